@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The run configuration: what the kernel is to run and how, made by the host for every boot.
+//!
+//! It is the first boot module: PVH module 0 (QEMU's `-initrd`) or the first `module2` of a Multiboot2 loader. When
+//! [`RunConfig::initramfs`] is set, the second module is a cpio archive (newc) with the root file system.
+//!
+//! On the wire: [`MAGIC`], version and length as little-endian `u32`, then that many bytes of postcard. The kernel's
+//! [symbol table](crate::symbols) may follow. Other bytes behind are ignored, because a loader may round a module up.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// First bytes of an encoded configuration.
+pub const MAGIC: &[u8; 8] = b"HADALCFG";
+
+/// Version of the encoding; kernel and command must have the same one.
+pub const VERSION: u32 = 1;
+
+/// Bytes before the postcard part: magic, version, length.
+pub const HEADER_LEN: usize = 16;
+
+/// What the machine does once it is up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum BootAction {
+    /// Runs [`RunConfig::program`].
+    RunProgram,
+    /// Sends a text report of CPUs and memory zones on the control channel, then ends with status 0.
+    ///
+    /// It also executes one SSE arithmetic instruction in ring 0, because some KVM hosts cannot: the host uses this
+    /// action to find out whether KVM can run programs.
+    Report,
+}
+
+/// What one of the program's standard streams is on the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum StdioKind {
+    /// A terminal of this size.
+    Tty {
+        /// Height in character cells.
+        rows: u16,
+        /// Width in character cells.
+        cols: u16,
+    },
+    /// A pipe or a socket.
+    Pipe,
+    /// A regular file or a block device.
+    File,
+    /// The null device.
+    Null,
+    /// Not open.
+    Closed,
+}
+
+/// A host directory offered over 9P.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mount {
+    /// Mount tag of the virtio 9P device.
+    pub tag: String,
+    /// Absolute path in the guest.
+    ///
+    /// The host has made sure that it exists in the file system it is mounted on, except below the kernel's own
+    /// `/tmp` and `/dev/shm`, where the kernel creates it.
+    pub guest_path: Vec<u8>,
+    /// Whether the guest may change files in it.
+    pub writable: bool,
+}
+
+/// Everything the kernel needs to know about one run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunConfig {
+    /// What to do after boot.
+    pub on_boot: BootAction,
+    /// Guest path of the ELF file, absolute, without symbolic links.
+    pub program: Vec<u8>,
+    /// Arguments, the program's name as the user typed it first.
+    pub argv: Vec<Vec<u8>>,
+    /// Environment, `NAME=VALUE` each.
+    pub env: Vec<Vec<u8>>,
+    /// Working directory, an absolute guest path.
+    pub cwd: Vec<u8>,
+    /// 9P file systems, a parent before those mounted below it. Empty for an initramfs.
+    pub mounts: Vec<Mount>,
+    /// Whether the root file system is the second boot module, a cpio archive (newc).
+    pub initramfs: bool,
+    /// File mode creation mask.
+    pub umask: u32,
+    /// User, real and effective.
+    pub uid: u32,
+    /// Group, real and effective.
+    pub gid: u32,
+    /// Supplementary groups.
+    pub groups: Vec<u32>,
+    /// Standard input, output and error.
+    pub stdio: [StdioKind; 3],
+    /// Log levels, such as `info,mem=debug`: a level for all, then exceptions by module.
+    pub log_filter: String,
+    /// Whether to send one line per system call.
+    pub strace: bool,
+    /// Whether to send counters at the end.
+    pub stats: bool,
+    /// Host name as `uname` gives it.
+    pub hostname: String,
+    /// Host clock at launch in nanoseconds since 1970; 0 means: read the machine's own clock.
+    pub realtime_ns: i64,
+    /// Seed of the kernel's random numbers.
+    pub random_seed: [u8; 32],
+    /// Soft limit of the main thread's stack; `u64::MAX` is no limit.
+    pub rlimit_stack_bytes: u64,
+}
+
+impl RunConfig {
+    /// A configuration that boots, reports and ends, with every other field at its plainest value.
+    pub fn report() -> Self {
+        Self {
+            on_boot: BootAction::Report,
+            program: Vec::new(),
+            argv: Vec::new(),
+            env: Vec::new(),
+            cwd: b"/".to_vec(),
+            mounts: Vec::new(),
+            initramfs: false,
+            umask: 0o022,
+            uid: 0,
+            gid: 0,
+            groups: Vec::new(),
+            stdio: [StdioKind::Null, StdioKind::Pipe, StdioKind::Pipe],
+            log_filter: String::from("warn"),
+            strace: false,
+            stats: false,
+            hostname: String::from("hadal"),
+            realtime_ns: 0,
+            random_seed: [0; 32],
+            rlimit_stack_bytes: 8 << 20,
+        }
+    }
+}
+
+/// Why bytes are not a run configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DecodeError {
+    /// The magic is missing.
+    NotAConfig,
+    /// It was written by another version of the command (the version found).
+    Version(u32),
+    /// The bytes end before the length they announce.
+    Truncated,
+    /// The postcard part is damaged.
+    Damaged,
+}
+
+impl fmt::Display for DecodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotAConfig => write!(f, "the boot module is not a hadal run configuration"),
+            Self::Version(found) => {
+                write!(f, "run configuration of version {found}, this kernel reads version {VERSION}")
+            }
+            Self::Truncated => write!(f, "the run configuration is cut short"),
+            Self::Damaged => write!(f, "the run configuration is damaged"),
+        }
+    }
+}
+
+impl core::error::Error for DecodeError {}
+
+/// Encodes a configuration as a boot module.
+pub fn encode(config: &RunConfig) -> Vec<u8> {
+    // Serialising plain owned data into a growing vector has no failing path; the length of a module fits u32
+    // because argument lists are bounded far below.
+    let body = postcard::to_allocvec(config).unwrap_or_default();
+    let mut out = Vec::with_capacity(HEADER_LEN + body.len());
+    out.extend_from_slice(MAGIC);
+    out.extend_from_slice(&VERSION.to_le_bytes());
+    out.extend_from_slice(&(body.len() as u32).to_le_bytes());
+    out.extend_from_slice(&body);
+    out
+}
+
+/// Decodes a boot module; bytes behind the configuration are ignored.
+pub fn decode(bytes: &[u8]) -> Result<RunConfig, DecodeError> {
+    split(bytes).map(|(config, _)| config)
+}
+
+/// Decodes a boot module and returns what stands behind the configuration: the kernel's symbols, if any.
+pub fn split(bytes: &[u8]) -> Result<(RunConfig, &[u8]), DecodeError> {
+    let (magic, rest) = bytes.split_first_chunk::<8>().ok_or(DecodeError::NotAConfig)?;
+    if magic != MAGIC {
+        return Err(DecodeError::NotAConfig);
+    }
+    let (version, rest) = rest.split_first_chunk::<4>().ok_or(DecodeError::Truncated)?;
+    let version = u32::from_le_bytes(*version);
+    if version != VERSION {
+        return Err(DecodeError::Version(version));
+    }
+    let (len, rest) = rest.split_first_chunk::<4>().ok_or(DecodeError::Truncated)?;
+    let (body, rest) =
+        rest.split_at_checked(u32::from_le_bytes(*len) as usize).ok_or(DecodeError::Truncated)?;
+    let config = postcard::from_bytes(body).map_err(|_| DecodeError::Damaged)?;
+    Ok((config, rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn sample() -> RunConfig {
+        RunConfig {
+            on_boot: BootAction::RunProgram,
+            program: b"/home/u/a.out".to_vec(),
+            argv: vec![b"./a.out".to_vec(), b"\xff\xfe".to_vec()],
+            env: vec![b"OMP_NUM_THREADS=4".to_vec()],
+            mounts: vec![Mount { tag: "hadal0".into(), guest_path: b"/".to_vec(), writable: false }],
+            stdio: [StdioKind::Tty { rows: 24, cols: 80 }, StdioKind::File, StdioKind::Closed],
+            groups: vec![4, 24],
+            realtime_ns: -1,
+            ..RunConfig::report()
+        }
+    }
+
+    #[test]
+    fn round_trip_ignores_trailing_bytes() {
+        let mut bytes = encode(&sample());
+        assert_eq!(decode(&bytes), Ok(sample()));
+        bytes.extend_from_slice(&[7; 4096]);
+        assert_eq!(decode(&bytes), Ok(sample()));
+        assert_eq!(split(&bytes).unwrap().1, [7; 4096]);
+    }
+
+    #[test]
+    fn every_truncation_is_an_error() {
+        let bytes = encode(&sample());
+        for len in 0..bytes.len() {
+            assert!(decode(&bytes[..len]).is_err(), "{len} bytes were accepted");
+        }
+    }
+
+    #[test]
+    fn other_versions_are_named() {
+        let mut bytes = encode(&sample());
+        bytes[8] = 9;
+        assert_eq!(decode(&bytes), Err(DecodeError::Version(9)));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_decode_or_fail(tail in proptest::collection::vec(any::<u8>(), 0..300)) {
+            let mut bytes = MAGIC.to_vec();
+            bytes.extend_from_slice(&VERSION.to_le_bytes());
+            bytes.extend_from_slice(&(tail.len() as u32).to_le_bytes());
+            bytes.extend_from_slice(&tail);
+            let _ = decode(&bytes);
+            let _ = decode(&tail);
+        }
+    }
+}

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The command line: one type per subcommand, with the help texts. Values are checked in [`crate::values`].
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::builder::{OsStringValueParser, TypedValueParser};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::values::{self, Bytes, MountArg};
+
+/// Runs parallel programs as the operating system kernel of a virtual machine.
+#[derive(Debug, Parser)]
+#[command(name = "hadal", version, max_term_width = 100, after_help = MAIN_EXAMPLES)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const MAIN_EXAMPLES: &str = "\
+Examples:
+  hadal run ./a.out                     run a Linux program in ring 0 on all CPUs
+  hadal run --cpus 8 heat.c 500         compile with -fopenmp and run
+  hadal doctor                          what this machine has and lacks
+  hadal image --iso heat.iso ./heat     a bootable image with the program inside
+
+`hadal run` ends with the program's exit status, or 128 plus the signal that killed it. Hadal's own failures:
+  2 wrong command line · 119 program could not be started · 120 QEMU · 121 kernel panic · 122 time limit
+  123 machine ended without its done message · 124 source did not compile · 125 anything else";
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run a program: an x86-64 Linux ELF file, or a C, C++ or Fortran source
+    Run(Box<RunArgs>),
+    /// Boot the machine without a program and print its CPUs and memory zones
+    Machine(MachineArgs),
+    /// Make a bootable image (BIOS and UEFI) with a program and what it needs inside
+    Image(ImageArgs),
+    /// Show what this machine has and lacks for each part of Hadal, with the remedy
+    Doctor(DoctorArgs),
+    /// Run every test of the source tree
+    Test(TestArgs),
+    /// Print shell completions
+    Completions(CompletionsArgs),
+}
+
+/// How the virtual machine is built.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Machine")]
+pub(crate) struct MachineOptions {
+    /// Number of virtual CPUs [default: those of the host, at least 2]
+    #[arg(long, value_name = "N", value_parser = values::parse_cpus, env = "HADAL_CPUS")]
+    pub(crate) cpus: Option<u32>,
+
+    /// Memory of the machine [default: a quarter of the host's, between 1G and 8G]
+    #[arg(long, value_name = "SIZE", value_parser = values::parse_memory, env = "HADAL_MEMORY")]
+    pub(crate) memory: Option<Bytes>,
+
+    /// Split CPUs and memory evenly over this many NUMA nodes
+    #[arg(long, value_name = "NODES", value_parser = values::parse_nodes, default_value = "1")]
+    pub(crate) numa: u32,
+
+    /// Distance between any two NUMA nodes (a node to itself is 10)
+    #[arg(long, value_name = "D", value_parser = clap::value_parser!(u8).range(10..=254), default_value = "20")]
+    pub(crate) numa_distance: u8,
+
+    /// How QEMU executes the guest [default: auto, without the line about falling back]
+    #[arg(long, value_enum, env = "HADAL_ACCEL")]
+    pub(crate) accel: Option<AccelChoice>,
+
+    /// QEMU command
+    #[arg(long, value_name = "PATH", default_value = "qemu-system-x86_64", env = "HADAL_QEMU")]
+    pub(crate) qemu: PathBuf,
+
+    /// Count instructions: one CPU, time is the number of instructions executed, every run the same
+    #[arg(long)]
+    pub(crate) icount: bool,
+}
+
+/// The choices of `--accel`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum AccelChoice {
+    /// KVM if a real guest runs under it (tried once per boot of the host), else TCG with one line that says so
+    Auto,
+    /// QEMU's own translator: works everywhere
+    Tcg,
+    /// Hardware virtualisation
+    Kvm,
+}
+
+/// What is logged where, and when to give up.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Observation")]
+pub(crate) struct ObserveOptions {
+    /// Show the kernel's log on standard error: LEVEL or MODULE=LEVEL (off, error, warn, info, debug, trace)
+    #[arg(long, value_name = "LEVEL|MODULE=LEVEL", value_parser = values::parse_log)]
+    pub(crate) log: Vec<String>,
+
+    /// Write the kernel's log to a file instead (level info unless --log says otherwise)
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub(crate) log_file: Option<PathBuf>,
+
+    /// End the run after this time (10, 1.5s, 2m) with status 122 and a list of threads and where each waits
+    #[arg(long, value_name = "TIME", value_parser = values::parse_time)]
+    pub(crate) timeout: Option<Duration>,
+
+    /// Print the QEMU command line and end; its files stay in the cache directory, so that the line can be used
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+/// `hadal run`.
+#[derive(Debug, Args)]
+#[command(after_help = RUN_EXAMPLES)]
+pub(crate) struct RunArgs {
+    #[command(flatten)]
+    pub(crate) machine: MachineOptions,
+
+    #[command(flatten)]
+    pub(crate) observe: ObserveOptions,
+
+    /// One line per system call on standard error, with arguments and result
+    #[arg(long, help_heading = "Observation")]
+    pub(crate) strace: bool,
+
+    /// Counters on standard error at the end: system calls, interrupts, IPIs, switches, page tables, memory
+    #[arg(long, help_heading = "Observation")]
+    pub(crate) stats: bool,
+
+    /// Wait for a debugger before the first instruction, on this TCP port [default: a free one]
+    #[arg(long, value_name = "PORT", num_args = 0..=1, require_equals = true, default_missing_value = "0",
+          help_heading = "Observation")]
+    pub(crate) gdb: Option<u16>,
+
+    /// Set a variable of the program's environment; the rest is that of this command
+    #[arg(long, value_name = "NAME=VALUE", help_heading = "Program",
+          value_parser = OsStringValueParser::new().try_map(values::parse_env))]
+    pub(crate) env: Vec<OsString>,
+
+    /// Start with an empty environment
+    #[arg(long, help_heading = "Program")]
+    pub(crate) clear_env: bool,
+
+    /// Working directory, which is also the one the program may write to [default: this one]
+    #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath, help_heading = "Program")]
+    pub(crate) cwd: Option<PathBuf>,
+
+    /// Directory that the program sees as /
+    #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath, help_heading = "Program")]
+    pub(crate) root: Option<PathBuf>,
+
+    /// Show a host directory to the program at GUEST; with :rw it may write there
+    #[arg(long, value_name = "HOST:GUEST[:rw]", help_heading = "Program",
+          value_parser = OsStringValueParser::new().try_map(values::parse_mount))]
+    pub(crate) mount: Vec<MountArg>,
+
+    /// Further compiler flags when PROGRAM is a source file (always: -O2 -g -fopenmp)
+    #[arg(long, value_name = "FLAGS", allow_hyphen_values = true, help_heading = "Program")]
+    pub(crate) cflags: Option<String>,
+
+    /// Program and its arguments
+    #[arg(required = true, value_names = ["PROGRAM", "ARGS"], num_args = 1.., trailing_var_arg = true,
+          allow_hyphen_values = true, value_hint = clap::ValueHint::CommandWithArguments)]
+    pub(crate) command: Vec<OsString>,
+}
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  hadal run ./a.out -v input.dat              all of the program's arguments follow its name
+  hadal run --cpus 4 --env OMP_PROC_BIND=true ./a.out
+  hadal run heat.c 500                        compiled by cc (CC, CXX, FC in the environment name others)
+  hadal run --numa 2 --memory 4G ./stream
+  hadal run --mount /data:/data:rw ./a.out    a second directory that the program may write to
+  hadal run --timeout 10s ./deadlock          ends with status 122 and a list of threads
+  hadal run --strace ./a.out 2> calls.txt
+  hadal run --gdb ./a.out                     prints how to attach
+
+The program sees this machine's files read-only and its working directory read-write; /tmp is in memory.
+Ctrl-C sends SIGINT to the program; a second one within three seconds ends the machine.";
+
+/// `hadal machine`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  hadal machine --cpus 200
+  hadal machine --cpus 8 --numa 4 --memory 4G")]
+pub(crate) struct MachineArgs {
+    #[command(flatten)]
+    pub(crate) machine: MachineOptions,
+
+    #[command(flatten)]
+    pub(crate) observe: ObserveOptions,
+}
+
+/// `hadal image`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  hadal image --iso heat.iso ./heat 500
+  hadal image --iso app.iso --add data.bin:/data.bin --env OMP_NUM_THREADS=8 ./app /data.bin
+  qemu-system-x86_64 -M q35 -smp 4 -m 2G -cdrom heat.iso -serial stdio")]
+pub(crate) struct ImageArgs {
+    /// The image to write
+    #[arg(long, value_name = "OUT", required = true, value_hint = clap::ValueHint::FilePath)]
+    pub(crate) iso: PathBuf,
+
+    /// Put a file into the image, at GUEST or at its own path
+    #[arg(long, value_name = "HOST[:GUEST]")]
+    pub(crate) add: Vec<OsString>,
+
+    /// Set a variable of the program's environment (which starts empty but for PATH)
+    #[arg(long, value_name = "NAME=VALUE",
+          value_parser = OsStringValueParser::new().try_map(values::parse_env))]
+    pub(crate) env: Vec<OsString>,
+
+    /// Log levels of the kernel: LEVEL or MODULE=LEVEL
+    #[arg(long, value_name = "LEVEL|MODULE=LEVEL", value_parser = values::parse_log)]
+    pub(crate) log: Vec<String>,
+
+    /// Further compiler flags when PROGRAM is a source file
+    #[arg(long, value_name = "FLAGS", allow_hyphen_values = true)]
+    pub(crate) cflags: Option<String>,
+
+    /// Program and its arguments
+    #[arg(required = true, value_names = ["PROGRAM", "ARGS"], num_args = 1.., trailing_var_arg = true,
+          allow_hyphen_values = true, value_hint = clap::ValueHint::CommandWithArguments)]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// `hadal doctor`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  hadal doctor
+  hadal doctor --qemu /opt/qemu/bin/qemu-system-x86_64
+
+The status is 0 when programs can run, 1 otherwise.")]
+pub(crate) struct DoctorArgs {
+    /// QEMU command
+    #[arg(long, value_name = "PATH", default_value = "qemu-system-x86_64", env = "HADAL_QEMU")]
+    pub(crate) qemu: PathBuf,
+}
+
+/// `hadal test`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  hadal test                 formatting, lints, unit tests, then whole programs in the machine
+  hadal test --quick         without the slow ones
+  hadal test futex           only tests with this in their name")]
+pub(crate) struct TestArgs {
+    /// Leave out slow tests
+    #[arg(long)]
+    pub(crate) quick: bool,
+
+    /// Run only tests whose name contains this (then formatting and lints are left out)
+    pub(crate) filter: Option<String>,
+}
+
+/// `hadal completions`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  hadal completions bash > ~/.local/share/bash-completion/completions/hadal
+  hadal completions zsh > ~/.zfunc/_hadal        (with `fpath+=~/.zfunc` before compinit)")]
+pub(crate) struct CompletionsArgs {
+    /// The shell
+    pub(crate) shell: CompletionShell,
+}
+
+/// Shells with completions.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum CompletionShell {
+    /// GNU bash
+    Bash,
+    /// zsh
+    Zsh,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    fn run(args: &[&str]) -> RunArgs {
+        let line = ["hadal", "run"].iter().chain(args);
+        match Cli::try_parse_from(line).unwrap().command {
+            Command::Run(run) => *run,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn definition_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn everything_after_the_program_is_its_own() {
+        let args = run(&["--cpus", "3", "./a", "--cpus", "9", "--", "-x"]);
+        assert_eq!(args.machine.cpus, Some(3));
+        assert_eq!(args.command, ["./a", "--cpus", "9", "--", "-x"]);
+    }
+
+    #[test]
+    fn gdb_takes_a_port_only_after_an_equals_sign() {
+        assert_eq!(run(&["--gdb", "./a"]).gdb, Some(0));
+        assert_eq!(run(&["--gdb=1234", "./a"]).gdb, Some(1234));
+        assert_eq!(run(&["./a"]).gdb, None);
+    }
+
+    #[test]
+    fn wrong_values_are_usage_errors() {
+        for wrong in [["--cpus", "0"], ["--memory", "1M"], ["--numa", "0"], ["--env", "X"], ["--log", "loud"]]
+        {
+            let line = ["hadal", "run"].iter().chain(&wrong).chain(&["./a"]);
+            let error = Cli::try_parse_from(line).unwrap_err();
+            assert_eq!(error.exit_code(), 2, "{wrong:?}");
+        }
+    }
+}

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The host's end of the control channel: threads that move bytes between the guest and this process's standard
+//! streams, and turn everything else into [`Event`]s.
+//!
+//! Output is written in the order in which the guest sent it, unchanged. Input is read only when the guest asks, so
+//! what the program does not read stays for whoever reads next.
+
+use std::io::{self, Read};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::sync::mpsc::{self, Sender};
+use std::thread;
+
+use hadal_abi::control::{
+    ChannelError, Decoder, ExitStatus, Frame, GuestMessage, HostMessage, OutputStream, Stats,
+};
+use rustix::event::{PollFd, PollFlags, poll};
+
+/// Longest answer to one request for input.
+const MAX_INPUT_LEN: usize = 64 << 10;
+
+/// What happened to a running machine.
+#[derive(Debug)]
+pub(crate) enum Event {
+    /// The kernel is up and speaks this version of the channel.
+    Hello { version: u32 },
+    /// Counters of the run.
+    Stats(Stats),
+    /// The guest sent text for people, which has been printed.
+    Reported,
+    /// The run is over.
+    Exit(ExitStatus),
+    /// The channel broke, in order or not.
+    ChannelEnded(Option<ChannelError>),
+    /// One of this process's output streams takes no more bytes.
+    OutputFailed(OutputStream, io::Error),
+    /// A kernel panic stands in the log.
+    PanicLogged,
+    /// Someone sent this process a signal.
+    HostSignal(u8),
+}
+
+/// Where reports for people go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ReportTarget {
+    Stdout,
+    Stderr,
+    Nowhere,
+}
+
+/// Sends messages to the guest without ever blocking the caller.
+#[derive(Clone, Debug)]
+pub(crate) struct GuestSender(Sender<Vec<u8>>);
+
+impl GuestSender {
+    /// Queues a message. A guest that is gone does not miss it.
+    pub(crate) fn send(&self, message: &HostMessage) {
+        let mut bytes = Vec::new();
+        // Messages made here are far below the limit of a frame.
+        if message.encode_into(&mut bytes).is_ok() {
+            let _ = self.0.send(bytes);
+        }
+    }
+}
+
+/// Starts the threads of a channel.
+pub(crate) fn open(
+    socket: UnixStream,
+    events: Sender<Event>,
+    reports: ReportTarget,
+) -> io::Result<GuestSender> {
+    let (to_guest, queued) = mpsc::channel::<Vec<u8>>();
+    let sender = GuestSender(to_guest);
+    let writer = socket.try_clone()?;
+    thread::spawn(move || {
+        for bytes in queued {
+            // When the guest is gone, the reader below notices it too and reports it.
+            if write_all(writer.as_fd(), &bytes).is_err() {
+                break;
+            }
+        }
+    });
+
+    let (ask_input, requests) = mpsc::channel::<u32>();
+    let answers = sender.clone();
+    thread::spawn(move || {
+        for max_len in requests {
+            answers.send(&HostMessage::Stdin(read_input(max_len)));
+        }
+    });
+
+    let reader = Reader { socket, events, ask_input, reports, failed: [false; 2] };
+    thread::spawn(move || reader.run());
+    Ok(sender)
+}
+
+/// Up to `max_len` bytes of standard input; empty at its end (and when it cannot be read).
+fn read_input(max_len: u32) -> Vec<u8> {
+    let mut buffer = vec![0; MAX_INPUT_LEN.min(max_len as usize)];
+    loop {
+        match rustix::io::read(rustix::stdio::stdin(), &mut buffer) {
+            Ok(len) => {
+                buffer.truncate(len);
+                return buffer;
+            }
+            Err(rustix::io::Errno::INTR) => {}
+            Err(rustix::io::Errno::AGAIN) => wait_for(rustix::stdio::stdin(), PollFlags::IN),
+            Err(_) => return Vec::new(),
+        }
+    }
+}
+
+/// Writes all bytes, also to a stream that someone has made non-blocking.
+fn write_all(fd: BorrowedFd<'_>, mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match rustix::io::write(fd, bytes) {
+            Ok(len) => bytes = &bytes[len..],
+            Err(rustix::io::Errno::INTR) => {}
+            Err(rustix::io::Errno::AGAIN) => wait_for(fd, PollFlags::OUT),
+            Err(e) => return Err(e.into()),
+        }
+    }
+    Ok(())
+}
+
+fn wait_for(fd: BorrowedFd<'_>, flags: PollFlags) {
+    // An error here shows again in the read or write that follows.
+    let _ = poll(&mut [PollFd::new(&fd, flags)], None);
+}
+
+/// The thread that reads what the guest sends.
+struct Reader {
+    socket: UnixStream,
+    events: Sender<Event>,
+    ask_input: Sender<u32>,
+    reports: ReportTarget,
+    /// Output streams that take no more bytes.
+    failed: [bool; 2],
+}
+
+impl Reader {
+    fn run(mut self) {
+        let error = self.frames().err();
+        let _ = self.events.send(Event::ChannelEnded(error));
+    }
+
+    /// Handles frames until the stream ends.
+    fn frames(&mut self) -> Result<(), ChannelError> {
+        let mut decoder = Decoder::new();
+        let mut buffer = vec![0; 256 << 10];
+        loop {
+            while let Some(frame) = decoder.pop()? {
+                self.handle(frame)?;
+            }
+            match self.socket.read(&mut buffer) {
+                Ok(0) => return Ok(()),
+                Ok(len) => decoder.push(&buffer[..len]),
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                // QEMU was killed with data in flight: the same as its end.
+                Err(_) => return Ok(()),
+            }
+        }
+    }
+
+    fn handle(&mut self, frame: Frame) -> Result<(), ChannelError> {
+        let event = match GuestMessage::try_from(frame)? {
+            GuestMessage::Output(stream, bytes) => {
+                self.output(stream, &bytes);
+                return Ok(());
+            }
+            GuestMessage::Strace(text) => {
+                self.output(OutputStream::Stderr, text.as_bytes());
+                return Ok(());
+            }
+            GuestMessage::StdinRequest { max_len } => {
+                let _ = self.ask_input.send(max_len);
+                return Ok(());
+            }
+            GuestMessage::Report(text) => {
+                match self.reports {
+                    ReportTarget::Stdout => self.output(OutputStream::Stdout, text.as_bytes()),
+                    ReportTarget::Stderr => self.output(OutputStream::Stderr, text.as_bytes()),
+                    ReportTarget::Nowhere => {}
+                }
+                Event::Reported
+            }
+            GuestMessage::Hello { version } => Event::Hello { version },
+            GuestMessage::Stats(stats) => Event::Stats(stats),
+            GuestMessage::Exit(status) => Event::Exit(status),
+        };
+        // The receiver is gone only when the run is over.
+        let _ = self.events.send(event);
+        Ok(())
+    }
+
+    fn output(&mut self, stream: OutputStream, bytes: &[u8]) {
+        let (fd, index) = match stream {
+            OutputStream::Stdout => (rustix::stdio::stdout(), 0),
+            OutputStream::Stderr => (rustix::stdio::stderr(), 1),
+        };
+        if self.failed[index] {
+            return;
+        }
+        if let Err(error) = write_all(fd, bytes) {
+            self.failed[index] = true;
+            let _ = self.events.send(Event::OutputFailed(stream, error));
+        }
+    }
+}

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Compiles a source file given in place of a program, with the system's compiler and OpenMP.
+//!
+//! The result is kept in the cache as long as the compiler, the flags, the source and every header it includes are
+//! the same (the compiler writes the list of headers). `CC`, `CXX` and `FC` name other compilers.
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use anyhow::Context;
+
+use crate::failure::Failure;
+use crate::paths;
+
+const FLAGS: [&str; 3] = ["-O2", "-g", "-fopenmp"];
+
+/// Age at which an unused cache entry is removed.
+const KEEP: Duration = Duration::from_secs(30 * 24 * 3600);
+
+/// Languages that are recognised by the ending of the source's name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Language {
+    C,
+    Cpp,
+    Fortran,
+}
+
+impl Language {
+    fn of(source: &Path) -> Option<Self> {
+        match source.extension()?.to_str()? {
+            "c" => Some(Self::C),
+            "cc" | "cpp" | "cxx" | "c++" | "C" => Some(Self::Cpp),
+            "f" | "F" | "for" | "f90" | "F90" | "f95" | "F95" | "f03" | "F03" | "f08" | "F08" => {
+                Some(Self::Fortran)
+            }
+            _ => None,
+        }
+    }
+
+    /// Variable that names the compiler, its usual name, and the Debian package that has it.
+    fn compiler(self) -> (&'static str, &'static str, &'static str) {
+        match self {
+            Self::C => ("CC", "cc", "gcc"),
+            Self::Cpp => ("CXX", "c++", "g++"),
+            Self::Fortran => ("FC", "gfortran", "gfortran"),
+        }
+    }
+}
+
+/// Whether a name is that of a source file.
+pub(crate) fn is_source(path: &Path) -> bool {
+    Language::of(path).is_some()
+}
+
+/// Compiles `source` unless the cache has the result, and returns the program's path.
+pub(crate) fn compile(source: &Path, cflags: Option<&str>) -> Result<PathBuf, Failure> {
+    let language = Language::of(source).context("not a source file")?;
+    let compiler = compiler_command(language)?;
+    let content = fs::read(source).map_err(|e| {
+        Failure::setup(format!("{}: {e}", source.display()), "name a source file that can be read")
+    })?;
+    let flags = split_words(cflags.unwrap_or(""));
+    let source = source.canonicalize().with_context(|| source.display().to_string())?;
+    let dir = paths::cache_dir("programs")?;
+    remove_old_entries(&dir);
+    let entry = dir.join(format!("{:016x}", entry_hash(&compiler, &flags, &source, &content)));
+    let program = entry.join(source.file_stem().unwrap_or(OsStr::new("program")));
+    let dependencies = entry.join("dependencies");
+    if program.is_file() && is_fresh(&entry, &dependencies) {
+        // Keeps the entry from being removed as unused.
+        let _ = fs::File::open(&entry).and_then(|dir| dir.set_modified(SystemTime::now()));
+        return Ok(program);
+    }
+    build(language, &compiler, &flags, &source, &entry, &program)?;
+    Ok(program)
+}
+
+/// The compiler's command words.
+fn compiler_command(language: Language) -> Result<Vec<OsString>, Failure> {
+    let (variable, usual, package) = language.compiler();
+    let named = env::var(variable).ok().filter(|words| !words.trim().is_empty());
+    let mut words: Vec<OsString> =
+        split_words(named.as_deref().unwrap_or(usual)).into_iter().map(Into::into).collect();
+    match paths::find_command(&words[0]) {
+        Some(file) => {
+            words[0] = file.into_os_string();
+            Ok(words)
+        }
+        None => Err(Failure::setup(
+            format!("compiler {} not found", Path::new(&words[0]).display()),
+            format!("install one (Debian, Ubuntu: apt-get install {package}) or name one in {variable}"),
+        )),
+    }
+}
+
+/// Words of a command line, separated by blanks; quotes keep blanks.
+fn split_words(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    for c in text.chars() {
+        match (quote, c) {
+            (Some(open), _) if c == open => quote = None,
+            (Some(_), _) => word.get_or_insert_default().push(c),
+            (None, '\'' | '"') => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            (None, _) if c.is_whitespace() => words.extend(word.take()),
+            (None, _) => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    words
+}
+
+/// Name of a cache entry: everything that decides the result but the included files.
+fn entry_hash(compiler: &[OsString], flags: &[String], source: &Path, content: &[u8]) -> u64 {
+    let stamp = file_stamp(Path::new(&compiler[0])).unwrap_or_default();
+    let mut parts: Vec<&[u8]> = vec![stamp.as_bytes(), source.as_os_str().as_bytes(), content, b"compiler"];
+    parts.extend(compiler.iter().map(|word| word.as_bytes()));
+    parts.push(b"flags");
+    parts.extend(flags.iter().map(|flag| flag.as_bytes()));
+    paths::content_hash(&parts)
+}
+
+/// Size and time of change of a file, as text.
+fn file_stamp(file: &Path) -> Option<String> {
+    let metadata = file.metadata().ok()?;
+    let changed = metadata.modified().ok()?.duration_since(UNIX_EPOCH).unwrap_or_default();
+    Some(format!("{} {}", metadata.len(), changed.as_nanos()))
+}
+
+/// Whether every included file is older than the entry's list of them, and the list is complete.
+fn is_fresh(entry: &Path, dependencies: &Path) -> bool {
+    let stamps = fs::read_to_string(entry.join("stamps")).unwrap_or_default();
+    let Some(files) = included_files(dependencies) else { return false };
+    stamps == all_stamps(&files)
+}
+
+fn all_stamps(files: &[PathBuf]) -> String {
+    let line = |file: &PathBuf| format!("{} {}\n", file_stamp(file).unwrap_or_default(), file.display());
+    files.iter().map(line).collect()
+}
+
+/// Files in a make rule that the compiler wrote (`target: file file \`, blanks escaped).
+fn included_files(rule: &Path) -> Option<Vec<PathBuf>> {
+    let text = fs::read_to_string(rule).ok()?;
+    let (_, list) = text.split_once(": ")?;
+    let list = list.replace("\\\n", " ").replace("\\ ", "\0");
+    Some(list.split_whitespace().map(|file| PathBuf::from(file.replace('\0', " "))).collect())
+}
+
+fn build(
+    language: Language,
+    compiler: &[OsString],
+    flags: &[String],
+    source: &Path,
+    entry: &Path,
+    program: &Path,
+) -> Result<(), Failure> {
+    fs::create_dir_all(entry).with_context(|| entry.display().to_string())?;
+    // Built beside its place, so that a run at the same time never sees half a program.
+    let scratch = tempfile::tempdir_in(entry).with_context(|| entry.display().to_string())?;
+    let built = scratch.path().join("program");
+    let rule = scratch.path().join("dependencies");
+    let mut command = Command::new(&compiler[0]);
+    command.args(&compiler[1..]).args(FLAGS);
+    let lists_headers = language != Language::Fortran;
+    if lists_headers {
+        command.arg("-MMD").arg("-MF").arg(&rule).args(["-MT", "program"]);
+    }
+    if language == Language::Fortran {
+        // Module files are by-products; they do not belong into the user's directory.
+        command.arg("-J").arg(scratch.path());
+    }
+    command.args(flags).arg(source).arg("-o").arg(&built).arg("-lm");
+    let status = command.status().with_context(|| Path::new(&compiler[0]).display().to_string())?;
+    if !status.success() {
+        drop(scratch);
+        // Goes only if it is empty, that is, if nothing was built there before.
+        let _ = fs::remove_dir(entry);
+        return Err(Failure::Compile {
+            path: source.to_path_buf(),
+            compiler: Path::new(&compiler[0]).display().to_string(),
+            ended: status.to_string(),
+        });
+    }
+    fs::rename(&built, program).with_context(|| program.display().to_string())?;
+    let dependencies = entry.join("dependencies");
+    if lists_headers && fs::rename(&rule, &dependencies).is_ok() {
+        let stamps = all_stamps(&included_files(&dependencies).unwrap_or_default());
+        fs::write(entry.join("stamps"), stamps).with_context(|| entry.display().to_string())?;
+    }
+    Ok(())
+}
+
+/// Removes entries that nobody has used for a long time; failures leave them for the next run.
+fn remove_old_entries(dir: &Path) {
+    let now = SystemTime::now();
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        let used = entry.metadata().and_then(|m| m.modified());
+        if used.is_ok_and(|used| now.duration_since(used).is_ok_and(|age| age > KEEP)) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn languages_follow_the_ending() {
+        assert_eq!(Language::of(Path::new("a.c")), Some(Language::C));
+        assert_eq!(Language::of(Path::new("a.C")), Some(Language::Cpp));
+        assert_eq!(Language::of(Path::new("a.F90")), Some(Language::Fortran));
+        assert!(!is_source(Path::new("a.out")) && !is_source(Path::new("c")));
+    }
+
+    #[test]
+    fn flags_are_split_like_words_of_a_shell() {
+        assert_eq!(split_words(" -DX='a b'  -I\"x y\" -O3 "), ["-DX=a b", "-Ix y", "-O3"]);
+        assert_eq!(split_words("''"), [""]);
+        assert!(split_words("  ").is_empty());
+    }
+
+    #[test]
+    fn rules_of_the_compiler_are_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let rule = dir.path().join("rule");
+        fs::write(&rule, "program: /a/b.c \\\n /a/with\\ blank.h \\\n  /c.h\n").unwrap();
+        let files = included_files(&rule).unwrap();
+        assert_eq!(files, ["/a/b.c", "/a/with blank.h", "/c.h"].map(PathBuf::from));
+    }
+}

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `hadal image`: a bootable ISO for BIOS and UEFI, made by `grub-mkrescue`.
+//!
+//! GRUB loads the kernel by Multiboot2 with two modules: the run configuration, and a cpio archive with the program,
+//! its interpreter and its libraries as root file system.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, anyhow};
+use hadal_abi::config::{BootAction, RunConfig, StdioKind};
+
+use crate::args::ImageArgs;
+use crate::cpio::{self, Archive};
+use crate::elf::{self, Elf, ElfError};
+use crate::failure::Failure;
+use crate::libraries::Libraries;
+use crate::view::{View, ViewRequest};
+use crate::{compile, kernel, launch, libraries, paths};
+
+/// Libraries that the C library loads by itself when a thread ends early.
+const LOADED_BY_LIBC: &str = "libgcc_s.so.1";
+
+const GRUB_CONFIG: &str = "\
+set timeout=0
+multiboot2 /boot/hadal-kernel.elf
+module2 /boot/run-config
+module2 /boot/root.cpio
+boot
+";
+
+/// What `grub-mkrescue` needs: the file or command that shows it is there, and its Debian package.
+pub(crate) const TOOLS: [(&str, &str); 5] = [
+    ("grub-mkrescue", "grub-common"),
+    ("xorriso", "xorriso"),
+    ("mformat", "mtools"),
+    ("/usr/lib/grub/i386-pc", "grub-pc-bin"),
+    ("/usr/lib/grub/x86_64-efi", "grub-efi-amd64-bin"),
+];
+
+/// Whether a command (or, for an absolute path, a file) is there.
+pub(crate) fn is_present(tool: &str) -> bool {
+    if tool.starts_with('/') { Path::new(tool).exists() } else { paths::find_command(tool).is_some() }
+}
+
+/// Makes the image.
+pub(crate) fn make(args: &ImageArgs) -> Result<u8, Failure> {
+    require_tools()?;
+    let name = launch::program_name(&args.command)?;
+    let host_cwd = std::env::current_dir().context("the working directory is gone")?;
+    let program = match compile::is_source(name) {
+        true => compile::compile(name, args.cflags.as_deref())?,
+        false => name.to_path_buf(),
+    };
+    let elf = elf::inspect(&program)
+        .and_then(|elf| elf.check_program().map(|()| elf))
+        .map_err(|error| Failure::Program { path: name.into(), error })?;
+    let host = program.canonicalize().with_context(|| name.display().to_string())?;
+    // Every library is looked for as on this machine, where nothing is hidden by the guest's own trees.
+    let view = View::plan(&ViewRequest::default(), Path::new("/"))?;
+    let guest = Path::new("/bin").join(host.file_name().unwrap_or_default());
+
+    let mut archive = Archive::new();
+    add_file(&mut archive, &guest, &host)?;
+    let libraries = add_libraries(&mut archive, &view, name, &host, &elf)?;
+    for file in &args.add {
+        let (from, to) = split_added(file, &host_cwd);
+        add_file(&mut archive, &to, &from)?;
+    }
+    let config = configuration(args, &guest, &libraries);
+    write_iso(&args.iso, &config, &archive.finish())?;
+    let size = args.iso.metadata().map_or(0, |m| m.len());
+    eprintln!("hadal: wrote {} ({})", args.iso.display(), crate::values::Bytes(size));
+    Ok(0)
+}
+
+fn require_tools() -> Result<(), Failure> {
+    let missing: Vec<_> = TOOLS.iter().filter(|(tool, _)| !is_present(tool)).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let tools: Vec<_> = missing.iter().map(|(tool, _)| *tool).collect();
+    let packages: Vec<_> = missing.iter().map(|(_, package)| *package).collect();
+    Err(Failure::setup(
+        format!("an image needs {}, which this machine lacks", tools.join(", ")),
+        format!("Debian, Ubuntu: apt-get install {}", packages.join(" ")),
+    ))
+}
+
+fn add_file(archive: &mut Archive, guest: &Path, host: &Path) -> Result<(), Failure> {
+    let read = |host: &Path| -> anyhow::Result<(u32, Vec<u8>)> {
+        let metadata = fs::metadata(host)?;
+        if metadata.len() > cpio::MAX_FILE_LEN {
+            return Err(anyhow!("larger than an image can hold (4 GiB)"));
+        }
+        Ok((metadata.permissions().mode(), fs::read(host)?))
+    };
+    let (mode, content) = read(host).with_context(|| host.display().to_string())?;
+    archive.file(guest, mode, &content);
+    Ok(())
+}
+
+/// Adds the interpreter and every library, each where the loader will look for it.
+fn add_libraries(
+    archive: &mut Archive,
+    view: &View,
+    name: &Path,
+    program: &Path,
+    elf: &Elf,
+) -> Result<Libraries, Failure> {
+    let Some(interpreter) = &elf.interpreter else { return Ok(Libraries::default()) };
+    let wrong = |error| Failure::Program { path: name.into(), error };
+    let found = view.resolve(interpreter).map_err(|_| wrong(ElfError::NoInterpreter(interpreter.clone())))?;
+    add_file(archive, interpreter, &found.host)?;
+    let libraries = libraries::find(view, program, elf, std::env::var_os("LD_LIBRARY_PATH").as_deref());
+    if let Some(missing) = libraries.missing.first() {
+        return Err(Failure::setup(
+            format!(
+                "{}: library {} was not found",
+                missing.needed_by.display(),
+                Path::new(&missing.name).display()
+            ),
+            "install it, or name its directory in LD_LIBRARY_PATH",
+        ));
+    }
+    for library in &libraries.found {
+        add_file(archive, &library.guest, &library.host)?;
+        let extra = library.guest.with_file_name(LOADED_BY_LIBC);
+        if library.guest.file_name() == Some(OsStr::new("libc.so.6"))
+            && let Ok(found) = view.resolve(&extra)
+        {
+            add_file(archive, &extra, &found.host)?;
+        }
+    }
+    Ok(libraries)
+}
+
+/// `HOST[:GUEST]`: the file and its absolute place in the image.
+fn split_added(text: &OsStr, host_cwd: &Path) -> (PathBuf, PathBuf) {
+    let bytes = text.as_bytes();
+    let colon = bytes.windows(2).rposition(|pair| pair == b":/");
+    let path = |bytes: &[u8]| host_cwd.join(OsStr::from_bytes(bytes));
+    match colon {
+        Some(at) => (path(&bytes[..at]), path(&bytes[at + 1..])),
+        None => (path(bytes), path(bytes)),
+    }
+}
+
+fn configuration(args: &ImageArgs, program: &Path, libraries: &Libraries) -> RunConfig {
+    let mut argv = args.command.clone();
+    argv[0] = program.as_os_str().to_owned();
+    let mut env = vec![OsString::from("PATH=/bin"), OsString::from("HOME=/")];
+    if let Some(paths) = loader_path(libraries) {
+        env.push(paths);
+    }
+    env.extend(args.env.iter().cloned());
+    RunConfig {
+        on_boot: BootAction::RunProgram,
+        program: program.as_os_str().as_bytes().to_vec(),
+        argv: argv.into_iter().map(OsString::into_vec).collect(),
+        env: env.into_iter().map(OsString::into_vec).collect(),
+        initramfs: true,
+        stdio: [StdioKind::Tty { rows: 25, cols: 80 }; 3],
+        log_filter: if args.log.is_empty() { "warn".into() } else { args.log.join(",") },
+        ..RunConfig::report()
+    }
+}
+
+/// `LD_LIBRARY_PATH` for libraries that only this machine's loader configuration leads to, or that were found through
+/// the variable itself.
+fn loader_path(libraries: &Libraries) -> Option<OsString> {
+    let mut dirs: Vec<&OsStr> = Vec::new();
+    for library in libraries.found.iter().filter(|l| l.by_loader_config) {
+        let dir = library.guest.parent()?.as_os_str();
+        if !dirs.contains(&dir) {
+            dirs.push(dir);
+        }
+    }
+    if let Some(inherited) = std::env::var_os("LD_LIBRARY_PATH").filter(|paths| !paths.is_empty()) {
+        let mut setting = OsString::from("LD_LIBRARY_PATH=");
+        setting.push(inherited);
+        dirs.iter().for_each(|dir| {
+            setting.push(":");
+            setting.push(dir);
+        });
+        return Some(setting);
+    }
+    (!dirs.is_empty()).then(|| {
+        let mut setting = OsString::from("LD_LIBRARY_PATH=");
+        setting.push(dirs.join(OsStr::new(":")));
+        setting
+    })
+}
+
+fn write_iso(iso: &Path, config: &RunConfig, archive: &[u8]) -> Result<(), Failure> {
+    let dir = tempfile::tempdir().context("cannot make a temporary directory")?;
+    let put = |name: &str, content: &[u8]| -> anyhow::Result<()> {
+        let file = dir.path().join("boot").join(name);
+        fs::create_dir_all(file.parent().context("a file has a directory")?)?;
+        fs::write(&file, content).with_context(|| file.display().to_string())
+    };
+    put("hadal-kernel.elf", &kernel::image()?)?;
+    put("run-config", &kernel::boot_module(config)?)?;
+    put("root.cpio", archive)?;
+    put("grub/grub.cfg", GRUB_CONFIG.as_bytes())?;
+    let output = Command::new("grub-mkrescue")
+        .arg("-o")
+        .arg(iso)
+        .arg(dir.path())
+        .output()
+        .context("cannot run grub-mkrescue")?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        return Err(anyhow!("grub-mkrescue ended with {}:\n{said}", output.status).into());
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn added_files_keep_their_path_unless_told() {
+        let cwd = Path::new("/w");
+        let split = |text: &str| split_added(OsStr::new(text), cwd);
+        assert_eq!(split("d.bin"), ("/w/d.bin".into(), "/w/d.bin".into()));
+        assert_eq!(split("d.bin:/d"), ("/w/d.bin".into(), "/d".into()));
+        assert_eq!(split("a:b:/d"), ("/w/a:b".into(), "/d".into()));
+    }
+}

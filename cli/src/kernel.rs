@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The kernel image that the command carries inside itself.
+//!
+//! `HADAL_KERNEL=FILE` in the environment boots another image; it is for people who work on the kernel.
+
+use std::borrow::Cow;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::time::UNIX_EPOCH;
+use std::{env, fs};
+
+use anyhow::{Context, Result};
+use hadal_abi::config::{self, RunConfig};
+
+use crate::{paths, symbols};
+
+/// Boots; has symbols but no debug information.
+static BOOT_IMAGE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/hadal-kernel.elf"));
+
+/// The same kernel with source lines, for debuggers.
+static DEBUG_IMAGE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/hadal-kernel.debug"));
+
+/// Names of its functions.
+static SYMBOLS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/hadal-kernel.symbols"));
+
+/// File named by `HADAL_KERNEL`.
+fn replacement() -> Option<PathBuf> {
+    env::var_os("HADAL_KERNEL").filter(|file| !file.is_empty()).map(PathBuf::from)
+}
+
+/// The image to boot.
+pub(crate) fn image() -> Result<Cow<'static, [u8]>> {
+    match replacement() {
+        Some(file) => {
+            let bytes = fs::read(&file).with_context(|| format!("HADAL_KERNEL={}", file.display()))?;
+            Ok(Cow::Owned(bytes))
+        }
+        None => Ok(Cow::Borrowed(BOOT_IMAGE)),
+    }
+}
+
+/// The boot module for a run: its configuration, then the kernel's symbols.
+pub(crate) fn boot_module(config: &RunConfig) -> Result<Vec<u8>> {
+    let mut module = config::encode(config);
+    match replacement() {
+        Some(_) => module.extend(symbols::table(&image()?)),
+        None => module.extend_from_slice(SYMBOLS),
+    }
+    Ok(module)
+}
+
+/// A file with the kernel's symbols and source lines, kept in the cache.
+pub(crate) fn symbols_file() -> Result<PathBuf> {
+    if let Some(file) = replacement() {
+        return Ok(file);
+    }
+    let file = paths::cache_dir("kernel")?.join(format!("hadal-kernel-{}.debug", identity()));
+    if file.metadata().is_ok_and(|m| m.len() == DEBUG_IMAGE.len() as u64) {
+        return Ok(file);
+    }
+    paths::write_atomically(&file, DEBUG_IMAGE)?;
+    Ok(file)
+}
+
+/// A short name that changes with the image.
+pub(crate) fn identity() -> String {
+    let Some(file) = replacement() else { return env!("HADAL_KERNEL_HASH").to_owned() };
+    let changed = file.metadata().and_then(|m| m.modified()).ok();
+    let changed_ns = changed.and_then(|t| t.duration_since(UNIX_EPOCH).ok()).map_or(0, |d| d.as_nanos());
+    let hash = paths::content_hash(&[file.as_os_str().as_bytes(), &changed_ns.to_le_bytes()]);
+    format!("{hash:016x}")
+}

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Prepares a run: finds (or compiles) the program, plans the guest's file tree, checks the program's file and its
+//! libraries, and writes the run configuration.
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::Context;
+use hadal_abi::config::{BootAction, Mount, RunConfig};
+use rustix::process::{Resource, getegid, geteuid, getgroups, getrlimit};
+
+use crate::args::RunArgs;
+use crate::elf::{self, Elf, ElfError};
+use crate::failure::Failure;
+use crate::values::Bytes;
+use crate::view::{Found, LookupError, View, ViewRequest};
+use crate::{compile, libraries, machine, paths, qemu, stdio};
+
+/// Where the guest sees a program that was compiled for this run, when its cache directory is not visible.
+const COMPILED_DIR: &str = "hadal-program";
+
+/// A run, ready to start.
+#[derive(Debug)]
+pub(crate) struct Launch {
+    /// The program as the guest and the host see it.
+    pub(crate) program: Found,
+    /// Its headers.
+    pub(crate) elf: Elf,
+    /// The guest's file tree.
+    pub(crate) view: View,
+    /// What the kernel is told.
+    pub(crate) config: RunConfig,
+}
+
+/// Prepares the run that the command line describes, on a machine with this much memory.
+pub(crate) fn prepare(args: &RunArgs, memory: Bytes) -> Result<Launch, Failure> {
+    let host_cwd = env::current_dir().context("the working directory is gone")?;
+    let request = ViewRequest { root: args.root.as_deref(), cwd: args.cwd.as_deref(), mounts: &args.mount };
+    let mut view = View::plan(&request, &host_cwd)?;
+    let name = program_name(&args.command)?;
+    let program = find_program(&mut view, name, &host_cwd, args.cflags.as_deref())?;
+    let elf = check_program(&mut view, name, &program, memory)?;
+    let environment = environment(args);
+    check_libraries(&mut view, &program, &elf, &environment);
+    let config = configuration(args, &view, &program, environment)?;
+    Ok(Launch { program, elf, view, config })
+}
+
+/// The program's name on the command line.
+pub(crate) fn program_name(command: &[OsString]) -> Result<&Path, Failure> {
+    let name = command.first().context("the command line has no program")?;
+    if name.as_bytes().starts_with(b"-") {
+        return Err(Failure::setup(
+            format!("unknown option {}", Path::new(name).display()),
+            "`hadal run --help` lists the options; a program of this name is ./NAME",
+        ));
+    }
+    Ok(Path::new(name))
+}
+
+/// Finds the program's file in the guest's tree, after compiling it if it is a source.
+fn find_program(
+    view: &mut View,
+    name: &Path,
+    host_cwd: &Path,
+    cflags: Option<&str>,
+) -> Result<Found, Failure> {
+    if compile::is_source(name) {
+        let host = compile::compile(&host_cwd.join(name), cflags)?;
+        return Ok(match view.guest_path_of(&host) {
+            Some(guest) => Found { guest, host },
+            None => {
+                let dir = host.parent().context("a program lies in a directory")?;
+                let guest_dir = view.add_below_tmp(dir, COMPILED_DIR)?;
+                Found { guest: guest_dir.join(host.file_name().unwrap_or_default()), host }
+            }
+        });
+    }
+    // A relative name is what the user's shell shows, wherever the program itself will start.
+    let host_path = host_cwd.join(name);
+    let guest_path = match name.is_relative() {
+        true => view.guest_path_of(&host_path).unwrap_or_else(|| host_path.clone()),
+        false => name.to_path_buf(),
+    };
+    match view.resolve(&guest_path) {
+        Ok(found) => Ok(found),
+        Err(LookupError::InGuestTree(path)) if path.exists() && view.uncover(&path) => {
+            let path = path.canonicalize().context("the program's file is gone")?;
+            Ok(Found { guest: path.clone(), host: path })
+        }
+        Err(LookupError::Io(e)) => Err(program_error(name, ElfError::Unreadable(e))),
+        Err(_) if host_path.exists() => Err(outside_tree(name, &host_path)),
+        Err(_) => {
+            let elsewhere = (name.components().count() == 1).then(|| paths::find_command(name)).flatten();
+            Err(program_error(name, ElfError::NotFound { elsewhere }))
+        }
+    }
+}
+
+fn program_error(name: &Path, error: ElfError) -> Failure {
+    Failure::Program { path: name.to_path_buf(), error }
+}
+
+fn outside_tree(name: &Path, host_path: &Path) -> Failure {
+    let dir = host_path.parent().unwrap_or(host_path).display();
+    Failure::setup(
+        format!("{}: lies outside the file tree that the program sees", name.display()),
+        format!(
+            "add --mount {dir}:/tmp/bin and run /tmp/bin/{}",
+            Path::new(host_path.file_name().unwrap_or_default()).display()
+        ),
+    )
+}
+
+/// Checks the program's own file and its interpreter.
+fn check_program(view: &mut View, name: &Path, program: &Found, memory: Bytes) -> Result<Elf, Failure> {
+    let wrong = |error| program_error(name, error);
+    let elf = elf::inspect(&program.host).map_err(wrong)?;
+    elf.check_program().map_err(wrong)?;
+    elf.check_memory(memory).map_err(wrong)?;
+    if let Some(interpreter) = &elf.interpreter {
+        let host = match view.resolve(interpreter) {
+            Ok(found) => found.host,
+            Err(LookupError::InGuestTree(path)) if path.is_file() && view.uncover(&path) => path,
+            Err(_) => return Err(wrong(ElfError::NoInterpreter(interpreter.clone()))),
+        };
+        elf::inspect(&host).map_err(|error| program_error(interpreter, error))?;
+    }
+    Ok(elf)
+}
+
+/// Warns of libraries that the loader will not find; it then says so itself and ends with status 127.
+fn check_libraries(view: &mut View, program: &Found, elf: &Elf, environment: &[OsString]) {
+    let prefix = b"LD_LIBRARY_PATH=";
+    let paths = environment.iter().find_map(|setting| setting.as_bytes().strip_prefix(prefix));
+    let found = libraries::find(view, &program.guest, elf, paths.map(OsStr::from_bytes));
+    for hidden in &found.hidden {
+        view.uncover(hidden);
+    }
+    for missing in &found.missing {
+        eprintln!("{}", libraries::warning(missing));
+    }
+}
+
+/// The program's environment: this process's, with the settings of the command line.
+fn environment(args: &RunArgs) -> Vec<OsString> {
+    let setting = |name: &OsStr, value: &OsStr| {
+        let mut setting = name.to_owned();
+        setting.push("=");
+        setting.push(value);
+        setting
+    };
+    let inherited = env::vars_os().filter(|_| !args.clear_env).map(|(name, value)| setting(&name, &value));
+    let mut all: Vec<OsString> = inherited.collect();
+    for new in &args.env {
+        let name_len = new.as_bytes().iter().position(|b| *b == b'=').unwrap_or(new.len()) + 1;
+        let name = &new.as_bytes()[..name_len];
+        match all.iter_mut().find(|old| old.as_bytes().starts_with(name)) {
+            Some(old) => old.clone_from(new),
+            None => all.push(new.clone()),
+        }
+    }
+    all
+}
+
+fn configuration(
+    args: &RunArgs,
+    view: &View,
+    program: &Found,
+    environment: Vec<OsString>,
+) -> Result<RunConfig, Failure> {
+    let mounts = view.mounts().iter().enumerate().map(|(index, mount)| Mount {
+        tag: qemu::mount_tag(index),
+        guest_path: bytes(&mount.guest),
+        writable: mount.writable,
+    });
+    // A counting machine is the same in every run; its random numbers are too.
+    let mut random_seed = [0; 32];
+    if !args.machine.icount {
+        rustix::rand::getrandom(&mut random_seed, rustix::rand::GetRandomFlags::empty())
+            .context("cannot get random numbers")?;
+    }
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let mut argv = args.command.clone();
+    if compile::is_source(Path::new(&argv[0])) {
+        argv[0] = program.guest.clone().into_os_string();
+    }
+    Ok(RunConfig {
+        on_boot: BootAction::RunProgram,
+        program: bytes(&program.guest),
+        argv: argv.into_iter().map(OsString::into_vec).collect(),
+        env: environment.into_iter().map(OsString::into_vec).collect(),
+        cwd: bytes(&view.cwd),
+        mounts: mounts.collect(),
+        initramfs: false,
+        umask: file_mask(),
+        uid: geteuid().as_raw(),
+        gid: getegid().as_raw(),
+        groups: getgroups().unwrap_or_default().into_iter().map(|group| group.as_raw()).collect(),
+        stdio: stdio::kinds(),
+        log_filter: machine::log_filter(&args.observe),
+        strace: args.strace,
+        stats: args.stats,
+        hostname: rustix::system::uname().nodename().to_string_lossy().into_owned(),
+        realtime_ns: now.as_nanos() as i64,
+        random_seed,
+        rlimit_stack_bytes: getrlimit(Resource::Stack).current.unwrap_or(u64::MAX),
+    })
+}
+
+fn bytes(path: &Path) -> Vec<u8> {
+    PathBuf::from(path).into_os_string().into_vec()
+}
+
+/// This process's file mode creation mask, without changing it as `umask` would.
+fn file_mask() -> u32 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("Umask:"));
+    mask.and_then(|mask| u32::from_str_radix(mask.trim(), 8).ok()).unwrap_or(0o022)
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! From the machine options of the command line to a [`MachineSpec`], and the `hadal machine` command.
+
+use std::fs::{self, File};
+use std::thread;
+
+use anyhow::Context;
+use hadal_abi::config::RunConfig;
+use hadal_abi::machine::MAX_CPUS;
+
+use crate::args::{MachineArgs, MachineOptions, ObserveOptions};
+use crate::channel::ReportTarget;
+use crate::failure::Failure;
+use crate::log_tail::LogSink;
+use crate::qemu::MachineSpec;
+use crate::session::Session;
+use crate::values::Bytes;
+use crate::{accel, dry_run, paths};
+
+const GIB: u64 = 1 << 30;
+
+/// Least memory of one NUMA node, in bytes.
+const MIN_NODE_BYTES: u64 = 16 << 20;
+
+/// Most CPUs the command chooses by itself at least.
+const DEFAULT_MIN_CPUS: u32 = 2;
+
+/// Builds the machine that the options describe.
+pub(crate) fn spec(options: &MachineOptions) -> Result<MachineSpec, Failure> {
+    let qemu = paths::find_command(&options.qemu)
+        .ok_or_else(|| Failure::QemuMissing(options.qemu.display().to_string()))?;
+    let cpus = if options.icount { 1 } else { options.cpus.unwrap_or_else(default_cpus) };
+    if options.icount && options.cpus.is_some_and(|cpus| cpus > 1) {
+        return Err(Failure::setup("--icount counts the instructions of one CPU", "leave out --cpus"));
+    }
+    let memory = options.memory.unwrap_or_else(default_memory);
+    if options.numa > cpus {
+        return Err(Failure::setup(
+            format!("--numa {}: more nodes than CPUs ({cpus})", options.numa),
+            format!("use --cpus {} or more", options.numa),
+        ));
+    }
+    if memory.0 / u64::from(options.numa) < MIN_NODE_BYTES {
+        return Err(Failure::setup(
+            format!(
+                "--numa {}: {memory} leave less than {} for each node",
+                options.numa,
+                Bytes(MIN_NODE_BYTES)
+            ),
+            "give the machine more with --memory",
+        ));
+    }
+    Ok(MachineSpec {
+        accel: accel::choose(options.accel, options.icount, &qemu)?,
+        qemu,
+        cpus,
+        memory_bytes: memory.0,
+        numa_nodes: options.numa,
+        numa_distance: options.numa_distance,
+        gdb_port: None,
+    })
+}
+
+fn default_cpus() -> u32 {
+    let host = thread::available_parallelism().map_or(1, |n| n.get() as u32);
+    host.clamp(DEFAULT_MIN_CPUS, MAX_CPUS)
+}
+
+/// A quarter of the host's memory, between 1 and 8 GiB; QEMU takes it only as the guest touches it.
+fn default_memory() -> Bytes {
+    let info = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let total_kib = info
+        .lines()
+        .find_map(|line| line.strip_prefix("MemTotal:")?.trim().strip_suffix("kB")?.trim().parse().ok());
+    let quarter = total_kib.unwrap_or(0_u64) * 1024 / 4;
+    Bytes(quarter.clamp(GIB, 8 * GIB) >> 20 << 20)
+}
+
+/// Log filter of the kernel for these options.
+pub(crate) fn log_filter(options: &ObserveOptions) -> String {
+    match (options.log.is_empty(), &options.log_file) {
+        (false, _) => options.log.join(","),
+        (true, Some(_)) => "info".to_owned(),
+        (true, None) => "warn".to_owned(),
+    }
+}
+
+/// Where the kernel's log goes.
+pub(crate) fn log_sink(options: &ObserveOptions) -> Result<LogSink, Failure> {
+    Ok(match &options.log_file {
+        Some(file) => {
+            let opened = File::create(file).with_context(|| format!("--log-file {}", file.display()))?;
+            LogSink::File(opened)
+        }
+        None if options.log.is_empty() => LogSink::Quiet,
+        None => LogSink::Stderr,
+    })
+}
+
+/// `hadal machine`: boots, prints what the kernel found, ends.
+pub(crate) fn report(args: &MachineArgs) -> Result<u8, Failure> {
+    let spec = spec(&args.machine)?;
+    let config = RunConfig { log_filter: log_filter(&args.observe), ..RunConfig::report() };
+    if args.observe.dry_run {
+        return dry_run::print(&spec, &config, &[]);
+    }
+    let session = Session {
+        spec,
+        config,
+        mounts: Vec::new(),
+        log: log_sink(&args.observe)?,
+        reports: ReportTarget::Stdout,
+        time_limit: args.observe.timeout,
+        forward_signals: true,
+    };
+    Ok(session.run()?.status)
+}

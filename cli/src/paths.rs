@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Directories and files of the command itself: its cache, and commands found in `PATH`.
+
+use std::env;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+/// The command's cache directory, made if needed: `hadal` below `XDG_CACHE_HOME` or `~/.cache`.
+pub(crate) fn cache_dir(sub: &str) -> Result<PathBuf> {
+    let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
+    let base = absolute("XDG_CACHE_HOME")
+        .or_else(|| absolute("HOME").map(|home| home.join(".cache")))
+        .unwrap_or_else(|| {
+            env::temp_dir().join(format!("hadal-cache-{}", rustix::process::geteuid().as_raw()))
+        });
+    let dir = base.join("hadal").join(sub);
+    fs::create_dir_all(&dir).with_context(|| {
+        format!("cannot make the cache directory {} (XDG_CACHE_HOME sets it)", dir.display())
+    })?;
+    Ok(dir)
+}
+
+/// The file a shell would run for this command name.
+pub(crate) fn find_command(name: impl AsRef<OsStr>) -> Option<PathBuf> {
+    let name = Path::new(name.as_ref());
+    if name.components().count() > 1 {
+        return is_executable(name).then(|| name.to_path_buf());
+    }
+    let path = env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
+    env::split_paths(&path).map(|dir| dir.join(name)).find(|file| is_executable(file))
+}
+
+fn is_executable(file: &Path) -> bool {
+    file.metadata().is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
+}
+
+/// Writes a file so that a reader sees the old or the whole new content.
+pub(crate) fn write_atomically(file: &Path, content: &[u8]) -> Result<()> {
+    let dir = file.parent().context("a file has a directory")?;
+    let temporary =
+        tempfile::NamedTempFile::new_in(dir).with_context(|| format!("cannot write to {}", dir.display()))?;
+    fs::write(temporary.path(), content).with_context(|| format!("cannot write {}", file.display()))?;
+    temporary.persist(file).with_context(|| format!("cannot write {}", file.display()))?;
+    Ok(())
+}
+
+/// 64-bit FNV-1a: names cache entries by their content. Not for anything an adversary may choose.
+pub(crate) fn content_hash(parts: &[&[u8]]) -> u64 {
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    for part in parts {
+        // The length keeps ("ab", "c") and ("a", "bc") apart.
+        for byte in (part.len() as u64).to_le_bytes().iter().chain(*part) {
+            hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+    hash
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_found_as_a_shell_would() {
+        assert!(find_command("sh").is_some_and(|p| p.is_absolute()));
+        assert_eq!(find_command("/no/such/command"), None);
+        assert_eq!(find_command("/etc/passwd"), None);
+    }
+
+    #[test]
+    fn hashes_tell_parts_apart() {
+        assert_ne!(content_hash(&[b"ab", b"c"]), content_hash(&[b"a", b"bc"]));
+    }
+}

@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! [`Session`]: one machine from start to end. It starts QEMU, answers the guest, forwards signals, keeps the time
+//! limit, and turns what happened into an [`Outcome`] or a [`Failure`].
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus as ProcessStatus;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use anyhow::Context;
+use hadal_abi::config::RunConfig;
+use hadal_abi::control::{self, ExitStatus, HostMessage, OutputStream, Stats};
+use hadal_abi::machine::{QEMU_STATUS_DONE, QEMU_STATUS_PANIC};
+use rustix::fs::MemfdFlags;
+use rustix::io::FdFlags;
+
+use crate::channel::{self, Event, GuestSender, ReportTarget};
+use crate::child::QemuProcess;
+use crate::failure::Failure;
+use crate::log_tail::{LogSink, LogTail};
+use crate::qemu::{self, Endpoints, MachineSpec};
+use crate::view::HostMount;
+use crate::{kernel, signals};
+
+/// How long the kernel may take to say its first word; machines of hundreds of CPUs need a part of it.
+const BOOT_LIMIT: Duration = Duration::from_secs(120);
+
+/// How long the kernel may take to list its threads after the time limit, or to end after a panic.
+const LAST_WORDS_LIMIT: Duration = Duration::from_secs(3);
+
+/// How long QEMU may take to end after its control channel has closed.
+const REAP_LIMIT: Duration = Duration::from_secs(3);
+
+/// A second Ctrl-C within this time ends the machine.
+const SECOND_SIGNAL_WINDOW: Duration = Duration::from_secs(3);
+
+const SIGINT: u8 = 2;
+const SIGPIPE: u8 = 13;
+
+/// What to run and how to watch it.
+#[derive(Debug)]
+pub(crate) struct Session {
+    pub(crate) spec: MachineSpec,
+    pub(crate) config: RunConfig,
+    pub(crate) mounts: Vec<HostMount>,
+    pub(crate) log: LogSink,
+    pub(crate) reports: ReportTarget,
+    pub(crate) time_limit: Option<Duration>,
+    /// Whether signals to this process go to the program.
+    pub(crate) forward_signals: bool,
+}
+
+/// A run that ended in order.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    /// Exit status of the program.
+    pub(crate) status: u8,
+    /// Counters, when they were asked for.
+    pub(crate) stats: Option<Stats>,
+}
+
+impl Session {
+    /// Runs the machine to its end.
+    pub(crate) fn run(self) -> Result<Outcome, Failure> {
+        let (sender, events) = mpsc::channel();
+        if self.forward_signals {
+            signals::forward(sender.clone()).context("cannot watch for signals")?;
+        }
+        let kernel = memory_file("hadal-kernel", &kernel::image()?)?;
+        let config = memory_file("hadal-config", &kernel::boot_module(&self.config)?)?;
+        let (control, control_far) = socket_pair()?;
+        let (log, log_far) = socket_pair()?;
+        let ends = Endpoints {
+            kernel: inherited_path(&kernel),
+            config: inherited_path(&config),
+            control: format!("fd={}", control_far.as_raw_fd()).into(),
+            log: format!("fd={}", log_far.as_raw_fd()).into(),
+        };
+        let line = qemu::command_line(&self.spec, &ends, &self.mounts);
+        let mut process = QemuProcess::spawn(&line)
+            .with_context(|| format!("cannot start {}", self.spec.qemu.display()))?;
+        drop((control_far, log_far, kernel, config));
+
+        let stderr = process.take_stderr().context("QEMU's standard error is a pipe")?;
+        let on_panic = sender.clone();
+        let watch = Watch {
+            started: Instant::now(),
+            log: LogTail::follow(log, self.log, move || drop(on_panic.send(Event::PanicLogged))),
+            qemu_output: LogTail::follow(stderr, LogSink::Quiet, || {}),
+            guest: channel::open(control, sender, self.reports).context("cannot open the control channel")?,
+            process,
+            events,
+            time_limit: self.time_limit,
+            boot_limit: self.spec.gdb_port.is_none().then_some(BOOT_LIMIT),
+            hello: false,
+            ending: None,
+            stats: None,
+            last_signal: None,
+            output_error: None,
+        };
+        watch.follow()
+    }
+}
+
+/// A file in memory that QEMU inherits.
+fn memory_file(name: &str, content: &[u8]) -> anyhow::Result<OwnedFd> {
+    let fd = rustix::fs::memfd_create(name, MemfdFlags::empty()).context("cannot make a file in memory")?;
+    let mut file = File::from(fd);
+    file.write_all(content).context("cannot fill a file in memory")?;
+    Ok(file.into())
+}
+
+/// Path under which a child opens a file that it inherits.
+fn inherited_path(fd: &OwnedFd) -> OsString {
+    format!("/dev/fd/{}", fd.as_raw_fd()).into()
+}
+
+/// A connection whose second end QEMU inherits.
+fn socket_pair() -> anyhow::Result<(UnixStream, UnixStream)> {
+    let (near, far) = UnixStream::pair().context("cannot make a socket pair")?;
+    rustix::io::fcntl_setfd(&far, FdFlags::empty()).context("cannot pass on a socket")?;
+    Ok((near, far))
+}
+
+/// Why the machine is being ended from outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ending {
+    TimeLimit,
+    Panic,
+}
+
+/// A running machine and what is known of it.
+struct Watch {
+    started: Instant,
+    process: QemuProcess,
+    guest: GuestSender,
+    events: Receiver<Event>,
+    log: LogTail,
+    qemu_output: LogTail,
+    time_limit: Option<Duration>,
+    boot_limit: Option<Duration>,
+    hello: bool,
+    /// Set when last words are awaited, with the time when patience ends.
+    ending: Option<(Ending, Instant)>,
+    stats: Option<Stats>,
+    last_signal: Option<(u8, Instant)>,
+    output_error: Option<(OutputStream, std::io::Error)>,
+}
+
+impl Watch {
+    fn follow(mut self) -> Result<Outcome, Failure> {
+        loop {
+            let event = match self.deadline() {
+                Some(at) => self.events.recv_timeout(at.saturating_duration_since(Instant::now())),
+                None => self.events.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            };
+            match event {
+                Ok(Event::Exit(status)) => return self.exited(status),
+                Ok(Event::ChannelEnded(error)) => return Err(self.channel_ended(error)),
+                Ok(event) => self.note(event)?,
+                Err(RecvTimeoutError::Timeout) => self.deadline_passed()?,
+                Err(RecvTimeoutError::Disconnected) => return Err(self.channel_ended(None)),
+            }
+        }
+    }
+
+    /// When the next limit passes.
+    fn deadline(&self) -> Option<Instant> {
+        if let Some((_, at)) = self.ending {
+            return Some(at);
+        }
+        let boot = self.boot_limit.filter(|_| !self.hello);
+        [self.time_limit, boot].into_iter().flatten().min().map(|limit| self.started + limit)
+    }
+
+    /// Handles an event that does not end the run.
+    fn note(&mut self, event: Event) -> Result<(), Failure> {
+        match event {
+            Event::Hello { version } if version == control::VERSION => {
+                self.hello = true;
+                let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+                self.guest.send(&HostMessage::Clock { realtime_ns: now.as_nanos() as i64 });
+            }
+            Event::Hello { version } => {
+                return Err(Failure::setup(
+                    format!(
+                        "the kernel speaks version {version} of the control channel, this command {}",
+                        control::VERSION
+                    ),
+                    "HADAL_KERNEL names a kernel of another version",
+                ));
+            }
+            Event::Stats(stats) => self.stats = Some(stats),
+            Event::OutputFailed(stream, error) => {
+                // As on Linux: nobody reads any more, and the program is told by a signal.
+                if error.kind() == std::io::ErrorKind::BrokenPipe {
+                    self.guest.send(&HostMessage::Signal(SIGPIPE));
+                } else {
+                    self.output_error = Some((stream, error));
+                }
+            }
+            Event::PanicLogged if self.ending.is_none() => {
+                self.ending = Some((Ending::Panic, Instant::now() + LAST_WORDS_LIMIT));
+            }
+            Event::HostSignal(signal) => return self.host_signal(signal),
+            Event::PanicLogged | Event::Reported | Event::Exit(_) | Event::ChannelEnded(_) => {}
+        }
+        Ok(())
+    }
+
+    /// Passes a signal on; the second in a row means that the program does not react.
+    fn host_signal(&mut self, signal: u8) -> Result<(), Failure> {
+        let now = Instant::now();
+        let is_second = self
+            .last_signal
+            .is_some_and(|(last, at)| last == signal && now.duration_since(at) < SECOND_SIGNAL_WINDOW);
+        if is_second || !self.hello {
+            self.process.kill();
+            return Err(Failure::Interrupted { signal });
+        }
+        self.last_signal = Some((signal, now));
+        self.guest.send(&HostMessage::Signal(signal));
+        Ok(())
+    }
+
+    fn deadline_passed(&mut self) -> Result<(), Failure> {
+        let now = Instant::now();
+        if let Some((ending, at)) = self.ending {
+            return if now < at { Ok(()) } else { Err(self.patience_ended(ending)) };
+        }
+        if self.time_limit.is_some_and(|limit| now >= self.started + limit) {
+            self.guest.send(&HostMessage::ReportThreads);
+            self.ending = Some((Ending::TimeLimit, now + LAST_WORDS_LIMIT));
+            return Ok(());
+        }
+        if !self.hello && self.boot_limit.is_some_and(|limit| now >= self.started + limit) {
+            self.process.kill();
+            let how = format!("the kernel did not start within {} s", BOOT_LIMIT.as_secs());
+            return Err(Failure::Lost { how, log: self.last_lines() });
+        }
+        Ok(())
+    }
+
+    /// The machine did not end by itself after its last words.
+    fn patience_ended(&mut self, ending: Ending) -> Failure {
+        self.process.kill();
+        match ending {
+            Ending::TimeLimit => self.time_limit_failure(false),
+            Ending::Panic => self.panic_failure(None),
+        }
+    }
+
+    fn time_limit_failure(&self, answered: bool) -> Failure {
+        let seconds = self.time_limit.unwrap_or_default().as_secs_f64();
+        Failure::Timeout { seconds, answered, log: self.last_lines() }
+    }
+
+    fn panic_failure(&self, text: Option<String>) -> Failure {
+        self.log.wait_for_end(REAP_LIMIT);
+        let logged = self.log.panic_report().unwrap_or_else(|| self.log.last(40));
+        let report = match text {
+            Some(text) => format!("{text}\n{logged}"),
+            None => logged,
+        };
+        Failure::KernelPanic { report }
+    }
+
+    /// The guest said how the run ended; everything it wrote has been passed on.
+    fn exited(mut self, status: ExitStatus) -> Result<Outcome, Failure> {
+        self.process.kill();
+        self.log.wait_for_end(REAP_LIMIT);
+        if let Some((Ending::TimeLimit, _)) = self.ending {
+            return Err(self.time_limit_failure(true));
+        }
+        match &status {
+            ExitStatus::CannotStart(text) => return Err(Failure::CannotStart(text.clone())),
+            ExitStatus::KernelFailure(text) => return Err(self.panic_failure(Some(text.clone()))),
+            ExitStatus::Exited(_) | ExitStatus::Signaled { .. } => {}
+        }
+        if let Some((stream, error)) = self.output_error {
+            let name = match stream {
+                OutputStream::Stdout => "standard output",
+                OutputStream::Stderr => "standard error",
+            };
+            return Err(Failure::Other(anyhow::anyhow!(
+                "cannot write {name}: {error} (the program ended with status {})",
+                status.command_status()
+            )));
+        }
+        Ok(Outcome { status: status.command_status(), stats: self.stats })
+    }
+
+    /// The control channel is gone and the guest had not said that the run is over.
+    fn channel_ended(mut self, error: Option<control::ChannelError>) -> Failure {
+        if let Some(error) = error {
+            self.process.kill();
+            return Failure::Lost {
+                how: format!("the control channel is damaged: {error}"),
+                log: self.last_lines(),
+            };
+        }
+        let status = match self.process.reap(REAP_LIMIT) {
+            Ok(status) => status,
+            Err(e) => return Failure::Other(anyhow::Error::new(e).context("cannot wait for QEMU")),
+        };
+        self.log.wait_for_end(REAP_LIMIT);
+        self.qemu_output.wait_for_end(REAP_LIMIT);
+        if status.code() == Some(QEMU_STATUS_PANIC) || self.log.panic_report().is_some() {
+            return self.panic_failure(None);
+        }
+        if let Some((Ending::TimeLimit, _)) = self.ending {
+            return self.time_limit_failure(false);
+        }
+        let output = self.qemu_output.last(20);
+        let ended_by_itself = matches!(status.code(), Some(0 | QEMU_STATUS_DONE));
+        if !self.hello && !ended_by_itself && self.log.last(1).is_empty() {
+            return Failure::QemuFailed { ended: status.to_string(), output };
+        }
+        Failure::Lost { how: how_qemu_ended(status), log: self.last_lines() }
+    }
+
+    /// Last lines of the log and of QEMU's own output.
+    fn last_lines(&self) -> String {
+        let mut text = self.log.last(20);
+        for line in self.qemu_output.last(10).lines() {
+            text.push_str("QEMU: ");
+            text.push_str(line);
+            text.push('\n');
+        }
+        text
+    }
+}
+
+fn how_qemu_ended(status: ProcessStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(0), _) => "it reset or powered itself off; a reset is most often a triple fault".into(),
+        (Some(QEMU_STATUS_DONE), _) => "the kernel ended it without a word".into(),
+        (Some(code), _) => format!("QEMU ended with status {code}"),
+        (None, Some(signal)) => format!("QEMU was killed by signal {signal}"),
+        (None, None) => "QEMU is gone".into(),
+    }
+}
+
+/// Whether this failure means that someone pressed Ctrl-C twice, which needs no long message.
+pub(crate) fn is_plain_interrupt(failure: &Failure) -> bool {
+    matches!(failure, Failure::Interrupted { signal: SIGINT })
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! From the boot loader to `kernel_main`: one [`BootInfo`] whatever the protocol, so nothing later knows the loader.
+//!
+//! `boot/entry.rs` is the assembly (PVH and Multiboot2 enter at the same place), `boot/pvh.rs` and `boot/multiboot2.rs`
+//! read what the loader left, and this file says which memory is free.
+
+use arrayvec::ArrayVec;
+use core::ops::Range;
+
+use crate::layout::{BOOT_MAPPED, KERNEL_BASE};
+
+mod entry;
+mod multiboot2;
+mod pvh;
+
+/// How the kernel was loaded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// Xen's PVH, as QEMU's `-kernel` and other VMMs speak it.
+    Pvh,
+    /// Multiboot2, as GRUB speaks it.
+    Multiboot2,
+}
+
+/// Boot protocols give a few dozen ranges at most.
+const MAX_RANGES: usize = 128;
+/// The run configuration, an initial file system, and room for a program's own.
+const MAX_MODULES: usize = 16;
+
+/// A file that the boot loader placed in memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Module {
+    start: u64,
+    len: usize,
+}
+
+impl Module {
+    /// The module's content; it is never overwritten.
+    pub fn bytes(&self) -> &'static [u8] {
+        // SAFETY: `BootInfo::free_memory` leaves the module out, so nobody writes there, and it is in mapped memory.
+        unsafe { crate::phys::bytes(self.start, self.len) }
+    }
+}
+
+/// A linear framebuffer that the firmware set up.
+#[derive(Clone, Copy, Debug)]
+pub struct Framebuffer {
+    /// Physical address of the first pixel.
+    pub pa: u64,
+    /// Bytes from one line to the next.
+    pub pitch: u32,
+    /// Pixels in a line.
+    pub width: u32,
+    /// Lines.
+    pub height: u32,
+    /// Bits in a pixel.
+    pub bits_per_pixel: u8,
+    /// Bit positions of red, green and blue.
+    pub rgb_positions: [u8; 3],
+}
+
+/// What the display shows at boot.
+#[derive(Clone, Copy, Debug)]
+pub enum Display {
+    /// VGA text mode, 80 by 25.
+    Text,
+    /// A linear framebuffer.
+    Pixels(Framebuffer),
+}
+
+/// What the boot loader said.
+#[derive(Debug)]
+pub struct BootInfo {
+    /// How the kernel was loaded.
+    pub protocol: Protocol,
+    /// The kernel's command line.
+    pub command_line: &'static str,
+    /// Modules, in order.
+    pub modules: ArrayVec<Module, MAX_MODULES>,
+    /// Physical address of the ACPI root pointer, if the loader passed it.
+    pub rsdp: Option<u64>,
+    /// The display, if the loader knows one.
+    pub display: Option<Display>,
+    usable: ArrayVec<Range<u64>, MAX_RANGES>,
+    reserved: ArrayVec<Range<u64>, MAX_RANGES>,
+}
+
+impl BootInfo {
+    fn new(protocol: Protocol) -> Self {
+        let mut info = Self {
+            protocol,
+            command_line: "",
+            modules: ArrayVec::new(),
+            rsdp: None,
+            display: None,
+            usable: ArrayVec::new(),
+            reserved: ArrayVec::new(),
+        };
+        // Firmware data, the start-up page of the other processors, and the VGA hole.
+        info.reserve(0..1 << 20);
+        info.reserve(image());
+        info
+    }
+
+    fn reserve(&mut self, range: Range<u64>) {
+        let page = range.start & !0xfff..(range.end + 0xfff) & !0xfff;
+        self.reserved.push(page);
+    }
+
+    fn add_module(&mut self, start: u64, len: usize) {
+        self.reserve(start..start + len as u64);
+        // More modules than anybody names are left alone, but stay reserved.
+        let _ = self.modules.try_push(Module { start, len });
+    }
+
+    fn add_usable(&mut self, range: Range<u64>) {
+        let _ = self.usable.try_push(range);
+    }
+
+    /// All RAM that the loader called usable, page-aligned inwards, whether something lies there or not.
+    pub fn memory(&self) -> impl Iterator<Item = Range<u64>> + '_ {
+        self.usable
+            .iter()
+            .map(|range| (range.start + 0xfff) & !0xfff..range.end & !0xfff)
+            .filter(|range| range.start < range.end)
+    }
+
+    /// Usable RAM without the kernel, the modules and the first mebibyte, in ascending order.
+    pub fn free_memory(&self) -> ArrayVec<Range<u64>, MAX_RANGES> {
+        let mut free: ArrayVec<Range<u64>, MAX_RANGES> = self.memory().collect();
+        for hole in &self.reserved {
+            let mut cut = ArrayVec::new();
+            for range in &free {
+                let before = range.start..range.end.min(hole.start);
+                let after = range.start.max(hole.end)..range.end;
+                for part in [before, after] {
+                    if part.start < part.end {
+                        let _ = cut.try_push(part);
+                    }
+                }
+            }
+            free = cut;
+        }
+        free.sort_unstable_by_key(|range| range.start);
+        free
+    }
+
+    /// Bytes of free memory that the boot page tables reach; page tables must come from there.
+    pub fn is_boot_mapped(pa: u64) -> bool {
+        pa < BOOT_MAPPED
+    }
+}
+
+unsafe extern "C" {
+    safe static __image_start: u8;
+    safe static __kernel_end: u8;
+}
+
+/// Physical range of the kernel image with its BSS.
+fn image() -> Range<u64> {
+    let end = core::ptr::from_ref(&__kernel_end) as usize - KERNEL_BASE;
+    core::ptr::from_ref(&__image_start) as u64..end as u64
+}
+
+/// Bytes of boot data at a physical address.
+fn boot_bytes(pa: u64, len: usize) -> &'static [u8] {
+    assert!(pa + len as u64 <= BOOT_MAPPED, "boot data at {pa:#x} is beyond the boot page tables");
+    // SAFETY: the boot page tables map the range, and boot data is not written before `free_memory` is handed out.
+    unsafe { crate::phys::bytes(pa, len) }
+}
+
+/// The text up to the first NUL at a physical address.
+fn boot_text(pa: u64, limit: usize) -> &'static str {
+    if pa == 0 {
+        return "";
+    }
+    let bytes = boot_bytes(pa, limit);
+    let len = bytes.iter().position(|&byte| byte == 0).unwrap_or(limit);
+    core::str::from_utf8(&bytes[..len]).unwrap_or("")
+}

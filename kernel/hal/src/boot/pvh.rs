@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The PVH start info (Xen's `arch-x86/hvm/start_info.h` describes the layout, version 1).
+
+use zerocopy::{FromBytes, Immutable, KnownLayout};
+
+use super::{BootInfo, Protocol, boot_bytes, boot_text};
+
+/// First word of the structure.
+pub(super) const MAGIC: u32 = 0x336e_c578;
+const MEMORY_USABLE: u32 = 1;
+const COMMAND_LINE_LIMIT: usize = 4096;
+
+#[derive(FromBytes, Immutable, KnownLayout)]
+#[repr(C)]
+struct StartInfo {
+    magic: u32,
+    version: u32,
+    flags: u32,
+    module_count: u32,
+    modules_pa: u64,
+    command_line_pa: u64,
+    rsdp_pa: u64,
+    memory_map_pa: u64,
+    memory_map_count: u32,
+    reserved: u32,
+}
+
+#[derive(FromBytes, Immutable, KnownLayout)]
+#[repr(C)]
+struct ModuleEntry {
+    start: u64,
+    len: u64,
+    command_line_pa: u64,
+    reserved: u64,
+}
+
+#[derive(FromBytes, Immutable, KnownLayout)]
+#[repr(C)]
+struct MemoryEntry {
+    start: u64,
+    len: u64,
+    kind: u32,
+    reserved: u32,
+}
+
+fn entries<T: FromBytes + Immutable + KnownLayout>(pa: u64, count: u32) -> &'static [T] {
+    if count == 0 {
+        return &[];
+    }
+    let bytes = boot_bytes(pa, count as usize * size_of::<T>());
+    <[T]>::ref_from_bytes(bytes).unwrap_or(&[])
+}
+
+/// Reads the start info at a physical address.
+pub(super) fn read(pa: u64) -> BootInfo {
+    let bytes = boot_bytes(pa, size_of::<StartInfo>());
+    let Ok(start) = StartInfo::ref_from_bytes(bytes) else {
+        panic!("PVH start info at {pa:#x} is not aligned")
+    };
+    assert!(start.magic == MAGIC, "no PVH start info at {pa:#x}");
+    let mut info = BootInfo::new(Protocol::Pvh);
+    info.command_line = boot_text(start.command_line_pa, COMMAND_LINE_LIMIT);
+    info.rsdp = (start.rsdp_pa != 0).then_some(start.rsdp_pa);
+    for module in entries::<ModuleEntry>(start.modules_pa, start.module_count) {
+        info.add_module(module.start, module.len as usize);
+    }
+    for range in entries::<MemoryEntry>(start.memory_map_pa, start.memory_map_count) {
+        if range.kind == MEMORY_USABLE {
+            info.add_usable(range.start..range.start + range.len);
+        }
+    }
+    // The command line stays referenced after the memory is handed out.
+    info.reserve(start.command_line_pa..start.command_line_pa + COMMAND_LINE_LIMIT as u64);
+    info
+}

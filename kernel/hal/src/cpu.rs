@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The calling processor: identity, model-specific registers, control registers, halting.
+
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+static ONLINE: AtomicUsize = AtomicUsize::new(1);
+
+/// Number of online CPUs; ids are `0..count()`.
+pub fn count() -> usize {
+    ONLINE.load(Ordering::Relaxed)
+}
+
+/// Records the number of online CPUs, once, after the processors were started.
+pub(crate) fn set_count(count: usize) {
+    ONLINE.store(count, Ordering::Release);
+}
+
+/// Id of the calling CPU.
+#[inline(always)]
+pub fn current_id() -> usize {
+    crate::percpu::cpu_id()
+}
+
+/// Tells the core that this is a busy-wait loop.
+#[inline(always)]
+pub fn relax() {
+    core::hint::spin_loop();
+}
+
+/// Stops this CPU for good; interrupts stay off.
+pub fn halt_forever() -> ! {
+    loop {
+        crate::irq::mask();
+        #[cfg(target_os = "none")]
+        // SAFETY: halting with interrupts off changes no memory.
+        unsafe {
+            core::arch::asm!("hlt", options(nomem, nostack));
+        }
+    }
+}
+
+/// Turns interrupts on and halts until one arrives, with no window in between; interrupts are on afterwards.
+pub fn wait_for_interrupt() {
+    #[cfg(target_os = "none")]
+    // SAFETY: `sti` holds interrupts for one instruction, so the halt cannot miss one; handlers keep to their own stacks.
+    unsafe {
+        core::arch::asm!("sti", "hlt", options(nostack));
+    }
+}
+
+/// Reads a model-specific register.
+///
+/// # Safety
+/// The register exists on this CPU.
+pub unsafe fn read_msr(msr: u32) -> u64 {
+    let (low, high): (u32, u32);
+    // SAFETY: the caller says the register exists; reading has no side effect on memory.
+    unsafe {
+        core::arch::asm!("rdmsr", in("ecx") msr, out("eax") low, out("edx") high, options(nomem, nostack));
+    }
+    u64::from(high) << 32 | u64::from(low)
+}
+
+/// Writes a model-specific register.
+///
+/// # Safety
+/// The register exists and the value keeps the assumptions in the crate head.
+pub unsafe fn write_msr(msr: u32, value: u64) {
+    // SAFETY: the caller vouches for register and value.
+    unsafe {
+        core::arch::asm!("wrmsr", in("ecx") msr, in("eax") value as u32, in("edx") (value >> 32) as u32, options(nostack));
+    }
+}
+
+/// Whether RDTSCP and the TSC_AUX register exist.
+pub fn has_rdtscp() -> bool {
+    raw_cpuid::CpuId::new()
+        .get_extended_processor_and_feature_identifiers()
+        .is_some_and(|features| features.has_rdtscp())
+}
+
+/// CPUID leaf 1, EDX: the feature word that Linux passes to programs as `AT_HWCAP`.
+pub fn features_edx() -> u32 {
+    core::arch::x86_64::__cpuid(1).edx
+}

@@ -1,0 +1,463 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The one page table of ring 0: the kernel's half, built once, and the program's window.
+//!
+//! Entries are atomic words. [`ProgramTable::map`] installs them by compare-and-swap, so that CPUs which fault on
+//! neighbouring pages do not wait for each other; removing and changing ranges is excluded by the caller (the address
+//! space's lock). Table pages that a removal leaves empty are freed once no CPU can walk them any more ([`crate::tlb`]).
+//! Layout: AMD APM vol. 2, 5.3; Intel SDM vol. 3, 4.5.
+
+use alloc::vec::Vec;
+use core::sync::atomic::{AtomicU64, Ordering};
+
+use bitflags::bitflags;
+use spin::Once;
+
+use crate::frames;
+use crate::layout::{DEVICE_MAP, DIRECT_MAP, PAGE_SIZE};
+use crate::sync::SpinLock;
+use crate::{percpu, tlb};
+
+const PRESENT: u64 = 1 << 0;
+const WRITABLE: u64 = 1 << 1;
+const WRITE_THROUGH: u64 = 1 << 3;
+const CACHE_DISABLE: u64 = 1 << 4;
+const LARGE: u64 = 1 << 7;
+const GLOBAL: u64 = 1 << 8;
+/// Software bit: the page keeps its content although the program may not touch it now.
+const KEPT: u64 = 1 << 9;
+const NO_EXECUTE: u64 = 1 << 63;
+const ADDRESS: u64 = 0x000f_ffff_ffff_f000;
+
+bitflags! {
+    /// What a program may do with a page; without `READ` the page stays where it is but every access faults.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct PageFlags: u8 {
+        /// The page is accessible.
+        const READ = 1;
+        /// It may be written.
+        const WRITE = 2;
+        /// It may be executed.
+        const EXEC = 4;
+        /// It is device memory.
+        const UNCACHED = 8;
+    }
+}
+
+/// The three sizes of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PageSize {
+    /// 4 KiB
+    Size4K,
+    /// 2 MiB
+    Size2M,
+    /// 1 GiB
+    Size1G,
+}
+
+impl PageSize {
+    /// Bytes in the page.
+    pub const fn bytes(self) -> usize {
+        PAGE_SIZE << (9 * self.level())
+    }
+
+    /// Order of the page in the frame allocator.
+    pub const fn order(self) -> u8 {
+        9 * self.level() as u8
+    }
+
+    const fn level(self) -> usize {
+        match self {
+            Self::Size4K => 0,
+            Self::Size2M => 1,
+            Self::Size1G => 2,
+        }
+    }
+
+    const fn of_level(level: usize) -> Self {
+        match level {
+            0 => Self::Size4K,
+            1 => Self::Size2M,
+            _ => Self::Size1G,
+        }
+    }
+}
+
+/// Why an entry could not be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MapError {
+    /// No memory for a table page.
+    NoMemory,
+    /// The place is taken by a page or, for a large page, by a table.
+    AlreadyMapped,
+}
+
+type Table = [AtomicU64; 512];
+
+fn table(pa: u64) -> &'static Table {
+    let address = DIRECT_MAP + (pa & ADDRESS) as usize;
+    // SAFETY: `pa` is that of a table page: allocated by `new_table` (or the boot code's, mapped alike), in the direct map,
+    // page-aligned, never used for anything else while it is linked, and atomics may be shared.
+    unsafe { &*(address as *const Table) }
+}
+
+fn new_table() -> Result<u64, MapError> {
+    let pa = frames::source().and_then(|source| source.alloc(0)).ok_or(MapError::NoMemory)?;
+    crate::phys::zero(pa, PAGE_SIZE);
+    Ok(pa)
+}
+
+fn free_table(pa: u64) {
+    if let Some(source) = frames::source() {
+        source.free(pa, 0);
+    }
+}
+
+fn index(va: usize, level: usize) -> usize {
+    va >> (12 + 9 * level) & 511
+}
+
+fn is_table(entry: u64, level: usize) -> bool {
+    level > 0 && entry & PRESENT != 0 && entry & LARGE == 0
+}
+
+fn leaf(pa: u64, size: PageSize, flags: PageFlags) -> u64 {
+    let mut entry = pa | if flags.contains(PageFlags::READ) { PRESENT } else { KEPT };
+    if size != PageSize::Size4K {
+        entry |= LARGE;
+    }
+    if flags.contains(PageFlags::WRITE) {
+        entry |= WRITABLE;
+    }
+    if !flags.contains(PageFlags::EXEC) {
+        entry |= NO_EXECUTE;
+    }
+    if flags.contains(PageFlags::UNCACHED) {
+        entry |= CACHE_DISABLE | WRITE_THROUGH;
+    }
+    entry
+}
+
+fn flags_of(entry: u64) -> PageFlags {
+    let mut flags = PageFlags::empty();
+    flags.set(PageFlags::READ, entry & PRESENT != 0);
+    flags.set(PageFlags::WRITE, entry & WRITABLE != 0);
+    flags.set(PageFlags::EXEC, entry & NO_EXECUTE == 0);
+    flags.set(PageFlags::UNCACHED, entry & CACHE_DISABLE != 0);
+    flags
+}
+
+/// Returns the table below `entry`, making one if the entry is empty.
+fn descend(entry: &AtomicU64) -> Result<&'static Table, MapError> {
+    let mut value = entry.load(Ordering::Acquire);
+    if value == 0 {
+        let fresh = new_table()?;
+        match entry.compare_exchange(0, fresh | PRESENT | WRITABLE, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => return Ok(table(fresh)),
+            Err(found) => {
+                free_table(fresh);
+                value = found;
+            }
+        }
+    }
+    if value & PRESENT == 0 || value & LARGE != 0 { Err(MapError::AlreadyMapped) } else { Ok(table(value)) }
+}
+
+fn install(root: &'static Table, va: usize, entry: u64, size: PageSize) -> Result<(), MapError> {
+    let mut current = root;
+    for level in (size.level() + 1..4).rev() {
+        current = descend(&current[index(va, level)])?;
+    }
+    current[index(va, size.level())]
+        .compare_exchange(0, entry, Ordering::AcqRel, Ordering::Relaxed)
+        .map(drop)
+        .map_err(|_| MapError::AlreadyMapped)
+}
+
+/// The low half of the page table.
+pub struct ProgramTable {
+    root: Once<&'static Table>,
+    /// Table pages taken out, with the flush generation after which nobody can be walking them.
+    retired: SpinLock<Vec<(u64, u64)>>,
+}
+
+static PROGRAM: ProgramTable = ProgramTable { root: Once::new(), retired: SpinLock::new(Vec::new()) };
+
+/// The page table of the program's window.
+pub fn program() -> &'static ProgramTable {
+    &PROGRAM
+}
+
+impl ProgramTable {
+    fn root(&self) -> &'static Table {
+        self.root.get().expect("page tables are built before programs run")
+    }
+
+    /// Maps one page; callers may race, and the loser gets [`MapError::AlreadyMapped`].
+    ///
+    /// # Panics
+    /// If an address is not aligned to the page size or not in the program's half.
+    pub fn map(&self, va: usize, pa: u64, size: PageSize, flags: PageFlags) -> Result<(), MapError> {
+        assert!(va.is_multiple_of(size.bytes()) && pa.is_multiple_of(size.bytes() as u64) && va < 1 << 47);
+        percpu::count_page_table_change();
+        install(self.root(), va, leaf(pa, size, flags), size)
+    }
+
+    /// Finds the page at `va`: physical address of the page's first byte, size, flags.
+    pub fn lookup(&self, va: usize) -> Option<(u64, PageSize, PageFlags)> {
+        let mut current = self.root();
+        for level in (0..4).rev() {
+            let entry = current[index(va, level)].load(Ordering::Acquire);
+            if is_table(entry, level) {
+                current = table(entry);
+            } else if entry == 0 {
+                return None;
+            } else {
+                return Some((entry & ADDRESS, PageSize::of_level(level), flags_of(entry)));
+            }
+        }
+        None
+    }
+
+    /// Whether nothing is installed for the 2 MiB block around `va`, neither a page nor a table: a large page fits.
+    pub fn is_block_empty(&self, va: usize) -> bool {
+        let mut current = self.root();
+        for level in (2..4).rev() {
+            let entry = current[index(va, level)].load(Ordering::Acquire);
+            if !is_table(entry, level) {
+                return entry == 0;
+            }
+            current = table(entry);
+        }
+        current[index(va, 1)].load(Ordering::Acquire) == 0
+    }
+
+    /// Removes all pages of a page-aligned range and hands each to `removed`; large pages that stick out are split. The
+    /// caller excludes other changes to the range, and flushes.
+    pub fn unmap(
+        &self,
+        va: usize,
+        len: usize,
+        removed: &mut dyn FnMut(usize, u64, PageSize),
+    ) -> Result<(), MapError> {
+        self.unmap_level(self.root(), 3, 0, va, va + len, removed)
+    }
+
+    fn unmap_level(
+        &self,
+        current: &'static Table,
+        level: usize,
+        base: usize,
+        start: usize,
+        end: usize,
+        removed: &mut dyn FnMut(usize, u64, PageSize),
+    ) -> Result<(), MapError> {
+        let span = PAGE_SIZE << (9 * level);
+        for (slot, va) in slots(base, span, start, end) {
+            let entry = current[slot].load(Ordering::Acquire);
+            if entry == 0 {
+                continue;
+            }
+            let covered = start <= va && va + span <= end;
+            if is_table(entry, level) {
+                self.unmap_level(table(entry), level - 1, va, start, end, removed)?;
+                // The root's tables stay: there are at most 256 of them.
+                if covered && level < 3 {
+                    current[slot].store(0, Ordering::Release);
+                    self.retire(entry & ADDRESS);
+                }
+            } else if covered {
+                percpu::count_page_table_change();
+                current[slot].store(0, Ordering::Release);
+                removed(va, entry & ADDRESS, PageSize::of_level(level));
+            } else {
+                let below = split(&current[slot], entry, level)?;
+                self.unmap_level(below, level - 1, va, start, end, removed)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives all present pages of a page-aligned range new flags; the caller excludes other changes, and flushes.
+    pub fn protect(&self, va: usize, len: usize, flags: PageFlags) -> Result<(), MapError> {
+        protect_level(self.root(), 3, 0, va, va + len, flags)
+    }
+
+    fn retire(&self, pa: u64) {
+        let mut retired = self.retired.lock();
+        retired.push((tlb::begin_lazy(), pa));
+        if retired.len() >= 32 {
+            let done = tlb::completed();
+            retired.retain(|&(generation, pa)| {
+                let free = generation <= done;
+                if free {
+                    free_table(pa);
+                }
+                !free
+            });
+        }
+    }
+}
+
+/// The slots of a table whose first address is `base` that overlap `start..end`, with the address of each.
+fn slots(base: usize, span: usize, start: usize, end: usize) -> impl Iterator<Item = (usize, usize)> {
+    let first = start.saturating_sub(base) / span;
+    let last = (end - base).div_ceil(span).min(512);
+    (first..last).map(move |slot| (slot, base + slot * span))
+}
+
+fn protect_level(
+    current: &'static Table,
+    level: usize,
+    base: usize,
+    start: usize,
+    end: usize,
+    flags: PageFlags,
+) -> Result<(), MapError> {
+    let span = PAGE_SIZE << (9 * level);
+    for (slot, va) in slots(base, span, start, end) {
+        let entry = current[slot].load(Ordering::Acquire);
+        if entry == 0 {
+            continue;
+        }
+        if is_table(entry, level) {
+            protect_level(table(entry), level - 1, va, start, end, flags)?;
+        } else if start <= va && va + span <= end {
+            percpu::count_page_table_change();
+            current[slot].store(leaf(entry & ADDRESS, PageSize::of_level(level), flags), Ordering::Release);
+        } else {
+            let below = split(&current[slot], entry, level)?;
+            protect_level(below, level - 1, va, start, end, flags)?;
+        }
+    }
+    Ok(())
+}
+
+/// Replaces a large page by a table of 512 pages with the same flags.
+fn split(slot: &AtomicU64, entry: u64, level: usize) -> Result<&'static Table, MapError> {
+    let pa = new_table()?;
+    let below = table(pa);
+    let span = PAGE_SIZE as u64 * if level == 2 { 512 } else { 1 };
+    let keep = entry & !ADDRESS & if level == 1 { !LARGE } else { !0 };
+    for (part, small) in below.iter().enumerate() {
+        small.store(((entry & ADDRESS) + part as u64 * span) | keep, Ordering::Relaxed);
+    }
+    slot.store(pa | PRESENT | WRITABLE, Ordering::Release);
+    Ok(below)
+}
+
+/// Physical address of the top-level table; the start-up code of other processors reads it.
+pub(crate) static ROOT: AtomicU64 = AtomicU64::new(0);
+
+/// Physical address of the top-level table, for CR3.
+pub fn root() -> u64 {
+    ROOT.load(Ordering::Acquire)
+}
+
+fn kernel_root() -> &'static Table {
+    table(root())
+}
+
+/// Maps device memory uncached; a range that is mapped already is left alone.
+pub(crate) fn map_device(pa: u64, len: usize) {
+    let mut at = pa & !(PAGE_SIZE as u64 - 1);
+    let end = pa + len as u64;
+    let flags = PageFlags::READ | PageFlags::WRITE | PageFlags::UNCACHED;
+    while at < end {
+        let size = if at.is_multiple_of(2 << 20) && end - at >= 2 << 20 {
+            PageSize::Size2M
+        } else {
+            PageSize::Size4K
+        };
+        match install(kernel_root(), DEVICE_MAP + at as usize, leaf(at, size, flags) | GLOBAL, size) {
+            Ok(()) | Err(MapError::AlreadyMapped) => {}
+            Err(MapError::NoMemory) => {
+                panic!("out of memory for the page tables of device memory at {at:#x}")
+            }
+        }
+        at += size.bytes() as u64;
+    }
+}
+
+#[cfg(target_os = "none")]
+mod build {
+    use super::*;
+    use crate::layout::KERNEL_BASE;
+
+    unsafe extern "C" {
+        safe static __text_start: u8;
+        safe static __text_end: u8;
+        safe static __rodata_end: u8;
+        safe static __kernel_end: u8;
+    }
+
+    fn address(symbol: &u8) -> usize {
+        core::ptr::from_ref(symbol) as usize
+    }
+
+    /// Builds the kernel's half: the image with its sections' rights, and the direct map of `memory` (byte ranges).
+    ///
+    /// The frame source must hand out memory below [`crate::layout::BOOT_MAPPED`] until [`activate`] has run.
+    pub fn build(memory: impl Iterator<Item = core::ops::Range<u64>>) -> Result<(), MapError> {
+        let root_pa = new_table()?;
+        ROOT.store(root_pa, Ordering::Release);
+        let root = table(root_pa);
+        let sections = [
+            (address(&__text_start), address(&__text_end), PageFlags::READ | PageFlags::EXEC),
+            (address(&__text_end), address(&__rodata_end), PageFlags::READ),
+            (address(&__rodata_end), address(&__kernel_end), PageFlags::READ | PageFlags::WRITE),
+        ];
+        for (start, end, flags) in sections {
+            for va in (start..end).step_by(PAGE_SIZE) {
+                let pa = (va - KERNEL_BASE) as u64;
+                install(root, va, leaf(pa, PageSize::Size4K, flags) | GLOBAL, PageSize::Size4K)?;
+            }
+        }
+        let gigabyte_pages = raw_cpuid::CpuId::new()
+            .get_extended_processor_and_feature_identifiers()
+            .is_some_and(|features| features.has_1gib_pages());
+        for range in memory {
+            map_direct(root, range, gigabyte_pages)?;
+        }
+        PROGRAM.root.call_once(|| root);
+        Ok(())
+    }
+
+    fn map_direct(
+        root: &'static Table,
+        range: core::ops::Range<u64>,
+        gigabyte_pages: bool,
+    ) -> Result<(), MapError> {
+        let flags = PageFlags::READ | PageFlags::WRITE;
+        let mut at = range.start & !((2 << 20) - 1);
+        while at < range.end {
+            let mut size = if gigabyte_pages && at.is_multiple_of(1 << 30) && range.end - at >= 1 << 30 {
+                PageSize::Size1G
+            } else {
+                PageSize::Size2M
+            };
+            let map = |size| install(root, DIRECT_MAP + at as usize, leaf(at, size, flags) | GLOBAL, size);
+            let mut outcome = map(size);
+            if outcome == Err(MapError::AlreadyMapped) && size == PageSize::Size1G {
+                // An earlier range begins in the same gibibyte.
+                size = PageSize::Size2M;
+                outcome = map(size);
+            }
+            match outcome {
+                // Neighbouring ranges share their first and last large page.
+                Ok(()) | Err(MapError::AlreadyMapped) => {}
+                Err(error) => return Err(error),
+            }
+            at += size.bytes() as u64;
+        }
+        Ok(())
+    }
+
+    /// Switches the calling CPU to the table that [`build`] made.
+    pub fn activate() {
+        // SAFETY: the table maps the running code, the stacks (in the image or the direct map) and all kernel data where
+        // the boot table has them.
+        unsafe { core::arch::asm!("mov cr3, {}", in(reg) root(), options(nostack)) };
+    }
+}
+#[cfg(target_os = "none")]
+pub use build::{activate, build};

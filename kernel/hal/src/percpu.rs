@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Per-CPU data: the block that `%gs` points to, and arrays with one element per CPU.
+
+use alloc::boxed::Box;
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+
+use spin::Once;
+
+/// Most CPUs that the kernel starts: the xAPIC's 255 and room for x2APIC machines.
+pub const MAX_CPUS: usize = 1024;
+
+/// Work for the thread that runs on a CPU, to be done before it returns to program code.
+pub mod attention {
+    /// Another thread should run.
+    pub const RESCHEDULE: u32 = 1;
+    /// The thread has a signal, or its process is ending.
+    pub const SIGNAL: u32 = 2;
+}
+
+/// What `%gs` points to. The assembly reaches the first fields by `offset_of!`.
+#[repr(C, align(64))]
+pub struct PerCpu {
+    /// Address of this block, for `mov %gs:0, reg`.
+    this: AtomicU64,
+    /// Top of the current thread's kernel stack.
+    pub(crate) kernel_stack_top: AtomicU64,
+    /// Bottom of the current thread's kernel stack.
+    pub(crate) kernel_stack_bottom: AtomicU64,
+    /// Where the system-call entry parks the program's stack pointer for four instructions.
+    pub(crate) program_rsp: AtomicU64,
+    /// Bits of [`attention`].
+    attention: AtomicU32,
+    cpu_id: AtomicU32,
+    apic_id: AtomicU32,
+    /// Index of the running thread in the scheduler's table.
+    thread: AtomicU32,
+    /// Generation of the TLB flush that this CPU has done last.
+    pub(crate) tlb_seen: AtomicU64,
+    /// Set while the CPU idles and flushes on leaving instead of on request.
+    pub(crate) tlb_lazy: AtomicBool,
+    /// Address of the context whose vector registers are live.
+    pub(crate) live_context: AtomicUsize,
+    pub(crate) interrupts: AtomicU64,
+    pub(crate) ipis_sent: AtomicU64,
+    pub(crate) page_table_changes: AtomicU64,
+    #[cfg(target_os = "none")]
+    pub(crate) heap: crate::heap::Lists,
+}
+
+impl PerCpu {
+    pub(crate) const fn new() -> Self {
+        Self {
+            this: AtomicU64::new(0),
+            kernel_stack_top: AtomicU64::new(0),
+            kernel_stack_bottom: AtomicU64::new(0),
+            program_rsp: AtomicU64::new(0),
+            attention: AtomicU32::new(0),
+            cpu_id: AtomicU32::new(0),
+            apic_id: AtomicU32::new(0),
+            thread: AtomicU32::new(0),
+            tlb_seen: AtomicU64::new(0),
+            tlb_lazy: AtomicBool::new(false),
+            live_context: AtomicUsize::new(0),
+            interrupts: AtomicU64::new(0),
+            ipis_sent: AtomicU64::new(0),
+            page_table_changes: AtomicU64::new(0),
+            #[cfg(target_os = "none")]
+            heap: crate::heap::Lists::new(),
+        }
+    }
+}
+
+impl PerCpu {
+    /// Names the stack on which traps of this CPU's current thread are handled.
+    pub(crate) fn set_kernel_stack(&self, bottom: u64, top: u64) {
+        self.kernel_stack_bottom.store(bottom, Ordering::Relaxed);
+        self.kernel_stack_top.store(top, Ordering::Relaxed);
+    }
+}
+
+/// Offsets for the assembly.
+pub(crate) mod offset {
+    use super::PerCpu;
+    pub(crate) const KERNEL_STACK_TOP: usize = core::mem::offset_of!(PerCpu, kernel_stack_top);
+    pub(crate) const PROGRAM_RSP: usize = core::mem::offset_of!(PerCpu, program_rsp);
+    pub(crate) const CPU_ID: usize = core::mem::offset_of!(PerCpu, cpu_id);
+    pub(crate) const THREAD: usize = core::mem::offset_of!(PerCpu, thread);
+}
+
+static BOOT_CPU: PerCpu = PerCpu::new();
+static OTHERS: Once<Box<[PerCpu]>> = Once::new();
+
+/// Allocates the blocks of CPUs `1..apic_ids.len()`.
+pub(crate) fn allocate(apic_ids: &[u32]) {
+    OTHERS.call_once(|| {
+        apic_ids
+            .iter()
+            .enumerate()
+            .skip(1)
+            .map(|(id, &apic_id)| {
+                let block = PerCpu::new();
+                block.cpu_id.store(id as u32, Ordering::Relaxed);
+                block.apic_id.store(apic_id, Ordering::Relaxed);
+                // A CPU that is not up yet flushes when it starts.
+                block.tlb_lazy.store(true, Ordering::Relaxed);
+                block
+            })
+            .collect()
+    });
+}
+
+/// The block of a CPU.
+///
+/// # Panics
+/// If there is no such CPU.
+pub(crate) fn of(cpu: usize) -> &'static PerCpu {
+    if cpu == 0 { &BOOT_CPU } else { &OTHERS.get().expect("per-CPU blocks exist")[cpu - 1] }
+}
+
+/// The block of the calling CPU.
+#[inline(always)]
+pub(crate) fn this() -> &'static PerCpu {
+    #[cfg(target_os = "none")]
+    {
+        let block: *const PerCpu;
+        // SAFETY: `%gs:0` holds the block's own address from the first Rust instruction of a CPU on (`load`).
+        unsafe {
+            core::arch::asm!("mov {}, gs:[0]", out(reg) block, options(nostack, pure, readonly, preserves_flags))
+        };
+        // SAFETY: blocks are static or leaked for ever and have only atomic fields.
+        unsafe { &*block }
+    }
+    #[cfg(not(target_os = "none"))]
+    &BOOT_CPU
+}
+
+/// Points `%gs` of the calling CPU at the block of `cpu`.
+pub(crate) fn load(cpu: usize) {
+    let block = of(cpu);
+    let address = core::ptr::from_ref(block) as u64;
+    block.this.store(address, Ordering::Relaxed);
+    const MSR_GS_BASE: u32 = 0xc000_0101;
+    // SAFETY: every x86-64 CPU has GS_BASE, and the block lives for ever.
+    unsafe { crate::cpu::write_msr(MSR_GS_BASE, address) };
+}
+
+#[inline(always)]
+pub(crate) fn cpu_id() -> usize {
+    #[cfg(target_os = "none")]
+    {
+        let id: u32;
+        // SAFETY: as for `this`; the field is a 32-bit word.
+        unsafe {
+            core::arch::asm!("mov {:e}, gs:[{}]", out(reg) id, const offset::CPU_ID, options(nostack, pure, readonly, preserves_flags));
+        }
+        id as usize
+    }
+    #[cfg(not(target_os = "none"))]
+    0
+}
+
+/// Local APIC id of a CPU.
+pub fn apic_id(cpu: usize) -> u32 {
+    of(cpu).apic_id.load(Ordering::Relaxed)
+}
+
+pub(crate) fn set_boot_apic_id(apic_id: u32) {
+    BOOT_CPU.apic_id.store(apic_id, Ordering::Relaxed);
+}
+
+/// Index of the thread that runs on this CPU, as the scheduler set it.
+#[inline(always)]
+pub fn thread_index() -> u32 {
+    #[cfg(target_os = "none")]
+    {
+        let index: u32;
+        // SAFETY: as for `cpu_id`.
+        unsafe {
+            core::arch::asm!("mov {:e}, gs:[{}]", out(reg) index, const offset::THREAD, options(nostack, readonly, preserves_flags));
+        }
+        index
+    }
+    #[cfg(not(target_os = "none"))]
+    0
+}
+
+/// Names the thread that runs on this CPU from now on.
+pub fn set_thread_index(index: u32) {
+    this().thread.store(index, Ordering::Relaxed);
+}
+
+/// Index of the thread that `cpu` runs, as of now.
+pub fn thread_index_of(cpu: usize) -> u32 {
+    of(cpu).thread.load(Ordering::Relaxed)
+}
+
+/// Adds bits of [`attention`] to this CPU.
+pub fn raise_attention(bits: u32) {
+    this().attention.fetch_or(bits, Ordering::Relaxed);
+}
+
+/// Removes bits of [`attention`] from this CPU.
+pub fn clear_attention(bits: u32) {
+    this().attention.fetch_and(!bits, Ordering::Relaxed);
+}
+
+/// The bits of [`attention`] of this CPU.
+#[inline(always)]
+pub fn pending_attention() -> u32 {
+    this().attention.load(Ordering::Relaxed)
+}
+
+/// Sums over all CPUs since boot.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counters {
+    /// Interrupts taken.
+    pub interrupts: u64,
+    /// Interprocessor interrupts sent; one to all others counts once.
+    pub ipis_sent: u64,
+    /// Entries of the program's page table made, changed or removed.
+    pub page_table_changes: u64,
+}
+
+/// The counters as of now.
+pub fn counters() -> Counters {
+    (0..crate::cpu::count()).map(of).fold(Counters::default(), |sum, block| Counters {
+        interrupts: sum.interrupts + block.interrupts.load(Ordering::Relaxed),
+        ipis_sent: sum.ipis_sent + block.ipis_sent.load(Ordering::Relaxed),
+        page_table_changes: sum.page_table_changes + block.page_table_changes.load(Ordering::Relaxed),
+    })
+}
+
+/// Counts a change to the program's page table.
+pub(crate) fn count_page_table_change() {
+    this().page_table_changes.fetch_add(1, Ordering::Relaxed);
+}
+
+/// One `T` for each CPU, each on cache lines of its own.
+pub struct CpuLocal<T> {
+    items: Box<[Padded<T>]>,
+}
+
+#[repr(align(128))]
+struct Padded<T>(T);
+
+impl<T: Sync> CpuLocal<T> {
+    /// Makes `count` elements; `make` gets the CPU's id.
+    pub fn new(count: usize, mut make: impl FnMut(usize) -> T) -> Self {
+        Self { items: (0..count).map(|cpu| Padded(make(cpu))).collect() }
+    }
+
+    /// The element of the calling CPU, as of the call: a thread may move afterwards, so `T` takes care of itself.
+    #[inline(always)]
+    pub fn this(&self) -> &T {
+        &self.items[cpu_id()].0
+    }
+
+    /// The element of `cpu`.
+    ///
+    /// # Panics
+    /// If there is no such CPU.
+    pub fn of(&self, cpu: usize) -> &T {
+        &self.items[cpu].0
+    }
+
+    /// All elements, by CPU id.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        self.items.iter().map(|item| &item.0)
+    }
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Traps: the one register frame, and what the layers above do when one happens.
+//!
+//! Nothing is written to an interrupted program's stack (design section 5). The three ways in:
+//! - **system calls** take the thread's kernel stack from `%gs` and build the frame there;
+//! - **faults** enter on an interrupt-stack-table stack of the CPU and move at once: to the thread's kernel stack when
+//!   program code faulted, below the interrupted stack pointer when kernel code touched program memory. So a fault may
+//!   wait, and the entry stack is free for the next one;
+//! - **interrupts** are handled where they enter, with interrupts off. Only when the interrupted program has something to
+//!   do before it goes on ([`crate::percpu::attention`]) does the frame move to the thread's kernel stack.
+//!
+//! The entry code is in `trap/entry.rs`, the descriptor tables in `trap/tables.rs`.
+
+use spin::Once;
+
+#[cfg(target_os = "none")]
+mod entry;
+#[cfg(target_os = "none")]
+mod tables;
+
+#[cfg(target_os = "none")]
+pub use entry::{enter_program, report_of_nmi};
+#[cfg(target_os = "none")]
+pub(crate) use tables::load;
+
+/// All general registers of interrupted code, in the order of the entry code's pushes.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+#[expect(missing_docs, reason = "the fields are the registers of their names")]
+pub struct TrapFrame {
+    /// CR2 for a page fault.
+    pub fault_address: u64,
+    /// Non-zero when the return must restore every register (IRETQ), which also makes RCX and R11 those of the frame.
+    pub full_restore: u64,
+    pub r15: u64,
+    pub r14: u64,
+    pub r13: u64,
+    pub r12: u64,
+    pub rbp: u64,
+    pub rbx: u64,
+    pub r11: u64,
+    pub r10: u64,
+    pub r9: u64,
+    pub r8: u64,
+    pub rax: u64,
+    pub rcx: u64,
+    pub rdx: u64,
+    pub rsi: u64,
+    pub rdi: u64,
+    /// Exception or interrupt vector, or [`SYSCALL_VECTOR`].
+    pub vector: u64,
+    /// Error code of the exception, or 0.
+    pub error: u64,
+    pub rip: u64,
+    pub cs: u64,
+    pub rflags: u64,
+    pub rsp: u64,
+    pub ss: u64,
+}
+
+/// [`TrapFrame::vector`] of a system call.
+pub const SYSCALL_VECTOR: u64 = 0x100;
+
+/// Flags that a program may set for itself: CF, PF, AF, ZF, SF, TF, DF, OF, AC, ID.
+pub const PROGRAM_FLAGS: u64 = 0x24_0dd5;
+/// The interrupt flag: always on in program code.
+pub const INTERRUPT_FLAG: u64 = 1 << 9;
+
+impl TrapFrame {
+    /// A frame that starts program code at `rip` with stack pointer `rsp` and all other registers 0.
+    pub fn program(rip: u64, rsp: u64) -> Self {
+        let mut frame = Self { rip, rsp, full_restore: 1, ..Self::default() };
+        frame.sanitize();
+        frame
+    }
+
+    /// Whether program code was interrupted.
+    pub fn is_program(&self) -> bool {
+        crate::layout::is_program(self.rip)
+    }
+
+    /// Makes the frame fit to return to program code with: selectors, flags.
+    pub fn sanitize(&mut self) {
+        self.cs = u64::from(selector::KERNEL_CODE);
+        self.ss = u64::from(selector::KERNEL_DATA);
+        self.rflags = self.rflags & PROGRAM_FLAGS | INTERRUPT_FLAG | 2;
+    }
+}
+
+/// Segment selectors.
+pub mod selector {
+    /// Code of kernel and ring-0 program.
+    pub const KERNEL_CODE: u16 = 0x08;
+    /// Data of kernel and ring-0 program; SYSCALL needs it right behind the code.
+    pub const KERNEL_DATA: u16 = 0x10;
+}
+
+/// Exception vectors (Intel SDM vol. 3, table 6-1).
+#[expect(missing_docs, reason = "the names are the manual's")]
+pub mod vector {
+    pub const DIVIDE_ERROR: u64 = 0;
+    pub const DEBUG: u64 = 1;
+    pub const NMI: u64 = 2;
+    pub const BREAKPOINT: u64 = 3;
+    pub const OVERFLOW: u64 = 4;
+    pub const BOUND: u64 = 5;
+    pub const INVALID_OPCODE: u64 = 6;
+    pub const DEVICE_NOT_AVAILABLE: u64 = 7;
+    pub const DOUBLE_FAULT: u64 = 8;
+    pub const SEGMENT_NOT_PRESENT: u64 = 11;
+    pub const STACK_FAULT: u64 = 12;
+    pub const GENERAL_PROTECTION: u64 = 13;
+    pub const PAGE_FAULT: u64 = 14;
+    pub const X87: u64 = 16;
+    pub const ALIGNMENT_CHECK: u64 = 17;
+    pub const MACHINE_CHECK: u64 = 18;
+    pub const SIMD: u64 = 19;
+}
+
+/// How memory was touched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// A load.
+    Read,
+    /// A store.
+    Write,
+    /// An instruction fetch.
+    Execute,
+}
+
+impl Access {
+    /// Decodes the error code of a page fault.
+    pub fn from_error(error: u64) -> Self {
+        if error & 1 << 4 != 0 {
+            Self::Execute
+        } else if error & 1 << 1 != 0 {
+            Self::Write
+        } else {
+            Self::Read
+        }
+    }
+}
+
+/// What the layers above do about traps. All but [`Hooks::timer`] and [`Hooks::reschedule`] run on the thread's kernel
+/// stack with interrupts on, and may block.
+pub trait Hooks: Sync {
+    /// A program made a system call; its registers are in the frame.
+    fn system_call(&self, frame: &mut TrapFrame);
+    /// Program code raised an exception.
+    fn program_fault(&self, frame: &mut TrapFrame);
+    /// Kernel code touched program memory that is not mapped so; returns whether it may try again.
+    fn resolve(&self, address: u64, access: Access) -> bool;
+    /// [`crate::percpu::attention`] bits are set and the frame is about to return to program code.
+    fn attend(&self, frame: &mut TrapFrame);
+    /// The one-shot timer fired; on the interrupt stack, interrupts off.
+    fn timer(&self);
+    /// Another CPU asked this one to look at its inbox and signals; on the interrupt stack, interrupts off.
+    fn reschedule(&self);
+    /// Kernel code faulted, or the CPU reported a double fault or a machine check: report and stop.
+    fn kernel_fault(&self, frame: &TrapFrame) -> !;
+    /// Another CPU stopped the machine; on the interrupt stack, interrupts off.
+    fn stop(&self, frame: &TrapFrame);
+}
+
+static HOOKS: Once<&'static dyn Hooks> = Once::new();
+
+/// Installs the hooks; the first call wins.
+pub fn set_hooks(hooks: &'static dyn Hooks) {
+    HOOKS.call_once(|| hooks);
+}
+
+/// Host builds have no program to enter.
+///
+/// # Panics
+/// Always.
+#[cfg(not(target_os = "none"))]
+pub fn enter_program(_frame: &TrapFrame) -> ! {
+    panic!("program code runs on the kernel target only")
+}
+
+#[cfg(target_os = "none")]
+fn hooks() -> &'static dyn Hooks {
+    *HOOKS.get().expect("trap hooks are set before traps")
+}

@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The entry and return code of all traps (see the head of [`super`] for the rules it keeps).
+
+use core::arch::{global_asm, naked_asm};
+use core::sync::atomic::{AtomicBool, Ordering};
+
+use super::{Access, INTERRUPT_FLAG, SYSCALL_VECTOR, TrapFrame, hooks, selector, vector};
+use crate::percpu::{self, offset};
+use crate::{apic, irq, tlb, user};
+
+// One stub per vector, 16 bytes each. Vectors without an error code push a 0 in its place.
+global_asm!(
+    ".pushsection .text.stubs, \"ax\", @progbits",
+    ".balign 16",
+    ".global hadal_stubs",
+    "hadal_stubs:",
+    ".set i, 0",
+    ".rept 256",
+    ".balign 16",
+    ".if i == 8 || (i >= 10 && i <= 14) || i == 17 || i == 21 || i == 29 || i == 30",
+    ".else",
+    "push 0",
+    ".endif",
+    "push i",
+    ".if i == 2 || i == 8 || i == 18",
+    "jmp {critical}",
+    ".elseif i < 32",
+    "jmp {fault}",
+    ".else",
+    "jmp {interrupt}",
+    ".endif",
+    ".set i, i + 1",
+    ".endr",
+    ".popsection",
+    critical = sym critical_entry,
+    fault = sym fault_entry,
+    interrupt = sym interrupt_entry,
+);
+
+unsafe extern "C" {
+    safe static hadal_stubs: u8;
+}
+
+/// Address of the stub of a vector.
+pub(super) fn stub(number: usize) -> u64 {
+    core::ptr::from_ref(&hadal_stubs) as u64 + 16 * number as u64
+}
+
+/// Address of the SYSCALL entry.
+pub(super) fn system_call_entry() -> u64 {
+    system_call as *const () as u64
+}
+
+// The pushes below the vector, and what undoes them. `cld`: the interrupted code may have set DF.
+macro_rules! save_registers {
+    () => {
+        "push rdi
+         push rsi
+         push rdx
+         push rcx
+         push rax
+         push r8
+         push r9
+         push r10
+         push r11
+         push rbx
+         push rbp
+         push r12
+         push r13
+         push r14
+         push r15
+         push 1
+         push 0
+         cld"
+    };
+}
+macro_rules! restore_registers {
+    () => {
+        "add rsp, 16
+         pop r15
+         pop r14
+         pop r13
+         pop r12
+         pop rbp
+         pop rbx
+         pop r11
+         pop r10
+         pop r9
+         pop r8
+         pop rax
+         pop rcx
+         pop rdx
+         pop rsi
+         pop rdi"
+    };
+}
+
+/// SYSCALL from ring 0: RCX holds the return address, R11 the flags, RSP is still the program's and must not be used.
+#[unsafe(naked)]
+unsafe extern "C" fn system_call() {
+    naked_asm!(
+        "mov gs:[{program_rsp}], rsp",
+        "mov rsp, gs:[{kernel_stack_top}]",
+        "push {data}",
+        "push qword ptr gs:[{program_rsp}]",
+        "push r11",
+        "push {code}",
+        "push rcx",
+        "push 0",
+        "push {syscall}",
+        "push rdi",
+        "push rsi",
+        "push rdx",
+        "push rcx",
+        "push rax",
+        "push r8",
+        "push r9",
+        "push r10",
+        "push r11",
+        "push rbx",
+        "push rbp",
+        "push r12",
+        "push r13",
+        "push r14",
+        "push r15",
+        "push 0",
+        "push 0",
+        "mov rdi, rsp",
+        "xor ebp, ebp",
+        "sti",
+        "call {handler}",
+        // Interrupts are off; rax says whether every register must come from the frame.
+        "test rax, rax",
+        "jnz 2f",
+        "add rsp, 16",
+        "pop r15",
+        "pop r14",
+        "pop r13",
+        "pop r12",
+        "pop rbp",
+        "pop rbx",
+        "pop r11",
+        "pop r10",
+        "pop r9",
+        "pop r8",
+        "pop rax",
+        "pop rcx",
+        "pop rdx",
+        "pop rsi",
+        "pop rdi",
+        "mov rcx, [rsp + 16]",
+        "mov rsp, [rsp + 40]",
+        // STI takes effect after the next instruction, so no interrupt can come between.
+        "sti",
+        "jmp rcx",
+        "2:",
+        restore_registers!(),
+        "add rsp, 16",
+        "iretq",
+        program_rsp = const offset::PROGRAM_RSP,
+        kernel_stack_top = const offset::KERNEL_STACK_TOP,
+        data = const selector::KERNEL_DATA,
+        code = const selector::KERNEL_CODE,
+        syscall = const SYSCALL_VECTOR,
+        handler = sym system_call_handler,
+    );
+}
+
+/// Returns with interrupts off.
+extern "C" fn system_call_handler(frame: &mut TrapFrame) -> u64 {
+    hooks().system_call(frame);
+    finish(frame);
+    frame.full_restore
+}
+
+/// Turns interrupts off and handles attention until there is none: the last step before program code.
+fn finish(frame: &mut TrapFrame) {
+    loop {
+        irq::mask();
+        if percpu::pending_attention() == 0 {
+            return;
+        }
+        irq::unmask();
+        hooks().attend(frame);
+    }
+}
+
+/// Faults: on the fault stack, interrupts off. `move_fault` says where to continue.
+#[unsafe(naked)]
+unsafe extern "C" fn fault_entry() {
+    naked_asm!(
+        save_registers!(),
+        "mov rdi, rsp",
+        "call {move_fault}",
+        "mov rsp, rax",
+        "mov rdi, rax",
+        "call {handler}",
+        restore_registers!(),
+        "add rsp, 16",
+        "iretq",
+        move_fault = sym move_fault,
+        handler = sym fault_handler,
+    );
+}
+
+/// Copies the frame to the stack on which the fault is handled, and returns the copy.
+extern "C" fn move_fault(frame: &mut TrapFrame) -> *mut TrapFrame {
+    if frame.vector == vector::PAGE_FAULT {
+        // SAFETY: reading CR2 in ring 0 has no effect.
+        unsafe { core::arch::asm!("mov {}, cr2", out(reg) frame.fault_address, options(nomem, nostack)) };
+    }
+    let block = percpu::this();
+    let top = block.kernel_stack_top.load(Ordering::Relaxed);
+    let bottom = block.kernel_stack_bottom.load(Ordering::Relaxed);
+    let below = if frame.is_program() { top } else { frame.rsp & !15 };
+    let target = below.wrapping_sub(size_of::<TrapFrame>() as u64);
+    // A kernel stack that has run out, or code on no stack that we know: stay here and let the handler report it.
+    if !(bottom + 512..=top).contains(&target) || below > top {
+        return frame;
+    }
+    let target = target as *mut TrapFrame;
+    // SAFETY: the target is on the current thread's kernel stack: its empty top when a program was interrupted, else
+    // below everything that the interrupted kernel code uses (no red zone).
+    unsafe { target.write(*frame) };
+    target
+}
+
+/// Runs with interrupts off; returns with interrupts off.
+extern "C" fn fault_handler(frame: &mut TrapFrame) {
+    if frame.is_program() {
+        irq::unmask();
+        hooks().program_fault(frame);
+        finish(frame);
+        return;
+    }
+    if frame.vector == vector::PAGE_FAULT
+        && let Some(fixup) = user::fixup(frame.rip)
+    {
+        // With interrupts off the kernel holds a lock: resolving could wait, so the access fails instead.
+        let mut resolved = false;
+        if frame.rflags & INTERRUPT_FLAG != 0 {
+            irq::unmask();
+            resolved = hooks().resolve(frame.fault_address, Access::from_error(frame.error));
+            irq::mask();
+        }
+        if !resolved {
+            frame.rip = fixup;
+        }
+        return;
+    }
+    // A non-canonical program address raises #GP instead of #PF.
+    if frame.vector == vector::GENERAL_PROTECTION
+        && let Some(fixup) = user::fixup(frame.rip)
+    {
+        frame.rip = fixup;
+        return;
+    }
+    hooks().kernel_fault(frame);
+}
+
+/// Interrupts: handled on the interrupt stack; continue on the thread's kernel stack if the program has to attend.
+#[unsafe(naked)]
+unsafe extern "C" fn interrupt_entry() {
+    naked_asm!(
+        save_registers!(),
+        "mov rdi, rsp",
+        "call {handler}",
+        "test rax, rax",
+        "jz 2f",
+        "mov rsp, rax",
+        "mov rdi, rax",
+        "call {attend}",
+        "2:",
+        restore_registers!(),
+        "add rsp, 16",
+        "iretq",
+        handler = sym interrupt_handler,
+        attend = sym attend_handler,
+    );
+}
+
+/// Returns where the frame continues on the thread's kernel stack, or null to return to the interrupted code.
+extern "C" fn interrupt_handler(frame: &mut TrapFrame) -> *mut TrapFrame {
+    let block = percpu::this();
+    block.interrupts.fetch_add(1, Ordering::Relaxed);
+    let number = frame.vector as u8;
+    match number {
+        irq::VECTOR_TIMER => {
+            apic::end_of_interrupt();
+            hooks().timer();
+        }
+        irq::VECTOR_RESCHEDULE => {
+            apic::end_of_interrupt();
+            hooks().reschedule();
+        }
+        irq::VECTOR_TLB => {
+            apic::end_of_interrupt();
+            tlb::service();
+        }
+        irq::VECTOR_STOP => {
+            apic::end_of_interrupt();
+            hooks().stop(frame);
+        }
+        irq::VECTOR_SPURIOUS => {}
+        _ => {
+            irq::dispatch_device(number);
+            apic::end_of_interrupt();
+        }
+    }
+    if !frame.is_program() || percpu::pending_attention() == 0 {
+        return core::ptr::null_mut();
+    }
+    let top = block.kernel_stack_top.load(Ordering::Relaxed);
+    let target = (top - size_of::<TrapFrame>() as u64) as *mut TrapFrame;
+    // SAFETY: program code was interrupted, so its thread's kernel stack is empty; the frame fits below its top.
+    unsafe { target.write(*frame) };
+    target
+}
+
+extern "C" fn attend_handler(frame: &mut TrapFrame) {
+    finish(frame);
+}
+
+/// NMI, double fault, machine check: each on a stack of its own, never moved.
+#[unsafe(naked)]
+unsafe extern "C" fn critical_entry() {
+    naked_asm!(
+        save_registers!(),
+        "mov rdi, rsp",
+        "call {handler}",
+        restore_registers!(),
+        "add rsp, 16",
+        "iretq",
+        handler = sym critical_handler,
+    );
+}
+
+static NMI_REPORTS: AtomicBool = AtomicBool::new(false);
+
+/// Makes the next NMIs stop their CPUs through [`super::Hooks::stop`]: for CPUs that do not take interrupts.
+pub fn report_of_nmi() {
+    NMI_REPORTS.store(true, Ordering::SeqCst);
+}
+
+extern "C" fn critical_handler(frame: &mut TrapFrame) {
+    if frame.vector == vector::NMI {
+        if NMI_REPORTS.load(Ordering::SeqCst) {
+            hooks().stop(frame);
+        }
+        return;
+    }
+    hooks().kernel_fault(frame);
+}
+
+/// Leaves the kernel for program code with the registers of `frame`; the thread's kernel stack is empty afterwards.
+pub fn enter_program(frame: &TrapFrame) -> ! {
+    let mut frame = *frame;
+    frame.sanitize();
+    assert!(frame.is_program(), "program code is in the low half");
+    finish(&mut frame);
+    // SAFETY: the frame lies on the kernel stack of this thread, is sanitised, and everything above it is given up.
+    unsafe { restore(&frame) }
+}
+
+#[unsafe(naked)]
+unsafe extern "C" fn restore(frame: &TrapFrame) -> ! {
+    naked_asm!("mov rsp, rdi", restore_registers!(), "add rsp, 16", "iretq")
+}
+
+/// Keeps the frame's size in step with the pushes: 17 registers and bookkeeping words, vector, error, five hardware words.
+const _: () = assert!(size_of::<TrapFrame>() == 8 * 24);

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The time-stamp counter.
+
+/// Reads the time-stamp counter after earlier loads have completed.
+#[inline]
+pub fn read() -> u64 {
+    // SAFETY: every x86-64 CPU has RDTSC and LFENCE (SSE2), and ring 0 may use them whatever CR4.TSD says.
+    unsafe {
+        core::arch::x86_64::_mm_lfence();
+        core::arch::x86_64::_rdtsc()
+    }
+}

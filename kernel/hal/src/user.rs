@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Program memory, reached from the kernel.
+//!
+//! Addresses come from the program, so each is checked against the program's half and each access may fault: the routines
+//! live in the section `.text.user`, none of them moves the stack pointer, and the fault handler sends a fault in there
+//! that nobody can resolve to `hadal_user_fault`, which returns 1. Program memory holds no Rust object, so writing any of
+//! it is sound whatever the program asks for. With interrupts off no fault is resolved: an access under a spin lock fails if
+//! the page is not there, and the caller touches the page first and tries again.
+
+use crate::layout::{PROGRAM_END, PROGRAM_START};
+
+/// The address is not the program's, or not accessible in that way (`EFAULT`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fault;
+
+/// Whether a range lies in the part of the address space that programs may use at all.
+pub fn in_window(address: usize, len: usize) -> bool {
+    address >= PROGRAM_START && address.checked_add(len).is_some_and(|end| end <= PROGRAM_END)
+}
+
+#[cfg(target_os = "none")]
+mod routines {
+    core::arch::global_asm!(
+        ".pushsection .text.user, \"ax\", @progbits",
+        ".global hadal_user_start, hadal_user_end, hadal_user_fault",
+        "hadal_user_start:",
+        // rdi destination, rsi source, rdx bytes
+        ".global hadal_user_copy",
+        "hadal_user_copy:",
+        "mov rcx, rdx",
+        "shr rcx, 3",
+        "rep movsq",
+        "mov ecx, edx",
+        "and ecx, 7",
+        "rep movsb",
+        "xor eax, eax",
+        "ret",
+        // rdi destination, rsi bytes
+        ".global hadal_user_zero",
+        "hadal_user_zero:",
+        "xor eax, eax",
+        "mov rcx, rsi",
+        "shr rcx, 3",
+        "rep stosq",
+        "mov ecx, esi",
+        "and ecx, 7",
+        "rep stosb",
+        "ret",
+        // rdi program address, rsi where the old value is kept: in the expected value, out the one found; edx new value
+        ".global hadal_user_cmpxchg",
+        "hadal_user_cmpxchg:",
+        "mov eax, [rsi]",
+        "lock cmpxchg [rdi], edx",
+        "mov [rsi], eax",
+        "xor eax, eax",
+        "ret",
+        // rdi program address, rsi where the value goes
+        ".global hadal_user_load32",
+        "hadal_user_load32:",
+        "mov eax, [rdi]",
+        "mov [rsi], eax",
+        "xor eax, eax",
+        "ret",
+        // rdi program address, esi value
+        ".global hadal_user_store32",
+        "hadal_user_store32:",
+        "mov [rdi], esi",
+        "xor eax, eax",
+        "ret",
+        "hadal_user_fault:",
+        "mov eax, 1",
+        "ret",
+        "hadal_user_end:",
+        ".popsection",
+    );
+    unsafe extern "C" {
+        pub(super) fn hadal_user_copy(dst: usize, src: usize, len: usize) -> u32;
+        pub(super) fn hadal_user_zero(dst: usize, len: usize) -> u32;
+        pub(super) fn hadal_user_cmpxchg(address: usize, value: *mut u32, new: u32) -> u32;
+        pub(super) fn hadal_user_load32(address: usize, value: *mut u32) -> u32;
+        pub(super) fn hadal_user_store32(address: usize, value: u32) -> u32;
+        safe static hadal_user_start: u8;
+        safe static hadal_user_end: u8;
+        safe static hadal_user_fault: u8;
+    }
+
+    /// Where a fault at `rip` that cannot be resolved continues, if `rip` is in one of these routines.
+    pub(crate) fn fixup(rip: u64) -> Option<u64> {
+        let start = core::ptr::from_ref(&hadal_user_start) as u64;
+        let end = core::ptr::from_ref(&hadal_user_end) as u64;
+        (start..end).contains(&rip).then_some(core::ptr::from_ref(&hadal_user_fault) as u64)
+    }
+}
+#[cfg(target_os = "none")]
+pub(crate) use routines::fixup;
+
+/// Host tests have no program memory: every access is a fault.
+#[cfg(not(target_os = "none"))]
+mod routines {
+    pub(super) unsafe fn hadal_user_copy(_dst: usize, _src: usize, _len: usize) -> u32 {
+        1
+    }
+    pub(super) unsafe fn hadal_user_zero(_dst: usize, _len: usize) -> u32 {
+        1
+    }
+    pub(super) unsafe fn hadal_user_cmpxchg(_address: usize, _value: *mut u32, _new: u32) -> u32 {
+        1
+    }
+    pub(super) unsafe fn hadal_user_load32(_address: usize, _value: *mut u32) -> u32 {
+        1
+    }
+    pub(super) unsafe fn hadal_user_store32(_address: usize, _value: u32) -> u32 {
+        1
+    }
+}
+use routines::{hadal_user_cmpxchg, hadal_user_copy, hadal_user_load32, hadal_user_store32, hadal_user_zero};
+
+fn check(address: usize, len: usize) -> Result<(), Fault> {
+    if len == 0 || in_window(address, len) { Ok(()) } else { Err(Fault) }
+}
+
+fn result(failed: u32) -> Result<(), Fault> {
+    if failed == 0 { Ok(()) } else { Err(Fault) }
+}
+
+/// Copies program memory at `src` into `buffer`; on a fault part of the buffer may have been written.
+pub fn copy_from(buffer: &mut [u8], src: usize) -> Result<(), Fault> {
+    check(src, buffer.len())?;
+    // SAFETY: the destination is a Rust slice of that length; the source is in the program's half, where a fault is caught.
+    result(unsafe { hadal_user_copy(buffer.as_mut_ptr() as usize, src, buffer.len()) })
+}
+
+/// Copies `data` to program memory at `dst`; on a fault a first part may have been written.
+pub fn copy_to(dst: usize, data: &[u8]) -> Result<(), Fault> {
+    check(dst, data.len())?;
+    // SAFETY: the destination is in the program's half, where no Rust object lives and a fault is caught.
+    result(unsafe { hadal_user_copy(dst, data.as_ptr() as usize, data.len()) })
+}
+
+/// Fills program memory with zeros.
+pub fn zero(dst: usize, len: usize) -> Result<(), Fault> {
+    check(dst, len)?;
+    // SAFETY: as for `copy_to`.
+    result(unsafe { hadal_user_zero(dst, len) })
+}
+
+/// Reads a 32-bit word; atomic when `address` is aligned.
+pub fn load_u32(address: usize) -> Result<u32, Fault> {
+    check(address, 4)?;
+    let mut value = 0;
+    // SAFETY: the address is in the program's half, where a fault is caught; `value` is a local.
+    result(unsafe { hadal_user_load32(address, &raw mut value) })?;
+    Ok(value)
+}
+
+/// Writes a 32-bit word; atomic when `address` is aligned.
+pub fn store_u32(address: usize, value: u32) -> Result<(), Fault> {
+    check(address, 4)?;
+    // SAFETY: as for `copy_to`.
+    result(unsafe { hadal_user_store32(address, value) })
+}
+
+/// Reads a 64-bit word.
+pub fn load_u64(address: usize) -> Result<u64, Fault> {
+    let mut bytes = [0; 8];
+    copy_from(&mut bytes, address)?;
+    Ok(u64::from_le_bytes(bytes))
+}
+
+/// Writes a 64-bit word.
+pub fn store_u64(address: usize, value: u64) -> Result<(), Fault> {
+    copy_to(address, &value.to_le_bytes())
+}
+
+/// Atomically replaces the word at `address` by `new` if it holds `old`; the inner error is the value found.
+pub fn cmpxchg_u32(address: usize, old: u32, new: u32) -> Result<Result<u32, u32>, Fault> {
+    check(address, 4)?;
+    let mut value = old;
+    // SAFETY: the address is in the program's half, where a fault is caught; `value` is a local.
+    result(unsafe { hadal_user_cmpxchg(address, &raw mut value, new) })?;
+    Ok(if value == old { Ok(old) } else { Err(value) })
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Attributes of a process that it sets for itself and reads back (`prctl`), and that change nothing else.
+
+use core::sync::atomic::AtomicU8;
+
+/// The attributes.
+pub struct Attributes {
+    /// `PR_SET_DUMPABLE`.
+    pub dumpable: AtomicU8,
+    /// `PR_SET_PDEATHSIG`; 0 is none.
+    pub parent_death_signal: AtomicU8,
+    /// `PR_SET_NO_NEW_PRIVS`.
+    pub no_new_rights: AtomicU8,
+}
+
+impl Default for Attributes {
+    fn default() -> Self {
+        Self {
+            dumpable: AtomicU8::new(1),
+            parent_death_signal: AtomicU8::new(0),
+            no_new_rights: AtomicU8::new(0),
+        }
+    }
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! One system call in progress.
+
+use hadal_hal::trap::TrapFrame;
+
+use crate::Result;
+use crate::process::Process;
+use crate::task::Task;
+
+/// What a handler gets: the caller and its registers.
+pub struct Call<'a> {
+    /// The calling thread.
+    pub task: &'static Task,
+    /// Its process.
+    pub process: &'static Process,
+    /// Its registers; the result is stored in RAX after the handler.
+    pub frame: &'a mut TrapFrame,
+}
+
+/// A system call's implementation.
+pub type Handler = fn(&mut Call<'_>) -> Result<usize>;
+
+/// What happens to a call that a signal interrupted (`EINTR`) when its handler returns (signal(7)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Restart {
+    /// The program sees `EINTR`.
+    Never,
+    /// Made again if the handler was installed with `SA_RESTART`.
+    IfAsked,
+}
+
+/// One line of the dispatch table.
+#[derive(Clone, Copy)]
+pub struct Entry {
+    /// Linux's number.
+    pub number: usize,
+    /// Name, as in the manual.
+    pub name: &'static str,
+    /// Implementation.
+    pub handler: Handler,
+    /// Behaviour after a signal.
+    pub restart: Restart,
+}
+
+impl Call<'_> {
+    /// Argument `index` (0 to 5) as a word.
+    pub fn arg(&self, index: usize) -> usize {
+        let frame = &self.frame;
+        [frame.rdi, frame.rsi, frame.rdx, frame.r10, frame.r8, frame.r9][index] as usize
+    }
+
+    /// Argument `index` as a C `int`.
+    pub fn int(&self, index: usize) -> i32 {
+        self.arg(index) as i32
+    }
+
+    /// Argument `index` as a C `unsigned int`.
+    pub fn uint(&self, index: usize) -> u32 {
+        self.arg(index) as u32
+    }
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The content of `/proc` and `/sys`: what Linux programs read about the machine and themselves, true to the machine they
+//! run on.
+//!
+//! Everything is made when it is opened; building the trees registers a few dozen functions and looks at nothing.
+//! - `machine_files`, `memory_files`, `settings`: the files of `/proc` about the machine;
+//! - `process_tree`, `process_files`, `status`, `maps`, `mounts`, `descriptors`: `/proc/PID`;
+//! - `cpu_tree`, `node_tree`: `/sys/devices/system`;
+//! - `topology`, `caches`, `cpuid`, `cpu_flags`: what the processors say about themselves;
+//! - `lists`: the notation of sets of CPUs.
+//!
+//! Facts come from the layers below: CPUs and their APIC ids from [`hadal_hal`], zones, distances and memory from
+//! [`hadal_mem::frames`], the rest from CPUID on whichever CPU the reader runs on.
+
+mod caches;
+mod cpu_flags;
+mod cpu_tree;
+mod cpuid;
+mod cpuinfo;
+mod descriptors;
+mod lists;
+mod machine_files;
+mod maps;
+mod memory_files;
+mod mounts;
+mod node_tree;
+mod process_files;
+mod process_tree;
+mod settings;
+mod status;
+mod topology;
+
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use hadal_vfs::synthetic::{Child, Directory, LinkTarget, generated_file, link};
+use hadal_vfs::{Inode, Owner, Result};
+
+/// `PROC_SUPER_MAGIC`.
+const PROC_MAGIC: u64 = 0x9fa0;
+/// `SYSFS_MAGIC`.
+const SYSFS_MAGIC: u64 = 0x6265_6572;
+/// What `stat` gives as the size of a file in `/sys`.
+const SYS_FILE_BYTES: u64 = 4096;
+
+/// Makes the roots of `/proc` and `/sys`. `command_line` is the kernel's.
+pub fn build(command_line: &'static str) -> (Arc<dyn Inode>, Arc<dyn Inode>) {
+    let proc = Directory::root(PROC_MAGIC, Owner::default());
+    machine_files::add(&proc, command_line);
+    memory_files::add(&proc);
+    settings::add(&proc);
+    process_tree::add(&proc);
+    let sys = Directory::root(SYSFS_MAGIC, Owner::default());
+    cpu_tree::add(&sys);
+    node_tree::add(&sys);
+    (proc, sys)
+}
+
+/// A read-only file of `/sys`.
+fn sys_file(content: impl Fn() -> String + Send + Sync + 'static) -> Child {
+    Child::Leaf(generated_file(0o444, SYS_FILE_BYTES, Box::new(move || Ok(content().into_bytes())), None))
+}
+
+/// A read-only file of `/proc`.
+fn proc_file(content: impl Fn() -> Result<Vec<u8>> + Send + Sync + 'static) -> Child {
+    Child::Leaf(generated_file(0o444, 0, Box::new(content), None))
+}
+
+/// A symbolic link.
+fn text_link(target: String) -> Child {
+    Child::Leaf(link(LinkTarget::Text(target.into_bytes())))
+}
+
+/// Registers a read-only file with content that is made on each opening.
+fn add_text(root: &Directory, path: &str, content: fn() -> String) {
+    root.file(path, move || Ok(content().into_bytes()));
+}
+
+/// The number in a name such as `cpu12`; leading zeros and signs make it another name.
+fn number_after(name: &[u8], prefix: &str) -> Option<usize> {
+    let digits = name.strip_prefix(prefix.as_bytes())?;
+    let canonical = digits == b"0" || digits.first().is_some_and(|&first| (b'1'..=b'9').contains(&first));
+    let text = core::str::from_utf8(digits)
+        .ok()
+        .filter(|text| canonical && text.bytes().all(|byte| byte.is_ascii_digit()))?;
+    text.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_one_spelling() {
+        assert_eq!(number_after(b"cpu0", "cpu"), Some(0));
+        assert_eq!(number_after(b"cpu254", "cpu"), Some(254));
+        for name in
+            [&b"cpu"[..], b"cpu00", b"cpu01", b"cpu+1", b"cpu1x", b"node1", b"cpu99999999999999999999999"]
+        {
+            assert_eq!(number_after(name, "cpu"), None);
+        }
+        assert_eq!(number_after(b"17", ""), Some(17));
+    }
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The plain files of a process's or thread's directory in `/proc`.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt::Write;
+
+use super::{maps, mounts, status};
+use crate::process::{Process, UNLIMITED};
+use crate::task::Task;
+
+/// A file: its content for a process, one of its threads, and whether it is asked for that thread alone.
+pub(super) struct ProcessFile {
+    pub(super) name: &'static str,
+    pub(super) mode: u32,
+    pub(super) content: fn(&Process, &Task, bool) -> Vec<u8>,
+}
+
+const fn public(name: &'static str, content: fn(&Process, &Task, bool) -> Vec<u8>) -> ProcessFile {
+    ProcessFile { name, mode: 0o444, content }
+}
+
+const fn private(name: &'static str, content: fn(&Process, &Task, bool) -> Vec<u8>) -> ProcessFile {
+    ProcessFile { name, mode: 0o400, content }
+}
+
+pub(super) static FILES: [ProcessFile; 16] = [
+    private("auxv", |process, _, _| process.auxiliary.lock().clone()),
+    public("cmdline", |process, _, _| terminated(&process.arguments)),
+    public("cpuset", |_, _, _| b"/\n".to_vec()),
+    private("environ", |process, _, _| terminated(&process.environment)),
+    public("limits", |process, _, _| limits(process).into_bytes()),
+    public("loginuid", |_, _, _| b"4294967295".to_vec()),
+    public("maps", |process, _, _| maps::maps(process).into_bytes()),
+    public("mountinfo", |process, _, _| mounts::mountinfo(process)),
+    public("mounts", |process, _, _| mounts::mounts(process)),
+    public("oom_score", |_, _, _| b"0\n".to_vec()),
+    public("oom_score_adj", |_, _, _| b"0\n".to_vec()),
+    public("stat", |process, task, of_thread| status::stat(process, task, of_thread).into_bytes()),
+    public("statm", |process, _, _| status::statm(process).into_bytes()),
+    public("status", |process, task, _| status::status(process, task).into_bytes()),
+    public("wchan", |_, task, _| wait_channel(task).into_bytes()),
+    public("numa_maps", |process, _, _| maps::numa_maps(process).into_bytes()),
+];
+
+/// The name of a thread, and a newline.
+pub(super) fn comm(task: &Task) -> Vec<u8> {
+    let mut text = name(task);
+    text.push(b'\n');
+    text
+}
+
+/// The name of a thread without padding.
+pub(super) fn name(task: &Task) -> Vec<u8> {
+    task.name().iter().copied().take_while(|&byte| byte != 0).collect()
+}
+
+/// Texts, each with its NUL.
+fn terminated(texts: &[Vec<u8>]) -> Vec<u8> {
+    let mut all = Vec::new();
+    for text in texts {
+        all.extend_from_slice(text);
+        all.push(0);
+    }
+    all
+}
+
+fn wait_channel(task: &Task) -> String {
+    match task.thread().waits_for().filter(|_| task.thread().is_parked()) {
+        Some((what, _)) => String::from(what),
+        None => String::from("0"),
+    }
+}
+
+/// Names and units of the limits, by number.
+const LIMITS: [(&str, &str); 16] = [
+    ("Max cpu time", "seconds"),
+    ("Max file size", "bytes"),
+    ("Max data size", "bytes"),
+    ("Max stack size", "bytes"),
+    ("Max core file size", "bytes"),
+    ("Max resident set", "bytes"),
+    ("Max processes", "processes"),
+    ("Max open files", "files"),
+    ("Max locked memory", "bytes"),
+    ("Max address space", "bytes"),
+    ("Max file locks", "locks"),
+    ("Max pending signals", "signals"),
+    ("Max msgqueue size", "bytes"),
+    ("Max nice priority", ""),
+    ("Max realtime priority", ""),
+    ("Max realtime timeout", "us"),
+];
+
+fn limits(process: &Process) -> String {
+    let values = *process.limits.lock();
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    let _ = writeln!(text, "{:<25} {:<20} {:<20} {:<10}", "Limit", "Soft Limit", "Hard Limit", "Units");
+    for ((name, unit), limit) in LIMITS.iter().zip(values) {
+        let (soft, hard) = (limit_text(limit.soft), limit_text(limit.hard));
+        let _ = writeln!(text, "{name:<25} {soft:<20} {hard:<20} {unit:<10}");
+    }
+    text
+}
+
+fn limit_text(value: u64) -> String {
+    if value == UNLIMITED { String::from("unlimited") } else { alloc::format!("{value}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_texts_are_terminated() {
+        assert_eq!(terminated(&[b"a".to_vec(), Vec::new(), b"bc".to_vec()]), b"a\0\0bc\0");
+    }
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The Linux personality: unmodified Linux programs on Hadal, one implementation of each call whatever the ring.
+//!
+//! - [`process`] and [`task`]: what a program is, what one of its threads is;
+//! - [`loader`]: from an ELF file to the first instruction;
+//! - [`syscall`]: the dispatch table, one system call per file, in folders by subject;
+//! - [`signal`]: delivery, frames, default actions;
+//! - [`futex`]: waiting on program memory;
+//! - [`kernelfs`]: the content of `/proc` and `/sys`;
+//! - [`machine`]: what the layer needs from the kernel image (where reports and the exit status go).
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), no_std)]
+
+extern crate alloc;
+
+pub mod attributes;
+pub mod call;
+pub mod clock;
+pub mod futex;
+pub mod kernelfs;
+pub mod loader;
+pub mod machine;
+pub mod memory;
+pub mod process;
+pub mod release;
+pub mod report;
+pub mod rseq;
+pub mod signal;
+pub mod strace;
+pub mod syscall;
+pub mod task;
+pub mod traps;
+pub mod vdso;
+
+pub use hadal_vfs::{Errno, Result};

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! What the personality needs from the kernel image: somewhere to report to, and facts about the machine.
+
+use alloc::string::String;
+use spin::Once;
+
+use crate::loader::StartError;
+use crate::process::ExitStatus;
+
+/// Services of the kernel image.
+pub trait Machine: Sync {
+    /// Shows a text to the person who started the program: fault reports, thread lists. Apart from its standard error.
+    fn report(&self, text: &str);
+    /// Takes one line of a system-call trace, with its newline.
+    fn trace(&self, line: &str);
+    /// The program has ended and all its threads are gone; files are on the host already. Called once, by the last thread.
+    fn program_ended(&self, status: ExitStatus);
+    /// The program could not be started. Called once, instead of everything the program would do.
+    fn cannot_start(&self, error: &StartError);
+    /// The program is about to run its first instruction at `entry`; its image was moved by `bias` bytes.
+    fn program_starts(&self, entry: usize, bias: usize);
+    /// Fills a buffer with random bytes.
+    fn random(&self, buffer: &mut [u8]);
+    /// CPUID leaf 1, EDX: `AT_HWCAP`.
+    fn cpu_features_edx(&self) -> u32;
+    /// Host name, for `uname`.
+    fn hostname(&self) -> String;
+}
+
+static MACHINE: Once<&'static dyn Machine> = Once::new();
+
+/// Installs the services; the first call wins.
+pub fn set(machine: &'static dyn Machine) {
+    MACHINE.call_once(|| machine);
+}
+
+/// The services.
+///
+/// # Panics
+/// Before [`set`].
+pub fn get() -> &'static dyn Machine {
+    *MACHINE.get().expect("the kernel image installs its services first")
+}

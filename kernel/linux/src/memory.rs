@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Typed access to program memory for system calls: every bad pointer is `EFAULT`, whatever its value.
+
+use alloc::vec::Vec;
+
+use hadal_hal::user::{self, Fault};
+use zerocopy::{FromBytes, Immutable, IntoBytes};
+
+use crate::{Errno, Result};
+
+/// Longest path that a system call takes, with its NUL.
+pub const PATH_MAX: usize = 4096;
+
+/// Turns a hardware-layer fault into the error a program sees.
+pub fn efault(_: Fault) -> Errno {
+    Errno::EFAULT
+}
+
+/// Reads bytes.
+pub fn read_bytes(address: usize, buffer: &mut [u8]) -> Result<()> {
+    user::copy_from(buffer, address).map_err(efault)
+}
+
+/// Writes bytes.
+pub fn write_bytes(address: usize, data: &[u8]) -> Result<()> {
+    user::copy_to(address, data).map_err(efault)
+}
+
+/// Reads a structure.
+pub fn read<T: FromBytes + IntoBytes>(address: usize) -> Result<T> {
+    let mut value = T::new_zeroed();
+    read_bytes(address, value.as_mut_bytes())?;
+    Ok(value)
+}
+
+/// Writes a structure.
+pub fn write<T: IntoBytes + Immutable>(address: usize, value: &T) -> Result<()> {
+    write_bytes(address, value.as_bytes())
+}
+
+/// Writes a structure unless the address is 0.
+pub fn write_unless_null<T: IntoBytes + Immutable>(address: usize, value: &T) -> Result<()> {
+    if address == 0 { Ok(()) } else { write(address, value) }
+}
+
+/// Reads an array of `count` structures.
+pub fn read_array<T: FromBytes + IntoBytes>(address: usize, count: usize) -> Result<Vec<T>> {
+    let mut values = Vec::new();
+    values.try_reserve_exact(count).map_err(|_| Errno::ENOMEM)?;
+    for index in 0..count {
+        values.push(read(address.wrapping_add(index * size_of::<T>()))?);
+    }
+    Ok(values)
+}
+
+/// Reads a NUL-terminated string of fewer than `limit` bytes; a longer one is `too_long`.
+pub fn read_string(address: usize, limit: usize, too_long: Errno) -> Result<Vec<u8>> {
+    const PAGE: usize = 4096;
+    let mut text = Vec::new();
+    let mut at = address;
+    while text.len() < limit {
+        // Never across a page boundary, so that a string at the end of a mapping is read whole.
+        let part = (PAGE - at % PAGE).min(limit - text.len()).min(256);
+        let mut buffer = [0; 256];
+        read_bytes(at, &mut buffer[..part])?;
+        if let Some(end) = buffer[..part].iter().position(|&byte| byte == 0) {
+            text.extend_from_slice(&buffer[..end]);
+            return Ok(text);
+        }
+        text.extend_from_slice(&buffer[..part]);
+        at = at.wrapping_add(part);
+    }
+    Err(too_long)
+}
+
+/// Reads a path.
+pub fn read_path(address: usize) -> Result<Vec<u8>> {
+    read_string(address, PATH_MAX, Errno::ENAMETOOLONG)
+}
+
+/// A kernel buffer for data on its way to or from the program, or `ENOMEM`.
+pub fn buffer(len: usize) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(len).map_err(|_| Errno::ENOMEM)?;
+    bytes.resize(len, 0);
+    Ok(bytes)
+}

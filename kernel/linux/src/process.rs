@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! A program: its memory, files, signal actions, limits and threads.
+//!
+//! Processes are leaked: a record outlives its program, so that late wakers and `/proc` readers need no reference count on
+//! the path of every system call.
+
+use alloc::collections::BTreeSet;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+
+use hadal_hal::sync::SpinLock;
+use hadal_mem::space::ProgramSpace;
+use hadal_vfs::{Caller, FdTable, Location, Namespace};
+
+use crate::attributes::Attributes;
+use crate::futex::Futexes;
+use crate::machine;
+use crate::signal::ProcessSignals;
+use crate::task::Task;
+
+/// How a program ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExitStatus {
+    /// By `exit_group`, or its last thread's `exit`: the low 8 bits of the status.
+    Exited(u8),
+    /// By a signal.
+    Signaled(u8),
+}
+
+/// User, groups.
+#[derive(Clone, Debug)]
+pub struct Credentials {
+    /// User id: real, effective and saved are the same.
+    pub uid: u32,
+    /// Group id.
+    pub gid: u32,
+    /// Supplementary groups.
+    pub groups: Vec<u32>,
+}
+
+/// Soft and hard limit of one resource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limit {
+    /// What is enforced.
+    pub soft: u64,
+    /// What `soft` may be raised to.
+    pub hard: u64,
+}
+
+/// No limit (`RLIM64_INFINITY`).
+pub const UNLIMITED: u64 = u64::MAX;
+/// Number of resources that `prlimit64` knows.
+pub const LIMIT_COUNT: usize = 16;
+
+/// What a process is made from.
+pub struct ProcessSetup {
+    /// The namespace that paths are looked up in.
+    pub namespace: Arc<Namespace>,
+    /// Working directory.
+    pub cwd: Location,
+    /// File mode creation mask.
+    pub umask: u32,
+    /// Credentials.
+    pub credentials: Credentials,
+    /// Open files: standard input, output and error.
+    pub files: FdTable,
+    /// Resource limits by number (`RLIMIT_*`).
+    pub limits: [Limit; LIMIT_COUNT],
+    /// Absolute path of the executable.
+    pub executable: Vec<u8>,
+    /// Arguments, for `/proc/self/cmdline`.
+    pub arguments: Vec<Vec<u8>>,
+    /// Environment, for `/proc/self/environ`.
+    pub environment: Vec<Vec<u8>>,
+    /// Each system call is traced to [`machine::Machine::trace`].
+    pub traced: bool,
+}
+
+/// A program with its threads.
+pub struct Process {
+    pid: AtomicU32,
+    /// The program's window of the address space.
+    pub space: ProgramSpace,
+    /// Where paths are looked up.
+    pub namespace: Arc<Namespace>,
+    cwd: SpinLock<Location>,
+    /// File mode creation mask.
+    pub umask: AtomicU32,
+    /// Who the program runs as.
+    pub credentials: Credentials,
+    /// Open files.
+    pub files: FdTable,
+    /// Actions, process-wide pending signals, timers that send signals.
+    pub signals: ProcessSignals,
+    /// Threads that wait on words of program memory.
+    pub futexes: Futexes,
+    /// Resource limits by number.
+    pub limits: SpinLock<[Limit; LIMIT_COUNT]>,
+    /// Absolute path of the executable.
+    pub executable: Vec<u8>,
+    /// Arguments.
+    pub arguments: Vec<Vec<u8>>,
+    /// Environment.
+    pub environment: Vec<Vec<u8>>,
+    /// Auxiliary vector as the program got it, for `/proc/self/auxv`.
+    pub auxiliary: SpinLock<Vec<u8>>,
+    /// Stack pointer at the start, for `/proc/self/stat`.
+    pub stack_start: AtomicUsize,
+    /// Each system call is traced.
+    pub traced: bool,
+    /// Monotonic time of the start.
+    pub started_ns: u64,
+    threads: SpinLock<BTreeSet<u32>>,
+    /// 0 while running; else [`ending`] and the encoded [`ExitStatus`].
+    ending: AtomicU32,
+    /// CPU time of threads that have exited.
+    past_run_ns: AtomicU64,
+    /// What `prctl` sets and gives back.
+    pub attributes: Attributes,
+    /// System calls made.
+    pub calls: AtomicU64,
+}
+
+const ENDING: u32 = 1 << 31;
+const BY_SIGNAL: u32 = 1 << 8;
+
+impl Process {
+    /// Makes a process without threads.
+    pub fn new(setup: ProcessSetup, space: ProgramSpace) -> &'static Self {
+        alloc::boxed::Box::leak(alloc::boxed::Box::new(Self {
+            pid: AtomicU32::new(0),
+            space,
+            namespace: setup.namespace,
+            cwd: SpinLock::new(setup.cwd),
+            umask: AtomicU32::new(setup.umask),
+            credentials: setup.credentials,
+            files: setup.files,
+            signals: ProcessSignals::new(),
+            futexes: Futexes::new(),
+            limits: SpinLock::new(setup.limits),
+            executable: setup.executable,
+            arguments: setup.arguments,
+            environment: setup.environment,
+            auxiliary: SpinLock::new(Vec::new()),
+            stack_start: AtomicUsize::new(0),
+            traced: setup.traced,
+            started_ns: hadal_time::now_ns(),
+            threads: SpinLock::new(BTreeSet::new()),
+            ending: AtomicU32::new(0),
+            past_run_ns: AtomicU64::new(0),
+            attributes: Attributes::default(),
+            calls: AtomicU64::new(0),
+        }))
+    }
+
+    /// Process id: the thread id of the first thread.
+    pub fn pid(&self) -> u32 {
+        self.pid.load(Ordering::Relaxed)
+    }
+
+    /// The working directory.
+    pub fn cwd(&self) -> Location {
+        self.cwd.lock().clone()
+    }
+
+    /// Changes the working directory.
+    pub fn set_cwd(&self, location: Location) {
+        let previous = core::mem::replace(&mut *self.cwd.lock(), location);
+        drop(previous);
+    }
+
+    /// On whose behalf paths are used.
+    pub fn caller(&self) -> Caller<'_> {
+        Caller {
+            uid: self.credentials.uid,
+            gid: self.credentials.gid,
+            groups: &self.credentials.groups,
+            umask: self.umask.load(Ordering::Relaxed),
+        }
+    }
+
+    pub(crate) fn add_thread(&self, tid: u32) {
+        let mut threads = self.threads.lock();
+        if threads.is_empty() {
+            self.pid.store(tid, Ordering::Relaxed);
+        }
+        threads.insert(tid);
+    }
+
+    /// Takes a thread off the list; the last one ends the program.
+    pub(crate) fn remove_thread(&'static self, tid: u32) {
+        let last = {
+            let mut threads = self.threads.lock();
+            threads.remove(&tid);
+            threads.is_empty()
+        };
+        if last {
+            self.finish();
+        }
+    }
+
+    /// Whether a live thread has this id.
+    pub fn has_thread(&self, tid: u32) -> bool {
+        self.threads.lock().contains(&tid)
+    }
+
+    /// Ids of the live threads, ascending.
+    pub fn thread_ids(&self) -> Vec<u32> {
+        self.threads.lock().iter().copied().collect()
+    }
+
+    /// Number of live threads.
+    pub fn thread_count(&self) -> usize {
+        self.threads.lock().len()
+    }
+
+    /// The live threads.
+    pub fn tasks(&self) -> Vec<&'static Task> {
+        self.thread_ids().into_iter().map(|tid| Task::of(hadal_sched::thread(tid - 1))).collect()
+    }
+
+    /// The live thread with the lowest id that `fits`, which must not take locks. Usable with interrupts off.
+    pub(crate) fn find_task(&self, fits: impl Fn(&Task) -> bool) -> Option<&'static Task> {
+        let threads = self.threads.lock();
+        threads.iter().map(|&tid| Task::of(hadal_sched::thread(tid - 1))).find(|task| fits(task))
+    }
+
+    /// Adds the CPU time of a thread that ends.
+    pub(crate) fn account(&self, run_ns: u64) {
+        self.past_run_ns.fetch_add(run_ns, Ordering::Relaxed);
+    }
+
+    /// CPU time of all threads, past and present.
+    pub fn run_time_ns(&self) -> u64 {
+        let live: u64 = self.tasks().iter().map(|task| task.thread().run_time_ns()).sum();
+        self.past_run_ns.load(Ordering::Relaxed) + live
+    }
+
+    /// The status that the process is ending with, or `None` while it runs.
+    pub fn ending(&self) -> Option<ExitStatus> {
+        let ending = self.ending.load(Ordering::Acquire);
+        (ending & ENDING != 0).then(|| {
+            let number = ending as u8;
+            if ending & BY_SIGNAL != 0 { ExitStatus::Signaled(number) } else { ExitStatus::Exited(number) }
+        })
+    }
+
+    /// Starts to end the process: the first status wins, and every thread leaves at its next chance, wherever it is. The
+    /// calling thread goes on; it exits when it returns to program code.
+    pub fn end(&self, status: ExitStatus) {
+        let code = match status {
+            ExitStatus::Exited(code) => ENDING | u32::from(code),
+            ExitStatus::Signaled(number) => ENDING | BY_SIGNAL | u32::from(number),
+        };
+        if self.ending.compare_exchange(0, code, Ordering::AcqRel, Ordering::Relaxed).is_err() {
+            return;
+        }
+        for task in self.tasks() {
+            task.thread().set_interrupted(true);
+            task.thread().poke();
+        }
+    }
+
+    fn finish(&'static self) {
+        // Closing is what brings the last of a file to the host; the memory goes with the machine.
+        self.files.clear();
+        machine::get().program_ended(self.ending().unwrap_or(ExitStatus::Exited(0)));
+    }
+}

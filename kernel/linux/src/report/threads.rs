@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The report about what every thread of a program does, for one that does not end.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt::{self, Write};
+use core::sync::atomic::Ordering;
+
+use syscalls::Sysno;
+
+use super::symbols::Names;
+use super::unwind::{self, Frame, Registers};
+use super::view::View;
+use super::{Seconds, fault, program_name, thread_name};
+use crate::process::Process;
+use crate::task::Task;
+
+/// Threads whose stacks are looked at; of a program with more the others are only listed.
+const MAX_BACKTRACES: usize = 64;
+
+/// One thread.
+struct Line {
+    tid: u32,
+    name: String,
+    run_ns: u64,
+    /// When it got a CPU last.
+    last_run_ns: u64,
+    state: String,
+    frames: Vec<Frame>,
+}
+
+pub(super) fn text(process: &Process) -> String {
+    let mut out = String::new();
+    let view = View::of(process);
+    let tasks = process.tasks();
+    let lines: Vec<Line> =
+        tasks.iter().enumerate().map(|(index, task)| line(&view, task, index < MAX_BACKTRACES)).collect();
+    let names = Names::of(&view, lines.iter().flat_map(|line| &line.frames));
+    // Writing to a string cannot fail.
+    let _ = write_text(&mut out, process, &lines, &names);
+    out
+}
+
+fn write_text(out: &mut String, process: &Process, lines: &[Line], names: &Names) -> fmt::Result {
+    let now = hadal_time::now_ns();
+    let since_start = Seconds(now.saturating_sub(process.started_ns));
+    let plural = if lines.len() == 1 { "" } else { "s" };
+    writeln!(
+        out,
+        "hadal: {}: {} thread{plural}, {since_start} after the start",
+        program_name(process),
+        lines.len()
+    )?;
+    let mut rest: Vec<&Line> = lines.iter().collect();
+    // Threads at the same place, as in a barrier, share one backtrace.
+    while let Some(&first) = rest.first() {
+        let (same, others): (Vec<&Line>, Vec<&Line>) =
+            rest.iter().partition(|line| line.state == first.state && line.frames == first.frames);
+        for line in &same {
+            write!(out, "  thread {} \"{}\": {}", line.tid, line.name, line.state)?;
+            if line.state.starts_with(WAITS) {
+                write!(out, " for {}", Seconds(now.saturating_sub(line.last_run_ns)))?;
+            }
+            writeln!(out, "; CPU time {}", Seconds(line.run_ns))?;
+        }
+        fault::backtrace(out, &first.frames, names, 6)?;
+        rest = others;
+    }
+    Ok(())
+}
+
+/// What the state of a waiting thread starts with.
+const WAITS: &str = "waits";
+
+fn line(view: &View<'_>, task: &Task, with_frames: bool) -> Line {
+    let thread = task.thread();
+    let mut state = String::new();
+    let mut frames = Vec::new();
+    let _ = if thread.is_parked() {
+        if with_frames {
+            let saved = |register: &core::sync::atomic::AtomicU64| register.load(Ordering::Relaxed);
+            let registers =
+                Registers::new(saved(&task.last_rip), saved(&task.last_rsp), saved(&task.last_rbp));
+            frames = unwind::frames(view, registers);
+        }
+        waiting(&mut state, task)
+    } else if thread.context().is_on_cpu() {
+        write!(state, "runs on CPU {}", thread.cpu())
+    } else {
+        write!(state, "is ready to run on CPU {}", thread.cpu())
+    };
+    Line {
+        tid: task.tid(),
+        name: thread_name(&task.name()),
+        run_ns: thread.run_time_ns(),
+        last_run_ns: thread.last_run_ns(),
+        state,
+        frames,
+    }
+}
+
+fn waiting(out: &mut String, task: &Task) -> fmt::Result {
+    out.write_str(WAITS)?;
+    let call = task.call_in_progress().and_then(|number| Sysno::new(usize::try_from(number).ok()?));
+    if let Some(call) = call {
+        write!(out, " in {}", call.name())?;
+    }
+    if let Some((what, detail)) = task.thread().waits_for() {
+        write!(out, " ({what} {detail:#x})")?;
+    }
+    Ok(())
+}

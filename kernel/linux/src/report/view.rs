@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! A program as a report looks at it: a snapshot of its memory map, its memory, and the files behind both.
+//!
+//! Memory is read as it is, which may be garbage or gone; files are opened when an address in them is first asked about.
+
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::rc::Rc;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::cell::RefCell;
+
+use hadal_hal::user;
+use hadal_mem::space::{Name, Prot, VmaInfo};
+use hadal_vfs::{FileKind, Follow, OpenFlags};
+
+use super::elf::{Content, Module};
+use crate::process::Process;
+use crate::vdso;
+
+/// Opens the file behind a mapping.
+type Opener<'a> = Box<dyn Fn(&Name) -> Option<Content> + 'a>;
+/// Reads exactly a buffer's length of program memory; `false` if some of it is not there.
+type Memory<'a> = Box<dyn Fn(u64, &mut [u8]) -> bool + 'a>;
+
+/// Largest table of unwind information that is searched from end to end.
+const EH_FRAME_MAX: u64 = 8 << 20;
+
+/// Unwind information of a file without a sorted table: address and content of `.eh_frame`.
+pub(super) struct WholeTable {
+    pub(super) address: u64,
+    pub(super) bytes: Vec<u8>,
+}
+
+/// A module with what is kept of it between questions.
+pub(super) struct Loaded {
+    pub(super) module: Module,
+    whole: RefCell<Option<Option<Rc<WholeTable>>>>,
+}
+
+impl Loaded {
+    /// All of `.eh_frame`.
+    pub(super) fn whole_table(&self) -> Option<Rc<WholeTable>> {
+        let mut whole = self.whole.borrow_mut();
+        whole.get_or_insert_with(|| self.load_table().map(Rc::new)).clone()
+    }
+
+    fn load_table(&self) -> Option<WholeTable> {
+        let part = self.module.eh_frame().filter(|part| part.len <= EH_FRAME_MAX)?;
+        let mut bytes = Vec::new();
+        bytes.try_reserve_exact(part.len as usize).ok()?;
+        bytes.resize(part.len as usize, 0);
+        let address = part.address.wrapping_add(self.module.bias);
+        self.module.read_file(part.offset, &mut bytes).then_some(WholeTable { address, bytes })
+    }
+}
+
+/// The snapshot.
+pub(super) struct View<'a> {
+    /// The memory map, ascending.
+    pub(super) mappings: Vec<VmaInfo>,
+    memory: Memory<'a>,
+    open: Opener<'a>,
+    /// Modules by name and bias-giving address; `None` for files that are none.
+    modules: RefCell<BTreeMap<String, Option<Rc<Loaded>>>>,
+}
+
+impl<'a> View<'a> {
+    /// A live process. Reading memory needs no thread of the process, but what is not resident can be read only by one.
+    pub(super) fn of(process: &'a Process) -> Self {
+        let mut mappings = Vec::new();
+        process.space.vmas(&mut |vma| mappings.push(vma.clone()));
+        let memory = |address: u64, buffer: &mut [u8]| user::copy_from(buffer, address as usize).is_ok();
+        Self::new(mappings, Box::new(memory), Box::new(|name| open_file(process, name)))
+    }
+
+    pub(super) fn new(mappings: Vec<VmaInfo>, memory: Memory<'a>, open: Opener<'a>) -> Self {
+        Self { mappings, memory, open, modules: RefCell::new(BTreeMap::new()) }
+    }
+
+    /// The mapping that an address is in.
+    pub(super) fn mapping(&self, address: u64) -> Option<&VmaInfo> {
+        let after = self.mappings.partition_point(|vma| vma.end as u64 <= address);
+        self.mappings.get(after).filter(|vma| vma.start as u64 <= address)
+    }
+
+    /// The first mapping that ends above an address.
+    pub(super) fn mapping_from(&self, address: u64) -> Option<&VmaInfo> {
+        self.mappings.get(self.mappings.partition_point(|vma| vma.end as u64 <= address))
+    }
+
+    /// Whether code may run at an address.
+    pub(super) fn is_code(&self, address: u64) -> bool {
+        self.mapping(address).is_some_and(|vma| vma.prot.contains(Prot::EXEC))
+    }
+
+    /// Reads program memory.
+    pub(super) fn read(&self, address: u64, buffer: &mut [u8]) -> bool {
+        (self.memory)(address, buffer)
+    }
+
+    /// Reads a word of program memory.
+    pub(super) fn word(&self, address: u64) -> Option<u64> {
+        let mut bytes = [0; 8];
+        self.read(address, &mut bytes).then(|| u64::from_le_bytes(bytes))
+    }
+
+    /// Reads program memory in a module, or what the file says about it if that is not resident.
+    pub(super) fn read_module(&self, module: &Module, address: u64, buffer: &mut [u8]) -> bool {
+        self.read(address, buffer) || module.read_address(address.wrapping_sub(module.bias), buffer)
+    }
+
+    /// The ELF file that the code at an address comes from.
+    pub(super) fn module(&self, address: u64) -> Option<Rc<Loaded>> {
+        let vma = self.mapping(address).filter(|vma| vma.prot.contains(Prot::EXEC))?;
+        let (key, offset) = match &vma.name {
+            Name::None => return None,
+            Name::Static(name) => (String::from(*name), 0),
+            Name::Path(path) => (String::from(&**path), vma.offset),
+        };
+        if let Some(known) = self.modules.borrow().get(&key) {
+            return known.clone();
+        }
+        let module =
+            (self.open)(&vma.name).and_then(|content| Module::open(content, vma.start as u64, offset));
+        let loaded = module.map(|module| Rc::new(Loaded { module, whole: RefCell::new(None) }));
+        self.modules.borrow_mut().insert(key, loaded.clone());
+        loaded
+    }
+}
+
+/// The content of a mapped file, by the name it was mapped under.
+fn open_file(process: &Process, name: &Name) -> Option<Content> {
+    let path = match name {
+        Name::Path(path) => path,
+        Name::Static("[vdso]") => return Some(Box::new(read_vdso)),
+        _ => return None,
+    };
+    let caller = process.caller();
+    let root = process.namespace.root();
+    let place = process.namespace.resolve(&caller, &root, path.as_bytes(), Follow::Yes).ok()?;
+    if place.inode().kind() != FileKind::Regular {
+        return None;
+    }
+    let file = process.namespace.open_at(&caller, place, OpenFlags::read_only()).ok()?;
+    Some(Box::new(move |mut offset, mut buffer| {
+        while !buffer.is_empty() {
+            match file.read_at(offset, buffer) {
+                Ok(count) if count > 0 => {
+                    offset += count as u64;
+                    buffer = &mut buffer[count..];
+                }
+                _ => return false,
+            }
+        }
+        true
+    }))
+}
+
+fn read_vdso(offset: u64, buffer: &mut [u8]) -> bool {
+    let rest = usize::try_from(offset).ok().and_then(|offset| vdso::IMAGE.get(offset..));
+    match rest.and_then(|rest| rest.get(..buffer.len())) {
+        Some(part) => {
+            buffer.copy_from_slice(part);
+            true
+        }
+        None => false,
+    }
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! What a process does about each signal: the table that `rt_sigaction` changes.
+
+use hadal_hal::sync::SpinLock;
+use linux_raw_sys::general;
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+use super::default;
+use super::number::COUNT;
+use super::set::{AtomicSigSet, SigSet};
+
+bitflags::bitflags! {
+    /// Flags of an action (sigaction(2)).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct ActionFlags: u32 {
+        /// No signal when a child stops.
+        const NOCLDSTOP = general::SA_NOCLDSTOP;
+        /// No zombies.
+        const NOCLDWAIT = general::SA_NOCLDWAIT;
+        /// The handler takes three arguments; every handler gets them.
+        const SIGINFO = general::SA_SIGINFO;
+        /// Tag bits in fault addresses; there are none on x86-64.
+        const EXPOSE_TAGBITS = general::SA_EXPOSE_TAGBITS;
+        /// The handler returns through a function that the action names.
+        const RESTORER = general::SA_RESTORER;
+        /// The handler runs on the alternate stack.
+        const ONSTACK = general::SA_ONSTACK;
+        /// Interrupted calls are made again.
+        const RESTART = general::SA_RESTART;
+        /// The signal is not blocked while its handler runs.
+        const NODEFER = general::SA_NODEFER;
+        /// The action becomes the default before the handler runs.
+        const RESETHAND = general::SA_RESETHAND;
+    }
+}
+
+/// `struct kernel_sigaction`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+pub struct RawAction {
+    handler: u64,
+    flags: u64,
+    restorer: u64,
+    mask: SigSet,
+}
+
+const _: () = assert!(size_of::<RawAction>() == 32);
+
+/// What happens when a signal is delivered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Disposition {
+    /// The default action.
+    Default,
+    /// Nothing.
+    Ignore,
+    /// A function of the program at this address.
+    Handler(u64),
+}
+
+/// A line of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Action {
+    /// What happens.
+    pub disposition: Disposition,
+    /// How.
+    pub flags: ActionFlags,
+    /// Where the handler returns to, with [`ActionFlags::RESTORER`].
+    pub restorer: u64,
+    /// Blocked while the handler runs.
+    pub mask: SigSet,
+}
+
+const SIG_DFL: u64 = 0;
+const SIG_IGN: u64 = 1;
+
+impl Action {
+    /// As every program starts.
+    pub const DEFAULT: Self = Self {
+        disposition: Disposition::Default,
+        flags: ActionFlags::empty(),
+        restorer: 0,
+        mask: SigSet::EMPTY,
+    };
+
+    /// Takes what a program gives. Flags that have no meaning are dropped, also the upper half of the word, which some
+    /// programs leave uninitialised.
+    pub fn from_raw(raw: RawAction) -> Self {
+        Self {
+            disposition: match raw.handler {
+                SIG_DFL => Disposition::Default,
+                SIG_IGN => Disposition::Ignore,
+                handler => Disposition::Handler(handler),
+            },
+            flags: ActionFlags::from_bits_truncate(raw.flags as u32),
+            restorer: raw.restorer,
+            mask: raw.mask.blockable(),
+        }
+    }
+
+    /// As a program sees it.
+    pub fn to_raw(&self) -> RawAction {
+        RawAction {
+            handler: match self.disposition {
+                Disposition::Default => SIG_DFL,
+                Disposition::Ignore => SIG_IGN,
+                Disposition::Handler(handler) => handler,
+            },
+            flags: self.flags.bits().into(),
+            restorer: self.restorer,
+            mask: self.mask,
+        }
+    }
+
+    /// Whether nothing happens when `signo` is delivered.
+    fn ignores(&self, signo: u8) -> bool {
+        match self.disposition {
+            Disposition::Default => default::IGNORED.contains(signo),
+            Disposition::Ignore => true,
+            Disposition::Handler(_) => false,
+        }
+    }
+}
+
+/// The actions of a process.
+pub(crate) struct Actions {
+    table: SpinLock<[Action; COUNT as usize]>,
+    /// The signals that are ignored, by default or by request: readable without the lock.
+    ignored: AtomicSigSet,
+}
+
+impl Actions {
+    pub(crate) const fn new() -> Self {
+        Self {
+            table: SpinLock::new([Action::DEFAULT; COUNT as usize]),
+            ignored: AtomicSigSet::new(default::IGNORED),
+        }
+    }
+
+    /// The action of a valid signal.
+    pub(crate) fn get(&self, signo: u8) -> Action {
+        self.table.lock()[usize::from(signo) - 1]
+    }
+
+    /// Changes the action of a valid signal and returns the previous one.
+    pub(crate) fn set(&self, signo: u8, action: Action) -> Action {
+        let mut table = self.table.lock();
+        if action.ignores(signo) {
+            self.ignored.insert(signo);
+        } else {
+            self.ignored.remove(signo);
+        }
+        core::mem::replace(&mut table[usize::from(signo) - 1], action)
+    }
+
+    /// The action for a signal that is delivered now; takes a one-shot handler out of the table.
+    pub(crate) fn take(&self, signo: u8) -> Action {
+        let action = self.get(signo);
+        if matches!(action.disposition, Disposition::Handler(_))
+            && action.flags.contains(ActionFlags::RESETHAND)
+        {
+            self.set(signo, Action { disposition: Disposition::Default, ..action });
+        }
+        action
+    }
+
+    /// The signals that are ignored.
+    pub(crate) fn ignored(&self) -> SigSet {
+        self.ignored.get()
+    }
+
+    /// The signals that are caught.
+    pub(crate) fn caught(&self) -> SigSet {
+        let table = self.table.lock();
+        (1..=COUNT)
+            .filter(|&signo| matches!(table[usize::from(signo) - 1].disposition, Disposition::Handler(_)))
+            .fold(SigSet::EMPTY, SigSet::with)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::number::{SIGCHLD, SIGKILL, SIGSTOP, SIGUSR1};
+    use super::*;
+
+    fn handler(flags: u64) -> Action {
+        Action::from_raw(RawAction { handler: 0x1000, flags, restorer: 0x2000, mask: SigSet::ALL })
+    }
+
+    #[test]
+    fn garbage_in_flags_is_dropped() {
+        let action =
+            handler(0xdead_beef_0000_0000 | u64::from(general::SA_RESTORER | general::SA_UNSUPPORTED));
+        assert_eq!(action.flags, ActionFlags::RESTORER);
+        assert_eq!(action.to_raw().flags, u64::from(general::SA_RESTORER));
+    }
+
+    #[test]
+    fn masks_cannot_hold_kill_and_stop() {
+        let mask = handler(0).mask;
+        assert!(!mask.contains(SIGKILL) && !mask.contains(SIGSTOP) && mask.contains(SIGUSR1));
+    }
+
+    #[test]
+    fn ignored_set_follows_the_table() {
+        let actions = Actions::new();
+        assert!(actions.ignored().contains(SIGCHLD) && !actions.ignored().contains(SIGUSR1));
+        actions.set(SIGCHLD, handler(0));
+        actions.set(SIGUSR1, Action { disposition: Disposition::Ignore, ..Action::DEFAULT });
+        assert!(!actions.ignored().contains(SIGCHLD) && actions.ignored().contains(SIGUSR1));
+        assert_eq!(actions.caught(), SigSet::of(&[SIGCHLD]));
+    }
+
+    #[test]
+    fn one_shot_handlers_are_taken_once() {
+        let actions = Actions::new();
+        actions.set(SIGUSR1, handler(general::SA_RESETHAND.into()));
+        assert_eq!(actions.take(SIGUSR1).disposition, Disposition::Handler(0x1000));
+        assert_eq!(actions.take(SIGUSR1).disposition, Disposition::Default);
+    }
+}

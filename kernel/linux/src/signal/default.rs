@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! What a signal does to a program that has not said anything about it (signal(7)).
+
+use core::sync::atomic::Ordering;
+
+use hadal_hal::trap::TrapFrame;
+
+use super::FaultSignal;
+use super::number::*;
+use super::set::SigSet;
+use crate::process::{ExitStatus, Process};
+use crate::report;
+use crate::task::Task;
+
+/// Signals without effect unless they are caught.
+const NO_EFFECT: SigSet = SigSet::of(&[SIGCHLD, SIGCONT, SIGURG, SIGWINCH]);
+/// Signals that stop a process on Linux. Nothing outside of the program could continue it here, so they have no effect;
+/// sending one leaves a line in the log.
+const STOP: SigSet = SigSet::of(&[SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU]);
+/// Signals that mean a mistake in the program: its end comes with a report.
+const REPORTED: SigSet = SigSet::of(&[SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS]);
+
+/// Signals whose default action is nothing.
+pub(super) const IGNORED: SigSet = NO_EFFECT.union(STOP);
+
+/// Whether the default action on Linux is to stop the process.
+pub(super) const fn stops(signo: u8) -> bool {
+    STOP.contains(signo)
+}
+
+/// Takes the default action of a signal that has one: the end of the program, with a report if the program is at fault.
+pub(super) fn act(
+    task: &'static Task,
+    process: &'static Process,
+    frame: &TrapFrame,
+    signo: u8,
+    fault: Option<FaultSignal>,
+) {
+    if IGNORED.contains(signo) {
+        return;
+    }
+    // Of several threads that fault at a time, one reports.
+    if REPORTED.contains(signo) && !process.signals.reported.swap(true, Ordering::Relaxed) {
+        report::fatal(task, process, Some(frame), signo, fault);
+    }
+    process.end(ExitStatus::Signaled(signo));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn real_time_signals_terminate() {
+        assert!((FIRST_REALTIME..=COUNT).all(|signo| !IGNORED.contains(signo)));
+        assert!(IGNORED.contains(SIGCHLD) && !IGNORED.contains(SIGTERM) && !IGNORED.contains(SIGKILL));
+    }
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Delivery: from pending signals to handlers and default actions, right before a return to program code.
+
+use core::sync::atomic::Ordering;
+
+use hadal_hal::layout;
+use hadal_hal::trap::{SYSCALL_VECTOR, TrapFrame};
+use syscalls::Sysno;
+
+use super::action::{Action, ActionFlags, Disposition};
+use super::info::{Info, code};
+use super::number::SIGSEGV;
+use super::set::SigSet;
+use super::{FaultSignal, action, alt_stack, default, frame as signal_frame, interrupted, mask, take};
+use crate::Errno;
+use crate::process::Process;
+use crate::rseq;
+use crate::syscall::result_word;
+use crate::task::Task;
+
+/// Bytes of the SYSCALL instruction.
+const SYSCALL_BYTES: u64 = 2;
+
+/// How a call that a signal interrupted goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Interrupted {
+    /// No call was interrupted, or it is decided already.
+    No,
+    /// It is made again if the handler has `SA_RESTART`, or if no handler runs.
+    Restartable,
+    /// It is made again only if no handler runs.
+    UnlessHandled,
+}
+
+impl Interrupted {
+    /// Classifies the frame that is about to return to the program.
+    fn classify(frame: &TrapFrame, call_number: u64, restartable: bool) -> Self {
+        const PAUSE: u64 = Sysno::pause as u64;
+        const SIGSUSPEND: u64 = Sysno::rt_sigsuspend as u64;
+        if frame.vector != SYSCALL_VECTOR || frame.rax != result_word(Err(Errno::EINTR)) {
+            Self::No
+        } else if restartable {
+            Self::Restartable
+        } else if matches!(call_number, PAUSE | SIGSUSPEND) {
+            Self::UnlessHandled
+        } else {
+            Self::No
+        }
+    }
+
+    /// Whether the call is made again, given the flags of the handler that runs, if one does.
+    fn restarts(self, handler: Option<ActionFlags>) -> bool {
+        match (self, handler) {
+            (Self::No, _) => false,
+            (_, None) => true,
+            (Self::Restartable, Some(flags)) => flags.contains(ActionFlags::RESTART),
+            (Self::UnlessHandled, Some(_)) => false,
+        }
+    }
+}
+
+/// Makes the program execute its SYSCALL instruction again.
+fn restart(frame: &mut TrapFrame, call_number: u64) {
+    frame.rip = frame.rip.wrapping_sub(SYSCALL_BYTES);
+    frame.rax = call_number;
+}
+
+/// Delivers every pending signal that the calling thread does not block; its frame is about to return to program code.
+/// Interrupts are on, and the frame is on the thread's kernel stack.
+pub fn deliver(task: &'static Task, process: &'static Process, frame: &mut TrapFrame) {
+    let call_number = task.call_number.load(Ordering::Relaxed);
+    let restartable = task.restartable.swap(false, Ordering::Relaxed);
+    let mut call = Interrupted::classify(frame, call_number, restartable);
+    while process.ending().is_none() {
+        let Some(info) = take(task, process, SigSet::ALL.minus(task.signals.mask())) else { break };
+        let action = process.signals.actions.take(info.signo);
+        match action.disposition {
+            Disposition::Ignore => {}
+            Disposition::Default => default::act(task, process, frame, info.signo, None),
+            Disposition::Handler(_) => {
+                if core::mem::replace(&mut call, Interrupted::No).restarts(Some(action.flags)) {
+                    restart(frame, call_number);
+                }
+                enter_handler(task, process, frame, &info, &action, None);
+            }
+        }
+    }
+    if process.ending().is_some() {
+        return;
+    }
+    if call.restarts(None) {
+        restart(frame, call_number);
+    }
+    mask::end(task, process);
+    // What arrived in the meantime raises attention again.
+    interrupted(task, process);
+}
+
+/// Lets the program continue in a handler. If its frame cannot be built, the program gets a SIGSEGV, or ends.
+pub(super) fn enter_handler(
+    task: &'static Task,
+    process: &'static Process,
+    frame: &mut TrapFrame,
+    info: &Info,
+    action: &Action,
+    fault: Option<FaultSignal>,
+) {
+    let Disposition::Handler(handler) = action.disposition else { return };
+    if rseq::abort_section(task, frame).is_err() {
+        return fail(task, process, frame, info, fault);
+    }
+    let current = task.signals.mask();
+    let restored = mask::take_saved(task).unwrap_or(current);
+    if !layout::is_program(handler)
+        || signal_frame::push(task, frame, info, action, restored, fault.is_some()).is_err()
+    {
+        // The saved mask is lost on purpose: there is no handler to return from.
+        return fail(task, process, frame, info, fault);
+    }
+    frame.rip = handler;
+    let mut blocked = current.union(action.mask);
+    if !action.flags.contains(ActionFlags::NODEFER) {
+        blocked = blocked.with(info.signo);
+    }
+    mask::set(task, process, blocked);
+}
+
+/// A handler could not be started: a SIGSEGV, which may have a handler on an alternate stack. A SIGSEGV that fails itself
+/// ends the program.
+fn fail(
+    task: &'static Task,
+    process: &'static Process,
+    frame: &mut TrapFrame,
+    info: &Info,
+    fault: Option<FaultSignal>,
+) {
+    if info.signo == SIGSEGV {
+        process.signals.actions.set(SIGSEGV, action::Action::DEFAULT);
+        default::act(task, process, frame, SIGSEGV, fault);
+    } else {
+        super::force(task, process, frame, Info::fault(SIGSEGV, code::KERNEL, 0));
+    }
+}
+
+/// Takes the alternate stack away if it is one that wants it.
+pub(super) fn disarm_alt_stack(task: &Task) {
+    if alt_stack::get(task).auto_disarms() {
+        alt_stack::disarm(task);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const READ: u64 = 0;
+
+    fn returning(vector: u64, rax: i64) -> TrapFrame {
+        TrapFrame { vector, rax: rax as u64, rip: 0x40_1002, ..TrapFrame::default() }
+    }
+
+    #[test]
+    fn only_interrupted_calls_are_made_again() {
+        let eintr = -i64::from(Errno::EINTR.raw());
+        let classify =
+            |frame: TrapFrame, number, restartable| Interrupted::classify(&frame, number, restartable);
+        assert_eq!(classify(returning(SYSCALL_VECTOR, eintr), READ, true), Interrupted::Restartable);
+        assert_eq!(classify(returning(SYSCALL_VECTOR, eintr), READ, false), Interrupted::No);
+        assert_eq!(classify(returning(SYSCALL_VECTOR, 5), READ, true), Interrupted::No);
+        assert_eq!(classify(returning(0x20, eintr), READ, true), Interrupted::No);
+        assert_eq!(classify(returning(SYSCALL_VECTOR, eintr), 34, false), Interrupted::UnlessHandled);
+    }
+
+    #[test]
+    fn handlers_decide() {
+        let with = Some(ActionFlags::RESTART);
+        let without = Some(ActionFlags::empty());
+        assert!(Interrupted::Restartable.restarts(with) && Interrupted::Restartable.restarts(None));
+        assert!(!Interrupted::Restartable.restarts(without));
+        assert!(!Interrupted::UnlessHandled.restarts(with) && Interrupted::UnlessHandled.restarts(None));
+        assert!(!Interrupted::No.restarts(with) && !Interrupted::No.restarts(None));
+    }
+
+    #[test]
+    fn a_restarted_call_is_the_same_call() {
+        let mut frame = returning(SYSCALL_VECTOR, -4);
+        restart(&mut frame, READ);
+        assert_eq!((frame.rip, frame.rax), (0x40_1000, READ));
+    }
+}

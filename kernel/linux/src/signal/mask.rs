@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Changing what the calling thread blocks, for good or for the time of one call.
+
+use super::{SigSet, interrupted, send};
+use crate::call::Call;
+use crate::memory;
+use crate::process::Process;
+use crate::task::Task;
+use crate::{Errno, Result};
+
+/// Bytes of a signal set in program memory: the size that every call takes as an argument.
+pub const SET_BYTES: usize = size_of::<SigSet>();
+
+/// Reads a signal set argument of `size` bytes; null means `None`.
+pub fn read(address: usize, size: usize) -> Result<Option<SigSet>> {
+    if address == 0 {
+        return Ok(None);
+    }
+    if size != SET_BYTES {
+        return Err(Errno::EINVAL);
+    }
+    memory::read(address).map(Some)
+}
+
+/// Blocks exactly these signals in the calling thread. A signal of the process that it no longer takes goes to another
+/// thread; one that it takes from now on is delivered before it returns to program code.
+pub fn set(task: &Task, process: &Process, mask: SigSet) {
+    let previous = task.signals.mask();
+    let mask = mask.blockable();
+    if mask == previous {
+        return;
+    }
+    task.signals.mask.set(mask);
+    send::retarget(process, mask.minus(previous));
+    interrupted(task, process);
+}
+
+/// Runs `wait` with another mask, if one is given: `ppoll`, `pselect6`, `epoll_pwait`. A signal that ends the wait is
+/// delivered under that mask; the handler's frame restores the old one.
+pub fn during<R>(
+    call: &mut Call<'_>,
+    mask: Option<SigSet>,
+    wait: impl FnOnce(&mut Call<'_>) -> Result<R>,
+) -> Result<R> {
+    let Some(mask) = mask else { return wait(call) };
+    begin(call.task, call.process, mask);
+    let result = wait(call);
+    if !matches!(result, Err(Errno::EINTR)) {
+        end(call.task, call.process);
+    } else {
+        // Delivery restores the mask, also when it turns out that there is nothing to deliver.
+        hadal_hal::percpu::raise_attention(hadal_hal::percpu::attention::SIGNAL);
+    }
+    result
+}
+
+/// Sets a mask that [`end`] or the delivery of a signal undoes.
+pub(crate) fn begin(task: &Task, process: &Process, mask: SigSet) {
+    *task.signals.saved_mask.lock() = Some(task.signals.mask());
+    set(task, process, mask);
+}
+
+/// Takes the mask to go back to, if a call has set another.
+pub(super) fn take_saved(task: &Task) -> Option<SigSet> {
+    task.signals.saved_mask.lock().take()
+}
+
+/// Undoes [`begin`].
+pub(crate) fn end(task: &Task, process: &Process) {
+    if let Some(mask) = take_saved(task) {
+        set(task, process, mask);
+    }
+}

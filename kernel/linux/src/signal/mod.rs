@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Signals: who gets them, when, and what the program finds on its stack.
+//!
+//! - state: [`TaskSignals`] of a thread, [`ProcessSignals`] of a process ([`action`], `pending`, [`alt_stack`], [`set`]);
+//! - sending: [`send`], from any context; [`timer`] sends when time has passed;
+//! - delivery: [`deliver`] before a return to program code, [`raise_fault`] for what an instruction did; `frame` builds the
+//!   handler's stack frame, [`sigreturn`](mod@sigreturn) takes it apart, `default` ends the program;
+//! - [`mask`]: changing what is blocked.
+//!
+//! # Who may be interrupted
+//! [`hadal_sched::Thread::interrupted`] is true while a signal is pending that the thread neither blocks nor ignores, and
+//! from the moment on that the process ends. A sender makes the signal pending, then sets the flag, then pokes the thread.
+//! The thread itself clears the flag first and then looks at what is pending ([`interrupted`]), so whichever comes last
+//! leaves the flag right.
+
+pub mod action;
+pub mod alt_stack;
+mod default;
+mod deliver;
+mod fault;
+mod frame;
+pub mod info;
+pub mod mask;
+pub mod number;
+mod pending;
+pub mod send;
+pub mod set;
+pub mod sigreturn;
+pub mod timer;
+
+use core::sync::atomic::{AtomicBool, Ordering, fence};
+
+use hadal_hal::percpu::{self, attention};
+use hadal_hal::sync::SpinLock;
+
+pub use deliver::deliver;
+pub use fault::{FaultSignal, force, raise_fault};
+pub use frame::min_stack_bytes;
+pub use info::Info;
+pub use number::name;
+pub use set::SigSet;
+
+use crate::process::Process;
+use crate::task::Task;
+use action::Actions;
+use alt_stack::AltStack;
+use pending::Pending;
+use set::AtomicSigSet;
+use timer::ProcessTimers;
+
+/// Signal state of one thread.
+pub struct TaskSignals {
+    /// Blocked signals; only the thread itself changes them.
+    mask: AtomicSigSet,
+    /// The mask to go back to after a call that changed it for its own duration.
+    saved_mask: SpinLock<Option<SigSet>>,
+    /// Signals that the thread waits for in `rt_sigtimedwait`: they wake it although they are blocked.
+    awaited: AtomicSigSet,
+    pending: Pending,
+    alt_stack: SpinLock<AltStack>,
+}
+
+impl Default for TaskSignals {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl TaskSignals {
+    /// Nothing blocked, nothing pending, no alternate stack.
+    pub const fn new() -> Self {
+        Self {
+            mask: AtomicSigSet::new(SigSet::EMPTY),
+            saved_mask: SpinLock::new(None),
+            awaited: AtomicSigSet::new(SigSet::EMPTY),
+            pending: Pending::new(),
+            alt_stack: SpinLock::new(AltStack::NONE),
+        }
+    }
+
+    /// The state of a new thread: the mask of the one that made it, nothing else.
+    pub fn reset(&self, parent: Option<&TaskSignals>) {
+        self.awaited.set(SigSet::EMPTY);
+        *self.saved_mask.lock() = None;
+        *self.alt_stack.lock() = AltStack::NONE;
+        self.discard(SigSet::ALL);
+        self.mask.set(parent.map_or(SigSet::EMPTY, TaskSignals::mask));
+    }
+
+    /// The blocked signals.
+    pub fn mask(&self) -> SigSet {
+        self.mask.get()
+    }
+
+    /// Signals that were sent to this thread and wait.
+    pub fn pending(&self) -> SigSet {
+        self.pending.set()
+    }
+
+    /// Whether the signal would wake the thread.
+    fn wants(&self, signo: u8) -> bool {
+        !self.mask.get().minus(self.awaited.get()).contains(signo)
+    }
+
+    fn discard(&self, signals: SigSet) {
+        while let Some(info) = self.pending.take(signals) {
+            timer::dropped(&info);
+        }
+    }
+}
+
+/// Signal state of one process.
+pub struct ProcessSignals {
+    actions: Actions,
+    pending: Pending,
+    timers: ProcessTimers,
+    /// A report of the program's end has been made.
+    reported: AtomicBool,
+}
+
+impl Default for ProcessSignals {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl ProcessSignals {
+    /// Default actions, nothing pending, no timers.
+    pub const fn new() -> Self {
+        Self {
+            actions: Actions::new(),
+            pending: Pending::new(),
+            timers: ProcessTimers::new(),
+            reported: AtomicBool::new(false),
+        }
+    }
+
+    /// Signals that were sent to the process and wait.
+    pub fn pending(&self) -> SigSet {
+        self.pending.set()
+    }
+
+    /// Signals that are ignored, by default or by request.
+    pub fn ignored(&self) -> SigSet {
+        self.actions.ignored()
+    }
+
+    /// Signals that have a handler.
+    pub fn caught(&self) -> SigSet {
+        self.actions.caught()
+    }
+
+    /// Timers that `timer_create` made and the interval timers.
+    pub(crate) fn timers(&self) -> &ProcessTimers {
+        &self.timers
+    }
+
+    fn discard(&self, signals: SigSet) {
+        while let Some(info) = self.pending.take(signals) {
+            timer::dropped(&info);
+        }
+    }
+}
+
+/// The action of a valid signal.
+pub fn action_of(process: &Process, signo: u8) -> action::Action {
+    process.signals.actions.get(signo)
+}
+
+/// Changes the action of a valid signal and returns the previous one. What is pending and ignored from now on is dropped.
+pub fn set_action(process: &Process, signo: u8, action: action::Action) -> action::Action {
+    let previous = process.signals.actions.set(signo, action);
+    if process.signals.ignored().contains(signo) {
+        let one = SigSet::of(&[signo]);
+        process.signals.discard(one);
+        process.tasks().iter().for_each(|task| task.signals.discard(one));
+    }
+    previous
+}
+
+/// Signals that may be delivered to the calling thread now.
+fn deliverable(task: &Task, process: &Process) -> SigSet {
+    let blocked = task.signals.mask().minus(task.signals.awaited.get());
+    let pending = task.signals.pending().union(process.signals.pending());
+    pending.minus(blocked).minus(process.signals.ignored().minus(task.signals.awaited.get()))
+}
+
+/// Whether the calling thread has a signal to take care of or its process is ending; a blocking call gives up then. Looks
+/// anew, so it is more precise than [`hadal_sched::Thread::interrupted`], which it updates.
+pub fn interrupted(task: &Task, process: &Process) -> bool {
+    let thread = task.thread();
+    thread.set_interrupted(false);
+    // Whoever makes a signal pending after this look sets the flag after this store.
+    fence(Ordering::SeqCst);
+    let interrupted = process.ending().is_some() || !deliverable(task, process).is_empty();
+    if interrupted {
+        thread.set_interrupted(true);
+        percpu::raise_attention(attention::SIGNAL);
+    }
+    interrupted
+}
+
+/// Takes the next pending signal out of `wanted` for the calling thread: its own first, then the process's.
+pub(crate) fn take(task: &Task, process: &Process, wanted: SigSet) -> Option<Info> {
+    let mut info = task.signals.pending.take(wanted).or_else(|| process.signals.pending.take(wanted))?;
+    timer::taken(&mut info);
+    Some(info)
+}
+
+/// Blocks the calling thread until a signal of `wanted` is pending, and takes it.
+pub(crate) fn wait_for(
+    task: &'static Task,
+    process: &'static Process,
+    wanted: SigSet,
+    deadline_ns: Option<u64>,
+) -> Result<Info, hadal_sync::WaitError> {
+    use hadal_sync::WaitError;
+    task.signals.awaited.set(wanted);
+    let thread = task.thread();
+    thread.note_wait(Some(("signal in set", wanted.bits())));
+    let outcome = loop {
+        if let Some(info) = take(task, process, wanted) {
+            break Ok(info);
+        }
+        if interrupted(task, process) {
+            if process.ending().is_none() && !deliverable(task, process).intersection(wanted).is_empty() {
+                continue;
+            }
+            break Err(WaitError::Interrupted);
+        }
+        if hadal_sched::park(deadline_ns) == hadal_sched::Wake::TimedOut {
+            break take(task, process, wanted).ok_or(WaitError::TimedOut);
+        }
+    };
+    thread.note_wait(None);
+    task.signals.awaited.set(SigSet::EMPTY);
+    interrupted(task, process);
+    outcome
+}
+
+/// The calling thread ends: it takes no more signals, and what it would have taken of the process's goes to another one.
+pub(crate) fn leave(task: &Task, process: &Process) {
+    task.signals.awaited.set(SigSet::EMPTY);
+    task.signals.mask.set(SigSet::ALL);
+    send::retarget(process, SigSet::ALL);
+    task.signals.discard(SigSet::ALL);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::number::{SIGTERM, SIGUSR1};
+    use super::*;
+
+    #[test]
+    fn a_new_thread_inherits_the_mask_only() {
+        let parent = TaskSignals::new();
+        parent.mask.set(SigSet::of(&[SIGUSR1]));
+        parent.pending.push(Info::kernel(SIGTERM), 1);
+        let child = TaskSignals::new();
+        child.pending.push(Info::kernel(SIGTERM), 1);
+        child.reset(Some(&parent));
+        assert_eq!((child.mask(), child.pending()), (SigSet::of(&[SIGUSR1]), SigSet::EMPTY));
+        child.reset(None);
+        assert_eq!(child.mask(), SigSet::EMPTY);
+    }
+
+    #[test]
+    fn awaited_signals_are_wanted_though_blocked() {
+        let signals = TaskSignals::new();
+        signals.mask.set(SigSet::of(&[SIGUSR1, SIGTERM]));
+        signals.awaited.set(SigSet::of(&[SIGUSR1]));
+        assert!(signals.wants(SIGUSR1) && !signals.wants(SIGTERM));
+    }
+}

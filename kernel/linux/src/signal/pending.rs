@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Signals that were sent and not delivered yet: a [`Pending`] for each thread and one for each process.
+//!
+//! A standard signal is pending once, a real-time one as often as it was sent. What timers send queues in either case: a
+//! timer has at most one signal on its way.
+
+use alloc::collections::VecDeque;
+
+use hadal_hal::sync::SpinLock;
+
+use super::info::Info;
+use super::number::{SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP, is_realtime};
+use super::set::{AtomicSigSet, SigSet};
+
+/// What the program's own instructions caused is delivered before everything else.
+const SYNCHRONOUS: SigSet = SigSet::of(&[SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGFPE, SIGSYS]);
+
+/// Pending signals of one thread or process. Usable with interrupts off.
+pub(crate) struct Pending {
+    /// The signals in `queue`, and those that came when there was no memory for their content.
+    set: AtomicSigSet,
+    queue: SpinLock<VecDeque<Info>>,
+}
+
+/// What became of a signal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pushed {
+    /// It is pending now.
+    New,
+    /// The same signal was pending already.
+    Merged,
+    /// The queue is full.
+    Refused,
+}
+
+impl Pending {
+    pub(crate) const fn new() -> Self {
+        Self { set: AtomicSigSet::new(SigSet::EMPTY), queue: SpinLock::new(VecDeque::new()) }
+    }
+
+    /// The signals that are pending.
+    pub(crate) fn set(&self) -> SigSet {
+        self.set.get()
+    }
+
+    /// Adds a signal; real-time ones only while fewer than `limit` entries are queued.
+    pub(crate) fn push(&self, info: Info, limit: u64) -> Pushed {
+        let mut queue = self.queue.lock();
+        let from_timer = info.timer.is_some();
+        if !from_timer && !is_realtime(info.signo) && self.set.get().contains(info.signo) {
+            return Pushed::Merged;
+        }
+        if !from_timer && is_realtime(info.signo) && queue.len() as u64 >= limit {
+            return Pushed::Refused;
+        }
+        if queue.try_reserve(1).is_ok() {
+            queue.push_back(info);
+        } else if is_realtime(info.signo) || from_timer {
+            return Pushed::Refused;
+        }
+        self.set.insert(info.signo);
+        Pushed::New
+    }
+
+    /// Takes the next signal that is `wanted`: the lowest number first, of one number the oldest.
+    pub(crate) fn take(&self, wanted: SigSet) -> Option<Info> {
+        if self.set.get().intersection(wanted).is_empty() {
+            return None;
+        }
+        let mut queue = self.queue.lock();
+        let available = self.set.get().intersection(wanted);
+        let signo = available.intersection(SYNCHRONOUS).first().or(available.first())?;
+        let mut of_signal =
+            queue.iter().enumerate().filter(|(_, info)| info.signo == signo).map(|(index, _)| index);
+        let index = of_signal.next();
+        let more = of_signal.next().is_some();
+        if !more {
+            self.set.remove(signo);
+        }
+        let info = index.and_then(|index| queue.remove(index));
+        Some(info.unwrap_or_else(|| Info::sender(signo, super::info::code::USER, 0, 0)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::info::code;
+    use super::*;
+
+    fn queued(signo: u8, value: u64) -> Info {
+        Info { fields: [0, value, 0, 0], ..Info::sender(signo, code::QUEUE, 1, 0) }
+    }
+
+    #[test]
+    fn standard_signals_are_pending_once() {
+        let pending = Pending::new();
+        assert_eq!(pending.push(queued(10, 1), 100), Pushed::New);
+        assert_eq!(pending.push(queued(10, 2), 100), Pushed::Merged);
+        assert_eq!(pending.take(SigSet::ALL).map(|info| info.fields[1]), Some(1));
+        assert_eq!(pending.take(SigSet::ALL), None);
+        assert!(pending.set().is_empty());
+    }
+
+    #[test]
+    fn faults_come_first() {
+        let pending = Pending::new();
+        pending.push(queued(1, 0), 100);
+        pending.push(queued(SIGSEGV, 0), 100);
+        assert_eq!(pending.take(SigSet::ALL).map(|info| info.signo), Some(SIGSEGV));
+    }
+
+    #[test]
+    fn the_limit_is_for_real_time_signals() {
+        let pending = Pending::new();
+        assert_eq!(pending.push(queued(40, 0), 1), Pushed::New);
+        assert_eq!(pending.push(queued(40, 0), 1), Pushed::Refused);
+        assert_eq!(pending.push(queued(15, 0), 1), Pushed::New);
+    }
+
+    #[test]
+    fn blocked_signals_stay() {
+        let pending = Pending::new();
+        pending.push(queued(40, 7), 10);
+        assert_eq!(pending.take(SigSet::ALL.without(40)), None);
+        assert_eq!(pending.take(SigSet::of(&[40])).map(|info| info.fields[1]), Some(7));
+    }
+
+    proptest! {
+        #[test]
+        fn real_time_signals_come_out_in_order(sent in proptest::collection::vec(FIRST..=64_u8, 0..60)) {
+            let pending = Pending::new();
+            for (value, &signo) in sent.iter().enumerate() {
+                prop_assert_eq!(pending.push(queued(signo, value as u64), 1000), Pushed::New);
+            }
+            let mut expected: Vec<(u8, u64)> = sent.iter().copied().zip(0..).collect();
+            expected.sort();
+            let taken: Vec<(u8, u64)> =
+                core::iter::from_fn(|| pending.take(SigSet::ALL)).map(|info| (info.signo, info.fields[1])).collect();
+            prop_assert_eq!(taken, expected);
+            prop_assert!(pending.set().is_empty());
+        }
+    }
+
+    const FIRST: u8 = super::super::number::FIRST_REALTIME;
+}

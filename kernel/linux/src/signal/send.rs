@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Sending signals. Everything here works from any context, timer interrupts included: only spin locks are taken.
+
+use core::sync::atomic::{AtomicBool, Ordering, fence};
+
+use linux_raw_sys::general::RLIMIT_SIGPENDING;
+
+use super::default;
+use super::info::{Info, code};
+use super::pending::{Pending, Pushed};
+use super::set::SigSet;
+use crate::process::Process;
+use crate::task::Task;
+use crate::{Errno, Result};
+
+/// Real-time signals that a queue holds at most, whatever `RLIMIT_SIGPENDING` says: they take kernel memory.
+const MOST_QUEUED: u64 = 16 << 10;
+
+/// What became of a signal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sent {
+    /// It is pending, or was so already.
+    Pending,
+    /// The process ignores it, and it is not blocked: it is gone.
+    Ignored,
+}
+
+/// Sends a signal to one thread of `process`; `EAGAIN` when too many are queued.
+pub fn to_task(process: &'static Process, task: &'static Task, info: Info) -> Result<Sent> {
+    // What is blocked is kept, since the program may change its mind before it unblocks it.
+    if process.signals.ignored().contains(info.signo) && !task.signals.mask().contains(info.signo) {
+        return Ok(ignored(process, info.signo));
+    }
+    push(&task.signals.pending, process, info)?;
+    if task.signals.wants(info.signo) {
+        wake(task);
+    }
+    Ok(Sent::Pending)
+}
+
+/// Sends a signal to a process: a thread that does not block it will take it. `EAGAIN` when too many are queued.
+pub fn to_process(process: &'static Process, info: Info) -> Result<Sent> {
+    let signo = info.signo;
+    if process.signals.ignored().contains(signo)
+        && process.find_task(|task| task.signals.mask().contains(signo)).is_none()
+    {
+        return Ok(ignored(process, signo));
+    }
+    push(&process.signals.pending, process, info)?;
+    wake_one(process, signo);
+    Ok(Sent::Pending)
+}
+
+/// Sends the calling thread a signal for what it has done in a system call (`SIGPIPE`, `SIGXFSZ`).
+pub fn to_self(task: &'static Task, process: &'static Process, signo: u8) {
+    // A standard signal is merged when the queue is full, so this cannot fail.
+    let _ = to_task(process, task, Info::sender(signo, code::USER, process.pid(), process.credentials.uid));
+}
+
+fn push(pending: &Pending, process: &Process, info: Info) -> Result<()> {
+    let limit = process.limits.lock()[RLIMIT_SIGPENDING as usize].soft;
+    match pending.push(info, limit.min(MOST_QUEUED)) {
+        Pushed::New | Pushed::Merged => Ok(()),
+        Pushed::Refused => Err(Errno::EAGAIN),
+    }
+}
+
+fn ignored(process: &Process, signo: u8) -> Sent {
+    static SAID: AtomicBool = AtomicBool::new(false);
+    if default::stops(signo) && !SAID.swap(true, Ordering::Relaxed) {
+        log::warn!("{}: signals that stop a program have no effect", process.executable.escape_ascii());
+    }
+    Sent::Ignored
+}
+
+/// Makes a thread look at its signals.
+fn wake(task: &'static Task) {
+    let thread = task.thread();
+    thread.set_interrupted(true);
+    // The flag must be visible before the poke looks for the thread's CPU.
+    fence(Ordering::SeqCst);
+    thread.poke();
+}
+
+/// Wakes a thread that does not block a signal of the process: the first one if it can, as programs expect. If there is
+/// none, the signal waits until some thread unblocks it.
+fn wake_one(process: &Process, signo: u8) {
+    let first = Task::find(process, process.pid()).filter(|task| task.signals.wants(signo));
+    let chosen = first.or_else(|| process.find_task(|task| task.signals.wants(signo)));
+    if let Some(task) = chosen {
+        wake(task);
+    }
+}
+
+/// Finds new takers for pending signals of the process among `lost`, which the calling thread takes no longer.
+pub(super) fn retarget(process: &Process, lost: SigSet) {
+    let lost = process.signals.pending().intersection(lost);
+    if !lost.is_empty() {
+        lost.iter().for_each(|signo| wake_one(process, signo));
+    }
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The return from a handler: the frame that [`super::frame`] built, as the handler has left or edited it, becomes the
+//! state of the thread again. Everything in it is checked or sanitised, since it lay in program memory.
+
+use alloc::vec::Vec;
+
+use hadal_hal::trap::TrapFrame;
+use hadal_hal::{context, fpu, layout, user};
+use zerocopy::FromBytes;
+
+use super::frame::{MAGIC_END, MAGIC_START, Marker, RESERVED_AT, SigFrame};
+use super::info::{Info, code};
+use super::number::SIGSEGV;
+use super::{alt_stack, force, mask};
+use crate::memory;
+use crate::process::Process;
+use crate::task::Task;
+
+/// Bytes of the image that FXSAVE defines.
+const LEGACY_BYTES: usize = 512;
+/// Bytes of the header that follows in XSAVE format.
+const HEADER_BYTES: usize = 64;
+/// Components of the legacy part: x87 and SSE.
+const LEGACY_COMPONENTS: u64 = 0b11;
+
+/// The frame is not one.
+struct BadFrame;
+
+/// Restores the state in the frame at the stack pointer; a bad frame is a SIGSEGV.
+pub fn sigreturn(task: &'static Task, process: &'static Process, frame: &mut TrapFrame) {
+    if restore(task, process, frame).is_err() {
+        force(task, process, frame, Info::fault(SIGSEGV, code::KERNEL, 0));
+    }
+}
+
+fn restore(task: &Task, process: &Process, frame: &mut TrapFrame) -> Result<(), BadFrame> {
+    // The handler's RET has taken the return address off.
+    let address = frame.rsp.wrapping_sub(size_of::<u64>() as u64);
+    let saved: SigFrame = memory::read(address as usize).map_err(|_| BadFrame)?;
+    let registers = &saved.context.registers;
+    if !layout::is_program(registers.rip) {
+        return Err(BadFrame);
+    }
+    let vectors = match registers.vectors {
+        0 => None,
+        address => Some(read_vectors(address as usize)?),
+    };
+    context::with_vectors(task.thread().context(), |state| match &vectors {
+        Some(image) => {
+            state.bytes_mut()[..image.len()].copy_from_slice(image);
+            state.sanitize();
+        }
+        None => state.reset(),
+    });
+    registers.restore(frame);
+    // A stack that cannot be set is not set, as on Linux: the program may have edited the frame or be on it still.
+    let _ = alt_stack::set(task, saved.context.stack, frame.rsp);
+    mask::set(task, process, saved.context.mask);
+    Ok(())
+}
+
+/// Reads the vector state at an address, in the format of the kernel's image. What the program's image lacks is in its
+/// initial state.
+fn read_vectors(address: usize) -> Result<Vec<u8>, BadFrame> {
+    let size = fpu::size();
+    let mut image = memory::buffer(size).map_err(|_| BadFrame)?;
+    user::copy_from(&mut image[..LEGACY_BYTES], address).map_err(|_| BadFrame)?;
+    if size < LEGACY_BYTES + HEADER_BYTES {
+        return Ok(image);
+    }
+    let mut components = LEGACY_COMPONENTS;
+    if let Some(marker) = marker(&image, size)
+        && user::load_u32(address + marker.image_bytes as usize) == Ok(MAGIC_END)
+    {
+        let end = marker.image_bytes as usize;
+        user::copy_from(&mut image[LEGACY_BYTES..end], address + LEGACY_BYTES).map_err(|_| BadFrame)?;
+        components = header_components(&image) & marker.components;
+    }
+    let header = &mut image[LEGACY_BYTES..LEGACY_BYTES + HEADER_BYTES];
+    header.fill(0);
+    header[..8].copy_from_slice(&components.to_le_bytes());
+    Ok(image)
+}
+
+/// The marker of an XSAVE image that fits into `size` bytes, if the image has one.
+fn marker(image: &[u8], size: usize) -> Option<Marker> {
+    let (marker, _) = Marker::read_from_prefix(&image[RESERVED_AT..]).ok()?;
+    let end = marker.image_bytes as usize;
+    let fits = (LEGACY_BYTES + HEADER_BYTES..=size).contains(&end) && marker.extended_bytes as usize > end;
+    (marker.magic == MAGIC_START && fits).then_some(marker)
+}
+
+/// XSTATE_BV: the components that an image holds.
+fn header_components(image: &[u8]) -> u64 {
+    let mut bytes = [0; 8];
+    bytes.copy_from_slice(&image[LEGACY_BYTES..LEGACY_BYTES + 8]);
+    u64::from_le_bytes(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn image(magic: u32, extended: u32, bytes: u32) -> Vec<u8> {
+        let mut image = vec![0; 1024];
+        image[RESERVED_AT..RESERVED_AT + 4].copy_from_slice(&magic.to_le_bytes());
+        image[RESERVED_AT + 4..RESERVED_AT + 8].copy_from_slice(&extended.to_le_bytes());
+        image[RESERVED_AT + 16..RESERVED_AT + 20].copy_from_slice(&bytes.to_le_bytes());
+        image
+    }
+
+    #[test]
+    fn markers_are_believed_only_if_they_fit() {
+        assert!(marker(&image(MAGIC_START, 836, 832), 832).is_some());
+        assert!(marker(&image(MAGIC_START, 836, 832), 800).is_none(), "longer than the kernel's image");
+        assert!(marker(&image(MAGIC_START, 600, 500), 832).is_none(), "no room for a header");
+        assert!(marker(&image(MAGIC_START, 832, 832), 832).is_none(), "no end mark");
+        assert!(marker(&image(1, 836, 832), 832).is_none());
+    }
+}

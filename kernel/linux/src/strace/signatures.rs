@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! What the arguments of each system call are.
+
+use super::flags::{self, Choice, FlagSet};
+
+/// A kind of argument.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Arg {
+    /// A C `int`, and so a descriptor or an identifier.
+    Int,
+    /// A signed word.
+    Word,
+    /// An unsigned word: a length or a count.
+    Size,
+    /// A word of bits without names.
+    Hex,
+    /// Permission bits.
+    Octal,
+    /// Permission bits that mean something only if the argument before them says that a file is to be made.
+    CreateMode,
+    /// An address.
+    Address,
+    /// A directory's descriptor or `AT_FDCWD`.
+    Directory,
+    /// A string.
+    Path,
+    /// Data for the kernel; its length is the argument with this index.
+    Input(usize),
+    /// Data from the kernel; its length is the result.
+    Output,
+    /// Named bits.
+    Flags(&'static FlagSet),
+    /// One of several names.
+    Choice(Choice),
+    /// A signal's number.
+    Signal,
+    /// A `struct timespec` for the kernel.
+    Time,
+    /// Two descriptors from the kernel.
+    Pair,
+    /// `struct clone_args`.
+    CloneArgs,
+}
+
+impl Arg {
+    /// Whether it can be shown only after the call.
+    pub(super) fn is_result(&self) -> bool {
+        matches!(self, Self::Output | Self::Pair)
+    }
+}
+
+/// A call's arguments and result.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Signature {
+    pub(super) args: &'static [Arg],
+    pub(super) result: Arg,
+}
+
+impl Signature {
+    /// Of a call that nobody knows.
+    pub(super) const UNKNOWN: Self = Self { args: &[Arg::Hex; 6], result: Arg::Word };
+}
+
+/// The signature of a call by its name.
+pub(super) fn of(name: &str) -> Signature {
+    use Arg::{
+        Address, Choice, CloneArgs, CreateMode, Directory, Flags, Hex, Input, Int, Octal, Output, Pair, Path,
+        Signal, Size, Time, Word,
+    };
+    let args: &'static [Arg] = match name {
+        // Data.
+        "read" => &[Int, Output, Size],
+        "write" => &[Int, Input(2), Size],
+        "pread64" => &[Int, Output, Size, Word],
+        "pwrite64" => &[Int, Input(2), Size, Word],
+        "readv" | "writev" => &[Int, Address, Int],
+        "preadv" | "pwritev" => &[Int, Address, Int, Word],
+        "preadv2" | "pwritev2" => &[Int, Address, Int, Word, Hex, Flags(&flags::RW)],
+        "lseek" => &[Int, Word, Choice(flags::WHENCE)],
+        "sendfile" => &[Int, Int, Address, Size],
+        "copy_file_range" => &[Int, Address, Int, Address, Size, Hex],
+        "fsync" | "fdatasync" | "syncfs" | "close" | "dup" | "fchdir" => &[Int],
+        "sync_file_range" => &[Int, Word, Word, Hex],
+        "readahead" => &[Int, Word, Size],
+        "fadvise64" => &[Int, Word, Word, Int],
+        "fallocate" => &[Int, Flags(&flags::ALLOCATE), Word, Word],
+        "truncate" => &[Path, Word],
+        "ftruncate" => &[Int, Word],
+        // Descriptors.
+        "open" => &[Path, Flags(&flags::OPEN), CreateMode],
+        "openat" => &[Directory, Path, Flags(&flags::OPEN), CreateMode],
+        "openat2" => &[Directory, Path, Address, Size],
+        "creat" => &[Path, Octal],
+        "dup2" => &[Int, Int],
+        "dup3" => &[Int, Int, Flags(&flags::PIPE)],
+        "close_range" => &[Int, Int, Flags(&flags::CLOSE_RANGE)],
+        "fcntl" => &[Int, Choice(flags::FCNTL), Hex],
+        "ioctl" => &[Int, Choice(flags::IOCTL), Address],
+        "flock" => &[Int, Hex],
+        "pipe" => &[Pair],
+        "pipe2" => &[Pair, Flags(&flags::PIPE)],
+        "socketpair" => &[Int, Hex, Int, Pair],
+        "eventfd" => &[Size],
+        "eventfd2" => &[Size, Flags(&flags::EVENTFD)],
+        "memfd_create" => &[Path, Flags(&flags::MEMFD)],
+        "poll" => &[Address, Size, Int],
+        "ppoll" => &[Address, Size, Time, Address, Size],
+        "select" => &[Int, Address, Address, Address, Address],
+        "pselect6" => &[Int, Address, Address, Address, Time, Address],
+        // Names.
+        "stat" | "lstat" | "statfs" => &[Path, Address],
+        "fstat" | "fstatfs" => &[Int, Address],
+        "newfstatat" => &[Directory, Path, Address, Flags(&flags::AT)],
+        "statx" => &[Directory, Path, Flags(&flags::AT), Hex, Address],
+        "access" => &[Path, Flags(&flags::ACCESS)],
+        "faccessat" => &[Directory, Path, Flags(&flags::ACCESS)],
+        "faccessat2" => &[Directory, Path, Flags(&flags::ACCESS), Flags(&flags::AT)],
+        "readlink" => &[Path, Output, Size],
+        "readlinkat" => &[Directory, Path, Output, Size],
+        "getcwd" => &[Output, Size],
+        "getdents" | "getdents64" => &[Int, Address, Size],
+        "chdir" | "rmdir" | "unlink" => &[Path],
+        "mkdir" | "chmod" => &[Path, Octal],
+        "mkdirat" | "fchmodat" => &[Directory, Path, Octal],
+        "fchmodat2" => &[Directory, Path, Octal, Flags(&flags::AT)],
+        "fchmod" => &[Int, Octal],
+        "umask" => &[Octal],
+        "mknod" => &[Path, Octal, Hex],
+        "mknodat" => &[Directory, Path, Octal, Hex],
+        "rename" | "link" | "symlink" => &[Path, Path],
+        "renameat" => &[Directory, Path, Directory, Path],
+        "renameat2" => &[Directory, Path, Directory, Path, Flags(&flags::RENAME)],
+        "linkat" => &[Directory, Path, Directory, Path, Flags(&flags::AT)],
+        "symlinkat" => &[Path, Directory, Path],
+        "unlinkat" => &[Directory, Path, Flags(&flags::AT)],
+        "chown" | "lchown" => &[Path, Int, Int],
+        "fchown" => &[Int, Int, Int],
+        "fchownat" => &[Directory, Path, Int, Int, Flags(&flags::AT)],
+        "utime" | "utimes" => &[Path, Address],
+        "futimesat" => &[Directory, Path, Address],
+        "utimensat" => &[Directory, Path, Address, Flags(&flags::AT)],
+        "getxattr" | "lgetxattr" => &[Path, Path, Address, Size],
+        "fgetxattr" => &[Int, Path, Address, Size],
+        "setxattr" | "lsetxattr" => &[Path, Path, Address, Size, Hex],
+        "fsetxattr" => &[Int, Path, Address, Size, Hex],
+        "listxattr" | "llistxattr" => &[Path, Address, Size],
+        "flistxattr" => &[Int, Address, Size],
+        "removexattr" | "lremovexattr" => &[Path, Path],
+        "fremovexattr" => &[Int, Path],
+        // Memory.
+        "mmap" => &[Address, Size, Flags(&flags::PROT), Flags(&flags::MAP), Int, Hex],
+        "mprotect" => &[Address, Size, Flags(&flags::PROT)],
+        "munmap" | "mlock" | "munlock" => &[Address, Size],
+        "mlock2" => &[Address, Size, Hex],
+        "mlockall" => &[Flags(&flags::MLOCK)],
+        "mremap" => &[Address, Size, Size, Flags(&flags::MREMAP), Address],
+        "madvise" => &[Address, Size, Choice(flags::ADVICE)],
+        "msync" => &[Address, Size, Flags(&flags::MSYNC)],
+        "mincore" => &[Address, Size, Address],
+        "brk" => &[Address],
+        // Processes and threads.
+        "clone" => &[Flags(&flags::CLONE), Address, Address, Address, Address],
+        "clone3" => &[CloneArgs, Size],
+        "execve" => &[Path, Address, Address],
+        "execveat" => &[Directory, Path, Address, Address, Flags(&flags::AT)],
+        "exit" | "exit_group" => &[Int],
+        "wait4" => &[Int, Address, Flags(&flags::WAIT), Address],
+        "waitid" => &[Int, Int, Address, Flags(&flags::WAIT), Address],
+        "arch_prctl" => &[Choice(flags::ARCH), Address],
+        "futex" => &[Address, Flags(&flags::FUTEX), Int, Address, Address, Hex],
+        "set_tid_address" => &[Address],
+        "set_robust_list" => &[Address, Size],
+        "get_robust_list" => &[Int, Address, Address],
+        "rseq" => &[Address, Size, Hex, Hex],
+        "getpgid" | "getsid" => &[Int],
+        "setpgid" => &[Int, Int],
+        // Scheduling.
+        "sched_setaffinity" | "sched_getaffinity" => &[Int, Size, Address],
+        "sched_setscheduler" => &[Int, Choice(flags::POLICY), Address],
+        "sched_setparam" | "sched_getparam" | "sched_rr_get_interval" => &[Int, Address],
+        "sched_getscheduler" => &[Int],
+        "sched_get_priority_max" | "sched_get_priority_min" => &[Choice(flags::POLICY)],
+        "getpriority" => &[Int, Int],
+        "setpriority" => &[Int, Int, Int],
+        "getcpu" => &[Address, Address, Address],
+        "membarrier" => &[Hex, Hex, Int],
+        // Signals.
+        "rt_sigaction" => &[Signal, Address, Address, Size],
+        "rt_sigprocmask" => &[Choice(flags::MASK_HOW), Address, Address, Size],
+        "rt_sigpending" | "rt_sigsuspend" => &[Address, Size],
+        "rt_sigtimedwait" => &[Address, Address, Time, Size],
+        "rt_sigqueueinfo" => &[Int, Signal, Address],
+        "rt_tgsigqueueinfo" => &[Int, Int, Signal, Address],
+        "kill" | "tkill" => &[Int, Signal],
+        "tgkill" => &[Int, Int, Signal],
+        "sigaltstack" => &[Address, Address],
+        "timer_create" => &[Choice(flags::CLOCK), Address, Address],
+        "timer_settime" => &[Int, Flags(&flags::TIMER), Address, Address],
+        "timer_gettime" => &[Int, Address],
+        "timer_getoverrun" | "timer_delete" => &[Int],
+        "alarm" => &[Int],
+        "getitimer" => &[Choice(flags::ITIMER), Address],
+        "setitimer" => &[Choice(flags::ITIMER), Address, Address],
+        // Time.
+        "nanosleep" => &[Time, Address],
+        "clock_nanosleep" => &[Choice(flags::CLOCK), Flags(&flags::TIMER), Time, Address],
+        "clock_gettime" | "clock_getres" => &[Choice(flags::CLOCK), Address],
+        "clock_settime" => &[Choice(flags::CLOCK), Time],
+        "gettimeofday" | "settimeofday" => &[Address, Address],
+        "time" | "times" => &[Address],
+        "getrusage" => &[Choice(flags::RUSAGE), Address],
+        // Information.
+        "uname" | "sysinfo" => &[Address],
+        "sethostname" => &[Input(1), Size],
+        "getrandom" => &[Address, Size, Flags(&flags::RANDOM)],
+        "prlimit64" => &[Int, Choice(flags::LIMIT), Address, Address],
+        "getrlimit" | "setrlimit" => &[Choice(flags::LIMIT), Address],
+        "prctl" => &[Choice(flags::PRCTL), Hex, Hex, Hex, Hex],
+        "setuid" | "setgid" | "setfsuid" | "setfsgid" => &[Int],
+        "setreuid" | "setregid" => &[Int, Int],
+        "setresuid" | "setresgid" => &[Int, Int, Int],
+        "getresuid" | "getresgid" => &[Address, Address, Address],
+        "getgroups" | "setgroups" => &[Int, Address],
+        "capget" | "capset" => &[Address, Address],
+        "personality" => &[Hex],
+        "syslog" => &[Int, Address, Int],
+        "getpid" | "getppid" | "gettid" | "getuid" | "geteuid" | "getgid" | "getegid" | "getpgrp"
+        | "setsid" | "fork" | "vfork" | "sync" | "pause" | "rt_sigreturn" | "sched_yield" | "munlockall" => {
+            &[]
+        }
+        _ => Signature::UNKNOWN.args,
+    };
+    let result = match name {
+        "mmap" | "mremap" | "brk" => Address,
+        _ => Word,
+    };
+    Signature { args, result }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_call_has_a_signature() {
+        let missing: Vec<_> = crate::syscall::entries()
+            .filter(|entry| {
+                matches!(of(entry.name).args, [Arg::Hex, ..])
+                    && entry.name != "personality"
+                    && entry.name != "membarrier"
+            })
+            .map(|entry| entry.name)
+            .collect();
+        assert!(missing.is_empty(), "{missing:?}");
+    }
+
+    #[test]
+    fn names_are_linux_names() {
+        for entry in crate::syscall::entries() {
+            assert_eq!(syscalls::Sysno::new(entry.number).map(|call| call.name()), Some(entry.name));
+        }
+    }
+}

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `access(2)`: whether the program may use what a path names.
+//!
+//! Honoured: `F_OK`, `R_OK`, `W_OK`, `X_OK`, by the mode bits.
+//!
+//! Refused: nothing.
+
+use super::{access_check, at};
+use crate::Result;
+use crate::call::Call;
+
+pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
+    access_check::check(call.process, at::AT_FDCWD, &at::path(call, 0)?, call.uint(1), 0)
+}

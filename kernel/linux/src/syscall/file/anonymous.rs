@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Inodes of files that no path leads to: event counters and sockets.
+
+use alloc::format;
+use alloc::sync::Arc;
+use core::sync::atomic::{AtomicU64, Ordering};
+
+use hadal_vfs::{
+    Caller, File, FileKind, Inode, InodeId, Location, Metadata, OpenFile, OpenFlags, SetAttr, StatFs,
+    Timespec, make_dev,
+};
+
+use crate::{Errno, Result};
+
+/// Device number of these files: the highest minor, which the running numbers of file systems do not reach.
+const DEVICE: u64 = make_dev(0, 0xf_ffff);
+/// What `fstatfs` reports (`ANON_INODE_FS_MAGIC`).
+const MAGIC: u64 = 0x0904_1934;
+
+/// An inode that is only good for `fstat` and the like.
+struct AnonymousInode {
+    ino: u64,
+    mode: u32,
+    owner: (u32, u32),
+    created: Timespec,
+}
+
+/// Opens a file that has no path. `label` is what `/proc/self/fd` shows.
+pub(super) fn open(
+    caller: &Caller<'_>,
+    file: Arc<dyn File>,
+    mode: u32,
+    label: Label,
+    flags: OpenFlags,
+) -> Arc<OpenFile> {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    let ino = NEXT.fetch_add(1, Ordering::Relaxed);
+    let text = match label {
+        Label::Fixed(text) => text.into(),
+        Label::Numbered(kind) => format!("{kind}:[{ino}]"),
+    };
+    let inode =
+        Arc::new(AnonymousInode { ino, mode, owner: (caller.uid, caller.gid), created: Timespec::now() });
+    OpenFile::new(file, Location::anonymous(inode, text.as_bytes()), flags)
+}
+
+/// What stands in for the path.
+#[derive(Clone, Copy)]
+pub(super) enum Label {
+    /// The text itself.
+    Fixed(&'static str),
+    /// The kind and the inode number, as in `socket:[7]`.
+    Numbered(&'static str),
+}
+
+impl Inode for AnonymousInode {
+    fn identity(&self) -> InodeId {
+        InodeId { dev: DEVICE, ino: self.ino }
+    }
+
+    fn kind(&self) -> FileKind {
+        FileKind::from_mode(self.mode)
+    }
+
+    fn metadata(&self) -> Result<Metadata> {
+        Ok(Metadata {
+            dev: DEVICE,
+            ino: self.ino,
+            mode: self.mode,
+            nlink: 1,
+            uid: self.owner.0,
+            gid: self.owner.1,
+            rdev: 0,
+            size: 0,
+            blksize: 4096,
+            blocks: 0,
+            atime: self.created,
+            mtime: self.created,
+            ctime: self.created,
+        })
+    }
+
+    fn set_attr(&self, _change: &SetAttr) -> Result<()> {
+        Err(Errno::EPERM)
+    }
+
+    fn open(self: Arc<Self>, _flags: OpenFlags) -> Result<Arc<dyn File>> {
+        Err(Errno::ENXIO)
+    }
+
+    fn statfs(&self) -> Result<StatFs> {
+        Ok(StatFs { magic: MAGIC, block_size: 4096, name_max: 255, ..StatFs::default() })
+    }
+}

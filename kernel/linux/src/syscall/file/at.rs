@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Paths relative to directory descriptors: what the calls whose names end in `at` have in common.
+//!
+//! [`place`] finds what a path names; [`target`] also takes the empty path of `AT_EMPTY_PATH`, which stands for the
+//! descriptor itself, as a [`Target`].
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use hadal_vfs::{Follow, Location, Metadata, OpenFile, SetAttr};
+use linux_raw_sys::general::{AT_EMPTY_PATH, AT_SYMLINK_NOFOLLOW};
+
+use crate::call::Call;
+use crate::memory;
+use crate::process::Process;
+use crate::{Errno, Result};
+
+/// Stands for the working directory where a call takes a directory descriptor.
+pub(super) const AT_FDCWD: i32 = linux_raw_sys::general::AT_FDCWD;
+
+/// The path that argument `index` points to.
+pub(super) fn path(call: &Call<'_>, index: usize) -> Result<Vec<u8>> {
+    memory::read_path(call.arg(index))
+}
+
+/// As [`path`], but a null pointer is an empty path where `AT_EMPTY_PATH` allows one.
+pub(super) fn path_or_null(call: &Call<'_>, index: usize, flags: u32) -> Result<Vec<u8>> {
+    if call.arg(index) == 0 && flags & AT_EMPTY_PATH != 0 { Ok(Vec::new()) } else { path(call, index) }
+}
+
+/// Where a path starts: the directory behind `dirfd`, unless the path is absolute.
+pub(super) fn start(process: &Process, dirfd: i32, path: &[u8]) -> Result<Location> {
+    if dirfd == AT_FDCWD || path.first() == Some(&b'/') {
+        return Ok(process.cwd());
+    }
+    // An empty path is an error of its own, whatever the descriptor.
+    if path.is_empty() {
+        return Err(Errno::ENOENT);
+    }
+    let directory = process.files.get(dirfd)?;
+    if directory.inode().is_directory() { Ok(directory.location().clone()) } else { Err(Errno::ENOTDIR) }
+}
+
+/// What a path names.
+pub(super) fn place(process: &Process, dirfd: i32, path: &[u8], follow: Follow) -> Result<Location> {
+    let start = start(process, dirfd, path)?;
+    process.namespace.resolve(&process.caller(), &start, path, follow)
+}
+
+/// Refuses flags that a call does not have.
+pub(super) fn check_flags(flags: u32, known: u32) -> Result<()> {
+    if flags & !known == 0 { Ok(()) } else { Err(Errno::EINVAL) }
+}
+
+/// Whether the last component is followed when it is a symbolic link: yes unless `AT_SYMLINK_NOFOLLOW` is there.
+pub(super) fn follow(flags: u32) -> Follow {
+    if flags & AT_SYMLINK_NOFOLLOW == 0 { Follow::Yes } else { Follow::No }
+}
+
+/// What a call works on.
+pub(super) enum Target {
+    /// An open file, named by its descriptor.
+    Open(Arc<OpenFile>),
+    /// A place, named by a path.
+    Place(Location),
+}
+
+/// What a path names, or with `AT_EMPTY_PATH` and an empty path the descriptor itself.
+pub(super) fn target(process: &Process, dirfd: i32, path: &[u8], flags: u32) -> Result<Target> {
+    if !path.is_empty() || flags & AT_EMPTY_PATH == 0 {
+        return place(process, dirfd, path, follow(flags)).map(Target::Place);
+    }
+    match dirfd {
+        AT_FDCWD => Ok(Target::Place(process.cwd())),
+        _ => process.files.get(dirfd).map(Target::Open),
+    }
+}
+
+impl Target {
+    /// Where it is.
+    pub(super) fn location(&self) -> &Location {
+        match self {
+            Self::Open(file) => file.location(),
+            Self::Place(place) => place,
+        }
+    }
+
+    /// Its attributes.
+    pub(super) fn metadata(&self) -> Result<Metadata> {
+        match self {
+            Self::Open(file) => file.metadata(),
+            Self::Place(place) => place.inode().metadata(),
+        }
+    }
+
+    /// Changes attributes.
+    pub(super) fn set_attr(&self, process: &Process, change: &SetAttr) -> Result<()> {
+        match self {
+            Self::Open(file) => process.namespace.set_attr_open(&process.caller(), file, change),
+            Self::Place(place) => process.namespace.set_attr(&process.caller(), place, change),
+        }
+    }
+}
+
+/// The open file behind argument `index`, for calls that an `O_PATH` descriptor cannot be used with.
+pub(super) fn open_file(call: &Call<'_>, index: usize) -> Result<Arc<OpenFile>> {
+    let file = call.process.files.get(call.int(index))?;
+    file.file()?;
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_flags_are_refused() {
+        assert_eq!(check_flags(AT_EMPTY_PATH, AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW), Ok(()));
+        assert_eq!(check_flags(1, AT_EMPTY_PATH), Err(Errno::EINVAL));
+        assert_eq!(follow(AT_SYMLINK_NOFOLLOW), Follow::No);
+        assert_eq!(follow(AT_EMPTY_PATH), Follow::Yes);
+    }
+}

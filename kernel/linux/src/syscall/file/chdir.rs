@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `chdir(2)`: changes the working directory.
+//!
+//! Honoured: all of it.
+//!
+//! Refused: nothing.
+
+use hadal_vfs::Follow;
+
+use super::{at, working_directory};
+use crate::Result;
+use crate::call::Call;
+
+pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
+    let place = at::place(call.process, at::AT_FDCWD, &at::path(call, 0)?, Follow::Yes)?;
+    working_directory::change(call.process, place)
+}

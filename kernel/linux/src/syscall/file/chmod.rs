@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `chmod(2)`: changes permission bits.
+//!
+//! Honoured: all of it.
+//!
+//! Refused: nothing.
+
+use hadal_vfs::Follow;
+
+use super::at::{self, Target};
+use super::permissions;
+use crate::Result;
+use crate::call::Call;
+
+pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
+    let place = at::place(call.process, at::AT_FDCWD, &at::path(call, 0)?, Follow::Yes)?;
+    permissions::set_mode(call.process, &Target::Place(place), call.uint(1))
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `creat(2)`: `open` with `O_CREAT`, `O_WRONLY` and `O_TRUNC`.
+//!
+//! Honoured: all of it.
+//!
+//! Refused: nothing.
+
+use linux_raw_sys::general::{O_CREAT, O_TRUNC, O_WRONLY};
+
+use super::{at, opening};
+use crate::Result;
+use crate::call::Call;
+
+pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
+    let path = at::path(call, 0)?;
+    opening::open(call.process, at::AT_FDCWD, &path, O_CREAT | O_WRONLY | O_TRUNC, call.uint(1))
+}

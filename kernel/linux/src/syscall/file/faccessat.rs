@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `faccessat(2)`: `access` relative to a directory.
+//!
+//! Honoured: `F_OK`, `R_OK`, `W_OK`, `X_OK`; the call has no flags.
+//!
+//! Refused: nothing.
+
+use super::{access_check, at};
+use crate::Result;
+use crate::call::Call;
+
+pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
+    access_check::check(call.process, call.int(0), &at::path(call, 1)?, call.uint(2), 0)
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `fchmodat(2)`: changes permission bits relative to a directory.
+//!
+//! Honoured: all of it; the call has no flags.
+//!
+//! Refused: nothing.
+
+use hadal_vfs::Follow;
+
+use super::at::{self, Target};
+use super::permissions;
+use crate::Result;
+use crate::call::Call;
+
+pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
+    let place = at::place(call.process, call.int(0), &at::path(call, 1)?, Follow::Yes)?;
+    permissions::set_mode(call.process, &Target::Place(place), call.uint(2))
+}

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `fchown(2)`: changes the owner of an open file.
+//!
+//! Honoured: all of it.
+//!
+//! Refused: nothing.
+
+use super::at::{self, Target};
+use super::permissions;
+use crate::Result;
+use crate::call::Call;
+
+pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
+    permissions::set_owner(call.process, &Target::Open(at::open_file(call, 0)?), call.uint(1), call.uint(2))
+}

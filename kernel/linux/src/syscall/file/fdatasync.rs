@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `fdatasync(2)`: brings the data of a file to stable storage.
+//!
+//! Honoured: all of it; for a file of the host the host's own `fdatasync` is done.
+//!
+//! Refused: nothing.
+
+use super::at;
+use crate::Result;
+use crate::call::Call;
+
+pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
+    at::open_file(call, 0)?.file()?.fsync(true)?;
+    Ok(0)
+}

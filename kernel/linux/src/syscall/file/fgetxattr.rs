@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `fgetxattr(2)`: reads an extended attribute of an open file.
+//!
+//! Honoured: the errors of the path or descriptor come first.
+//!
+//! Refused: `EOPNOTSUPP` for every file: no file system here keeps extended attributes.
+
+use super::extended_attributes;
+use crate::Result;
+use crate::call::Call;
+
+pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
+    extended_attributes::at_descriptor(call)
+}

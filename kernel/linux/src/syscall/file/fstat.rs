@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `fstat(2)`: attributes of an open file.
+//!
+//! Honoured: all of it, also for `O_PATH` descriptors and for files whose name is gone.
+//!
+//! Refused: nothing.
+
+use super::stat_layout::Stat;
+use crate::call::Call;
+use crate::{Result, memory};
+
+pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
+    let file = call.process.files.get(call.int(0))?;
+    memory::write(call.arg(1), &Stat::from(&file.metadata()?))?;
+    Ok(0)
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `fstatfs(2)`: numbers of the file system that an open file lies in.
+//!
+//! Honoured: all of it.
+//!
+//! Refused: nothing.
+
+use super::stat_layout::StatfsLayout;
+use crate::call::Call;
+use crate::{Result, memory};
+
+pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
+    let file = call.process.files.get(call.int(0))?;
+    let place = file.location();
+    memory::write(call.arg(1), &StatfsLayout::new(&place.inode().statfs()?, place.mount().flags))?;
+    Ok(0)
+}

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `getdents(2)`: lists a directory in the old layout.
+//!
+//! Honoured: all of it; at most 256 KiB of entries at a time.
+//!
+//! Refused: a buffer that is not writable from end to end is `EFAULT`.
+
+use super::directory_entries::{self, Layout};
+use crate::Result;
+use crate::call::Call;
+
+pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
+    directory_entries::list(call, Layout::Old)
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `lchown(2)`: changes the owner, of the link itself if it is one.
+//!
+//! Honoured: all of it.
+//!
+//! Refused: nothing.
+
+use hadal_vfs::Follow;
+
+use super::at::{self, Target};
+use super::permissions;
+use crate::Result;
+use crate::call::Call;
+
+pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
+    let place = at::place(call.process, at::AT_FDCWD, &at::path(call, 0)?, Follow::No)?;
+    permissions::set_owner(call.process, &Target::Place(place), call.uint(1), call.uint(2))
+}

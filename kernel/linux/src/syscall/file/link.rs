@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `link(2)`: gives a file one more name.
+//!
+//! Honoured: all of it; a symbolic link is linked itself.
+//!
+//! Refused: nothing.
+
+use hadal_vfs::Follow;
+
+use super::{at, linkat};
+use crate::Result;
+use crate::call::Call;
+
+pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
+    let (old, new) = (at::path(call, 0)?, at::path(call, 1)?);
+    let place = at::place(call.process, at::AT_FDCWD, &old, Follow::No)?;
+    linkat::link(call, &place, at::AT_FDCWD, &new)
+}

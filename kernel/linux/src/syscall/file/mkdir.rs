@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `mkdir(2)`: creates a directory.
+//!
+//! Honoured: all of it; the umask applies.
+//!
+//! Refused: nothing.
+
+use super::{at, mkdirat};
+use crate::Result;
+use crate::call::Call;
+
+pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
+    mkdirat::make(call.process, at::AT_FDCWD, &at::path(call, 0)?, call.uint(1))
+}

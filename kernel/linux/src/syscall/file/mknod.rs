@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `mknod(2)`: creates a file that is no directory.
+//!
+//! Honoured: regular files (`S_IFREG`, or no type); the umask applies.
+//!
+//! Refused: pipes, sockets and devices (`EPERM`).
+
+use super::{at, mknodat};
+use crate::Result;
+use crate::call::Call;
+
+pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
+    mknodat::make(call.process, at::AT_FDCWD, &at::path(call, 0)?, call.uint(1))
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `mknodat(2)`: creates a file that is no directory, relative to a directory.
+//!
+//! Honoured: regular files (`S_IFREG`, or no type); the umask applies.
+//!
+//! Refused: pipes, sockets and devices (`EPERM`).
+
+use hadal_vfs::OpenFlags;
+use linux_raw_sys::general::{S_IFBLK, S_IFCHR, S_IFDIR, S_IFIFO, S_IFMT, S_IFREG, S_IFSOCK};
+
+use super::at;
+use crate::call::Call;
+use crate::process::Process;
+use crate::{Errno, Result};
+
+pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
+    make(call.process, call.int(0), &at::path(call, 1)?, call.uint(2))
+}
+
+/// Creates a file.
+pub(super) fn make(process: &Process, dirfd: i32, path: &[u8], mode: u32) -> Result<usize> {
+    match mode & S_IFMT {
+        0 | S_IFREG => {}
+        S_IFIFO | S_IFSOCK | S_IFCHR | S_IFBLK | S_IFDIR => return Err(Errno::EPERM),
+        _ => return Err(Errno::EINVAL),
+    }
+    let flags = OpenFlags::CREATE | OpenFlags::EXCLUSIVE | OpenFlags::WRITE_ONLY;
+    let start = at::start(process, dirfd, path)?;
+    drop(process.namespace.open(&process.caller(), &start, path, flags, mode & !S_IFMT)?);
+    Ok(0)
+}

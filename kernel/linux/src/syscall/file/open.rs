@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `open(2)`: opens a file, and may create it.
+//!
+//! Honoured: as `openat`.
+//!
+//! Refused: as `openat`.
+
+use super::{at, opening};
+use crate::Result;
+use crate::call::Call;
+
+pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
+    let path = at::path(call, 0)?;
+    opening::open(call.process, at::AT_FDCWD, &path, call.uint(1), call.uint(2))
+}

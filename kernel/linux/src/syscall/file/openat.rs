@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `openat(2)`: opens a file relative to a directory, and may create it.
+//!
+//! Honoured: `O_RDONLY`, `O_WRONLY`, `O_RDWR`, `O_CREAT`, `O_EXCL`, `O_TRUNC`, `O_APPEND`, `O_NONBLOCK`, `O_DIRECTORY`,
+//! `O_NOFOLLOW`, `O_CLOEXEC`, `O_PATH`, `O_SYNC`, `O_DSYNC`; `O_NOCTTY`, `O_LARGEFILE`, `O_NOATIME`, `O_DIRECT` change
+//! nothing. Unknown flags are ignored, as on Linux.
+//!
+//! Refused: `O_TMPFILE` (`EOPNOTSUPP`); `O_ASYNC` is ignored.
+
+use super::{at, opening};
+use crate::Result;
+use crate::call::Call;
+
+pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
+    let path = at::path(call, 1)?;
+    opening::open(call.process, call.int(0), &path, call.uint(2), call.uint(3))
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `poll(2)`: waits until one of several descriptors is ready.
+//!
+//! Honoured: `POLLIN`, `POLLOUT`, `POLLPRI`, `POLLRDNORM`, `POLLWRNORM`; `POLLERR`, `POLLHUP`, `POLLNVAL` in the answer;
+//! every time-out.
+//!
+//! Refused: `POLLRDHUP`, `POLLRDBAND`, `POLLWRBAND`, `POLLMSG` never come true: no file here has them.
+
+use alloc::vec::Vec;
+use core::mem::offset_of;
+
+use hadal_mem::space::FaultAccess;
+use hadal_vfs::PollEvents;
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+use super::polling::{self, Watched};
+use super::transfer::check_accessible;
+use crate::call::Call;
+use crate::{Errno, Result, clock, memory};
+
+const NS_PER_MS: u64 = 1_000_000;
+
+/// Events that are reported without being asked for.
+const ALWAYS: PollEvents = PollEvents::ERROR.union(PollEvents::HANG_UP).union(PollEvents::INVALID);
+
+/// `struct pollfd`.
+#[repr(C)]
+#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
+struct PollFd {
+    fd: i32,
+    events: u16,
+    answer: u16,
+}
+
+const _: () = assert!(size_of::<PollFd>() == 8);
+
+pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
+    // A negative time-out is none.
+    let timeout_ns = u64::try_from(call.int(2)).ok().map(|ms| ms * NS_PER_MS);
+    poll(call, timeout_ns.map(clock::after))
+}
+
+/// Waits for the descriptors that arguments 0 and 1 describe, and stores the answers.
+pub(super) fn poll(call: &Call<'_>, deadline_ns: Option<u64>) -> Result<usize> {
+    let (address, count, files) = (call.arg(0), call.uint(1), &call.process.files);
+    if count > files.limit() {
+        return Err(Errno::EINVAL);
+    }
+    let bytes = count as usize * size_of::<PollFd>();
+    check_accessible(call.process, address, bytes, FaultAccess::Write)?;
+    let asked: Vec<PollFd> = memory::read_array(address, count as usize)?;
+    // A negative descriptor is skipped; its answer is nothing.
+    let watch = |entry: &PollFd| {
+        Watched::new(files.get(entry.fd).ok(), PollEvents::from_bits_truncate(entry.events) | ALWAYS)
+    };
+    let mut watched: Vec<Watched> = asked.iter().filter(|entry| entry.fd >= 0).map(watch).collect();
+    let ready = polling::wait(call, &mut watched, deadline_ns)?;
+    let mut answers = watched.iter().map(|entry| entry.ready.bits());
+    for (index, entry) in asked.iter().enumerate() {
+        let answer = if entry.fd >= 0 { answers.next().unwrap_or(0) } else { 0 };
+        let field = index * size_of::<PollFd>() + offset_of!(PollFd, answer);
+        memory::write(address.wrapping_add(field), &answer)?;
+    }
+    Ok(ready)
+}

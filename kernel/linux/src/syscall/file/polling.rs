@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Waiting until one of several files is ready, for `poll` and `select` and their variants.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::ptr;
+
+use hadal_sync::WaitQueue;
+use hadal_vfs::{OpenFile, PollEvents};
+
+use crate::call::Call;
+use crate::{Errno, Result, clock, signal};
+
+/// What is asked about one descriptor, and the answer.
+pub(super) struct Watched {
+    /// `None` for a descriptor that is not open.
+    file: Option<Arc<OpenFile>>,
+    /// The events that count.
+    wanted: PollEvents,
+    /// Those of them that were found.
+    pub(super) ready: PollEvents,
+}
+
+impl Watched {
+    /// A question about an open file, or about a descriptor that is not open.
+    pub(super) fn new(file: Option<Arc<OpenFile>>, wanted: PollEvents) -> Self {
+        Self { file, wanted, ready: PollEvents::empty() }
+    }
+
+    fn look(&mut self) -> bool {
+        let found = match &self.file {
+            // A descriptor that only names a place cannot be polled.
+            Some(file) => file.file().map_or(PollEvents::INVALID, |file| file.poll()),
+            None => PollEvents::INVALID,
+        };
+        self.ready = found & self.wanted;
+        !self.ready.is_empty()
+    }
+}
+
+/// Fills in all answers and counts those that are not empty.
+fn look_at_all(watched: &mut [Watched]) -> usize {
+    watched.iter_mut().map(|entry| usize::from(entry.look())).sum()
+}
+
+/// Waits until something is ready, and returns how many entries are; 0 when the deadline (on the monotonic clock) has
+/// passed, `EINTR` when a signal is pending.
+pub(super) fn wait(call: &Call<'_>, watched: &mut [Watched], deadline_ns: Option<u64>) -> Result<usize> {
+    let count = look_at_all(watched);
+    if count > 0 {
+        return Ok(count);
+    }
+    let files: Vec<_> = watched.iter().filter_map(|entry| entry.file.clone()).collect();
+    let mut queues: Vec<&WaitQueue> =
+        files.iter().filter_map(|file| file.file().ok()).filter_map(|file| file.wait_queue()).collect();
+    queues.sort_unstable_by_key(|queue| ptr::from_ref(*queue) as usize);
+    queues.dedup_by(|a, b| ptr::eq(*a, *b));
+    let thread = call.task.thread();
+    loop {
+        // Registered first and asked afterwards, so that no change is missed.
+        queues.iter().for_each(|queue| queue.add(thread));
+        let count = look_at_all(watched);
+        let interrupted = thread.interrupted() && signal::interrupted(call.task, call.process);
+        let expired = deadline_ns.is_some_and(|deadline| hadal_time::now_ns() >= deadline);
+        let over = count > 0 || interrupted || expired;
+        if !over {
+            hadal_sched::park(deadline_ns.and_then(clock::deadline));
+        }
+        queues.iter().for_each(|queue| queue.remove(thread));
+        if over {
+            return if count == 0 && interrupted { Err(Errno::EINTR) } else { Ok(count) };
+        }
+    }
+}
+
+/// How long it is until a deadline; 0 when it has passed.
+pub(super) fn remaining_ns(deadline_ns: u64) -> u64 {
+    deadline_ns.saturating_sub(hadal_time::now_ns())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_closed_descriptor_is_an_answer() {
+        let mut watched = [Watched::new(None, PollEvents::READ | PollEvents::INVALID)];
+        assert_eq!(look_at_all(&mut watched), 1);
+        assert_eq!(watched[0].ready, PollEvents::INVALID);
+        assert_eq!(look_at_all(&mut [Watched::new(None, PollEvents::READ)]), 0);
+    }
+}

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `pread64(2)`: reads at a position and leaves the offset alone.
+//!
+//! Honoured: every seekable file; `ESPIPE` for the others.
+//!
+//! Refused: as `read`.
+
+use super::transfer::{self, Segments};
+use crate::Result;
+use crate::call::Call;
+
+pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
+    let position = transfer::position(call.arg(3))?;
+    let file = call.process.files.get(call.int(0))?;
+    transfer::read(call, &file, Segments::one(call.arg(1), call.arg(2))?, Some(position))
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `pselect6(2)`: `select` with a finer time-out and a signal mask of its own.
+//!
+//! Honoured: all of it; the time left is stored where the time-out was.
+//!
+//! Refused: nothing; no file here is ever exceptional.
+
+use super::{fd_sets, polling};
+use crate::call::Call;
+use crate::clock::{self, Timespec};
+use crate::signal::mask;
+use crate::{Result, memory};
+
+pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
+    let address = call.arg(4);
+    let deadline_ns = match address {
+        0 => None,
+        _ => Some(clock::after(memory::read::<Timespec>(address)?.to_ns()?)),
+    };
+    let blocked = match call.arg(5) {
+        0 => None,
+        pair => {
+            let [set, size]: [usize; 2] = memory::read(pair)?;
+            mask::read(set, size)?
+        }
+    };
+    let result = mask::during(call, blocked, |call| fd_sets::select(call, deadline_ns));
+    if let Some(deadline_ns) = deadline_ns {
+        // A time-out that cannot be written to is no error.
+        let _ = memory::write(address, &Timespec::from_ns(polling::remaining_ns(deadline_ns)));
+    }
+    result
+}

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `pwrite64(2)`: writes at a position and leaves the offset alone.
+//!
+//! Honoured: every seekable file, `ESPIPE` for the others; with `O_APPEND` the data goes to the end, as on Linux.
+//!
+//! Refused: as `write`.
+
+use super::transfer::{self, Segments};
+use crate::Result;
+use crate::call::Call;
+
+pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
+    let position = transfer::position(call.arg(3))?;
+    let file = call.process.files.get(call.int(0))?;
+    transfer::write(call, &file, Segments::one(call.arg(1), call.arg(2))?, Some(position))
+}

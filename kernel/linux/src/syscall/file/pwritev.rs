@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `pwritev(2)`: writes several buffers at a position.
+//!
+//! Honoured: up to 1024 buffers; every seekable file, `ESPIPE` for the others.
+//!
+//! Refused: as `write`.
+
+use super::transfer::{self, Segments};
+use crate::Result;
+use crate::call::Call;
+
+pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
+    let position = transfer::position(call.arg(3))?;
+    let file = call.process.files.get(call.int(0))?;
+    transfer::write(call, &file, Segments::vector(call.arg(1), call.arg(2))?, Some(position))
+}

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `read(2)`: reads from a descriptor.
+//!
+//! Honoured: every kind of file; a short count at the end of a file and from a stream; at most 0x7ffff000 bytes.
+//!
+//! Refused: a buffer that is not writable from end to end is `EFAULT` even where fewer bytes would be read; nothing is
+//! consumed then.
+
+use super::transfer::{self, Segments};
+use crate::Result;
+use crate::call::Call;
+
+pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
+    let file = call.process.files.get(call.int(0))?;
+    transfer::read(call, &file, Segments::one(call.arg(1), call.arg(2))?, None)
+}

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `readlink(2)`: the text of a symbolic link.
+//!
+//! Honoured: all of it, `/proc/self/exe` and its like included.
+//!
+//! Refused: nothing.
+
+use super::{at, link_text};
+use crate::Result;
+use crate::call::Call;
+
+pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
+    link_text::read(call, at::AT_FDCWD, &at::path(call, 0)?, call.arg(1), call.int(2))
+}

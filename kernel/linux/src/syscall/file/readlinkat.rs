@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `readlinkat(2)`: the text of a symbolic link relative to a directory.
+//!
+//! Honoured: all of it; an empty path means the link behind an `O_PATH|O_NOFOLLOW` descriptor.
+//!
+//! Refused: nothing.
+
+use super::{at, link_text};
+use crate::Result;
+use crate::call::Call;
+
+pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
+    link_text::read(call, call.int(0), &at::path(call, 1)?, call.arg(2), call.int(3))
+}

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `removexattr(2)`: removes an extended attribute of a file.
+//!
+//! Honoured: the errors of the path or descriptor come first.
+//!
+//! Refused: `EOPNOTSUPP` for every file: no file system here keeps extended attributes.
+
+use hadal_vfs::Follow;
+
+use super::extended_attributes;
+use crate::Result;
+use crate::call::Call;
+
+pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
+    extended_attributes::at_path(call, Follow::Yes)
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `rename(2)`: moves an entry.
+//!
+//! Honoured: all of it.
+//!
+//! Refused: nothing.
+
+use hadal_vfs::RenameFlags;
+
+use super::{at, renameat2};
+use crate::Result;
+use crate::call::Call;
+
+pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
+    let (old, new) = (at::path(call, 0)?, at::path(call, 1)?);
+    renameat2::rename(call, (at::AT_FDCWD, &old), (at::AT_FDCWD, &new), RenameFlags::empty())
+}

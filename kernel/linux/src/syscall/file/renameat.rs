@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `renameat(2)`: moves an entry from one directory to another.
+//!
+//! Honoured: all of it.
+//!
+//! Refused: nothing.
+
+use hadal_vfs::RenameFlags;
+
+use super::{at, renameat2};
+use crate::Result;
+use crate::call::Call;
+
+pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
+    let (old, new) = (at::path(call, 1)?, at::path(call, 3)?);
+    renameat2::rename(call, (call.int(0), &old), (call.int(2), &new), RenameFlags::empty())
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `renameat2(2)`: moves an entry from one directory to another.
+//!
+//! Honoured: `RENAME_NOREPLACE`, `RENAME_EXCHANGE` where the file system can do it.
+//!
+//! Refused: `RENAME_WHITEOUT` (`EINVAL`).
+
+use hadal_vfs::RenameFlags;
+
+use super::at;
+use crate::call::Call;
+use crate::{Errno, Result};
+
+pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
+    let flags = RenameFlags::from_bits(call.uint(4)).ok_or(Errno::EINVAL)?;
+    let (old, new) = (at::path(call, 1)?, at::path(call, 3)?);
+    rename(call, (call.int(0), &old), (call.int(2), &new), flags)
+}
+
+/// Moves an entry; each path comes with the descriptor it is relative to.
+pub(super) fn rename(
+    call: &Call<'_>,
+    (old_dirfd, old): (i32, &[u8]),
+    (new_dirfd, new): (i32, &[u8]),
+    flags: RenameFlags,
+) -> Result<usize> {
+    let process = call.process;
+    let old_start = at::start(process, old_dirfd, old)?;
+    let new_start = at::start(process, new_dirfd, new)?;
+    process.namespace.rename(&process.caller(), (&old_start, old), (&new_start, new), flags)?;
+    Ok(0)
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `select(2)`: waits until a descriptor of one of three sets is ready.
+//!
+//! Honoured: all of it; the time left is stored where the time-out was.
+//!
+//! Refused: nothing; no file here is ever exceptional.
+
+use super::{fd_sets, polling};
+use crate::call::Call;
+use crate::clock::{self, Timeval};
+use crate::{Errno, Result, memory};
+
+pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
+    let address = call.arg(4);
+    if address == 0 {
+        return fd_sets::select(call, None);
+    }
+    let deadline_ns = clock::after(duration_ns(memory::read(address)?)?);
+    let result = fd_sets::select(call, Some(deadline_ns));
+    // A time-out that cannot be written to is no error.
+    let _ = memory::write(address, &Timeval::from_ns(polling::remaining_ns(deadline_ns)));
+    result
+}
+
+/// Seconds and microseconds as nanoseconds; a second or more of microseconds is carried over, as on Linux.
+fn duration_ns([seconds, microseconds]: [i64; 2]) -> Result<u64> {
+    let seconds = u64::try_from(seconds).map_err(|_| Errno::EINVAL)?;
+    let microseconds = u64::try_from(microseconds).map_err(|_| Errno::EINVAL)?;
+    Ok(seconds.saturating_mul(1_000_000_000).saturating_add(microseconds.saturating_mul(1000)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_outs_are_carried_over_and_bounded() {
+        assert_eq!(duration_ns([1, 1_500_000]), Ok(2_500_000_000));
+        assert_eq!(duration_ns([i64::MAX, 0]), Ok(u64::MAX));
+        assert_eq!(duration_ns([-1, 0]), Err(Errno::EINVAL));
+        assert_eq!(duration_ns([0, -1]), Err(Errno::EINVAL));
+    }
+}

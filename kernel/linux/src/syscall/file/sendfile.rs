@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `sendfile(2)`: copies from a file to a descriptor.
+//!
+//! Honoured: a source with positions, any target; the offset argument or the shared offset.
+//!
+//! Refused: a source without positions, a target opened with `O_APPEND` (`EINVAL`).
+
+use hadal_vfs::OpenFlags;
+
+use super::copying::{self, Place};
+use crate::call::Call;
+use crate::signal::number::SIGPIPE;
+use crate::signal::send;
+use crate::{Errno, Result};
+
+pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
+    let (target, source) = (call.process.files.get(call.int(0))?, call.process.files.get(call.int(1))?);
+    if !source.status().readable() || !target.status().writable() {
+        return Err(Errno::EBADF);
+    }
+    if !source.file()?.is_seekable() || target.status().contains(OpenFlags::APPEND) {
+        return Err(Errno::EINVAL);
+    }
+    let mut place = Place::new(&source, call.arg(2))?;
+    let count = copying::copy(&source, &mut place, call.arg(3), |data| target.write(data));
+    if count == Err(Errno::EPIPE) {
+        send::to_self(call.task, call.process, SIGPIPE);
+    }
+    let count = count?;
+    place.store(&source)?;
+    Ok(count)
+}

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `statfs(2)`: numbers of the file system that a path lies in.
+//!
+//! Honoured: all of it.
+//!
+//! Refused: nothing.
+
+use hadal_vfs::Follow;
+
+use super::at;
+use super::stat_layout::StatfsLayout;
+use crate::call::Call;
+use crate::{Result, memory};
+
+pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
+    let place = at::place(call.process, at::AT_FDCWD, &at::path(call, 0)?, Follow::Yes)?;
+    memory::write(call.arg(1), &StatfsLayout::new(&place.inode().statfs()?, place.mount().flags))?;
+    Ok(0)
+}

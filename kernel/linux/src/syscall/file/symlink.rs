@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `symlink(2)`: creates a symbolic link.
+//!
+//! Honoured: all of it.
+//!
+//! Refused: nothing.
+
+use super::{at, symlinkat};
+use crate::Result;
+use crate::call::Call;
+
+pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
+    let (text, path) = (at::path(call, 0)?, at::path(call, 1)?);
+    symlinkat::make(call.process, &text, at::AT_FDCWD, &path)
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `symlinkat(2)`: creates a symbolic link relative to a directory.
+//!
+//! Honoured: all of it.
+//!
+//! Refused: nothing.
+
+use super::at;
+use crate::Result;
+use crate::call::Call;
+use crate::process::Process;
+
+pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
+    let (text, path) = (at::path(call, 0)?, at::path(call, 2)?);
+    make(call.process, &text, call.int(1), &path)
+}
+
+/// Creates a symbolic link that says `text`.
+pub(super) fn make(process: &Process, text: &[u8], dirfd: i32, path: &[u8]) -> Result<usize> {
+    let start = at::start(process, dirfd, path)?;
+    process.namespace.symlink(&process.caller(), text, &start, path)?;
+    Ok(0)
+}

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Moving bytes between files and program memory.
+//!
+//! [`Segments`] is the memory that a call names: one buffer, or the vector of `readv` and its relatives. [`read`] and
+//! [`write`] move bytes through a kernel buffer of at most [`CHUNK`] bytes, so a small program buffer is one transfer
+//! and a vector arrives at a pipe in one piece. All of the memory must be accessible before anything is consumed from a
+//! stream or written to a file: else the call is `EFAULT` and has done nothing.
+
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use hadal_hal::user;
+use hadal_mem::space::FaultAccess;
+use hadal_vfs::OpenFile;
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+use crate::call::Call;
+use crate::memory;
+use crate::process::Process;
+use crate::signal::number::SIGPIPE;
+use crate::signal::send;
+use crate::{Errno, Result};
+
+/// Most bytes that one call moves, whatever it was asked for, as on Linux.
+pub(super) const MAX_TRANSFER: usize = 0x7fff_f000;
+/// Bytes of kernel memory that a transfer uses at most.
+pub(super) const CHUNK: usize = 256 * 1024;
+/// Most segments of a vector (`UIO_MAXIOV`).
+const MAX_SEGMENTS: usize = linux_raw_sys::general::UIO_MAXIOV as usize;
+
+/// `struct iovec`.
+#[repr(C)]
+#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
+struct Iovec {
+    base: usize,
+    len: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Segment {
+    address: usize,
+    len: usize,
+}
+
+/// Program memory in pieces, taken from the front.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Segments {
+    /// The piece being used.
+    front: Segment,
+    /// The pieces behind it, in reverse order.
+    rest: Vec<Segment>,
+}
+
+impl Segments {
+    /// One buffer, cut off at [`MAX_TRANSFER`]; `EINVAL` for a length that is negative as a signed number.
+    pub(super) fn one(address: usize, len: usize) -> Result<Self> {
+        if len > isize::MAX as usize {
+            return Err(Errno::EINVAL);
+        }
+        Ok(Self { front: Segment { address, len: len.min(MAX_TRANSFER) }, rest: Vec::new() })
+    }
+
+    /// The buffers of an array of `count` `struct iovec` in program memory.
+    pub(super) fn vector(address: usize, count: usize) -> Result<Self> {
+        if count > MAX_SEGMENTS {
+            return Err(Errno::EINVAL);
+        }
+        Self::from_iovecs(&memory::read_array::<Iovec>(address, count)?)
+    }
+
+    fn from_iovecs(iovecs: &[Iovec]) -> Result<Self> {
+        if iovecs.iter().any(|iovec| iovec.len > isize::MAX as usize) {
+            return Err(Errno::EINVAL);
+        }
+        let mut room = MAX_TRANSFER;
+        let mut rest = Vec::new();
+        for iovec in iovecs {
+            let len = iovec.len.min(room);
+            room -= len;
+            if len > 0 {
+                rest.push(Segment { address: iovec.base, len });
+            }
+        }
+        rest.reverse();
+        let front = rest.pop().unwrap_or(Segment { address: 0, len: 0 });
+        Ok(Self { front, rest })
+    }
+
+    /// Bytes left.
+    pub(super) fn len(&self) -> usize {
+        self.front.len + self.rest.iter().map(|segment| segment.len).sum::<usize>()
+    }
+
+    /// `EFAULT` unless all of the memory may be accessed.
+    pub(super) fn check(&self, process: &Process, access: FaultAccess) -> Result<()> {
+        check_accessible(process, self.front.address, self.front.len, access)?;
+        self.rest.iter().try_for_each(|part| check_accessible(process, part.address, part.len, access))
+    }
+
+    /// Takes `len` bytes off the front; `each` gets the address of every piece and where it lies within the `len` bytes.
+    fn take(&mut self, len: usize, mut each: impl FnMut(usize, Range<usize>) -> Result<()>) -> Result<()> {
+        let mut at = 0;
+        while at < len {
+            if self.front.len == 0 {
+                self.front = self.rest.pop().ok_or(Errno::EFAULT)?;
+                continue;
+            }
+            let part = self.front.len.min(len - at);
+            each(self.front.address, at..at + part)?;
+            self.front.address += part;
+            self.front.len -= part;
+            at += part;
+        }
+        Ok(())
+    }
+
+    /// Copies data to the front of the memory.
+    pub(super) fn scatter(&mut self, data: &[u8]) -> Result<()> {
+        self.take(data.len(), |address, range| memory::write_bytes(address, &data[range]))
+    }
+
+    /// Fills a buffer from the front of the memory.
+    pub(super) fn gather(&mut self, buffer: &mut [u8]) -> Result<()> {
+        self.take(buffer.len(), |address, range| memory::read_bytes(address, &mut buffer[range]))
+    }
+}
+
+/// `EFAULT` unless the program may access all of a range in that way.
+pub(super) fn check_accessible(
+    process: &Process,
+    address: usize,
+    len: usize,
+    access: FaultAccess,
+) -> Result<()> {
+    let fine = len == 0 || user::in_window(address, len) && process.space.check_range(address, len, access);
+    if fine { Ok(()) } else { Err(Errno::EFAULT) }
+}
+
+/// An offset argument of `pread64` and its relatives: `EINVAL` when negative.
+pub(super) fn position(offset: usize) -> Result<u64> {
+    i64::try_from(offset).map(|offset| offset as u64).map_err(|_| Errno::EINVAL)
+}
+
+/// As [`position`], where -1 stands for the shared offset.
+pub(super) fn position_or_shared(offset: usize) -> Result<Option<u64>> {
+    if offset == usize::MAX { Ok(None) } else { position(offset).map(Some) }
+}
+
+/// Reads from a file: at `position`, or at the shared offset (from a stream: what there is) when that is `None`.
+pub(super) fn read(
+    call: &Call<'_>,
+    file: &OpenFile,
+    mut into: Segments,
+    position: Option<u64>,
+) -> Result<usize> {
+    if !file.status().readable() {
+        return Err(Errno::EBADF);
+    }
+    into.check(call.process, FaultAccess::Write)?;
+    let seekable = file.file()?.is_seekable();
+    let total = into.len();
+    let mut buffer = memory::buffer(total.min(CHUNK))?;
+    let mut done = 0;
+    loop {
+        let wanted = (total - done).min(CHUNK);
+        let chunk = &mut buffer[..wanted];
+        let result = match position {
+            Some(position) => file.read_at(position + done as u64, chunk),
+            None => file.read(chunk),
+        };
+        let copied = result.and_then(|count| into.scatter(&chunk[..count]).map(|()| count));
+        match copied {
+            Ok(count) => {
+                done += count;
+                // Asking a stream again might wait though there is something to return.
+                if count < wanted || done == total || !seekable {
+                    return Ok(done);
+                }
+            }
+            Err(error) => return if done > 0 { Ok(done) } else { Err(error) },
+        }
+    }
+}
+
+/// Writes to a file: at `position`, or at the shared offset (or to the stream) when that is `None`. Raises SIGPIPE when
+/// nobody reads the other end any more.
+pub(super) fn write(
+    call: &Call<'_>,
+    file: &OpenFile,
+    mut from: Segments,
+    position: Option<u64>,
+) -> Result<usize> {
+    if !file.status().writable() {
+        return Err(Errno::EBADF);
+    }
+    from.check(call.process, FaultAccess::Read)?;
+    let total = from.len();
+    let mut buffer = memory::buffer(total.min(CHUNK))?;
+    let mut done = 0;
+    loop {
+        let wanted = (total - done).min(CHUNK);
+        let chunk = &mut buffer[..wanted];
+        let written = from.gather(chunk).and_then(|()| match position {
+            Some(position) => file.write_at(position + done as u64, chunk),
+            None => file.write(chunk),
+        });
+        match written {
+            Ok(count) => {
+                done += count;
+                if count < wanted || done == total {
+                    return Ok(done);
+                }
+            }
+            Err(error) => {
+                if error == Errno::EPIPE {
+                    send::to_self(call.task, call.process, SIGPIPE);
+                }
+                return if done > 0 { Ok(done) } else { Err(error) };
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use super::*;
+
+    fn iovecs(parts: &[(usize, usize)]) -> Vec<Iovec> {
+        parts.iter().map(|&(base, len)| Iovec { base, len }).collect()
+    }
+
+    #[test]
+    fn an_iovec_is_two_words() {
+        assert_eq!(size_of::<Iovec>(), 16);
+    }
+
+    #[test]
+    fn pieces_are_taken_in_order() {
+        let mut segments = Segments::from_iovecs(&iovecs(&[(100, 4), (0, 0), (200, 10), (300, 1)])).unwrap();
+        assert_eq!(segments.len(), 15);
+        let mut seen = vec![];
+        let mut note = |address, range: Range<usize>| {
+            seen.push((address, range));
+            Ok(())
+        };
+        segments.take(6, &mut note).unwrap();
+        segments.take(9, &mut note).unwrap();
+        assert_eq!(seen, [(100, 0..4), (200, 4..6), (202, 0..8), (300, 8..9)]);
+        assert_eq!(segments.len(), 0);
+        assert_eq!(segments.take(1, |_, _| Ok(())), Err(Errno::EFAULT));
+    }
+
+    #[test]
+    fn totals_are_cut_off_where_linux_does() {
+        let huge = isize::MAX as usize;
+        assert_eq!(Segments::one(0, huge).unwrap().len(), MAX_TRANSFER);
+        assert_eq!(Segments::one(0, huge + 1), Err(Errno::EINVAL));
+        let cut = Segments::from_iovecs(&iovecs(&[(0x1000, 5), (0x2000, huge), (0x3000, 5)])).unwrap();
+        assert_eq!(cut.len(), MAX_TRANSFER);
+        assert!(cut.rest.iter().all(|segment| segment.address != 0x3000));
+        assert_eq!(Segments::from_iovecs(&iovecs(&[(0, 1), (0, usize::MAX)])), Err(Errno::EINVAL));
+        assert_eq!(Segments::vector(0, MAX_SEGMENTS + 1), Err(Errno::EINVAL));
+        assert_eq!(Segments::from_iovecs(&[]).unwrap().len(), 0);
+    }
+
+    #[test]
+    fn positions_are_not_negative() {
+        assert_eq!(position(7), Ok(7));
+        assert_eq!(position(usize::MAX), Err(Errno::EINVAL));
+    }
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `truncate(2)`: sets the length of a file.
+//!
+//! Honoured: all of it; growth reads as zeros.
+//!
+//! Refused: `RLIMIT_FSIZE` is not enforced.
+
+use hadal_vfs::{Follow, SetAttr};
+
+use super::{at, transfer};
+use crate::Result;
+use crate::call::Call;
+
+pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
+    let len = transfer::position(call.arg(1))?;
+    let (process, path) = (call.process, at::path(call, 0)?);
+    let place = at::place(process, at::AT_FDCWD, &path, Follow::Yes)?;
+    process.namespace.set_attr(&process.caller(), &place, &SetAttr::size(len))?;
+    Ok(0)
+}

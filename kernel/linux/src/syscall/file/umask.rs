@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `umask(2)`: sets the mode bits that new files do not get.
+//!
+//! Honoured: all of it.
+//!
+//! Refused: nothing.
+
+use core::sync::atomic::Ordering;
+
+use crate::Result;
+use crate::call::Call;
+
+pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
+    Ok(call.process.umask.swap(call.uint(0) & 0o777, Ordering::Relaxed) as usize)
+}

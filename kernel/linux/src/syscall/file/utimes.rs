@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `utimes(2)`: sets the times of a file in microseconds.
+//!
+//! Honoured: all of it.
+//!
+//! Refused: nothing.
+
+use hadal_vfs::Follow;
+
+use super::at::{self, Target};
+use super::file_times::FileTimes;
+use crate::Result;
+use crate::call::Call;
+
+pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
+    let times = FileTimes::from_timevals(call.arg(1))?;
+    let place = at::place(call.process, at::AT_FDCWD, &at::path(call, 0)?, Follow::Yes)?;
+    times.apply(call.process, &Target::Place(place))
+}

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `write(2)`: writes to a descriptor.
+//!
+//! Honoured: every kind of file; `O_APPEND`; short counts; `EPIPE` with SIGPIPE; at most 0x7ffff000 bytes.
+//!
+//! Refused: a buffer that is not readable from end to end is `EFAULT` and nothing is written; `RLIMIT_FSIZE` is not
+//! enforced.
+
+use super::transfer::{self, Segments};
+use crate::Result;
+use crate::call::Call;
+
+pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
+    let file = call.process.files.get(call.int(0))?;
+    transfer::write(call, &file, Segments::one(call.arg(1), call.arg(2))?, None)
+}

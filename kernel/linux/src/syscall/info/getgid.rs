@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `getgid(2)`: the group id.
+//!
+//! Honoured: the call.
+//!
+//! Refused: nothing.
+
+use crate::Result;
+use crate::call::Call;
+
+pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
+    Ok(call.process.credentials.gid as usize)
+}

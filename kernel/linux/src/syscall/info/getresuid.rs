@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `getresuid(2)`: real, effective and saved user id, which are all the same.
+//!
+//! Honoured: the call.
+//!
+//! Refused: nothing.
+
+use crate::call::Call;
+use crate::{Result, memory};
+
+pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
+    for index in 0..3 {
+        memory::write(call.arg(index), &call.process.credentials.uid)?;
+    }
+    Ok(0)
+}

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `setgroups(2)`: changes the supplementary groups.
+//!
+//! Honoured: nothing.
+//!
+//! Refused: every list (`EPERM`).
+
+use crate::call::Call;
+use crate::{Errno, Result};
+
+pub(super) fn call(_: &mut Call<'_>) -> Result<usize> {
+    Err(Errno::EPERM)
+}

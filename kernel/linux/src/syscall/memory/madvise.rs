@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `madvise(2)`: says how memory will be used.
+//!
+//! Honoured: MADV_DONTNEED, MADV_FREE (both free at once), MADV_HUGEPAGE, MADV_NOHUGEPAGE, MADV_POPULATE_READ,
+//! MADV_POPULATE_WRITE; accepted as hints without effect: MADV_NORMAL, MADV_RANDOM, MADV_SEQUENTIAL, MADV_WILLNEED,
+//! MADV_COLD, MADV_PAGEOUT, MADV_DONTFORK, MADV_DOFORK, MADV_DONTDUMP, MADV_DODUMP, MADV_MERGEABLE, MADV_UNMERGEABLE.
+//!
+//! Refused: MADV_REMOVE, MADV_HWPOISON, MADV_WIPEONFORK and unknown advice (EINVAL).
+
+use hadal_mem::space::Advice;
+use linux_raw_sys::general::*;
+
+use super::common::{page_aligned, pages};
+use super::errno;
+use crate::call::Call;
+use crate::{Errno, Result};
+
+pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
+    let (address, len) = (page_aligned(call.arg(0))?, pages(call.arg(1)).map_err(|_| Errno::EINVAL)?);
+    let advice = match call.uint(2) {
+        MADV_DONTNEED => Advice::DontNeed,
+        MADV_FREE => Advice::Free,
+        MADV_HUGEPAGE => Advice::Huge,
+        MADV_NOHUGEPAGE => Advice::NoHuge,
+        MADV_POPULATE_READ | MADV_POPULATE_WRITE => {
+            return call.process.space.populate(address, len).map(|()| 0).map_err(|_| Errno::ENOMEM);
+        }
+        MADV_NORMAL | MADV_RANDOM | MADV_SEQUENTIAL | MADV_WILLNEED | MADV_COLD | MADV_PAGEOUT | MADV_DONTFORK
+        | MADV_DOFORK | MADV_DONTDUMP | MADV_DODUMP | MADV_MERGEABLE | MADV_UNMERGEABLE => Advice::Other,
+        _ => return Err(Errno::EINVAL),
+    };
+    if len > 0 {
+        call.process.space.advise(address, len, advice).map_err(errno)?;
+    }
+    Ok(0)
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Memory: mappings, protection, the break, advice.
+
+use crate::Errno;
+use hadal_mem::space::SpaceError;
+
+calls! {
+    9 mmap;
+    10 mprotect;
+    11 munmap;
+    12 brk;
+    25 mremap;
+    26 msync;
+    27 mincore;
+    28 madvise;
+    149 mlock;
+    150 munlock;
+    151 mlockall;
+    152 munlockall;
+    325 mlock2;
+}
+
+mod common;
+
+/// The error that a program sees for one of the address space.
+fn errno(error: SpaceError) -> Errno {
+    match error {
+        SpaceError::Invalid => Errno::EINVAL,
+        SpaceError::NoMemory | SpaceError::NoMapping => Errno::ENOMEM,
+        SpaceError::Forbidden => Errno::EPERM,
+        SpaceError::Access => Errno::EACCES,
+        SpaceError::Exists => Errno::EEXIST,
+        SpaceError::BadAddress => Errno::EFAULT,
+        SpaceError::NotSupported => Errno::ENODEV,
+        SpaceError::Io => Errno::EIO,
+    }
+}

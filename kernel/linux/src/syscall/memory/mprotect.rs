@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `mprotect(2)`: changes the protection of a range.
+//!
+//! Honoured: PROT_NONE, PROT_READ, PROT_WRITE, PROT_EXEC, PROT_SEM (ignored).
+//!
+//! Refused: PROT_GROWSDOWN, PROT_GROWSUP (EINVAL).
+
+use super::common::{page_aligned, pages, prot};
+use super::errno;
+use crate::Result;
+use crate::call::Call;
+
+pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
+    let address = page_aligned(call.arg(0))?;
+    let len = pages(call.arg(1))?;
+    let prot = prot(call.uint(2))?;
+    if len > 0 {
+        call.process.space.protect(address, len, prot).map_err(errno)?;
+    }
+    Ok(0)
+}

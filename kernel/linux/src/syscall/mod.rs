@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! System calls: the dispatch table and the way in. Each call is one file in a folder by subject; a folder's `mod.rs` lists
+//! its calls with their numbers.
+//!
+//! The head of each call's file says which flags are honoured and which are refused, in two paragraphs that start with
+//! `Honoured:` and `Refused:`; `docs/coverage/linux.md` is made from them.
+
+use core::sync::atomic::Ordering;
+
+use hadal_hal::trap::TrapFrame;
+use syscalls::Sysno;
+
+use crate::call::{Call, Entry, Restart};
+use crate::process::Process;
+use crate::strace;
+use crate::task::Task;
+use crate::traps::NO_CALL;
+use crate::{Errno, Result};
+
+/// Declares the files of a folder and lists their calls: `number name` or `number name restart` for a call that
+/// `SA_RESTART` makes again. A call is the function `call` of the file with its name.
+macro_rules! calls {
+    ($($number:literal $name:ident $($restart:ident)?;)*) => {
+        $(mod $name;)*
+        /// The calls of this folder.
+        pub(super) const CALLS: &[$crate::call::Entry] = &[
+            $($crate::call::Entry {
+                number: $number,
+                name: stringify!($name),
+                handler: $name::call,
+                restart: $crate::syscall::calls!(@restart $($restart)?),
+            },)*
+        ];
+    };
+    (@restart) => { $crate::call::Restart::Never };
+    (@restart restart) => { $crate::call::Restart::IfAsked };
+}
+pub(crate) use calls;
+
+mod file;
+mod info;
+mod memory;
+mod process;
+mod sched;
+mod signal;
+mod time;
+
+const TABLE_SIZE: usize = 512;
+
+const fn build_table() -> [Option<Entry>; TABLE_SIZE] {
+    let mut table = [None; TABLE_SIZE];
+    let folders =
+        [file::CALLS, info::CALLS, memory::CALLS, process::CALLS, sched::CALLS, signal::CALLS, time::CALLS];
+    let mut folder = 0;
+    while folder < folders.len() {
+        let mut index = 0;
+        while index < folders[folder].len() {
+            let entry = folders[folder][index];
+            assert!(table[entry.number].is_none(), "two calls with one number");
+            table[entry.number] = Some(entry);
+            index += 1;
+        }
+        folder += 1;
+    }
+    table
+}
+
+static TABLE: [Option<Entry>; TABLE_SIZE] = build_table();
+
+/// The table's line for a number.
+pub fn entry(number: u64) -> Option<&'static Entry> {
+    TABLE.get(usize::try_from(number).ok()?)?.as_ref()
+}
+
+/// All calls, by number.
+pub fn entries() -> impl Iterator<Item = &'static Entry> {
+    TABLE.iter().flatten()
+}
+
+/// Runs the call that the frame asks for and stores its result in the frame.
+pub(crate) fn dispatch(task: &'static Task, process: &'static Process, frame: &mut TrapFrame) {
+    let number = frame.rax;
+    process.calls.fetch_add(1, Ordering::Relaxed);
+    let Some(entry) = entry(number) else {
+        if process.traced {
+            strace::unknown(task, frame);
+        }
+        frame.rax = result_word(unknown(process, number));
+        return;
+    };
+    task.last_rip.store(frame.rip, Ordering::Relaxed);
+    task.last_rsp.store(frame.rsp, Ordering::Relaxed);
+    task.last_rbp.store(frame.rbp, Ordering::Relaxed);
+    task.call_number.store(number, Ordering::Relaxed);
+    task.restartable.store(entry.restart == Restart::IfAsked, Ordering::Relaxed);
+    let mut call = Call { task, process, frame };
+    let result = if process.traced { strace::traced(entry, &mut call) } else { (entry.handler)(&mut call) };
+    frame.rax = result_word(result);
+}
+
+/// What a program finds in RAX.
+pub(crate) fn result_word(result: Result<usize>) -> u64 {
+    match result {
+        Ok(value) => value as u64,
+        Err(error) => -i64::from(error.raw()) as u64,
+    }
+}
+
+/// An unknown call is refused, never faked, and named once in the log.
+fn unknown(process: &Process, number: u64) -> Result<usize> {
+    static LOGGED: [core::sync::atomic::AtomicBool; TABLE_SIZE] =
+        [const { core::sync::atomic::AtomicBool::new(false) }; TABLE_SIZE];
+    let first = usize::try_from(number)
+        .ok()
+        .and_then(|index| LOGGED.get(index))
+        .is_none_or(|logged| !logged.swap(true, Ordering::Relaxed));
+    if first {
+        let name = usize::try_from(number).ok().and_then(Sysno::new).map_or("unknown", |call| call.name());
+        log::warn!(
+            "{}: system call {number} ({name}) is not there: ENOSYS",
+            process.executable.escape_ascii()
+        );
+    }
+    Err(Errno::ENOSYS)
+}
+
+impl Task {
+    /// The system call in progress, if any: its number.
+    pub fn call_in_progress(&self) -> Option<u64> {
+        let number = self.call_number.load(Ordering::Relaxed);
+        (number != NO_CALL).then_some(number)
+    }
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `clone3(2)`: makes a thread, with its arguments in a structure.
+//!
+//! Honoured: as `clone`; the stack is given as base and size.
+//!
+//! Refused: as `clone`; pidfd, set_tid and cgroup (EINVAL), a structure larger than 88 bytes with content there (E2BIG).
+
+use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout};
+
+use super::new_thread::{Arguments, start};
+use crate::call::Call;
+use crate::{Errno, Result, memory};
+
+/// `struct clone_args`.
+#[derive(FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+struct CloneArgs {
+    flags: u64,
+    pidfd: u64,
+    child_tid: u64,
+    parent_tid: u64,
+    exit_signal: u64,
+    stack: u64,
+    stack_size: u64,
+    tls: u64,
+    set_tid: u64,
+    set_tid_size: u64,
+    cgroup: u64,
+}
+
+/// The first version of the structure ended before `set_tid`.
+const FIRST_LEN: usize = 64;
+const LONGEST: usize = 4096;
+
+pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
+    let (address, len) = (call.arg(0), call.arg(1));
+    if len < FIRST_LEN {
+        return Err(Errno::EINVAL);
+    }
+    if len > LONGEST {
+        return Err(Errno::E2BIG);
+    }
+    let mut raw = memory::buffer(len)?;
+    memory::read_bytes(address, &mut raw)?;
+    let known = len.min(size_of::<CloneArgs>());
+    if raw[known..].iter().any(|&byte| byte != 0) {
+        return Err(Errno::E2BIG);
+    }
+    let mut args = CloneArgs::new_zeroed();
+    args.as_mut_bytes()[..known].copy_from_slice(&raw[..known]);
+    if args.set_tid != 0 || args.set_tid_size != 0 || (args.stack == 0) != (args.stack_size == 0) {
+        return Err(Errno::EINVAL);
+    }
+    let arguments = Arguments {
+        flags: args.flags,
+        stack: args.stack.checked_add(args.stack_size).ok_or(Errno::EINVAL)?,
+        parent_tid: args.parent_tid as usize,
+        child_tid: args.child_tid as usize,
+        tls: args.tls,
+    };
+    start(call, &arguments)
+}

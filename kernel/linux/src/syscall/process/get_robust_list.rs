@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `get_robust_list(2)`: the list that a thread has registered.
+//!
+//! Honoured: 0 for the caller, and the other threads of the process.
+//!
+//! Refused: other processes (ESRCH).
+
+use core::sync::atomic::Ordering;
+
+use super::set_robust_list::HEAD_LEN;
+use crate::call::Call;
+use crate::task::Task;
+use crate::{Errno, Result, memory};
+
+pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
+    let task = match call.uint(0) {
+        0 => call.task,
+        tid => Task::find(call.process, tid).ok_or(Errno::ESRCH)?,
+    };
+    memory::write(call.arg(1), &task.robust_list.load(Ordering::Relaxed))?;
+    memory::write(call.arg(2), &HEAD_LEN)?;
+    Ok(0)
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! What `clone` and `clone3` share: making a thread of the calling process.
+
+use core::sync::atomic::Ordering;
+
+use hadal_hal::trap;
+use hadal_hal::{context, layout};
+use hadal_vfs::Errno;
+use linux_raw_sys::general::*;
+
+use crate::call::Call;
+use crate::task::{Start, Task};
+use crate::{Result, memory};
+
+/// What a new thread of a process shares with its creator; all of it is demanded.
+const THREAD: u32 = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD;
+/// Further flags that are understood. CLONE_SYSVSEM and the two historical ones change nothing.
+const UNDERSTOOD: u32 = CLONE_SYSVSEM
+    | CLONE_SETTLS
+    | CLONE_PARENT_SETTID
+    | CLONE_CHILD_CLEARTID
+    | CLONE_CHILD_SETTID
+    | CLONE_DETACHED
+    | CLONE_PTRACE
+    | CLONE_IO;
+
+/// The arguments of both calls, in one form.
+pub(super) struct Arguments {
+    pub(super) flags: u64,
+    /// Stack pointer of the new thread; 0 keeps the caller's.
+    pub(super) stack: u64,
+    pub(super) parent_tid: usize,
+    pub(super) child_tid: usize,
+    pub(super) tls: u64,
+}
+
+/// Makes and starts the thread; returns its id.
+pub(super) fn start(call: &Call<'_>, arguments: &Arguments) -> Result<usize> {
+    let flags = u32::try_from(arguments.flags).map_err(|_| Errno::EINVAL)?;
+    if flags & THREAD != THREAD {
+        // Without CLONE_THREAD this is fork or vfork in another form.
+        let name = if flags & CLONE_VFORK != 0 { "vfork" } else { "fork" };
+        if flags & CLONE_THREAD == 0 {
+            return super::no_copy::refuse(call, name, super::no_copy::NO_COPY);
+        }
+        return Err(Errno::EINVAL);
+    }
+    if flags & !(THREAD | UNDERSTOOD | CSIGNAL) != 0 {
+        return Err(Errno::EINVAL);
+    }
+    let fs_base = if flags & CLONE_SETTLS != 0 { arguments.tls } else { context::fs_base() };
+    if !layout::is_program(fs_base) {
+        return Err(Errno::EPERM);
+    }
+    let affinity = call.task.thread().affinity();
+    let thread = hadal_sched::create(first_code, 0, affinity).map_err(|_| Errno::EAGAIN)?;
+    thread.context().set_program(fs_base, true);
+    let task = Task::of(thread);
+    task.prepare(call.process, Some(call.task));
+    let tid = task.tid();
+    if flags & CLONE_CHILD_CLEARTID != 0 {
+        task.clear_child_tid.store(arguments.child_tid, Ordering::Relaxed);
+    }
+    if flags & CLONE_PARENT_SETTID != 0 {
+        // Before either side goes on; a bad pointer is ignored as on Linux.
+        let _ = memory::write(arguments.parent_tid, &tid);
+    }
+    let mut frame = *call.frame;
+    frame.rax = 0;
+    frame.full_restore = 1;
+    if arguments.stack != 0 {
+        frame.rsp = arguments.stack;
+    }
+    let set_tid = if flags & CLONE_CHILD_SETTID != 0 { arguments.child_tid } else { 0 };
+    *task.start.lock() = Some(Start { frame, set_tid });
+    task.publish();
+    // A process that is ending while its thread is being made must not miss it.
+    if call.process.ending().is_some() {
+        thread.set_interrupted(true);
+    }
+    thread.start();
+    Ok(tid as usize)
+}
+
+fn first_code(_: usize) -> ! {
+    let task = Task::current();
+    let start = task.start.lock().take().expect("a new thread has its first registers");
+    if start.set_tid != 0 {
+        let _ = memory::write(start.set_tid, &task.tid());
+    }
+    trap::enter_program(&start.frame)
+}

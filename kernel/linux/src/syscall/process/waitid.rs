@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `waitid(2)`: waits for a child. There are none, because no call makes one.
+//!
+//! Honoured: the call.
+//!
+//! Refused: everything: ECHILD.
+
+use crate::call::Call;
+use crate::{Errno, Result};
+
+pub(super) fn call(_: &mut Call<'_>) -> Result<usize> {
+    Err(Errno::ECHILD)
+}

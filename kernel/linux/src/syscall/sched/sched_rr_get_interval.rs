@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `sched_rr_get_interval(2)`: how long a thread runs while others wait.
+//!
+//! Honoured: any thread of the process.
+//!
+//! Refused: unknown threads (ESRCH).
+
+use super::target::target;
+use crate::Result;
+use crate::call::Call;
+use crate::memory;
+
+pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
+    target(call)?;
+    memory::write(call.arg(1), &[0i64, hadal_sched::SLICE_NS as i64])?;
+    Ok(0)
+}

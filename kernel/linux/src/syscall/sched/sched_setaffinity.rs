@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `sched_setaffinity(2)`: the CPUs that a thread may run on. The caller has moved when the call returns.
+//!
+//! Honoured: masks of any length, any thread of the process.
+//!
+//! Refused: a mask without a CPU of this machine (EINVAL).
+
+use alloc::sync::Arc;
+
+use hadal_hal::cpu;
+use hadal_hal::cpuset::CpuSet;
+
+use super::target::target;
+use crate::call::Call;
+use crate::{Errno, Result, memory};
+
+/// Longer masks are read up to here: more CPUs than any machine has.
+const MASK_MAX: usize = 8192;
+
+pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
+    let task = target(call)?;
+    let mut mask = memory::buffer(call.arg(1).min(MASK_MAX))?;
+    memory::read_bytes(call.arg(2), &mut mask)?;
+    let count = cpu::count();
+    let set = CpuSet::from_bytes(&mask, count);
+    if set.is_empty() {
+        return Err(Errno::EINVAL);
+    }
+    let everywhere = set.len() == count;
+    hadal_sched::set_affinity(task.thread(), (!everywhere).then(|| Arc::new(set)));
+    Ok(0)
+}

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `sched_yield(2)`: lets another ready thread of this CPU run.
+//!
+//! Honoured: the call.
+//!
+//! Refused: nothing.
+
+use crate::Result;
+use crate::call::Call;
+
+pub(super) fn call(_: &mut Call<'_>) -> Result<usize> {
+    hadal_sched::yield_now();
+    Ok(0)
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Whom a signal is for, as the sending calls name it.
+
+use crate::memory;
+use crate::process::Process;
+use crate::signal::info::{RawInfo, code};
+use crate::signal::number::COUNT;
+use crate::signal::send::{self, Sent};
+use crate::signal::{self, Info};
+use crate::task::Task;
+use crate::{Errno, Result};
+
+/// A signal number; `None` is 0, which only asks whether the target exists.
+pub(super) fn signal_or_probe(number: i32) -> Result<Option<u8>> {
+    match u8::try_from(number) {
+        Ok(0) => Ok(None),
+        Ok(signo) if signo <= COUNT => Ok(Some(signo)),
+        _ => Err(Errno::EINVAL),
+    }
+}
+
+/// A signal number that is one.
+pub(super) fn signal_number(number: i32) -> Result<u8> {
+    signal_or_probe(number)?.ok_or(Errno::EINVAL)
+}
+
+/// The thread with an id; `EINVAL` for what cannot be one, `ESRCH` if there is none.
+pub(super) fn thread(process: &Process, tid: i32) -> Result<&'static Task> {
+    let tid = u32::try_from(tid).ok().filter(|&tid| tid != 0).ok_or(Errno::EINVAL)?;
+    Task::find(process, tid).ok_or(Errno::ESRCH)
+}
+
+/// Sends a signal, if it is not a probe, to one thread.
+pub(super) fn to_thread(process: &'static Process, task: &'static Task, info: Option<Info>) -> Result<usize> {
+    match info {
+        Some(info) => send::to_task(process, task, info).map(done),
+        None => Ok(0),
+    }
+}
+
+/// Sends a signal, if it is not a probe, to the process.
+pub(super) fn to_process(process: &'static Process, info: Option<Info>) -> Result<usize> {
+    match info {
+        Some(info) => send::to_process(process, info).map(done),
+        None => Ok(0),
+    }
+}
+
+fn done(_: Sent) -> usize {
+    0
+}
+
+/// What a process says about itself as a sender.
+pub(super) fn sender(process: &Process, signo: u8, code: i32) -> Info {
+    Info::sender(signo, code, process.pid(), process.credentials.uid)
+}
+
+/// `tkill` and `tgkill`.
+pub(super) fn kill_thread(process: &'static Process, tid: i32, signal: i32) -> Result<usize> {
+    let task = thread(process, tid)?;
+    let info = signal_or_probe(signal)?.map(|signo| sender(process, signo, code::TKILL));
+    to_thread(process, task, info)
+}
+
+/// Reads what the program wants to send along with a signal. `E2BIG` if it is more than the kernel keeps.
+pub(super) fn read_info(address: usize, signal: i32) -> Result<Option<Info>> {
+    let raw: RawInfo = memory::read(address)?;
+    let Some(signo) = signal_or_probe(signal)? else { return Ok(None) };
+    raw.to_info(signo).ok_or(Errno::E2BIG).map(Some)
+}
+
+/// Whether `pid` names the process itself: by its id or by one of its threads'.
+pub(super) fn is_own(process: &Process, pid: i32) -> bool {
+    u32::try_from(pid).is_ok_and(|pid| pid == process.pid() || process.has_thread(pid))
+}
+
+/// Writes the result of a wait for a signal.
+pub(super) fn taken(info: &signal::Info, address: usize) -> Result<usize> {
+    memory::write_unless_null(address, &info.to_raw())?;
+    Ok(info.signo.into())
+}

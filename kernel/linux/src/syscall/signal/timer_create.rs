@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `timer_create(2)`: makes a timer that sends a signal.
+//!
+//! Honoured: `CLOCK_REALTIME`, `CLOCK_MONOTONIC`, `CLOCK_BOOTTIME`, `CLOCK_TAI`, and CPU-time clocks, which are looked at every
+//! millisecond; `SIGEV_SIGNAL`, `SIGEV_THREAD` (the same to the kernel), `SIGEV_THREAD_ID`, `SIGEV_NONE`; a null event.
+//!
+//! Refused: coarse, raw and alarm clocks (`EOPNOTSUPP`), unknown clocks and ways of notification (`EINVAL`).
+
+use linux_raw_sys::general::{SIGEV_NONE, SIGEV_SIGNAL, SIGEV_THREAD, SIGEV_THREAD_ID};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+use super::target;
+use crate::call::Call;
+use crate::clock::Clock;
+use crate::signal::Info;
+use crate::signal::number::SIGALRM;
+use crate::signal::timer::{Base, Target};
+use crate::task::Task;
+use crate::{Errno, Result, memory};
+
+/// `struct sigevent`.
+#[repr(C)]
+#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
+struct Event {
+    value: u64,
+    signal: i32,
+    notify: u32,
+    thread: i32,
+    reserved: [u32; 11],
+}
+
+const _: () = assert!(size_of::<Event>() == linux_raw_sys::general::SIGEV_MAX_SIZE as usize);
+
+/// Who is told about an expiry.
+enum Notify {
+    Nobody,
+    Process(u8),
+    Thread(u8, &'static Task),
+}
+
+pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
+    let (event, id_address) = (call.arg(1), call.arg(2));
+    let clock = Clock::for_waiting(call.int(0), call.task, call.process)?;
+    let base = match clock {
+        Clock::Realtime | Clock::Monotonic => Base::Elapsed,
+        Clock::ProcessTime => Base::ProcessTime,
+        Clock::ThreadTime(task) => Base::ThreadTime(task),
+    };
+    let event: Option<Event> = if event == 0 { None } else { Some(memory::read(event)?) };
+    let notify = match &event {
+        None => Notify::Process(SIGALRM),
+        Some(event) => match event.notify {
+            SIGEV_NONE => Notify::Nobody,
+            SIGEV_SIGNAL | SIGEV_THREAD => Notify::Process(target::signal_number(event.signal)?),
+            SIGEV_THREAD_ID => {
+                let task = target::thread(call.process, event.thread).map_err(|_| Errno::EINVAL)?;
+                Notify::Thread(target::signal_number(event.signal)?, task)
+            }
+            _ => return Err(Errno::EINVAL),
+        },
+    };
+    let timers = call.process.signals.timers();
+    let is_realtime = matches!(clock, Clock::Realtime);
+    let id = timers.create(call.process, base, is_realtime, |id| {
+        // Without an event the value is the timer's id.
+        let value = event.map_or(id as u64, |event| event.value);
+        match notify {
+            Notify::Nobody => Target::Nobody,
+            Notify::Process(signo) => Target::Process(Info::timer(signo, id, value)),
+            Notify::Thread(signo, task) => Target::Thread(Info::timer(signo, id, value), task),
+        }
+    })?;
+    if let Err(error) = memory::write(id_address, &id) {
+        timers.delete(id)?;
+        return Err(error);
+    }
+    Ok(0)
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! A thread of a Linux program: what the scheduler's thread does not know.
+//!
+//! Tasks live in a type-stable table with the same index as their [`Thread`], so the current one is found without a lock and
+//! a reference never dangles. The thread id is the index plus one.
+
+use alloc::boxed::Box;
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+
+use hadal_hal::sync::SpinLock;
+use hadal_hal::trap::TrapFrame;
+use hadal_sched::Thread;
+use spin::Once;
+
+use crate::futex;
+use crate::process::Process;
+use crate::signal::{self, TaskSignals};
+
+/// Longest thread name with its NUL (`PR_SET_NAME`).
+pub const NAME_LEN: usize = 16;
+
+/// Linux state of one thread.
+pub struct Task {
+    index: u32,
+    process: SpinLock<Option<&'static Process>>,
+    /// Signal mask, pending signals, alternate stack.
+    pub signals: TaskSignals,
+    /// Where 0 is written and a waiter woken when the thread ends (`set_tid_address`), or 0.
+    pub clear_child_tid: AtomicUsize,
+    /// Head of the robust futex list, or 0.
+    pub robust_list: AtomicUsize,
+    /// The futex that the thread waits on; a waker clears it under the bucket's lock.
+    pub(crate) futex_key: SpinLock<Option<futex::Key>>,
+    /// Address of the registered rseq area, or 0.
+    pub rseq: AtomicUsize,
+    /// Word before the abort address of its critical sections.
+    pub rseq_signature: AtomicU32,
+    /// CPU that the area names.
+    pub rseq_cpu: AtomicU32,
+    /// Number of the system call in progress, or `u64::MAX` outside of one.
+    pub call_number: AtomicU64,
+    /// The call in progress may be made again after a signal handler with `SA_RESTART`.
+    pub restartable: AtomicBool,
+    /// Instruction pointer in program code at the last system call, for reports on threads that wait in one.
+    pub(crate) last_rip: AtomicU64,
+    /// Stack pointer there.
+    pub(crate) last_rsp: AtomicU64,
+    /// Frame pointer there.
+    pub(crate) last_rbp: AtomicU64,
+    name: SpinLock<[u8; NAME_LEN]>,
+    /// What a new thread starts with, until it runs.
+    pub(crate) start: SpinLock<Option<Start>>,
+}
+
+/// First registers of a new thread.
+#[derive(Clone, Copy)]
+pub(crate) struct Start {
+    /// The creator's registers, changed as `clone` says.
+    pub(crate) frame: TrapFrame,
+    /// Where the thread stores its id first, or 0 (`CLONE_CHILD_SETTID`).
+    pub(crate) set_tid: usize,
+}
+
+const CHUNK: usize = 256;
+const CHUNKS: usize = 1024;
+static TASKS: [Once<Box<[Task]>>; CHUNKS] = [const { Once::new() }; CHUNKS];
+
+impl Task {
+    fn new(index: u32) -> Self {
+        Self {
+            index,
+            process: SpinLock::new(None),
+            signals: TaskSignals::new(),
+            clear_child_tid: AtomicUsize::new(0),
+            robust_list: AtomicUsize::new(0),
+            futex_key: SpinLock::new(None),
+            rseq: AtomicUsize::new(0),
+            rseq_signature: AtomicU32::new(0),
+            rseq_cpu: AtomicU32::new(0),
+            call_number: AtomicU64::new(u64::MAX),
+            restartable: AtomicBool::new(false),
+            last_rip: AtomicU64::new(0),
+            last_rsp: AtomicU64::new(0),
+            last_rbp: AtomicU64::new(0),
+            name: SpinLock::new([0; NAME_LEN]),
+            start: SpinLock::new(None),
+        }
+    }
+
+    /// The task that belongs to a scheduler thread.
+    pub fn of(thread: &Thread) -> &'static Task {
+        let index = thread.id() as usize;
+        let chunk = TASKS[index / CHUNK].call_once(|| {
+            let first = (index - index % CHUNK) as u32;
+            (first..first + CHUNK as u32).map(Task::new).collect()
+        });
+        &chunk[index % CHUNK]
+    }
+
+    /// The calling task.
+    pub fn current() -> &'static Task {
+        Self::of(hadal_sched::current())
+    }
+
+    /// The live task of `process` with a thread id.
+    pub fn find(process: &Process, tid: u32) -> Option<&'static Task> {
+        process.has_thread(tid).then(|| Self::of(hadal_sched::thread(tid - 1)))
+    }
+
+    /// The scheduler's thread.
+    pub fn thread(&self) -> &'static Thread {
+        hadal_sched::thread(self.index)
+    }
+
+    /// Thread id, as the program sees it.
+    pub fn tid(&self) -> u32 {
+        self.index + 1
+    }
+
+    /// The process, while the task is alive.
+    pub fn try_process(&self) -> Option<&'static Process> {
+        *self.process.lock()
+    }
+
+    /// The process.
+    ///
+    /// # Panics
+    /// If the thread belongs to none: a kernel thread.
+    pub fn process(&self) -> &'static Process {
+        self.try_process().expect("a program thread has a process")
+    }
+
+    /// Makes a reused or fresh task the first or another thread of a process, everything as for a new Linux thread of
+    /// `parent`, or of nobody. [`Task::publish`] comes when it is ready to run.
+    pub fn prepare(&self, process: &'static Process, parent: Option<&Task>) {
+        self.signals.reset(parent.map(|parent| &parent.signals));
+        self.clear_child_tid.store(0, Ordering::Relaxed);
+        self.robust_list.store(0, Ordering::Relaxed);
+        self.rseq.store(0, Ordering::Relaxed);
+        self.call_number.store(u64::MAX, Ordering::Relaxed);
+        self.restartable.store(false, Ordering::Relaxed);
+        self.set_name(parent.map_or([0; NAME_LEN], Task::name));
+        *self.process.lock() = Some(process);
+    }
+
+    /// Puts the thread on its process's list. From now on signals and the end of the process find it, and may wake it
+    /// before [`Thread::start`] does.
+    pub fn publish(&self) {
+        self.process().add_thread(self.tid());
+    }
+
+    /// The thread's name, NUL-padded.
+    pub fn name(&self) -> [u8; NAME_LEN] {
+        *self.name.lock()
+    }
+
+    /// Sets the name; the last byte stays NUL.
+    pub fn set_name(&self, mut name: [u8; NAME_LEN]) {
+        name[NAME_LEN - 1] = 0;
+        *self.name.lock() = name;
+    }
+
+    /// Ends the calling thread (linux-abi section 5.4). The program's stack is not touched any more: this runs on the
+    /// kernel stack, and afterwards the stack may be reused by whoever waits for the thread id to become 0.
+    pub fn exit(&'static self) -> ! {
+        let process = self.process();
+        futex::exit_robust_list(self);
+        let clear = self.clear_child_tid.swap(0, Ordering::Relaxed);
+        if clear != 0 && hadal_hal::user::store_u32(clear, 0).is_ok() {
+            futex::wake_address(process, clear, 1);
+        }
+        signal::leave(self, process);
+        process.account(self.thread().run_time_ns());
+        *self.process.lock() = None;
+        process.remove_thread(self.tid());
+        hadal_sched::exit()
+    }
+}

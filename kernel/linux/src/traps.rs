@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! What the personality does in the trap hooks of the hardware layer; the kernel image forwards to these.
+
+use core::sync::atomic::Ordering;
+
+use hadal_hal::percpu::{self, attention};
+use hadal_hal::trap::{Access, TrapFrame, vector};
+use hadal_mem::space::{FaultAccess, FaultOutcome};
+
+use crate::process::{ExitStatus, Process};
+use crate::signal::{self, FaultSignal};
+use crate::task::Task;
+use crate::{report, rseq, syscall};
+
+/// Outside of a system call.
+pub(crate) const NO_CALL: u64 = u64::MAX;
+
+/// A program thread made a system call.
+pub fn system_call(frame: &mut TrapFrame) {
+    let task = Task::current();
+    let process = task.process();
+    syscall::dispatch(task, process, frame);
+    name_cpu(task, process, frame);
+}
+
+/// The thread may have moved while it was in the kernel: its restartable-sequences area must name its CPU.
+fn name_cpu(task: &'static Task, process: &'static Process, frame: &mut TrapFrame) {
+    if rseq::names_another_cpu(task) {
+        rseq::on_return(task, process, frame);
+    }
+}
+
+/// The thread is about to return to program code and has something to do first: another thread's turn, signals, the end.
+pub fn attend(frame: &mut TrapFrame) {
+    hadal_sched::attend();
+    let task = Task::current();
+    let process = task.process();
+    rseq::on_return(task, process, frame);
+    if percpu::pending_attention() & attention::SIGNAL == 0 {
+        return;
+    }
+    percpu::clear_attention(attention::SIGNAL);
+    if process.ending().is_some() {
+        task.exit();
+    }
+    signal::deliver(task, process, frame);
+    // A signal's default action may have been the end.
+    if process.ending().is_some() {
+        task.exit();
+    }
+}
+
+fn access_of(access: Access) -> FaultAccess {
+    match access {
+        Access::Read => FaultAccess::Read,
+        Access::Write => FaultAccess::Write,
+        Access::Execute => FaultAccess::Exec,
+    }
+}
+
+/// Kernel code touched program memory on behalf of the calling thread.
+pub fn resolve(address: u64, access: Access) -> bool {
+    let Some(process) = Task::current().try_process() else { return false };
+    match process.space.fault(address as usize, access_of(access)) {
+        FaultOutcome::Resolved => true,
+        FaultOutcome::OutOfMemory => {
+            out_of_memory(process);
+            false
+        }
+        _ => false,
+    }
+}
+
+/// Program code raised an exception.
+pub fn program_fault(frame: &mut TrapFrame) {
+    let task = Task::current();
+    let process = task.process();
+    task.call_number.store(NO_CALL, Ordering::Relaxed);
+    let fault = match frame.vector {
+        vector::PAGE_FAULT => {
+            let access = Access::from_error(frame.error);
+            match process.space.fault(frame.fault_address as usize, access_of(access)) {
+                FaultOutcome::Resolved => return name_cpu(task, process, frame),
+                FaultOutcome::OutOfMemory => {
+                    out_of_memory(process);
+                    return;
+                }
+                FaultOutcome::NoMapping => FaultSignal::NoMapping,
+                FaultOutcome::Protection => FaultSignal::Protection,
+                FaultOutcome::BeyondEnd | FaultOutcome::Io => FaultSignal::BeyondEnd,
+            }
+        }
+        vector::DIVIDE_ERROR => FaultSignal::DivideByZero,
+        vector::DEBUG => FaultSignal::SingleStep,
+        vector::BREAKPOINT => FaultSignal::Breakpoint,
+        vector::OVERFLOW | vector::BOUND => FaultSignal::GeneralProtection,
+        vector::INVALID_OPCODE => FaultSignal::IllegalInstruction,
+        vector::X87 | vector::SIMD => FaultSignal::FloatingPoint,
+        vector::STACK_FAULT | vector::ALIGNMENT_CHECK => FaultSignal::Alignment,
+        _ => FaultSignal::GeneralProtection,
+    };
+    signal::raise_fault(task, process, frame, fault);
+}
+
+/// Ends a program that touched memory when none was left, and says so.
+fn out_of_memory(process: &'static Process) {
+    if process.ending().is_none() {
+        report::out_of_memory(process);
+        const SIGKILL: u8 = 9;
+        process.end(ExitStatus::Signaled(SIGKILL));
+    }
+}

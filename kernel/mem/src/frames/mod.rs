@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Physical memory: who gets which frame.
+//!
+//! [`FrameAllocator`] joins the zones (`zone.rs`, one buddy allocator each) with small caches per CPU (`cache.rs`) and
+//! decides by [`ZonePolicy`] where a block comes from: the caller's zone first, then the others by distance. [`Frame`] is a
+//! block that frees itself; [`FrameChain`] collects frames to be freed later without allocating anything.
+//!
+//! Memory that runs out is `None`, never a panic. Allocations for programs ([`Class::Program`]) fail while a small reserve is
+//! left, so that the kernel can still report what happened. A free that does not match an allocation is a bug in the kernel
+//! and panics.
+//!
+//! Start-up has three steps: [`FrameAllocator::init`] before there is a heap, [`FrameAllocator::init_high`] once the direct
+//! map covers all memory, [`FrameAllocator::init_cpus`] once the heap works and CPUs are known.
+
+mod cache;
+mod chain;
+mod owned;
+mod setup;
+#[cfg(test)]
+pub(crate) mod tests;
+
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+use arrayvec::ArrayVec;
+use hadal_hal::cpu;
+use hadal_hal::frames::FrameSource;
+use hadal_hal::percpu::CpuLocal;
+use hadal_hal::sync::SpinLock;
+use spin::Once;
+
+pub use chain::FrameChain;
+pub use owned::Frame;
+pub use setup::UsableRange;
+
+use crate::buddy::{Arena, FRAME_BYTES, Use};
+use crate::zone::Zone;
+use cache::{CpuCache, LARGE_ORDER, SMALL_BATCH, SMALL_LIMIT};
+use setup::Layout;
+
+/// Most NUMA zones.
+pub const MAX_ZONES: usize = 32;
+/// The largest order: blocks of 1 GiB.
+pub const MAX_ORDER: u8 = crate::buddy::MAX_ORDER;
+
+/// Number of a NUMA zone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ZoneId(pub u8);
+
+impl ZoneId {
+    fn index(self) -> usize {
+        usize::from(self.0)
+    }
+}
+
+/// Where a block should come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ZonePolicy {
+    /// The zone of the calling CPU, then the others by distance.
+    #[default]
+    Local,
+    /// This zone, then the others by distance from it.
+    Prefer(ZoneId),
+    /// This zone or nowhere.
+    Only(ZoneId),
+    /// Zones in turn.
+    Interleave,
+}
+
+/// For whom a block is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// The kernel itself: may use the reserve.
+    Kernel,
+    /// A program: fails first when memory gets short.
+    Program,
+}
+
+/// Counters of one zone, or of all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ZoneStats {
+    /// Memory that can be handed out, in bytes.
+    pub total_bytes: u64,
+    /// What of it is free now, per-CPU caches included.
+    pub free_bytes: u64,
+    /// Most that was in use at the same time, per-CPU caches included. Over all zones this is the sum of their peaks.
+    pub high_water_bytes: u64,
+}
+
+/// All physical memory.
+pub struct FrameAllocator {
+    zones: [Zone; MAX_ZONES],
+    layout: Once<Layout>,
+    low: Once<()>,
+    high: Once<()>,
+    caches: Once<CpuLocal<SpinLock<CpuCache>>>,
+    interleave: AtomicUsize,
+    reserve_frames: AtomicUsize,
+}
+
+static GLOBAL: FrameAllocator = FrameAllocator::new();
+
+/// The machine's memory.
+pub fn global() -> &'static FrameAllocator {
+    &GLOBAL
+}
+
+impl Default for FrameAllocator {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl FrameAllocator {
+    /// An allocator without memory.
+    pub const fn new() -> Self {
+        Self {
+            zones: [const { Zone::new() }; MAX_ZONES],
+            layout: Once::new(),
+            low: Once::new(),
+            high: Once::new(),
+            caches: Once::new(),
+            interleave: AtomicUsize::new(0),
+            reserve_frames: AtomicUsize::new(0),
+        }
+    }
+
+    /// A block of `4096 << order` bytes for the kernel, content arbitrary.
+    pub fn alloc(&'static self, order: u8, policy: ZonePolicy) -> Option<Frame> {
+        self.alloc_raw(order, policy, Class::Kernel).map(|pa| Frame::new(self, pa, order))
+    }
+
+    /// A block for the kernel, filled with zeros.
+    pub fn alloc_zeroed(&'static self, order: u8, policy: ZonePolicy) -> Option<Frame> {
+        self.alloc(order, policy).inspect(|frame| hadal_hal::phys::zero(frame.phys(), frame.bytes()))
+    }
+
+    /// A block for a program, content arbitrary: zero it before the program sees it.
+    pub fn alloc_program(&'static self, order: u8, policy: ZonePolicy) -> Option<Frame> {
+        self.alloc_raw(order, policy, Class::Program).map(|pa| Frame::new(self, pa, order))
+    }
+
+    /// The physical address of a new block, for callers that keep track themselves.
+    pub fn alloc_raw(&self, order: u8, policy: ZonePolicy, class: Class) -> Option<u64> {
+        let layout = self.layout.get()?;
+        let (zone, others) = match policy {
+            ZonePolicy::Local => (self.cpu_zone(cpu::current_id()), true),
+            ZonePolicy::Prefer(zone) => (zone, true),
+            ZonePolicy::Only(zone) => (zone, false),
+            ZonePolicy::Interleave => (self.next_zone(layout), true),
+        };
+        if zone.index() >= layout.zone_count {
+            return None;
+        }
+        let frame = self.take(layout, order, zone, others, class).or_else(|| {
+            self.drain_caches();
+            self.take(layout, order, zone, others, class)
+        })?;
+        Some(layout.arenas.pa(frame))
+    }
+
+    /// Takes a block back.
+    ///
+    /// # Panics
+    /// If no block of that address and order is out.
+    pub fn free_raw(&self, pa: u64, order: u8) {
+        self.release(pa, order, Use::Allocated(order));
+    }
+
+    /// Turns an allocated block into `2^order` single frames, to be freed one by one.
+    ///
+    /// # Panics
+    /// If no block of that address and order is out.
+    pub fn split(&self, pa: u64, order: u8) {
+        let (_, arena, frame) = self.locate(pa, order);
+        if order == 0 {
+            return;
+        }
+        if let Err(found) = arena.claim(frame, Use::Allocated(order), Use::Allocated(0)) {
+            bad_frame("split", pa, order, found);
+        }
+        for part in 1..1 << order {
+            arena.set_use(frame + part, Use::Allocated(0));
+        }
+    }
+
+    /// Finds the metadata of a block.
+    fn locate(&self, pa: u64, order: u8) -> (&Layout, &Arena, u32) {
+        let Some(layout) = self.layout.get() else { bad_frame("use", pa, order, Use::Unknown) };
+        let found = layout.arenas.frame(pa).and_then(|frame| Some((layout.arenas.find(frame)?, frame)));
+        let Some((arena, frame)) = found else { bad_frame("use", pa, order, Use::Unknown) };
+        (layout, arena, frame)
+    }
+
+    fn next_zone(&self, layout: &Layout) -> ZoneId {
+        let turn = self.interleave.fetch_add(1, Ordering::Relaxed);
+        (0..layout.zone_count)
+            .map(|step| (turn + step) % layout.zone_count)
+            .find(|&zone| self.zones[zone].total_frames() > 0)
+            .map_or(ZoneId(0), |zone| ZoneId(zone as u8))
+    }
+
+    fn take(&self, layout: &Layout, order: u8, zone: ZoneId, others: bool, class: Class) -> Option<u32> {
+        if let Some(frame) = self.take_cached(layout, order, zone, class) {
+            return Some(frame);
+        }
+        if !self.permits(order, class) {
+            return None;
+        }
+        let nearest = self.zones[zone.index()].take(&layout.arenas, order, Use::Allocated);
+        if nearest.is_some() || !others {
+            return nearest;
+        }
+        layout
+            .by_distance(zone)
+            .find_map(|other| self.zones[other.index()].take(&layout.arenas, order, Use::Allocated))
+    }
+
+    /// Whether a block of that order may be taken without touching the kernel's reserve.
+    fn permits(&self, order: u8, class: Class) -> bool {
+        let reserve = self.reserve_frames.load(Ordering::Relaxed);
+        class == Class::Kernel
+            || 1usize
+                .checked_shl(u32::from(order))
+                .is_some_and(|frames| self.zone_free_frames() >= reserve + frames)
+    }
+
+    fn zone_free_frames(&self) -> usize {
+        let zones = self.layout.get().map_or(0, |layout| layout.zone_count);
+        self.zones[..zones].iter().map(Zone::free_frames).sum()
+    }
+
+    /// Takes a block from this CPU's cache, refilling it if `zone` is the CPU's own.
+    fn take_cached(&self, layout: &Layout, order: u8, zone: ZoneId, class: Class) -> Option<u32> {
+        if order != 0 && order != LARGE_ORDER {
+            return None;
+        }
+        let mut cache = self.caches.get()?.this().lock();
+        if cache.zone != zone {
+            return None;
+        }
+        let frame = if order == 0 {
+            if cache.small.is_empty() && self.permits(5, class) {
+                self.zones[zone.index()].take_singles(&layout.arenas, SMALL_BATCH, &mut cache.small);
+            }
+            cache.small.pop()?
+        } else {
+            cache.large.pop()?
+        };
+        layout.arenas.find(frame)?.set_use(frame, Use::Allocated(order));
+        Some(frame)
+    }
+
+    /// Frees a block whose use is `from` now.
+    fn release(&self, pa: u64, order: u8, from: Use) {
+        let (layout, arena, frame) = self.locate(pa, order);
+        if let Err(found) = arena.claim(frame, from, Use::Cached(order)) {
+            bad_frame("free", pa, order, found);
+        }
+        let zone = &self.zones[arena.zone()];
+        let caches = self.caches.get().filter(|_| order == 0 || order == LARGE_ORDER);
+        let Some(caches) = caches else { return zone.give(&layout.arenas, [frame].into_iter(), order) };
+        let mut cache = caches.this().lock();
+        if cache.zone.index() != arena.zone() {
+            drop(cache);
+            zone.give(&layout.arenas, [frame].into_iter(), order);
+        } else if order == 0 {
+            if cache.small.len() == SMALL_LIMIT {
+                let coldest: ArrayVec<u32, SMALL_BATCH> = cache.small.drain(..SMALL_BATCH).collect();
+                zone.give(&layout.arenas, coldest.into_iter(), 0);
+            }
+            cache.small.push(frame);
+        } else if cache.large.try_push(frame).is_err() {
+            drop(cache);
+            zone.give(&layout.arenas, [frame].into_iter(), order);
+        }
+    }
+
+    /// Gives the frames in all per-CPU caches back to their zones, where they can merge.
+    fn drain_caches(&self) {
+        let (Some(layout), Some(caches)) = (self.layout.get(), self.caches.get()) else { return };
+        for cache in caches.iter() {
+            let mut cache = cache.lock();
+            let zone = &self.zones[cache.zone.index()];
+            zone.give(&layout.arenas, cache.small.drain(..), 0);
+            zone.give(&layout.arenas, cache.large.drain(..), LARGE_ORDER);
+        }
+    }
+
+    /// Number of zones.
+    pub fn zone_count(&self) -> usize {
+        self.layout.get().map_or(0, |layout| layout.zone_count)
+    }
+
+    /// The zone that a physical address is in, if it is memory that can be handed out.
+    pub fn zone_of(&self, pa: u64) -> Option<ZoneId> {
+        let arenas = &self.layout.get()?.arenas;
+        let arena = arenas.find(arenas.frame(pa & !(FRAME_BYTES - 1))?)?;
+        Some(ZoneId(arena.zone() as u8))
+    }
+
+    /// The zone of a CPU; zone 0 before [`FrameAllocator::init_cpus`].
+    pub fn cpu_zone(&self, cpu: usize) -> ZoneId {
+        self.layout.get().map_or(ZoneId(0), |layout| layout.cpu_zone(cpu))
+    }
+
+    /// Relative cost of reaching memory of zone `to` from a CPU of zone `from`: 10 is local.
+    pub fn distance(&self, from: ZoneId, to: ZoneId) -> u8 {
+        self.layout.get().map_or(10, |layout| layout.distance(from, to))
+    }
+
+    /// Counters of one zone.
+    pub fn zone_stats(&self, zone: ZoneId) -> ZoneStats {
+        let cached: usize = self.caches.get().map_or(0, |caches| {
+            caches
+                .iter()
+                .map(|cache| cache.lock())
+                .filter(|cache| cache.zone == zone)
+                .map(|cache| cache.frames())
+                .sum()
+        });
+        let Some(counters) = self.zones.get(zone.index()) else { return ZoneStats::default() };
+        let bytes = |frames: usize| frames as u64 * FRAME_BYTES;
+        ZoneStats {
+            total_bytes: bytes(counters.total_frames()),
+            free_bytes: bytes(counters.free_frames() + cached),
+            high_water_bytes: bytes(counters.most_used_frames()),
+        }
+    }
+
+    /// Sums over all zones.
+    pub fn stats(&self) -> ZoneStats {
+        (0..self.zone_count()).map(|zone| self.zone_stats(ZoneId(zone as u8))).fold(
+            ZoneStats::default(),
+            |sum, zone| ZoneStats {
+                total_bytes: sum.total_bytes + zone.total_bytes,
+                free_bytes: sum.free_bytes + zone.free_bytes,
+                high_water_bytes: sum.high_water_bytes + zone.high_water_bytes,
+            },
+        )
+    }
+
+    /// Whether programs can have no more memory.
+    pub fn is_short(&self) -> bool {
+        !self.permits(0, Class::Program)
+    }
+
+    /// Memory that programs cannot have.
+    pub fn reserve_bytes(&self) -> u64 {
+        self.reserve_frames.load(Ordering::Relaxed) as u64 * FRAME_BYTES
+    }
+}
+
+impl FrameSource for FrameAllocator {
+    fn alloc(&self, order: u8) -> Option<u64> {
+        self.alloc_raw(order, ZonePolicy::Local, Class::Kernel)
+    }
+
+    fn free(&self, pa: u64, order: u8) {
+        self.free_raw(pa, order);
+    }
+}
+
+#[cold]
+fn bad_frame(what: &str, pa: u64, order: u8, found: Use) -> ! {
+    panic!("{what} of a frame that is not allocated: address {pa:#x}, order {order}, in truth {found:?}");
+}

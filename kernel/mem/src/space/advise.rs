@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Hints, one of which is a promise (`madvise`).
+
+use alloc::vec::Vec;
+
+use super::pages::Removed;
+use super::vma::VmaFlags;
+use super::{AddressSpace, Mmu, SpaceError, page_range, window_range};
+
+/// What a program says about a range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Advice {
+    /// The content is not needed: anonymous memory reads as zero afterwards, private files as the file (`MADV_DONTNEED`).
+    DontNeed,
+    /// As [`Advice::DontNeed`], for private anonymous memory only (`MADV_FREE`).
+    Free,
+    /// Use 2 MiB pages again (`MADV_HUGEPAGE`).
+    Huge,
+    /// Use 4 KiB pages only (`MADV_NOHUGEPAGE`).
+    NoHuge,
+    /// Any hint that changes nothing here: `MADV_NORMAL`, `RANDOM`, `SEQUENTIAL`, `WILLNEED`, `DONTFORK`, `DOFORK`,
+    /// `DONTDUMP`, `DODUMP`, `MERGEABLE`, `UNMERGEABLE`, `COLD`, `PAGEOUT`.
+    Other,
+}
+
+impl<M: Mmu> AddressSpace<M> {
+    /// Takes advice about a range. Holes are an error, after the mapped parts have been dealt with.
+    pub fn advise(&self, addr: usize, len: usize, advice: Advice) -> Result<(), SpaceError> {
+        let (start, end) = page_range(addr, len).ok_or(SpaceError::Invalid)?;
+        if start == end {
+            return Ok(());
+        }
+        window_range(addr, len).ok_or(SpaceError::NoMapping)?;
+        match advice {
+            Advice::DontNeed => self.discard(start, end, false)?,
+            Advice::Free => self.discard(start, end, true)?,
+            Advice::Huge => self.set_huge(start, end, VmaFlags::HUGE)?,
+            Advice::NoHuge => self.set_huge(start, end, VmaFlags::NO_HUGE)?,
+            Advice::Other => {}
+        }
+        let whole = self.inner.read().map.covered_until(start, end, |_| true) == end;
+        if whole { Ok(()) } else { Err(SpaceError::NoMapping) }
+    }
+
+    fn discard(&self, start: usize, end: usize, anonymous_only: bool) -> Result<(), SpaceError> {
+        let mut removed = Removed::default();
+        {
+            let inner = self.inner.write();
+            let parts: Vec<_> = inner.map.overlapping(start, end).collect();
+            if anonymous_only && parts.iter().any(|vma| !vma.is_anonymous() || vma.is_shared()) {
+                return Err(SpaceError::Invalid);
+            }
+            self.split_edges(start, end)?;
+            // The content of shared anonymous memory is not this mapping's to throw away.
+            for vma in parts.into_iter().filter(|vma| !(vma.is_anonymous() && vma.is_shared())) {
+                self.remove_pages(vma.start.max(start), vma.end.min(end), vma.owns_frames(), &mut removed);
+            }
+        }
+        self.finish_now(start, end, removed);
+        Ok(())
+    }
+
+    fn set_huge(&self, start: usize, end: usize, flag: VmaFlags) -> Result<(), SpaceError> {
+        let mut inner = self.inner.write();
+        if !self.admits_mappings(&inner) {
+            return Err(SpaceError::NoMemory);
+        }
+        self.split_edges(start, end)?;
+        inner.map.update(start, end, |vma| {
+            vma.flags.remove(VmaFlags::HUGE | VmaFlags::NO_HUGE);
+            vma.flags.insert(flag);
+        });
+        Ok(())
+    }
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The program break (`brk`).
+
+use super::pages::Removed;
+use super::vma::{Backing, Name, Prot, Vma, VmaFlags};
+use super::{AddressSpace, Inner, Mmu, PAGE_SIZE, WINDOW_END, WINDOW_START};
+
+impl<M: Mmu> AddressSpace<M> {
+    /// Says where the heap begins: after the program's last segment.
+    pub fn set_brk(&self, start: usize) {
+        self.inner.write().brk = Some((start, start));
+    }
+
+    /// Moves the break to `wanted` if possible, and returns where it is then. What is not possible changes nothing.
+    pub fn brk(&self, wanted: usize) -> usize {
+        let mut inner = self.inner.write();
+        let Some((first, current)) = inner.brk else { return 0 };
+        let end = wanted.checked_next_multiple_of(PAGE_SIZE).filter(|&end| end <= WINDOW_END);
+        let (Some(end), Some(old_end)) = (end, current.checked_next_multiple_of(PAGE_SIZE)) else {
+            return current;
+        };
+        if wanted < first || first < WINDOW_START {
+            return current;
+        }
+        if end < old_end {
+            let Ok(removed) = self.evict(&mut inner, end, old_end) else { return current };
+            let deferred = self.defer(&mut inner, end, old_end, removed);
+            inner.brk = Some((first, wanted));
+            drop(inner);
+            self.finish_later(deferred);
+        } else if end > old_end {
+            if !self.admits_mappings(&inner) || !inner.map.is_free(old_end, end) {
+                return current;
+            }
+            let stale = inner.quarantine.busy(old_end, end).is_some();
+            grow(&mut inner, old_end, end);
+            inner.brk = Some((first, wanted));
+            drop(inner);
+            self.finish_now(old_end, end, Removed { stale, ..Removed::default() });
+        } else {
+            inner.brk = Some((first, wanted));
+        }
+        wanted
+    }
+}
+
+fn grow(inner: &mut Inner, start: usize, end: usize) {
+    inner.map.insert(Vma {
+        start,
+        end,
+        prot: Prot::READ | Prot::WRITE,
+        max_prot: Prot::all(),
+        flags: VmaFlags::empty(),
+        backing: Backing::Anonymous,
+        name: Name::Static("[heap]"),
+    });
+}

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! New mappings (`mmap`).
+
+use alloc::sync::Arc;
+
+use super::map::Room;
+use super::pages::Removed;
+use super::source::PageSource;
+use super::vma::{Backing, Name, Prot, Vma, VmaFlags};
+use super::{
+    AddressSpace, Inner, LARGE_BYTES, Mmu, PAGE_SIZE, SpaceError, WINDOW_END, WINDOW_START, window_range,
+};
+
+/// Where a new mapping goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Placement {
+    /// Wherever there is room.
+    #[default]
+    Anywhere,
+    /// At this address, rounded up to a page, if nothing is there; else anywhere.
+    Hint(usize),
+    /// Exactly here; what is there is replaced at once (`MAP_FIXED`).
+    Fixed(usize),
+    /// Exactly here, or fail with [`SpaceError::Exists`] (`MAP_FIXED_NOREPLACE`).
+    FixedNoReplace(usize),
+}
+
+/// What a new mapping contains.
+#[derive(Clone, Default)]
+pub enum MapBacking {
+    /// Zeros.
+    #[default]
+    Anonymous,
+    /// Zeros (`MAP_SHARED | MAP_ANONYMOUS`).
+    SharedAnonymous,
+    /// A file from a page-aligned offset on.
+    File {
+        /// The file.
+        source: Arc<dyn PageSource>,
+        /// Offset in bytes.
+        offset: u64,
+        /// `MAP_SHARED`.
+        shared: bool,
+    },
+}
+
+/// A new mapping.
+#[derive(Clone, Default)]
+pub struct MapRequest {
+    /// Size in bytes; rounded up to pages.
+    pub len: usize,
+    /// Where it goes.
+    pub placement: Placement,
+    /// What the program may do with it.
+    pub prot: Prot,
+    /// What [`AddressSpace::protect`] may grant later.
+    pub max_prot: Prot,
+    /// Other properties.
+    pub flags: VmaFlags,
+    /// What it contains.
+    pub backing: MapBacking,
+    /// Its name in `/proc/self/maps`.
+    pub name: Name,
+}
+
+impl MapRequest {
+    /// Private zeros, anywhere.
+    pub fn anonymous(len: usize, prot: Prot) -> Self {
+        Self { len, prot, max_prot: Prot::all(), ..Self::default() }
+    }
+}
+
+impl<M: Mmu> AddressSpace<M> {
+    /// Makes a mapping and returns its address.
+    pub fn map(&self, mut request: MapRequest) -> Result<usize, SpaceError> {
+        let backing = check(&mut request)?;
+        let len = request.len;
+        let mut tried = false;
+        let (addr, removed) = loop {
+            let mut inner = self.inner.write();
+            match self.place(&mut inner, &request) {
+                Ok((addr, mut removed)) => {
+                    let end = addr + len;
+                    removed.stale |= inner.quarantine.busy(addr, end).is_some();
+                    let vma = vma_of(&mut inner, &request, &backing, addr);
+                    inner.map.insert(vma);
+                    break (addr, removed);
+                }
+                // Addresses in quarantine may be what is missing.
+                Err(SpaceError::NoMemory) if !tried && !inner.quarantine.is_empty() => {
+                    drop(inner);
+                    tried = true;
+                    self.reclaim();
+                }
+                Err(error) => return Err(error),
+            }
+        };
+        self.finish_now(addr, addr + len, removed);
+        Ok(addr)
+    }
+
+    /// Chooses the address and makes sure that nothing is there.
+    fn place(&self, inner: &mut Inner, request: &MapRequest) -> Result<(usize, Removed), SpaceError> {
+        if !self.admits_mappings(inner) {
+            return Err(SpaceError::NoMemory);
+        }
+        let len = request.len;
+        match request.placement {
+            Placement::Fixed(addr) => {
+                let removed = self.evict(inner, addr, addr + len)?;
+                return Ok((addr, removed));
+            }
+            Placement::FixedNoReplace(addr) if inner.map.is_free(addr, addr + len) => {
+                return Ok((addr, Removed::default()));
+            }
+            Placement::FixedNoReplace(_) => return Err(SpaceError::Exists),
+            Placement::Hint(hint) => {
+                let hint = hint.checked_next_multiple_of(PAGE_SIZE).map(|hint| hint.max(WINDOW_START));
+                let range = hint.and_then(|hint| window_range(hint, len));
+                if let Some((start, end)) = range
+                    && inner.map.is_free(start, end)
+                    && inner.quarantine.busy(start, end).is_none()
+                {
+                    return Ok((start, Removed::default()));
+                }
+            }
+            Placement::Anywhere => {}
+        }
+        let stack = request.flags.contains(VmaFlags::STACK);
+        let large = len >= LARGE_BYTES && !stack && !matches!(request.backing, MapBacking::File { .. });
+        let room = Room { len, align: if large { LARGE_BYTES } else { PAGE_SIZE }, phase: 0 };
+        let Inner { map, quarantine, .. } = inner;
+        let at =
+            map.find_room(room, &|start, end| quarantine.busy(start, end)).ok_or(SpaceError::NoMemory)?;
+        Ok((at, Removed::default()))
+    }
+}
+
+/// Checks what needs no lock, rounds the length, and settles what the mapping is backed by.
+fn check(request: &mut MapRequest) -> Result<MapBacking, SpaceError> {
+    if request.len == 0 {
+        return Err(SpaceError::Invalid);
+    }
+    request.len = request.len.checked_next_multiple_of(PAGE_SIZE).ok_or(SpaceError::NoMemory)?;
+    if request.len > WINDOW_END - WINDOW_START {
+        return Err(SpaceError::NoMemory);
+    }
+    if let Placement::Fixed(addr) | Placement::FixedNoReplace(addr) = request.placement {
+        if !addr.is_multiple_of(PAGE_SIZE) {
+            return Err(SpaceError::Invalid);
+        }
+        if addr > WINDOW_END - request.len {
+            return Err(SpaceError::NoMemory);
+        }
+        if addr < WINDOW_START {
+            return Err(SpaceError::Forbidden);
+        }
+    }
+    let mut backing = request.backing.clone();
+    if let MapBacking::File { source, offset, shared } = &mut backing {
+        if !offset.is_multiple_of(PAGE_SIZE as u64) {
+            return Err(SpaceError::Invalid);
+        }
+        if offset.checked_add(request.len as u64).is_none() {
+            return Err(SpaceError::NoMemory);
+        }
+        if *shared && !source.can_share() {
+            if request.prot.contains(Prot::WRITE) {
+                return Err(SpaceError::NotSupported);
+            }
+            request.max_prot.remove(Prot::WRITE);
+        }
+    }
+    if !request.max_prot.contains(request.prot) {
+        return Err(SpaceError::Access);
+    }
+    Ok(backing)
+}
+
+fn vma_of(inner: &mut Inner, request: &MapRequest, backing: &MapBacking, start: usize) -> Vma {
+    let backing = match backing {
+        MapBacking::Anonymous => Backing::Anonymous,
+        MapBacking::SharedAnonymous => {
+            inner.objects += 1;
+            Backing::SharedAnonymous { object: inner.objects, offset: 0 }
+        }
+        MapBacking::File { source, offset, shared } => Backing::File {
+            source: source.clone(),
+            offset: *offset,
+            shared: *shared,
+            own_frames: !*shared || !source.can_share(),
+        },
+    };
+    Vma {
+        start,
+        end: start + request.len,
+        prot: request.prot,
+        max_prot: request.max_prot,
+        flags: request.flags,
+        backing,
+        name: request.name.clone(),
+    }
+}

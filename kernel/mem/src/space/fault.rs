@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Page faults: first touch of anonymous memory, and what to do about the others.
+//!
+//! A fault is planned under the lock, carried out without it (frames are taken and zeroed, files read), and committed under
+//! the lock if the mapping still is what the plan assumed; else it is planned anew. Pages are zeroed before anybody sees them.
+//!
+//! # How much a touch fills
+//! - 2 MiB if the aligned block lies wholly in one readable and writable mapping that is no stack, and nothing is there yet.
+//!   Memory that is opened in small pieces (malloc arenas) thus stays at 4 KiB pages.
+//! - Else one page; or, when the page before it (or the one after it) is there already, the rest of its 64 KiB in that
+//!   direction, up to the first page that is present. So a sequential pass faults every 16 pages, and a lone touch costs one.
+
+use arrayvec::ArrayVec;
+use hadal_hal::phys;
+
+use super::file_fault::{FilePlan, SharedPlan};
+use super::mmu::{MapError, PageFlags, PageSize};
+use super::vma::{Backing, Vma};
+use super::{
+    AddressSpace, FaultAccess, FaultOutcome, Inner, LARGE_BYTES, LARGE_ORDER, Mmu, PAGE_SIZE, page_start,
+};
+use crate::frames::{Frame, ZonePolicy};
+
+/// Pages that a sequential touch fills at a time.
+const AROUND_PAGES: usize = 16;
+
+/// How a fault is going to be resolved.
+enum Plan {
+    Done(FaultOutcome),
+    /// A zeroed 2 MiB page.
+    Large {
+        block: usize,
+        policy: ZonePolicy,
+    },
+    /// Zeroed 4 KiB pages.
+    Small {
+        first: usize,
+        pages: usize,
+        policy: ZonePolicy,
+    },
+    /// Private copies of a file's pages.
+    File(FilePlan),
+    /// A shared file's own frame.
+    Shared(SharedPlan),
+}
+
+/// What became of an attempt to carry out a plan.
+pub(super) enum Attempt {
+    /// The fault is over.
+    Over(FaultOutcome),
+    /// Things have changed: plan again.
+    Again,
+    /// No frame, or no page for a page table.
+    NoMemory,
+}
+
+impl<M: Mmu> AddressSpace<M> {
+    /// Resolves a fault at `addr`, or says why it cannot be.
+    pub fn fault(&self, addr: usize, access: FaultAccess) -> FaultOutcome {
+        self.counters.count_fault();
+        let page = page_start(addr);
+        let mut allow_large = true;
+        let mut reclaimed = false;
+        loop {
+            let attempt = match self.plan(page, access, allow_large) {
+                Plan::Done(outcome) => return outcome,
+                Plan::Large { block, policy } => {
+                    // Whatever comes of it, the next plan is for small pages.
+                    allow_large = false;
+                    self.fill_large(page, block, policy)
+                }
+                Plan::Small { first, pages, policy } => self.fill_small(page, first, pages, policy),
+                Plan::File(plan) => self.fill_from_file(page, plan),
+                Plan::Shared(plan) => self.map_shared(page, plan),
+            };
+            match attempt {
+                Attempt::Over(outcome) => return outcome,
+                Attempt::Again => {}
+                Attempt::NoMemory if !reclaimed => {
+                    reclaimed = true;
+                    self.reclaim();
+                }
+                Attempt::NoMemory => return FaultOutcome::OutOfMemory,
+            }
+        }
+    }
+
+    /// Fills the pages of a range that are not there yet, as a touch of each would (`MAP_POPULATE`).
+    pub fn populate(&self, addr: usize, len: usize) -> Result<(), FaultOutcome> {
+        let end = addr.saturating_add(len);
+        let mut page = page_start(addr);
+        while page < end {
+            let present = {
+                let inner = self.inner.read();
+                let vma = inner.map.find(page).ok_or(FaultOutcome::NoMapping)?;
+                if vma.prot.is_empty() {
+                    return Err(FaultOutcome::Protection);
+                }
+                self.mmu.lookup(page).map(|(_, size, _)| size)
+            };
+            match present {
+                Some(size) => page = (page & !(size.bytes() - 1)) + size.bytes(),
+                None => match self.fault(page, FaultAccess::Read) {
+                    FaultOutcome::Resolved => {}
+                    outcome => return Err(outcome),
+                },
+            }
+        }
+        Ok(())
+    }
+
+    fn plan(&self, page: usize, access: FaultAccess, allow_large: bool) -> Plan {
+        let inner = self.inner.read();
+        let Some(vma) = inner.map.find(page) else { return Plan::Done(FaultOutcome::NoMapping) };
+        if !vma.prot.allows(access) {
+            return Plan::Done(FaultOutcome::Protection);
+        }
+        if let Some((_, _, flags)) = self.mmu.lookup(page) {
+            return self.plan_spurious(page, vma, flags);
+        }
+        match &vma.backing {
+            Backing::File { own_frames: true, .. } => Plan::File(self.plan_file(page, vma)),
+            Backing::File { .. } => Plan::Shared(SharedPlan::new(page, vma)),
+            Backing::Anonymous | Backing::SharedAnonymous { .. } => {
+                self.plan_anonymous(&inner, page, vma, allow_large)
+            }
+        }
+    }
+
+    /// The page is there and its mapping permits the access: another CPU was faster, or this one's TLB is behind.
+    fn plan_spurious(&self, page: usize, vma: &Vma, flags: PageFlags) -> Plan {
+        self.mmu.flush_local(page, PAGE_SIZE);
+        // The page table always agrees with the mapping, so a second try meets the page as it should be.
+        debug_assert_eq!(flags, vma.prot.page_flags());
+        Plan::Done(FaultOutcome::Resolved)
+    }
+
+    fn plan_anonymous(&self, inner: &Inner, page: usize, vma: &Vma, allow_large: bool) -> Plan {
+        let policy = inner.policy;
+        let block = page & !(LARGE_BYTES - 1);
+        if allow_large && vma.allows_large(block) && self.mmu.is_block_empty(block) {
+            return Plan::Large { block, policy };
+        }
+        let around = page & !(AROUND_PAGES * PAGE_SIZE - 1);
+        let present = |page: usize| self.mmu.lookup(page).is_some();
+        let (mut first, mut last) = (page, page);
+        if page > vma.start && present(page - PAGE_SIZE) {
+            let limit = vma.end.min(around + AROUND_PAGES * PAGE_SIZE) - PAGE_SIZE;
+            while last < limit && !present(last + PAGE_SIZE) {
+                last += PAGE_SIZE;
+            }
+        } else if page + PAGE_SIZE < vma.end && present(page + PAGE_SIZE) {
+            let limit = vma.start.max(around);
+            while first > limit && !present(first - PAGE_SIZE) {
+                first -= PAGE_SIZE;
+            }
+        }
+        Plan::Small { first, pages: (last - first) / PAGE_SIZE + 1, policy }
+    }
+
+    fn fill_large(&self, page: usize, block: usize, policy: ZonePolicy) -> Attempt {
+        // If there is no large frame, there may be small ones.
+        let Some(frame) = self.frames.alloc_program(LARGE_ORDER, policy) else { return Attempt::Again };
+        phys::zero(frame.phys(), frame.bytes());
+        let inner = self.inner.read();
+        let Some(vma) = inner.map.find(page).filter(|vma| vma.allows_large(block)) else {
+            return Attempt::Again;
+        };
+        match self.install(vma, block, frame, PageSize::Size2M) {
+            Ok(()) => {
+                self.counters.count_large_page();
+                Attempt::Over(FaultOutcome::Resolved)
+            }
+            Err(MapError::AlreadyMapped | MapError::NoMemory) => Attempt::Again,
+        }
+    }
+
+    fn fill_small(&self, page: usize, first: usize, pages: usize, policy: ZonePolicy) -> Attempt {
+        let Some(own) = self.frames.alloc_program(0, policy) else { return Attempt::NoMemory };
+        let mut frames = ArrayVec::<(usize, Frame), AROUND_PAGES>::new();
+        frames.push((page, own));
+        for other in (first..first + pages * PAGE_SIZE).step_by(PAGE_SIZE).filter(|&other| other != page) {
+            let Some(frame) = self.frames.alloc_program(0, policy) else { break };
+            frames.push((other, frame));
+        }
+        for (_, frame) in &frames {
+            phys::zero(frame.phys(), PAGE_SIZE);
+        }
+        let inner = self.inner.read();
+        let Some(vma) = inner.map.find(page) else { return Attempt::Again };
+        if !vma.is_anonymous() || vma.prot.is_empty() {
+            return Attempt::Again;
+        }
+        for (at, frame) in frames {
+            let wanted = at == page;
+            if at < vma.start || at >= vma.end {
+                continue;
+            }
+            match self.install(vma, at, frame, PageSize::Size4K) {
+                Err(MapError::NoMemory) if wanted => return Attempt::NoMemory,
+                // If the page itself was taken, another CPU was faster.
+                Ok(()) | Err(MapError::AlreadyMapped | MapError::NoMemory) => {}
+            }
+        }
+        Attempt::Over(FaultOutcome::Resolved)
+    }
+
+    /// Maps a frame of the window's own; on failure it is freed. The lock is held.
+    pub(super) fn install(&self, vma: &Vma, at: usize, frame: Frame, size: PageSize) -> Result<(), MapError> {
+        // Counted first: another CPU cannot remove the page before the lock is released, but may read the figures.
+        self.mmu.map(at, frame.phys(), size, vma.prot.page_flags())?;
+        self.counters.add_resident(size.bytes(), true);
+        let _ = frame.into_phys();
+        Ok(())
+    }
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Page faults on files.
+//!
+//! A private mapping gets copies of its own, so a writable one needs no copy-on-write. One read fetches the pages of an
+//! aligned window of 128 KiB around the fault, or 256 KiB when the pages before the fault are there already. A shared mapping
+//! gets the source's own frames.
+
+use alloc::sync::Arc;
+
+use arrayvec::ArrayVec;
+use hadal_hal::phys;
+
+use super::fault::Attempt;
+use super::mmu::{MapError, PageSize};
+use super::source::{IoError, PageSource};
+use super::vma::{Backing, Prot, Vma};
+use super::{AddressSpace, FaultOutcome, Mmu, PAGE_SIZE};
+use crate::frames::{Frame, ZonePolicy};
+
+/// Pages read at a time.
+const WINDOW_PAGES: usize = 32;
+/// Pages read at a time when reading seems to be sequential.
+const SEQUENTIAL_PAGES: usize = 64;
+
+/// Private copies of the pages `first..first + pages`.
+pub(super) struct FilePlan {
+    source: Arc<dyn PageSource>,
+    /// File offset of the first page.
+    offset: u64,
+    first: usize,
+    pages: usize,
+}
+
+/// A frame of a shared file.
+pub(super) struct SharedPlan {
+    source: Arc<dyn PageSource>,
+    offset: u64,
+    writable: bool,
+}
+
+impl SharedPlan {
+    pub(super) fn new(page: usize, vma: &Vma) -> Self {
+        let source = source_of(vma).clone();
+        Self { source, offset: vma.offset_of(page), writable: vma.prot.contains(Prot::WRITE) }
+    }
+}
+
+impl<M: Mmu> AddressSpace<M> {
+    pub(super) fn plan_file(&self, page: usize, vma: &Vma) -> FilePlan {
+        let present = |page: usize| self.mmu.lookup(page).is_some();
+        let sequential = page > vma.start && present(page - PAGE_SIZE);
+        let (from, to) = if sequential {
+            (page, page.saturating_add(SEQUENTIAL_PAGES * PAGE_SIZE))
+        } else {
+            let window = page & !(WINDOW_PAGES * PAGE_SIZE - 1);
+            (window, window.saturating_add(WINDOW_PAGES * PAGE_SIZE))
+        };
+        let (mut first, mut end) = (page, page + PAGE_SIZE);
+        while first > from.max(vma.start) && !present(first - PAGE_SIZE) {
+            first -= PAGE_SIZE;
+        }
+        while end < to.min(vma.end) && !present(end) {
+            end += PAGE_SIZE;
+        }
+        let source = source_of(vma).clone();
+        FilePlan { source, offset: vma.offset_of(first), first, pages: (end - first) / PAGE_SIZE }
+    }
+
+    pub(super) fn fill_from_file(&self, page: usize, mut plan: FilePlan) -> Attempt {
+        let Some(frames) = self.frames_for(page, &mut plan) else { return Attempt::NoMemory };
+        self.counters.count_file_read();
+        let addresses: ArrayVec<u64, SEQUENTIAL_PAGES> = frames.iter().map(Frame::phys).collect();
+        let read = match plan.source.read_frames(plan.offset, &addresses) {
+            Ok(read) => read.min(addresses.len() * PAGE_SIZE),
+            Err(IoError::NoMemory) => return Attempt::NoMemory,
+            Err(IoError::Failed) => return Attempt::Over(FaultOutcome::Io),
+        };
+        if plan.first + read <= page {
+            return Attempt::Over(FaultOutcome::BeyondEnd);
+        }
+        let tail = read % PAGE_SIZE;
+        if tail != 0 {
+            phys::zero(addresses[read / PAGE_SIZE] + tail as u64, PAGE_SIZE - tail);
+        }
+        let inner = self.inner.read();
+        let filled = frames.into_iter().take(read.div_ceil(PAGE_SIZE));
+        let mut outcome = Attempt::Again;
+        for (at, frame) in (plan.first..).step_by(PAGE_SIZE).zip(filled) {
+            let offset = plan.offset + (at - plan.first) as u64;
+            let vma = inner.map.find(at).filter(|vma| {
+                !vma.prot.is_empty()
+                    && vma.owns_frames()
+                    && shows(vma, &plan.source)
+                    && vma.offset_of(at) == offset
+            });
+            let Some(vma) = vma else { continue };
+            match (self.install(vma, at, frame, PageSize::Size4K), at == page) {
+                (Ok(()) | Err(MapError::AlreadyMapped), true) => {
+                    outcome = Attempt::Over(FaultOutcome::Resolved)
+                }
+                (Err(MapError::NoMemory), true) => outcome = Attempt::NoMemory,
+                (_, false) => {}
+            }
+        }
+        outcome
+    }
+
+    /// Takes frames for a plan; when memory is short, for the page of the fault alone.
+    fn frames_for(&self, page: usize, plan: &mut FilePlan) -> Option<ArrayVec<Frame, SEQUENTIAL_PAGES>> {
+        let take = || self.frames.alloc_program(0, ZonePolicy::Local);
+        let mut frames: ArrayVec<Frame, SEQUENTIAL_PAGES> = (0..plan.pages).map_while(|_| take()).collect();
+        if frames.len() < plan.pages {
+            frames.truncate(1);
+            plan.offset += (page - plan.first) as u64;
+            (plan.first, plan.pages) = (page, 1);
+        }
+        (!frames.is_empty()).then_some(frames)
+    }
+
+    pub(super) fn map_shared(&self, page: usize, plan: SharedPlan) -> Attempt {
+        let frame = match plan.source.shared_frame(plan.offset / PAGE_SIZE as u64, plan.writable) {
+            Ok(Some(frame)) => frame,
+            Ok(None) => return Attempt::Over(FaultOutcome::BeyondEnd),
+            Err(IoError::NoMemory) => return Attempt::NoMemory,
+            Err(IoError::Failed) => return Attempt::Over(FaultOutcome::Io),
+        };
+        let inner = self.inner.read();
+        let Some(vma) = inner.map.find(page) else { return Attempt::Again };
+        let same = shows(vma, &plan.source) && !vma.owns_frames() && vma.offset_of(page) == plan.offset;
+        // A mapping that has become writable meanwhile needs a frame that the source knows to be.
+        let rights = !vma.prot.is_empty() && (plan.writable || !vma.prot.contains(Prot::WRITE));
+        if !same || !rights {
+            return Attempt::Again;
+        }
+        match self.mmu.map(page, frame, PageSize::Size4K, vma.prot.page_flags()) {
+            Ok(()) => {
+                self.counters.add_resident(PAGE_SIZE, false);
+                Attempt::Over(FaultOutcome::Resolved)
+            }
+            Err(MapError::AlreadyMapped) => Attempt::Over(FaultOutcome::Resolved),
+            Err(MapError::NoMemory) => Attempt::NoMemory,
+        }
+    }
+}
+
+fn source_of(vma: &Vma) -> &Arc<dyn PageSource> {
+    match &vma.backing {
+        Backing::File { source, .. } => source,
+        Backing::Anonymous | Backing::SharedAnonymous { .. } => unreachable!("planned for a file"),
+    }
+}
+
+/// Whether a mapping shows this file.
+fn shows(vma: &Vma, source: &Arc<dyn PageSource>) -> bool {
+    matches!(&vma.backing, Backing::File { source: shown, .. } if Arc::ptr_eq(shown, source))
+}

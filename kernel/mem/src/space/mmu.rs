@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! What the address space needs from the machine: a page table and the TLBs.
+
+pub use hadal_hal::paging::{MapError, PageFlags, PageSize};
+use hadal_hal::{paging, tlb};
+
+/// Page table and TLBs of the program's window. `map` may race with itself; the address space excludes everything else on
+/// the same range.
+pub trait Mmu: Send + Sync {
+    /// Maps one page; fails if the place is taken.
+    fn map(&self, va: usize, pa: u64, size: PageSize, flags: PageFlags) -> Result<(), MapError>;
+    /// Removes all pages of a range and hands each to `removed`. Fails only to split a large page at an edge.
+    fn unmap(
+        &self,
+        va: usize,
+        len: usize,
+        removed: &mut dyn FnMut(usize, u64, PageSize),
+    ) -> Result<(), MapError>;
+    /// Gives the pages of a range new flags; without [`PageFlags::READ`] they stay, but every access faults. Fails only to
+    /// split a large page at an edge.
+    fn protect(&self, va: usize, len: usize, flags: PageFlags) -> Result<(), MapError>;
+    /// The page at `va`: physical address of its first byte, size, flags.
+    fn lookup(&self, va: usize) -> Option<(u64, PageSize, PageFlags)>;
+    /// Whether a 2 MiB page could be mapped around `va`.
+    fn is_block_empty(&self, va: usize) -> bool;
+
+    /// Makes this CPU forget a range.
+    fn flush_local(&self, va: usize, len: usize);
+    /// Makes every CPU forget a range before it returns.
+    fn shootdown(&self, va: usize, len: usize);
+    /// Starts a flush that nobody waits for; it is over when [`Mmu::completed`] has reached the returned number.
+    fn begin_lazy(&self) -> u64;
+    /// The newest flush that every CPU has done.
+    fn completed(&self) -> u64;
+    /// Asks the CPUs that lag behind to flush now.
+    fn kick(&self);
+}
+
+/// The machine's page table and TLBs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct KernelMmu;
+
+impl Mmu for KernelMmu {
+    fn map(&self, va: usize, pa: u64, size: PageSize, flags: PageFlags) -> Result<(), MapError> {
+        paging::program().map(va, pa, size, flags)
+    }
+
+    fn unmap(
+        &self,
+        va: usize,
+        len: usize,
+        removed: &mut dyn FnMut(usize, u64, PageSize),
+    ) -> Result<(), MapError> {
+        paging::program().unmap(va, len, removed)
+    }
+
+    fn protect(&self, va: usize, len: usize, flags: PageFlags) -> Result<(), MapError> {
+        paging::program().protect(va, len, flags)
+    }
+
+    fn lookup(&self, va: usize) -> Option<(u64, PageSize, PageFlags)> {
+        paging::program().lookup(va)
+    }
+
+    fn is_block_empty(&self, va: usize) -> bool {
+        paging::program().is_block_empty(va)
+    }
+
+    fn flush_local(&self, va: usize, len: usize) {
+        tlb::flush_local_range(va, len);
+    }
+
+    fn shootdown(&self, va: usize, len: usize) {
+        tlb::shootdown(va, len);
+    }
+
+    fn begin_lazy(&self) -> u64 {
+        tlb::begin_lazy()
+    }
+
+    fn completed(&self) -> u64 {
+        tlb::completed()
+    }
+
+    fn kick(&self) {
+        tlb::kick();
+    }
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Steps that several operations share: removing the pages of a range, and letting go of what was removed.
+
+use alloc::vec::Vec;
+
+use super::mmu::{MapError, PageSize};
+use super::quarantine::Released;
+use super::vma::Vma;
+use super::{AddressSpace, Inner, LARGE_BYTES, LARGE_ORDER, Mmu, PAGE_SIZE, SpaceError};
+use crate::frames::FrameChain;
+
+/// What was removed from the page table, to be dealt with after the lock is released.
+#[derive(Default)]
+#[must_use = "its frames have to be freed"]
+pub(super) struct Removed {
+    /// Whether some CPU may have a translation that is no longer true.
+    pub(super) stale: bool,
+    pub(super) frames: FrameChain,
+    /// Mappings that are gone; dropped late, since their files may sleep.
+    pub(super) mappings: Vec<Vma>,
+}
+
+impl<M: Mmu> AddressSpace<M> {
+    /// Makes the borders of a range borders between pages too, splitting the large pages that stick out. On failure nothing
+    /// has changed for the program.
+    pub(super) fn split_edges(&self, start: usize, end: usize) -> Result<(), SpaceError> {
+        for edge in [start, end] {
+            if edge.is_multiple_of(LARGE_BYTES) {
+                continue;
+            }
+            let Some((pa, PageSize::Size2M, flags)) = self.mmu.lookup(edge) else { continue };
+            // Giving one small page the flags that it has splits the large one.
+            self.mmu.protect(edge, PAGE_SIZE, flags).map_err(|_| SpaceError::NoMemory)?;
+            self.frames.split(pa & !(LARGE_BYTES as u64 - 1), LARGE_ORDER);
+        }
+        Ok(())
+    }
+
+    /// Removes the pages of a range that [`Self::split_edges`] has prepared. `own` says whether the frames are to be freed.
+    /// The lock is held for writing.
+    pub(super) fn remove_pages(&self, start: usize, end: usize, own: bool, removed: &mut Removed) {
+        let mut bytes = 0;
+        let result = self.mmu.unmap(start, end - start, &mut |_, pa, size| {
+            bytes += size.bytes();
+            if own {
+                self.frames.chain_push(&mut removed.frames, pa, size.order());
+            }
+        });
+        assert_eq!(result, Ok::<(), MapError>(()), "no page sticks out of a range with split edges");
+        removed.stale |= bytes > 0;
+        self.counters.sub_resident(bytes, own);
+    }
+
+    /// Removes mappings and pages of a range. The lock is held for writing.
+    pub(super) fn evict(&self, inner: &mut Inner, start: usize, end: usize) -> Result<Removed, SpaceError> {
+        let mut removed = Removed::default();
+        if inner.map.is_free(start, end) {
+            return Ok(removed);
+        }
+        self.split_edges(start, end)?;
+        removed.mappings = inner.map.take(start, end);
+        let ranges =
+            removed.mappings.iter().map(|vma| (vma.start, vma.end, vma.owns_frames())).collect::<Vec<_>>();
+        for (start, end, own) in ranges {
+            self.remove_pages(start, end, own, &mut removed);
+        }
+        Ok(removed)
+    }
+
+    /// Flushes a range on every CPU if need be, then frees what was removed from it. No lock is held.
+    pub(super) fn finish_now(&self, start: usize, end: usize, removed: Removed) {
+        if removed.stale {
+            self.mmu.shootdown(start, end - start);
+        }
+        self.frames.free_chain(removed.frames);
+        drop(removed.mappings);
+    }
+
+    /// Puts what was removed into quarantine. The lock is held for writing; what is returned goes to
+    /// [`Self::finish_later`] after it is released.
+    pub(super) fn defer(
+        &self,
+        inner: &mut Inner,
+        start: usize,
+        end: usize,
+        mut removed: Removed,
+    ) -> Deferred {
+        let mut over = Released::default();
+        if removed.stale {
+            // At least the CPU that unmaps finds nothing there any more.
+            self.mmu.flush_local(start, end - start);
+            let (keep, drop_now) =
+                core::mem::take(&mut removed.mappings).into_iter().partition(|vma| !vma.owns_frames());
+            over.mappings = drop_now;
+            let held = Released { frames: removed.frames, mappings: keep };
+            inner.quarantine.add(self.frames, start, end, held);
+        } else {
+            over.mappings = removed.mappings;
+        }
+        let kick = inner.quarantine.is_due();
+        if kick {
+            inner.quarantine.seal(|| self.mmu.begin_lazy());
+        }
+        if !inner.quarantine.is_empty() {
+            over.join(self.frames, inner.quarantine.release_completed(self.frames, self.mmu.completed()));
+        }
+        Deferred { over, kick, crowded: inner.quarantine.is_crowded() }
+    }
+
+    /// The part of [`Self::defer`] that needs no lock.
+    pub(super) fn finish_later(&self, deferred: Deferred) {
+        if deferred.kick {
+            self.mmu.kick();
+        }
+        self.frames.free_chain(deferred.over.frames);
+        drop(deferred.over.mappings);
+        if deferred.crowded {
+            self.reclaim();
+        }
+    }
+
+    /// Frees everything that waits for TLB flushes, flushing on every CPU now. Returns whether there was anything.
+    pub fn reclaim(&self) -> bool {
+        let span = {
+            let mut inner = self.inner.write();
+            // Nobody else may release it before the flush below is over.
+            inner.quarantine.seal(|| u64::MAX);
+            inner.quarantine.span()
+        };
+        let Some((start, end, ticket)) = span else { return false };
+        self.mmu.shootdown(start, end - start);
+        let released = self.inner.write().quarantine.release_through(self.frames, ticket);
+        self.frames.free_chain(released.frames);
+        drop(released.mappings);
+        true
+    }
+
+    /// Frees what has become safe to free since the last change. Unmapping does this by itself; calling it while idle or
+    /// when a thread ends gives memory back sooner.
+    pub fn tidy(&self) {
+        let released = {
+            let mut inner = self.inner.write();
+            if inner.quarantine.is_empty() {
+                return;
+            }
+            inner.quarantine.release_completed(self.frames, self.mmu.completed())
+        };
+        self.frames.free_chain(released.frames);
+        drop(released.mappings);
+    }
+
+    /// Empties the window: everything is unmapped and freed, the break forgotten.
+    pub fn clear(&self) {
+        let (start, end) = (super::WINDOW_START, super::WINDOW_END);
+        let removed = {
+            let mut inner = self.inner.write();
+            inner.brk = None;
+            self.evict(&mut inner, start, end)
+        };
+        // The window's borders are no page's middle, so nothing had to be split.
+        if let Ok(removed) = removed {
+            self.finish_now(start, end, removed);
+        }
+        self.reclaim();
+    }
+}
+
+/// What [`AddressSpace::defer`] leaves to be done.
+#[must_use]
+pub(super) struct Deferred {
+    over: Released,
+    kick: bool,
+    crowded: bool,
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Changing protection (`mprotect`).
+
+use alloc::vec::Vec;
+
+use super::vma::Prot;
+use super::{AddressSpace, Mmu, SpaceError, page_range, window_range};
+
+impl<M: Mmu> AddressSpace<M> {
+    /// Gives a range a new protection. As on Linux, the part before a hole, or before a mapping that may not have it, is
+    /// changed although the call fails.
+    ///
+    /// Pages without access keep their content. New rights are noticed by other CPUs when they fault; rights that are gone
+    /// are gone everywhere when the call returns.
+    pub fn protect(&self, addr: usize, len: usize, prot: Prot) -> Result<(), SpaceError> {
+        let (start, wanted_end) = page_range(addr, len).ok_or(SpaceError::Invalid)?;
+        if len == 0 {
+            return Ok(());
+        }
+        window_range(addr, len).ok_or(SpaceError::NoMapping)?;
+        let (end, result, stale) = {
+            let mut inner = self.inner.write();
+            if !self.admits_mappings(&inner) {
+                return Err(SpaceError::NoMemory);
+            }
+            let mapped_end = inner.map.covered_until(start, wanted_end, |_| true);
+            let end = inner.map.covered_until(start, wanted_end, |vma| vma.max_prot.contains(prot));
+            let result = match () {
+                () if end == wanted_end => Ok(()),
+                () if end < mapped_end => Err(SpaceError::Access),
+                () => Err(SpaceError::NoMapping),
+            };
+            if end == start {
+                return result;
+            }
+            self.split_edges(start, end)?;
+            let mut stale = false;
+            let changed: Vec<_> = inner.map.overlapping(start, end).filter(|vma| vma.prot != prot).collect();
+            for vma in changed {
+                let (start, end) = (vma.start.max(start), vma.end.min(end));
+                let flags = prot.page_flags();
+                stale |= !flags.contains(vma.prot.page_flags());
+                if flags != vma.prot.page_flags() {
+                    // Fails only to split a page, and the edges of the range are split.
+                    self.mmu.protect(start, end - start, flags).map_err(|_| SpaceError::NoMemory)?;
+                }
+            }
+            inner.map.update(start, end, |vma| vma.prot = prot);
+            (end, result, stale)
+        };
+        if stale {
+            self.mmu.shootdown(start, end - start);
+        }
+        result
+    }
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Files with known content.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use hadal_hal::phys;
+
+use super::super::*;
+use super::machine::PAGE;
+use crate::frames::{Class, FrameAllocator, ZonePolicy};
+
+/// A file whose byte at any offset is known.
+pub(super) struct TestFile {
+    ino: u64,
+    len: AtomicUsize,
+    frames: Option<(&'static FrameAllocator, Mutex<BTreeMap<u64, u64>>)>,
+    pub(super) broken: AtomicBool,
+    pub(super) reads: AtomicUsize,
+    pub(super) synced: Mutex<Vec<(u64, u64)>>,
+}
+
+impl TestFile {
+    pub(super) fn new(ino: u64, len: usize, shared_in: Option<&'static FrameAllocator>) -> Arc<Self> {
+        Arc::new(Self {
+            ino,
+            len: AtomicUsize::new(len),
+            frames: shared_in.map(|frames| (frames, Mutex::default())),
+            broken: AtomicBool::new(false),
+            reads: AtomicUsize::new(0),
+            synced: Mutex::default(),
+        })
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.len.load(Ordering::Relaxed)
+    }
+
+    /// The byte of a file at an offset; never 0 inside of it.
+    pub(super) fn byte(ino: u64, offset: usize) -> u8 {
+        (offset / PAGE * 7 + offset % 13 + ino as usize * 31) as u8 | 1
+    }
+
+    pub(super) fn backing(self: &Arc<Self>, offset: usize, shared: bool) -> MapBacking {
+        MapBacking::File { source: self.clone(), offset: offset as u64, shared }
+    }
+}
+
+impl PageSource for TestFile {
+    fn id(&self) -> SourceId {
+        SourceId { dev: 9, ino: self.ino }
+    }
+
+    fn read(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, IoError> {
+        self.reads.fetch_add(1, Ordering::Relaxed);
+        if self.broken.load(Ordering::Relaxed) {
+            return Err(IoError::Failed);
+        }
+        let count = self.len().saturating_sub(offset as usize).min(buffer.len());
+        for (at, byte) in buffer[..count].iter_mut().enumerate() {
+            *byte = Self::byte(self.ino, offset as usize + at);
+        }
+        Ok(count)
+    }
+
+    fn can_share(&self) -> bool {
+        self.frames.is_some()
+    }
+
+    fn shared_frame(&self, index: u64, _writable: bool) -> Result<Option<u64>, IoError> {
+        let (frames, pages) = self.frames.as_ref().expect("shareable");
+        if index as usize * PAGE >= self.len() {
+            return Ok(None);
+        }
+        let mut pages = pages.lock().expect("pages");
+        if let Some(&pa) = pages.get(&index) {
+            return Ok(Some(pa));
+        }
+        let pa = frames.alloc_raw(0, ZonePolicy::Local, Class::Kernel).ok_or(IoError::NoMemory)?;
+        phys::zero(pa, PAGE);
+        pages.insert(index, pa);
+        Ok(Some(pa))
+    }
+
+    fn sync(&self, offset: u64, len: u64) -> Result<(), IoError> {
+        self.synced.lock().expect("synced").push((offset, len));
+        Ok(())
+    }
+}
+
+impl Drop for TestFile {
+    fn drop(&mut self) {
+        if let Some((frames, pages)) = &self.frames {
+            for &pa in pages.lock().expect("pages").values() {
+                frames.free_raw(pa, 0);
+            }
+        }
+    }
+}

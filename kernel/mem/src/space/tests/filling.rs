@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! How much memory a touch takes, and from where.
+
+use super::super::*;
+use super::machine::*;
+use crate::frames::ZoneId;
+
+fn machine() -> Machine {
+    Machine::new(96, 2)
+}
+
+#[test]
+fn reservations_cost_nothing() {
+    let machine = machine();
+    for _ in 0..64 {
+        machine.map(128 * MIB, NONE);
+    }
+    let at = machine.map(64 << 30, RW);
+    assert_eq!(machine.resident(), 0);
+    assert_eq!(machine.write(at + (63 << 30), 1), Ok(()));
+    assert_eq!(machine.space.stats().mapped_bytes, (64 << 30) + 64 * 128 * MIB);
+    machine.finish();
+}
+
+#[test]
+fn large_pages_only_where_they_fit() {
+    let machine = machine();
+    let size = |va| machine.sim.state().page_size(va);
+    let touch = |va| assert_eq!(machine.write(va, 1), Ok(()));
+
+    let at = machine.map(4 * LARGE + 2 * PAGE, RW);
+    assert_eq!(at % LARGE, 0, "large mappings are aligned");
+    touch(at + 5);
+    touch(at + 4 * LARGE);
+    assert_eq!(size(at), Some(PageSize::Size2M));
+    assert_eq!(size(at + 4 * LARGE), Some(PageSize::Size4K), "sticks out");
+
+    let stack = MapRequest { flags: VmaFlags::STACK, ..MapRequest::anonymous(8 * MIB, RW) };
+    let stack = machine.space.map(stack).expect("map");
+    touch(stack + 4 * MIB);
+    assert_eq!(size(stack + 4 * MIB), Some(PageSize::Size4K));
+
+    let read_only = machine.map(2 * LARGE, Prot::READ);
+    assert_eq!(machine.read(read_only), Ok(0));
+    assert_eq!(size(read_only), Some(PageSize::Size4K));
+
+    let advised = machine.map(2 * LARGE, RW);
+    assert_eq!(machine.space.advise(advised, LARGE, Advice::NoHuge), Ok(()));
+    touch(advised);
+    touch(advised + LARGE);
+    assert_eq!(size(advised), Some(PageSize::Size4K));
+    assert_eq!(size(advised + LARGE), Some(PageSize::Size2M));
+
+    // Opened in small pieces, as malloc does.
+    let arena = machine.map(64 * MIB, NONE);
+    let first = 132 << 10;
+    assert_eq!(machine.space.protect(arena, first, RW), Ok(()));
+    touch(arena);
+    assert_eq!(machine.space.protect(arena + first, 3 * MIB, RW), Ok(()));
+    touch(arena + MIB);
+    assert_eq!(size(arena + MIB), Some(PageSize::Size4K), "a small page is there already");
+    assert_eq!(machine.space.stats().large_pages, 2);
+    machine.finish();
+}
+
+#[test]
+fn without_a_large_frame_small_ones_do() {
+    let machine = Machine::new(3, 1);
+    let at = machine.map(4 * LARGE, RW);
+    assert_eq!(machine.write(at + LARGE, 1), Ok(()));
+    // One aligned large block at most fits in there beside the metadata.
+    assert_eq!(machine.write(at + 2 * LARGE, 1), Ok(()));
+    assert_eq!(machine.sim.state().page_size(at + 2 * LARGE), Some(PageSize::Size4K));
+    machine.finish();
+}
+
+#[test]
+fn sequential_touches_are_batched_and_lone_ones_are_not() {
+    let machine = machine();
+    let at = machine.map(LARGE - PAGE, RW);
+    assert_eq!(machine.write(at + 40 * PAGE, 1), Ok(()));
+    assert_eq!(machine.resident(), PAGE);
+    for page in 0..32 {
+        assert_eq!(machine.write(at + page * PAGE, page as u8), Ok(()));
+    }
+    assert!(machine.space.stats().faults <= 6, "{} faults", machine.space.stats().faults);
+    assert_eq!(machine.read(at + 31 * PAGE), Ok(31));
+    // And downwards, as stacks grow.
+    let stack = machine.map(64 * PAGE, RW) + 64 * PAGE;
+    let before = machine.space.stats().faults;
+    for page in 1..=33 {
+        assert_eq!(machine.write(stack - page * PAGE, 1), Ok(()));
+    }
+    assert!(machine.space.stats().faults - before <= 8);
+    machine.finish();
+}
+
+#[test]
+fn eight_threads_of_libomp_use_little() {
+    let machine = Machine::new(256, 8);
+    for thread in 0..8 {
+        let stack = MapRequest { flags: VmaFlags::STACK, ..MapRequest::anonymous(8 * MIB + PAGE, NONE) };
+        let stack = machine.space.map(stack).expect("stack");
+        assert_eq!(machine.space.protect(stack + PAGE, 8 * MIB, RW), Ok(()));
+        for page in 1..4 {
+            assert_eq!(machine.write_on(thread, stack + 8 * MIB + PAGE - page * PAGE, 1), Ok(()));
+        }
+        let arena = machine.map(128 * MIB, NONE);
+        let aligned = arena.next_multiple_of(64 * MIB);
+        if aligned > arena {
+            assert_eq!(machine.space.unmap(arena, aligned - arena), Ok(()));
+        }
+        assert_eq!(machine.space.unmap(aligned + 64 * MIB, arena + 64 * MIB - aligned), Ok(()));
+        assert_eq!(machine.space.protect(aligned, 132 << 10, RW), Ok(()));
+        for page in 0..33 {
+            assert_eq!(machine.write_on(thread, aligned + page * PAGE, 1), Ok(()));
+        }
+        let mut end = 132 << 10;
+        while end < 3 * MIB {
+            assert_eq!(machine.space.protect(aligned + end, 64 << 10, RW), Ok(()));
+            assert_eq!(machine.write_on(thread, aligned + end, 1), Ok(()));
+            end += 64 << 10;
+        }
+    }
+    let stats = machine.space.stats();
+    assert!(stats.resident_peak_bytes <= 64 * MIB, "{} bytes", stats.resident_peak_bytes);
+    assert_eq!(machine.sim.state().shootdowns, 0, "nothing of this takes rights away");
+    machine.finish();
+}
+
+#[test]
+fn out_of_memory_is_an_outcome() {
+    let machine = Machine::new(16, 1);
+    let at = machine.map(64 * MIB, RW);
+    let mut page = at;
+    let outcome = loop {
+        match machine.write(page, 1) {
+            Ok(()) => page += PAGE,
+            Err(outcome) => break outcome,
+        }
+    };
+    assert_eq!(outcome, FaultOutcome::OutOfMemory);
+    assert!(machine.frames.stats().free_bytes >= machine.frames.reserve_bytes());
+    // Without memory there are no new mappings either: they would take the kernel's.
+    assert_eq!(machine.space.map(MapRequest::anonymous(PAGE, RW)), Err(SpaceError::NoMemory));
+    // Memory in quarantine is used before that.
+    assert_eq!(machine.space.unmap(at, 4 * LARGE), Ok(()));
+    assert_eq!(machine.write(page, 1), Ok(()));
+    machine.finish();
+}
+
+#[test]
+fn populating_fills_everything() {
+    let machine = machine();
+    let at = machine.map(2 * LARGE + 3 * PAGE, RW);
+    assert_eq!(machine.space.populate(at, 2 * LARGE + 3 * PAGE), Ok(()));
+    assert_eq!(machine.resident(), 2 * LARGE + 3 * PAGE);
+    assert_eq!(machine.space.populate(at, 3 * LARGE), Err(FaultOutcome::NoMapping));
+    assert_eq!(machine.space.populate(machine.map(PAGE, NONE), PAGE), Err(FaultOutcome::Protection));
+    machine.finish();
+}
+
+#[test]
+fn first_touch_takes_memory_of_the_policys_zone() {
+    let frames = crate::frames::tests::allocator(&[8, 8]);
+    let machine = Machine::on(frames, 1);
+    let touch = |policy| {
+        machine.space.set_policy(policy);
+        let at = machine.map(PAGE, RW);
+        machine.map(PAGE, NONE);
+        assert_eq!(machine.write(at, 1), Ok(()));
+        let (pa, ..) = machine.sim.lookup(at).expect("page");
+        frames.zone_of(pa)
+    };
+    assert_eq!(touch(ZonePolicy::Local), Some(ZoneId(0)));
+    assert_eq!(touch(ZonePolicy::Prefer(ZoneId(1))), Some(ZoneId(1)));
+    machine.finish();
+}

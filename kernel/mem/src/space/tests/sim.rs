@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! A simulated page table, with TLBs that forget nothing by themselves.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use super::super::*;
+use super::machine::{LARGE, PAGE};
+use crate::frames::FrameAllocator;
+
+type Entry = (u64, PageSize, PageFlags);
+
+/// What [`Sim`] keeps.
+#[derive(Default)]
+pub(super) struct SimState {
+    pages: BTreeMap<usize, Entry>,
+    /// 2 MiB blocks that have a table of small pages, perhaps an empty one.
+    tables: BTreeSet<usize>,
+    /// For each CPU: page, and what it was when the CPU looked.
+    tlbs: Vec<BTreeMap<usize, Entry>>,
+    seen: Vec<u64>,
+    generation: u64,
+    /// The CPU that acts.
+    pub(super) cpu: usize,
+    /// Tables that can still be made.
+    budget: usize,
+    pub(super) shootdowns: usize,
+    pub(super) kicks: usize,
+}
+
+/// A page table with TLBs that forget nothing by themselves.
+#[derive(Clone)]
+pub(super) struct Sim(Arc<Mutex<SimState>>);
+
+impl Sim {
+    pub(super) fn new(cpus: usize) -> Self {
+        let state = SimState {
+            tlbs: vec![BTreeMap::new(); cpus],
+            seen: vec![0; cpus],
+            budget: usize::MAX,
+            ..SimState::default()
+        };
+        Self(Arc::new(Mutex::new(state)))
+    }
+
+    pub(super) fn state(&self) -> MutexGuard<'_, SimState> {
+        self.0.lock().expect("simulation")
+    }
+
+    pub(super) fn set_budget(&self, tables: usize) {
+        self.state().budget = tables;
+    }
+}
+
+impl SimState {
+    fn block(va: usize) -> usize {
+        va & !(LARGE - 1)
+    }
+
+    fn lookup(&self, va: usize) -> Option<(usize, Entry)> {
+        let (&at, &entry) = self.pages.range(..=va).next_back()?;
+        (va < at + entry.1.bytes()).then_some((at, entry))
+    }
+
+    fn make_table(&mut self, block: usize) -> Result<(), MapError> {
+        if !self.tables.contains(&block) {
+            self.budget = self.budget.checked_sub(1).ok_or(MapError::NoMemory)?;
+            self.tables.insert(block);
+        }
+        Ok(())
+    }
+
+    /// Splits the large page that `at` is in the middle of.
+    fn split(&mut self, at: usize) -> Result<(), MapError> {
+        match self.lookup(at) {
+            Some((start, (pa, PageSize::Size2M, flags))) if start != at => {
+                self.make_table(start)?;
+                self.pages.remove(&start);
+                for part in 0..LARGE / PAGE {
+                    self.pages
+                        .insert(start + part * PAGE, (pa + (part * PAGE) as u64, PageSize::Size4K, flags));
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn keys(&self, va: usize, len: usize) -> Vec<usize> {
+        self.pages.range(va..va + len).map(|(&at, _)| at).collect()
+    }
+
+    pub(super) fn page_size(&self, va: usize) -> Option<PageSize> {
+        self.lookup(va).map(|(_, entry)| entry.1)
+    }
+
+    /// A CPU flushes because of something else that it does.
+    pub(super) fn flush_cpu(&mut self, cpu: usize) {
+        self.tlbs[cpu].clear();
+        self.seen[cpu] = self.generation;
+    }
+
+    /// One access of one CPU; the address of the byte in physical memory, or `None` for a fault.
+    pub(super) fn access(&mut self, cpu: usize, va: usize, access: FaultAccess) -> Option<u64> {
+        let allowed = |flags: PageFlags| {
+            flags.contains(match access {
+                FaultAccess::Read => PageFlags::READ,
+                FaultAccess::Write => PageFlags::READ | PageFlags::WRITE,
+                FaultAccess::Exec => PageFlags::READ | PageFlags::EXEC,
+            })
+        };
+        let page = page_start(va);
+        let entry = match self.tlbs[cpu].get(&page) {
+            Some(&entry) if allowed(entry.2) => entry,
+            _ => {
+                let (start, (pa, size, flags)) = self.lookup(va)?;
+                let entry = (pa + (page - start) as u64, size, flags);
+                if !allowed(flags) {
+                    self.tlbs[cpu].remove(&page);
+                    return None;
+                }
+                self.tlbs[cpu].insert(page, entry);
+                entry
+            }
+        };
+        Some(entry.0 + (va - page) as u64)
+    }
+
+    /// What every CPU may believe must be true, or at least harmless.
+    pub(super) fn check_tlbs(&self, frames: &FrameAllocator, is_mapped: impl Fn(usize) -> bool) {
+        for (cpu, tlb) in self.tlbs.iter().enumerate() {
+            for (&page, &(pa, _, flags)) in tlb {
+                assert!(frames.is_out(pa), "CPU {cpu} can reach freed memory {pa:#x} at {page:#x}");
+                if is_mapped(page) {
+                    let (start, (now, _, now_flags)) = self.lookup(page).unwrap_or_else(|| {
+                        panic!("CPU {cpu} has a page at {page:#x} that is gone");
+                    });
+                    assert_eq!(pa, now + (page - start) as u64, "CPU {cpu} sees an old page at {page:#x}");
+                    assert!(now_flags.contains(flags), "CPU {cpu} has rights at {page:#x} that are gone");
+                }
+            }
+        }
+    }
+}
+
+impl Mmu for Sim {
+    fn map(&self, va: usize, pa: u64, size: PageSize, flags: PageFlags) -> Result<(), MapError> {
+        let mut state = self.state();
+        assert!(va.is_multiple_of(size.bytes()) && pa.is_multiple_of(size.bytes() as u64));
+        let block = SimState::block(va);
+        let taken = match size {
+            PageSize::Size4K => state.lookup(va).is_some(),
+            _ => state.tables.contains(&block) || state.pages.contains_key(&block),
+        };
+        if taken {
+            return Err(MapError::AlreadyMapped);
+        }
+        if size == PageSize::Size4K {
+            state.make_table(block)?;
+        }
+        state.pages.insert(va, (pa, size, flags));
+        Ok(())
+    }
+
+    fn unmap(
+        &self,
+        va: usize,
+        len: usize,
+        removed: &mut dyn FnMut(usize, u64, PageSize),
+    ) -> Result<(), MapError> {
+        let mut state = self.state();
+        state.split(va)?;
+        state.split(va + len)?;
+        let keys = state.keys(va, len);
+        let entries: Vec<_> = keys.iter().map(|at| (*at, state.pages.remove(at).expect("page"))).collect();
+        state.tables.retain(|&block| block < va || block + LARGE > va + len);
+        drop(state);
+        for (at, (pa, size, _)) in entries {
+            removed(at, pa, size);
+        }
+        Ok(())
+    }
+
+    fn protect(&self, va: usize, len: usize, flags: PageFlags) -> Result<(), MapError> {
+        let mut state = self.state();
+        state.split(va)?;
+        state.split(va + len)?;
+        for at in state.keys(va, len) {
+            state.pages.get_mut(&at).expect("page").2 = flags;
+        }
+        Ok(())
+    }
+
+    fn lookup(&self, va: usize) -> Option<(u64, PageSize, PageFlags)> {
+        self.state().lookup(va).map(|(_, entry)| entry)
+    }
+
+    fn is_block_empty(&self, va: usize) -> bool {
+        let state = self.state();
+        let block = SimState::block(va);
+        !state.tables.contains(&block) && !state.pages.contains_key(&block)
+    }
+
+    fn flush_local(&self, va: usize, len: usize) {
+        let mut state = self.state();
+        let cpu = state.cpu;
+        state.tlbs[cpu].retain(|&page, _| page < va || page >= va + len);
+    }
+
+    fn shootdown(&self, va: usize, len: usize) {
+        let mut state = self.state();
+        state.shootdowns += 1;
+        for tlb in &mut state.tlbs {
+            tlb.retain(|&page, _| page < va || page >= va + len);
+        }
+    }
+
+    fn begin_lazy(&self) -> u64 {
+        let mut state = self.state();
+        state.generation += 1;
+        state.generation
+    }
+
+    fn completed(&self) -> u64 {
+        self.state().seen.iter().copied().min().unwrap_or(0)
+    }
+
+    fn kick(&self) {
+        // Asks only: the CPUs flush when the test lets them.
+        self.state().kicks += 1;
+    }
+}

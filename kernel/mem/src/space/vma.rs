@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! One mapping: a page-aligned range of the window with one protection and one source of content.
+
+use alloc::sync::Arc;
+use core::fmt;
+
+use bitflags::bitflags;
+
+use super::mmu::PageFlags;
+use super::source::{PageSource, SourceId};
+use super::{FaultAccess, LARGE_BYTES};
+
+bitflags! {
+    /// What a program may do with a mapping; the bits are Linux's `PROT_*`.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+    pub struct Prot: u8 {
+        /// It may be read.
+        const READ = 1;
+        /// It may be written.
+        const WRITE = 2;
+        /// It may be executed.
+        const EXEC = 4;
+    }
+}
+
+impl Prot {
+    /// Whether the processor would let `access` happen: x86-64 has no page that can be written or executed but not read.
+    pub fn allows(self, access: FaultAccess) -> bool {
+        match access {
+            FaultAccess::Read => !self.is_empty(),
+            FaultAccess::Write => self.contains(Self::WRITE),
+            FaultAccess::Exec => self.contains(Self::EXEC),
+        }
+    }
+
+    /// The same for the page table.
+    pub fn page_flags(self) -> PageFlags {
+        let mut flags = PageFlags::empty();
+        flags.set(PageFlags::READ, !self.is_empty());
+        flags.set(PageFlags::WRITE, self.contains(Self::WRITE));
+        flags.set(PageFlags::EXEC, self.contains(Self::EXEC));
+        flags
+    }
+}
+
+bitflags! {
+    /// Properties of a mapping besides protection.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+    pub struct VmaFlags: u8 {
+        /// A stack (`MAP_STACK`, or the program's first): touched here and there, so only 4 KiB pages.
+        const STACK = 1;
+        /// `MADV_NOHUGEPAGE`: only 4 KiB pages.
+        const NO_HUGE = 2;
+        /// `MADV_HUGEPAGE`: 2 MiB pages where possible; this is the default anyway.
+        const HUGE = 4;
+        /// `MAP_NORESERVE`.
+        const NO_RESERVE = 8;
+    }
+}
+
+/// The last column of `/proc/self/maps`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Name {
+    /// Nothing.
+    #[default]
+    None,
+    /// A name in brackets, such as `[heap]`.
+    Static(&'static str),
+    /// A file.
+    Path(Arc<str>),
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => Ok(()),
+            Self::Static(name) => f.write_str(name),
+            Self::Path(path) => f.write_str(path),
+        }
+    }
+}
+
+/// Where the content of a mapping comes from.
+#[derive(Clone)]
+pub(super) enum Backing {
+    /// Zeros.
+    Anonymous,
+    /// Zeros, and another process could have them too: object and offset of the mapping's start in it.
+    SharedAnonymous { object: u64, offset: u64 },
+    /// A file, from `offset` on: a private copy of each page, or the file's own frames.
+    File { source: Arc<dyn PageSource>, offset: u64, shared: bool, own_frames: bool },
+}
+
+impl Backing {
+    /// What it is `delta` bytes further on.
+    fn advanced(&self, delta: u64) -> Self {
+        let mut moved = self.clone();
+        match &mut moved {
+            Self::Anonymous => {}
+            Self::SharedAnonymous { offset, .. } | Self::File { offset, .. } => *offset += delta,
+        }
+        moved
+    }
+
+    /// Whether `next` is what follows `len` bytes of this.
+    fn continues_in(&self, len: u64, next: &Self) -> bool {
+        match (self, next) {
+            (Self::Anonymous, Self::Anonymous) => true,
+            (
+                Self::SharedAnonymous { object, offset },
+                Self::SharedAnonymous { object: next_object, offset: next_offset },
+            ) => object == next_object && offset + len == *next_offset,
+            (
+                Self::File { source, offset, shared, .. },
+                Self::File { source: next_source, offset: next_offset, shared: next_shared, .. },
+            ) => Arc::ptr_eq(source, next_source) && shared == next_shared && offset + len == *next_offset,
+            _ => false,
+        }
+    }
+}
+
+/// One mapping.
+#[derive(Clone)]
+pub(super) struct Vma {
+    pub(super) start: usize,
+    pub(super) end: usize,
+    pub(super) prot: Prot,
+    /// What `mprotect` may grant.
+    pub(super) max_prot: Prot,
+    pub(super) flags: VmaFlags,
+    pub(super) backing: Backing,
+    pub(super) name: Name,
+}
+
+impl Vma {
+    pub(super) fn len(&self) -> usize {
+        self.end - self.start
+    }
+
+    /// Whether its frames belong to the address space (and not to a file's source).
+    pub(super) fn owns_frames(&self) -> bool {
+        match &self.backing {
+            Backing::Anonymous | Backing::SharedAnonymous { .. } => true,
+            Backing::File { own_frames, .. } => *own_frames,
+        }
+    }
+
+    pub(super) fn is_anonymous(&self) -> bool {
+        !matches!(self.backing, Backing::File { .. })
+    }
+
+    pub(super) fn is_shared(&self) -> bool {
+        match &self.backing {
+            Backing::Anonymous => false,
+            Backing::SharedAnonymous { .. } => true,
+            Backing::File { shared, .. } => *shared,
+        }
+    }
+
+    /// Whether the 2 MiB block at `block` may be one page.
+    pub(super) fn allows_large(&self, block: usize) -> bool {
+        self.is_anonymous()
+            && self.prot.contains(Prot::READ | Prot::WRITE)
+            && !self.flags.intersects(VmaFlags::STACK | VmaFlags::NO_HUGE)
+            && self.start <= block
+            && block.checked_add(LARGE_BYTES).is_some_and(|end| end <= self.end)
+    }
+
+    /// Offset of `addr` in the file or shared object; 0 for private anonymous memory.
+    pub(super) fn offset_of(&self, addr: usize) -> u64 {
+        match &self.backing {
+            Backing::Anonymous => 0,
+            Backing::SharedAnonymous { offset, .. } | Backing::File { offset, .. } => {
+                offset + (addr - self.start) as u64
+            }
+        }
+    }
+
+    /// Cuts the mapping at `at`; `self` keeps the lower part.
+    pub(super) fn split_off(&mut self, at: usize) -> Self {
+        let upper =
+            Self { start: at, backing: self.backing.advanced((at - self.start) as u64), ..self.clone() };
+        self.end = at;
+        upper
+    }
+
+    /// Whether `next` begins where this ends and is the same in every other respect.
+    pub(super) fn continues_in(&self, next: &Self) -> bool {
+        self.end == next.start
+            && (self.prot, self.max_prot, self.flags) == (next.prot, next.max_prot, next.flags)
+            && self.name == next.name
+            && self.backing.continues_in(self.len() as u64, &next.backing)
+    }
+
+    pub(super) fn info(&self) -> VmaInfo {
+        let (id, offset) = match &self.backing {
+            Backing::Anonymous => (SourceId::default(), 0),
+            Backing::SharedAnonymous { object, offset } => (SourceId { dev: 0, ino: *object }, *offset),
+            Backing::File { source, offset, .. } => (source.id(), *offset),
+        };
+        VmaInfo {
+            start: self.start,
+            end: self.end,
+            prot: self.prot,
+            shared: self.is_shared(),
+            flags: self.flags,
+            offset,
+            id,
+            name: self.name.clone(),
+        }
+    }
+}
+
+/// A line of `/proc/self/maps`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VmaInfo {
+    /// First address.
+    pub start: usize,
+    /// First address after it.
+    pub end: usize,
+    /// Protection.
+    pub prot: Prot,
+    /// `MAP_SHARED`.
+    pub shared: bool,
+    /// Other properties.
+    pub flags: VmaFlags,
+    /// Offset in the file, in bytes.
+    pub offset: u64,
+    /// The file; zeros for anonymous memory.
+    pub id: SourceId,
+    /// File name or name in brackets.
+    pub name: Name,
+}

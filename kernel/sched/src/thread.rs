@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Threads and their table.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+
+use hadal_hal::context::Context;
+use hadal_hal::cpuset::CpuSet;
+use hadal_hal::percpu;
+use hadal_hal::sync::SpinLock;
+use spin::Once;
+
+use crate::list::{Link, Links};
+use crate::token::Token;
+
+/// A thread of execution. Control blocks are never freed, only reused: a stale reference wakes a stranger at worst, and
+/// every sleeper tolerates that.
+pub struct Thread {
+    index: u32,
+    pub(crate) context: Context,
+    pub(crate) token: Token,
+    /// Next thread in whatever list this one is in.
+    link: Link,
+    /// CPU that the thread runs on, is queued on, or ran on last.
+    pub(crate) cpu: AtomicUsize,
+    /// CPUs that it may run on; `None` means all.
+    affinity: SpinLock<Option<Arc<CpuSet>>>,
+    pinned: AtomicBool,
+    interrupted: AtomicBool,
+    pub(crate) run_ns: AtomicU64,
+    pub(crate) since_ns: AtomicU64,
+    waits_for: SpinLock<Option<(&'static str, u64)>>,
+}
+
+impl Thread {
+    fn new(index: u32) -> Self {
+        Self {
+            index,
+            context: Context::new(),
+            token: Token::free(),
+            link: Link::new(0),
+            cpu: AtomicUsize::new(0),
+            affinity: SpinLock::new(None),
+            pinned: AtomicBool::new(false),
+            interrupted: AtomicBool::new(false),
+            run_ns: AtomicU64::new(0),
+            since_ns: AtomicU64::new(0),
+            waits_for: SpinLock::new(None),
+        }
+    }
+
+    /// Index in the table: small, dense, reused.
+    pub fn id(&self) -> u32 {
+        self.index
+    }
+
+    /// Stack, saved registers and program state.
+    pub fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// CPU that the thread runs on or will run on.
+    pub fn cpu(&self) -> usize {
+        self.cpu.load(Ordering::Relaxed)
+    }
+
+    /// Whether a blocking call that allows it should give up: a signal is pending or the process ends.
+    pub fn interrupted(&self) -> bool {
+        self.interrupted.load(Ordering::Acquire)
+    }
+
+    /// Sets or clears [`Thread::interrupted`]. The caller unparks the thread, or [`Thread::poke`]s it if it may be running.
+    pub fn set_interrupted(&self, interrupted: bool) {
+        self.interrupted.store(interrupted, Ordering::Release);
+    }
+
+    /// Nanoseconds that the thread has run, up to now if it is the calling one.
+    pub fn run_time_ns(&self) -> u64 {
+        let done = self.run_ns.load(Ordering::Relaxed);
+        if self.context.is_on_cpu() {
+            done + hadal_time::now_ns().saturating_sub(self.since_ns.load(Ordering::Relaxed))
+        } else {
+            done
+        }
+    }
+
+    /// Monotonic time at which the thread got a CPU last.
+    pub fn last_run_ns(&self) -> u64 {
+        self.since_ns.load(Ordering::Relaxed)
+    }
+
+    /// The CPUs that the thread may run on; `None` means all.
+    pub fn affinity(&self) -> Option<Arc<CpuSet>> {
+        if self.pinned.load(Ordering::Acquire) { self.affinity.lock().clone() } else { None }
+    }
+
+    pub(crate) fn store_affinity(&self, set: Option<Arc<CpuSet>>) {
+        let mut affinity = self.affinity.lock();
+        self.pinned.store(set.is_some(), Ordering::Release);
+        *affinity = set;
+    }
+
+    /// Whether the thread may run on a CPU.
+    pub(crate) fn allows(&self, cpu: usize) -> bool {
+        !self.pinned.load(Ordering::Acquire)
+            || self.affinity.lock().as_ref().is_none_or(|set| set.contains(cpu))
+    }
+
+    /// Says what the thread is about to wait for, for reports: a noun and an address or number.
+    pub fn note_wait(&self, what: Option<(&'static str, u64)>) {
+        *self.waits_for.lock() = what;
+    }
+
+    /// What [`Thread::note_wait`] said last.
+    pub fn waits_for(&self) -> Option<(&'static str, u64)> {
+        *self.waits_for.lock()
+    }
+
+    /// Whether the thread is parked.
+    pub fn is_parked(&self) -> bool {
+        self.token.is_parked()
+    }
+}
+
+/// Threads in a chunk of the table; chunks are made as needed.
+const CHUNK: usize = 256;
+/// Most threads at a time.
+const MAX_THREADS: usize = CHUNK * 1024;
+
+pub(crate) struct Table {
+    chunks: [Once<Box<[Thread]>>; MAX_THREADS / CHUNK],
+    made: SpinLock<usize>,
+    /// Control blocks whose threads have exited.
+    free: SpinLock<Vec<u32>>,
+    live: AtomicUsize,
+}
+
+pub(crate) static TABLE: Table = Table {
+    chunks: [const { Once::new() }; MAX_THREADS / CHUNK],
+    made: SpinLock::new(0),
+    free: SpinLock::new(Vec::new()),
+    live: AtomicUsize::new(0),
+};
+
+impl Table {
+    pub(crate) fn get(&'static self, index: u32) -> &'static Thread {
+        let index = index as usize;
+        match self.chunks[index / CHUNK].get() {
+            Some(chunk) => &chunk[index % CHUNK],
+            None => panic!("no thread {index}"),
+        }
+    }
+
+    /// Makes another chunk and returns its indices.
+    fn grow(&'static self) -> Option<core::ops::Range<u32>> {
+        let mut made = self.made.lock();
+        if *made == MAX_THREADS / CHUNK {
+            return None;
+        }
+        let first = (*made * CHUNK) as u32;
+        self.chunks[*made].call_once(|| (first..first + CHUNK as u32).map(Thread::new).collect());
+        *made += 1;
+        Some(first..first + CHUNK as u32)
+    }
+
+    fn take_free(&'static self) -> Option<&'static Thread> {
+        let cache = crate::cpus::this();
+        let mut cached = cache.free_threads.lock();
+        if cached.is_empty() {
+            let mut shared = self.free.lock();
+            let keep = shared.len().saturating_sub(crate::cpus::FREE_BATCH);
+            cached.extend(shared.drain(keep..));
+        }
+        if cached.is_empty() {
+            cached.extend(self.grow()?.rev());
+        }
+        cached.pop().map(|index| self.get(index))
+    }
+
+    pub(crate) fn give_back(&'static self, thread: &'static Thread) {
+        thread.token.set_free();
+        self.live.fetch_sub(1, Ordering::Relaxed);
+        let cache = crate::cpus::this();
+        let mut cached = cache.free_threads.lock();
+        cached.push(thread.index);
+        if cached.len() > 2 * crate::cpus::FREE_BATCH + CHUNK {
+            let keep = cached.len() - crate::cpus::FREE_BATCH;
+            self.free.lock().extend(cached.drain(keep..));
+        }
+    }
+}
+
+impl Links for &'static Table {
+    fn link(&self, index: u32) -> &Link {
+        &self.get(index).link
+    }
+}
+
+/// Why a thread could not be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SpawnError {
+    /// The table is full.
+    TooManyThreads,
+    /// No memory for a kernel stack.
+    NoMemory,
+}
+
+/// Makes a thread that will run `entry(arg)` on a kernel stack of its own once [`Thread::start`] is called.
+pub fn create(
+    entry: fn(usize) -> !,
+    arg: usize,
+    affinity: Option<Arc<CpuSet>>,
+) -> Result<&'static Thread, SpawnError> {
+    let thread = TABLE.take_free().ok_or(SpawnError::TooManyThreads)?;
+    TABLE.live.fetch_add(1, Ordering::Relaxed);
+    if !thread.context.prepare(entry, arg) {
+        TABLE.give_back(thread);
+        return Err(SpawnError::NoMemory);
+    }
+    thread.context.clear_program();
+    thread.interrupted.store(false, Ordering::Relaxed);
+    thread.run_ns.store(0, Ordering::Relaxed);
+    thread.cpu.store(hadal_hal::cpu::current_id(), Ordering::Relaxed);
+    thread.note_wait(None);
+    thread.store_affinity(affinity);
+    thread.token.set_new();
+    Ok(thread)
+}
+
+/// The control block of the idle thread of the calling CPU: what it runs already.
+pub(crate) fn adopt_idle() -> &'static Thread {
+    let thread = TABLE.take_free().expect("a control block for the idle thread");
+    thread.token.set_running();
+    thread.cpu.store(hadal_hal::cpu::current_id(), Ordering::Relaxed);
+    thread
+}
+
+/// The thread that is running on this CPU.
+#[inline(always)]
+pub fn current() -> &'static Thread {
+    TABLE.get(percpu::thread_index())
+}
+
+/// The thread with an index, alive or not.
+///
+/// # Panics
+/// If no thread ever had the index.
+pub fn thread(index: u32) -> &'static Thread {
+    TABLE.get(index)
+}
+
+/// Number of threads that were created and have not exited; idle threads are not counted.
+pub fn live_threads() -> usize {
+    TABLE.live.load(Ordering::Relaxed)
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Time-outs and slices: the one-shot timer of each CPU.
+
+use core::sync::atomic::{AtomicU64, Ordering};
+
+use hadal_hal::percpu::{self, attention};
+use hadal_hal::sync::SpinLock;
+use hadal_hal::{apic, cpu, irq};
+use hadal_time::now_ns;
+use hadal_time::timer_queue::{TimerId, TimerQueue};
+
+use crate::cpus;
+use crate::thread::{TABLE, Thread};
+
+/// How long a thread runs while another one is ready on its CPU.
+pub const SLICE_NS: u64 = 4_000_000;
+const NEVER: u64 = u64::MAX;
+
+/// What happens when a timer fires, in the timer interrupt.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Action {
+    /// Unpark the thread with this index.
+    Unpark(u32),
+    /// Call a function with an argument.
+    Call(fn(usize), usize),
+}
+
+/// The timers of one CPU.
+pub(crate) struct Timers {
+    queue: SpinLock<TimerQueue<Action>>,
+    /// End of the running thread's slice, or [`NEVER`].
+    slice_end: AtomicU64,
+    /// What the hardware timer is armed for, or [`NEVER`].
+    armed: AtomicU64,
+}
+
+impl Timers {
+    pub(crate) fn new() -> Self {
+        Self {
+            queue: SpinLock::new(TimerQueue::new()),
+            slice_end: AtomicU64::new(NEVER),
+            armed: AtomicU64::new(NEVER),
+        }
+    }
+}
+
+/// A timer that was started on some CPU and may be cancelled from any.
+#[derive(Debug)]
+pub struct TimerHandle {
+    cpu: usize,
+    id: TimerId,
+}
+
+impl TimerHandle {
+    /// Stops the timer; returns `false` if it has fired, or is about to on another CPU.
+    pub fn cancel(self) -> bool {
+        // The hardware may still interrupt at the old time; it finds nothing then, which is cheaper than arming anew.
+        cpus::of(self.cpu).timers.queue.lock().cancel(self.id).is_some()
+    }
+}
+
+/// Runs `function(arg)` in the timer interrupt of this CPU at `deadline_ns`; `None` when memory is out.
+pub fn call_at(deadline_ns: u64, function: fn(usize), arg: usize) -> Option<TimerHandle> {
+    start(deadline_ns, Action::Call(function, arg))
+}
+
+pub(crate) fn unpark_at(deadline_ns: u64, thread: &Thread) -> Option<TimerHandle> {
+    start(deadline_ns, Action::Unpark(thread.id()))
+}
+
+fn start(deadline_ns: u64, action: Action) -> Option<TimerHandle> {
+    let _irq = irq::disable();
+    let own = &cpus::this().timers;
+    let id = own.queue.lock().insert(deadline_ns, action).ok()?;
+    arm_for(own, deadline_ns);
+    Some(TimerHandle { cpu: cpu::current_id(), id })
+}
+
+/// Arms the hardware if `deadline_ns` comes before what it is armed for.
+fn arm_for(own: &Timers, deadline_ns: u64) {
+    if deadline_ns < own.armed.load(Ordering::Relaxed) {
+        own.armed.store(deadline_ns, Ordering::Relaxed);
+        apic::arm_timer(deadline_ns.saturating_sub(now_ns()));
+    }
+}
+
+/// Starts a slice for the running thread if another one is ready and none is running yet. Interrupts are off.
+pub(crate) fn arm_slice() {
+    let own = cpus::this();
+    if own.timers.slice_end.load(Ordering::Relaxed) == NEVER {
+        let end = now_ns() + SLICE_NS;
+        own.timers.slice_end.store(end, Ordering::Relaxed);
+        own.ticking.store(true, Ordering::SeqCst);
+        arm_for(&own.timers, end);
+    }
+}
+
+/// Starts a new slice, or none if no other thread is ready: on every switch. Interrupts are off.
+pub(crate) fn new_slice() {
+    let own = cpus::this();
+    own.timers.slice_end.store(NEVER, Ordering::Relaxed);
+    if own.ready_len() > 0 {
+        arm_slice();
+    } else {
+        own.ticking.store(false, Ordering::SeqCst);
+        // A push between the last look and this store saw `ticking` and sent no interrupt.
+        if own.collect() {
+            arm_slice();
+        }
+    }
+}
+
+/// The timer interrupt: runs what is due and arms the timer for what comes next.
+pub fn on_timer_interrupt() {
+    let own = cpus::this();
+    own.timers.armed.store(NEVER, Ordering::Relaxed);
+    let now = now_ns();
+    loop {
+        // The lock is not held while the action runs: it may start or cancel timers.
+        let due = own.timers.queue.lock().pop_expired(now);
+        match due {
+            Some((_, Action::Unpark(index))) => TABLE.get(index).unpark(),
+            Some((_, Action::Call(function, arg))) => function(arg),
+            None => break,
+        }
+    }
+    if own.timers.slice_end.load(Ordering::Relaxed) <= now {
+        own.timers.slice_end.store(NEVER, Ordering::Relaxed);
+        if own.collect() {
+            percpu::raise_attention(attention::RESCHEDULE);
+            // Kernel code is not preempted: if the thread stays in the kernel, look again in a while.
+            arm_slice();
+        } else {
+            own.ticking.store(false, Ordering::SeqCst);
+            if own.collect() {
+                arm_slice();
+            }
+        }
+    }
+    let next = own.timers.queue.lock().next_deadline_ns().unwrap_or(NEVER);
+    let next = next.min(own.timers.slice_end.load(Ordering::Relaxed));
+    if next != NEVER {
+        arm_for(&own.timers, next);
+    }
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The control channel to the `hadal` command: what goes out, and the thread that takes what comes in.
+
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use hadal_abi::control::{
+    Decoder, ExitStatus, GuestMessage, Header, HostMessage, MAX_PAYLOAD_LEN, OutputStream, VERSION,
+};
+use hadal_drivers::Console;
+use hadal_linux::process::Process;
+use hadal_linux::report;
+use hadal_linux::signal::{self, Info};
+use spin::Once;
+
+use crate::{console, end, run, stdio};
+
+static CHANNEL: Once<Arc<Console>> = Once::new();
+
+/// Whether there is a command at the other end.
+pub(crate) fn is_open() -> bool {
+    CHANNEL.get().is_some()
+}
+
+/// Opens the channel and starts the thread that reads it.
+pub(crate) fn open(port: Arc<Console>) {
+    CHANNEL.call_once(|| port);
+    send(&GuestMessage::Hello { version: VERSION });
+    match hadal_sched::create(receive, 0, None) {
+        Ok(thread) => thread.start(),
+        Err(error) => panic!("no thread for the control channel: {error:?}"),
+    }
+}
+
+/// Sends a message; without a channel texts go to the console. A host that is gone ends the machine soon anyway.
+pub(crate) fn send(message: &GuestMessage) {
+    let Some(channel) = CHANNEL.get() else {
+        if let GuestMessage::Report(text) | GuestMessage::Strace(text) = message {
+            console::write(text.as_bytes());
+        }
+        return;
+    };
+    let mut bytes = Vec::new();
+    match message.encode_into(&mut bytes) {
+        Ok(()) => drop(channel.write_all(&bytes)),
+        Err(error) => log::error!("a message for the host was lost: {error:?}"),
+    }
+}
+
+/// Sends text for people, in pieces that fit a frame.
+pub(crate) fn report(text: &str) {
+    let mut rest = text;
+    while !rest.is_empty() {
+        let mut end = rest.len().min(MAX_PAYLOAD_LEN / 2);
+        while !rest.is_char_boundary(end) {
+            end -= 1;
+        }
+        let (piece, behind) = rest.split_at(end);
+        send(&GuestMessage::Report(String::from(piece)));
+        rest = behind;
+    }
+}
+
+/// Sends program output; returns how much was taken.
+pub(crate) fn output(stream: OutputStream, data: &[u8]) -> usize {
+    const PIECE: usize = 256 << 10;
+    let piece = &data[..data.len().min(PIECE)];
+    match (CHANNEL.get(), Header::output(stream, piece.len())) {
+        (Some(channel), Some(header)) => drop(channel.write_vectored(&[&header.to_bytes(), piece])),
+        _ => console::write(piece),
+    }
+    piece.len()
+}
+
+/// Waits until the host has everything.
+pub(crate) fn flush() {
+    if let Some(channel) = CHANNEL.get() {
+        // A closed channel has nobody to wait for.
+        let _ = channel.flush();
+    }
+}
+
+fn receive(_: usize) -> ! {
+    let channel = CHANNEL.get().expect("the channel is open");
+    let mut decoder = Decoder::new();
+    let mut buffer = alloc::vec![0; 64 << 10];
+    loop {
+        let Ok(len) = channel.read(&mut buffer) else {
+            log::error!("the control channel is closed");
+            hadal_sched::exit();
+        };
+        decoder.push(&buffer[..len]);
+        loop {
+            match decoder.pop().and_then(|frame| frame.map(HostMessage::try_from).transpose()) {
+                Ok(Some(message)) => handle(message),
+                Ok(None) => break,
+                Err(error) => panic!("the control channel is damaged: {error:?}"),
+            }
+        }
+    }
+}
+
+fn handle(message: HostMessage) {
+    match message {
+        HostMessage::Stdin(bytes) => stdio::supply(bytes),
+        HostMessage::Signal(number) => {
+            if let Some(process) = run::process() {
+                from_host(process, number);
+            }
+        }
+        HostMessage::ReportThreads => {
+            if let Some(process) = run::process() {
+                report::threads(process);
+            }
+            const SIGKILL: u8 = 9;
+            end::machine(ExitStatus::Signaled { signal: SIGKILL });
+        }
+        HostMessage::Clock { realtime_ns } => hadal_time::set_realtime(realtime_ns),
+    }
+}
+
+/// A signal from the person at the host: Ctrl-C, or output that nobody reads any more.
+fn from_host(process: &'static Process, number: u8) {
+    if let Err(error) = signal::send::to_process(process, Info::kernel(number)) {
+        log::warn!("signal {number} from the host was lost: {error}");
+    }
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The kernel image's services for the Linux personality.
+
+use alloc::string::{String, ToString};
+
+use hadal_abi::control::{ExitStatus as Ended, GuestMessage};
+use hadal_linux::loader::StartError;
+use hadal_linux::machine::Machine;
+use hadal_linux::process::ExitStatus;
+
+use crate::{control, end, entropy, run};
+
+/// The services.
+pub(crate) struct Services;
+
+/// The one instance.
+pub(crate) static MACHINE: Services = Services;
+
+impl Machine for Services {
+    fn report(&self, text: &str) {
+        control::report(text);
+    }
+
+    fn trace(&self, line: &str) {
+        control::send(&GuestMessage::Strace(String::from(line)));
+    }
+
+    fn program_ended(&self, status: ExitStatus) {
+        end::machine(match status {
+            ExitStatus::Exited(code) => Ended::Exited(code),
+            ExitStatus::Signaled(signal) => Ended::Signaled { signal },
+        });
+    }
+
+    fn cannot_start(&self, error: &StartError) {
+        end::machine(Ended::CannotStart(error.to_string()));
+    }
+
+    fn program_starts(&self, entry: usize, bias: usize) {
+        log::info!("program starts at {entry:#x}, moved by {bias:#x}");
+    }
+
+    fn random(&self, buffer: &mut [u8]) {
+        entropy::fill(buffer);
+    }
+
+    fn cpu_features_edx(&self) -> u32 {
+        hadal_hal::cpu::features_edx()
+    }
+
+    fn hostname(&self) -> String {
+        run::config().map_or_else(|| String::from("hadal"), |config| config.hostname.clone())
+    }
+}
+
+/// Measures the clock again over longer intervals: the short measurement at boot is good to a few parts in ten thousand.
+pub(crate) fn refine_clock() {
+    const INTERVALS_NS: [u64; 2] = [100_000_000, 1_000_000_000];
+    for at in INTERVALS_NS {
+        hadal_sched::sleep_until(at);
+        if let Some(refinement) = hadal_time::refine() {
+            log::debug!("clock: {refinement:?}");
+        }
+    }
+}

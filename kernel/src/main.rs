@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The kernel image: one visible list of what starts in which order, and the glue between crates that may not know each
+//! other. What each step does is in the module of its name.
+#![no_std]
+#![no_main]
+#![deny(unsafe_code)]
+
+extern crate alloc;
+
+mod console;
+mod control;
+mod end;
+mod entropy;
+mod linux;
+mod memory;
+mod panic;
+mod platform;
+mod report;
+mod run;
+mod stdio;
+mod symbols;
+mod traps;
+
+use alloc::boxed::Box;
+
+use hadal_hal::boot::BootInfo;
+use hadal_hal::{cpu, irq, paging, pic, smp};
+
+#[global_allocator]
+static HEAP: hadal_hal::heap::KernelHeap = hadal_hal::heap::KernelHeap;
+
+/// From the boot code, on the boot stack, with the boot page tables and interrupts off.
+#[allow(unsafe_code, reason = "the boot code finds the kernel by this symbol")]
+#[unsafe(no_mangle)]
+fn kernel_main(info: BootInfo) -> ! {
+    // A machine that fails early should say so.
+    console::init(&info);
+    // ACPI before memory: it says which memory belongs to which zone. The boot page tables reach the tables.
+    let platform = platform::Platform::read(&info);
+    // Frames below 4 GiB, then the heap, then the final page tables, then all frames.
+    memory::init(&info, &platform);
+    // Traps before anything that could fault on purpose.
+    hadal_hal::trap::set_hooks(&traps::KERNEL);
+    smp::init_boot_cpu();
+    pic::mask_all();
+    // The clock, and with the same wait the timer's frequency.
+    platform.start_clock();
+    // All processors, then everything that is sized by their number.
+    let tables = platform.apic_ids();
+    let cpus = smp::start_others(&tables, hadal_time::tsc_hz() * 2, application_processor);
+    memory::init_cpus(cpus, &platform);
+    platform.name_zones();
+    let (bottom, top) = smp::boot_stack_bounds();
+    hadal_sched::init(bottom, top);
+    log::info!(
+        "{cpus} CPUs, {} zones, clock {} MHz",
+        platform.zone_count(),
+        hadal_time::tsc_hz() / 1_000_000
+    );
+    // Devices and the program need threads that can wait.
+    run::start(Box::new(info), Box::new(platform));
+    irq::unmask();
+    hadal_sched::enter_idle_loop(None)
+}
+
+/// The other processors, on stacks of their own, with everything per-CPU of the hardware layer set up.
+fn application_processor(id: usize) -> ! {
+    debug_assert!(id == cpu::current_id() && paging::root() != 0);
+    platform::name_zone_of_this_cpu();
+    hadal_sched::enter_idle_loop(Some(smp::boot_stack_bounds()))
+}

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! From a booted kernel to a running program: the configuration, devices, file systems, the process.
+
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use hadal_abi::config::{self, BootAction, Mount, RunConfig};
+use hadal_abi::control::ExitStatus;
+use hadal_abi::symbols::SymbolTable;
+use hadal_drivers::Devices;
+use hadal_hal::boot::BootInfo;
+use hadal_hal::sync::SpinLock;
+use hadal_linux::process::{Credentials, LIMIT_COUNT, Limit, Process, ProcessSetup, UNLIMITED};
+use hadal_linux::{loader, machine};
+use hadal_vfs::ninep::MountOptions;
+use hadal_vfs::{Caller, Errno, Inode, MountFlags, Namespace, Owner, cpio, devfs, ninep, tmpfs};
+use spin::Once;
+
+use crate::platform::Platform;
+use crate::{console, control, end, entropy, linux, report, stdio, symbols};
+
+/// Share of the machine's memory that files in `/tmp` and `/dev/shm` may take.
+const TMP_SHARE: u64 = 2;
+/// Memory for pieces of files on the host that do not change.
+const FILE_CACHE_BYTES: usize = 32 << 20;
+/// Open files of a program.
+const DEFAULT_FILES: Limit = Limit { soft: 1024, hard: 1 << 20 };
+
+static CONFIG: Once<RunConfig> = Once::new();
+static PROCESS: Once<&'static Process> = Once::new();
+/// What the starting thread needs; it takes it.
+static BOOT: SpinLock<Option<(Box<BootInfo>, Box<Platform>)>> = SpinLock::new(None);
+
+/// The program's process, once it exists.
+pub(crate) fn process() -> Option<&'static Process> {
+    PROCESS.get().copied()
+}
+
+/// Whether the person at the host wants counters at the end.
+pub(crate) fn wants_stats() -> bool {
+    CONFIG.get().is_some_and(|config| config.stats)
+}
+
+/// The configuration of this run.
+pub(crate) fn config() -> Option<&'static RunConfig> {
+    CONFIG.get()
+}
+
+/// Reads the configuration and starts the thread that does the rest.
+pub(crate) fn start(info: Box<BootInfo>, platform: Box<Platform>) {
+    let module = info.modules.first().map_or(&[][..], |module| module.bytes());
+    let config = match config::decode(module) {
+        Ok(config) => config,
+        Err(error) => {
+            panic!("{error}: start the kernel with `hadal run`, or from an image that `hadal image` made")
+        }
+    };
+    if let Some(table) = SymbolTable::find_in(module) {
+        symbols::set(table);
+    }
+    console::set_filter(&config.log_filter);
+    if config.realtime_ns != 0 {
+        hadal_time::set_realtime(config.realtime_ns);
+    }
+    CONFIG.call_once(|| config);
+    *BOOT.lock() = Some((info, platform));
+    match hadal_sched::create(first_thread, 0, None) {
+        Ok(thread) => thread.start(),
+        Err(error) => panic!("no thread to start the program with: {error:?}"),
+    }
+}
+
+fn first_thread(_: usize) -> ! {
+    let (info, platform) = BOOT.lock().take().expect("the boot information is kept for this thread");
+    let config = config().expect("the configuration has been read");
+    let windows: Vec<_> = platform.windows().collect();
+    let devices = hadal_drivers::probe(&windows);
+    for (address, error) in &devices.failures {
+        log::warn!("device {address}: {error}");
+    }
+    if let Some(port) = &devices.console {
+        control::open(port.clone());
+    } else {
+        console::attach_display(&info);
+    }
+    seed_random_numbers(config, &devices);
+    machine::set(&linux::MACHINE);
+    match config.on_boot {
+        BootAction::Report => {
+            control::report(&report::machine(&platform));
+            end::machine(ExitStatus::Exited(0))
+        }
+        BootAction::RunProgram => {
+            if let Err(why) = run_program(config, &info, &devices) {
+                end::machine(ExitStatus::CannotStart(why));
+            }
+        }
+    }
+    linux::refine_clock();
+    hadal_sched::exit()
+}
+
+fn seed_random_numbers(config: &RunConfig, devices: &Devices) {
+    let mut bytes = [0; 32];
+    // The host's seed alone would do; a silent device is not waited for.
+    let from_device = devices.rng.as_ref().filter(|_| config.random_seed == [0; 32]);
+    if let Some(Err(error)) = from_device.map(|rng| rng.fill(&mut bytes)) {
+        log::warn!("entropy device: {error:?}");
+    }
+    entropy::seed(config.random_seed, &bytes);
+}
+
+fn run_program(config: &'static RunConfig, info: &BootInfo, devices: &Devices) -> Result<(), String> {
+    let namespace = Arc::new(root(config, info, devices)?);
+    mount_kernel_trees(&namespace, info)?;
+    mount_shares(config, devices, &namespace)?;
+    let start = namespace.root();
+    let cwd = namespace.resolve(&Caller::KERNEL, &start, &config.cwd, hadal_vfs::Follow::Yes);
+    let cwd = cwd.map_err(|error| in_words(&config.cwd, "the working directory", error))?;
+    let process = loader::start(ProcessSetup {
+        namespace,
+        cwd,
+        umask: config.umask,
+        credentials: Credentials { uid: config.uid, gid: config.gid, groups: config.groups.clone() },
+        files: stdio::files(config.stdio, DEFAULT_FILES.soft as u32),
+        limits: limits(config),
+        executable: config.program.clone(),
+        arguments: config.argv.clone(),
+        environment: config.env.clone(),
+        traced: config.strace,
+    });
+    let process = process.map_err(|error| error.to_string())?;
+    PROCESS.call_once(|| process);
+    Ok(())
+}
+
+fn in_words(path: &[u8], what: &str, error: Errno) -> String {
+    format!("{}: {what} cannot be used in the guest ({error})", String::from_utf8_lossy(path))
+}
+
+fn limits(config: &RunConfig) -> [Limit; LIMIT_COUNT] {
+    use linux_raw_sys::general::{RLIMIT_CORE, RLIMIT_NOFILE, RLIMIT_STACK};
+    let mut limits = [Limit { soft: UNLIMITED, hard: UNLIMITED }; LIMIT_COUNT];
+    limits[RLIMIT_STACK as usize].soft = config.rlimit_stack_bytes;
+    limits[RLIMIT_NOFILE as usize] = DEFAULT_FILES;
+    limits[RLIMIT_CORE as usize].soft = 0;
+    limits
+}
+
+/// The root file system: a share of the host, or the archive that came with the image.
+fn root(config: &RunConfig, info: &BootInfo, devices: &Devices) -> Result<Namespace, String> {
+    if config.initramfs {
+        let archive = info.modules.get(1).ok_or("the image has no file system module")?;
+        let root = tmp(0o755);
+        cpio::unpack(archive.bytes(), &root)
+            .map_err(|error| format!("the image's file system: {error:?}"))?;
+        return Ok(Namespace::new(root, MountFlags::empty(), "tmpfs", "initramfs"));
+    }
+    match config.mounts.first() {
+        Some(mount) if mount.guest_path == b"/" => {
+            let root = share(config, devices, mount)?;
+            Ok(Namespace::new(root, flags(mount), "9p", &mount.tag))
+        }
+        _ => Err(String::from("the run configuration names no root file system")),
+    }
+}
+
+fn flags(mount: &Mount) -> MountFlags {
+    if mount.writable { MountFlags::empty() } else { MountFlags::READ_ONLY }
+}
+
+fn share(config: &RunConfig, devices: &Devices, mount: &Mount) -> Result<Arc<dyn Inode>, String> {
+    let transport = devices
+        .ninep_by_tag(&mount.tag)
+        .ok_or_else(|| format!("the machine has no 9P device with tag '{}'", mount.tag))?;
+    let options = MountOptions {
+        tree: Vec::new(),
+        uid: config.uid,
+        read_only: !mount.writable,
+        cache_bytes: if mount.writable { 0 } else { FILE_CACHE_BYTES },
+    };
+    ninep::mount(transport, &options).map_err(|error| format!("9P share '{}': {error}", mount.tag))
+}
+
+fn mount_shares(config: &RunConfig, devices: &Devices, namespace: &Namespace) -> Result<(), String> {
+    for mount in config.mounts.iter().filter(|mount| mount.guest_path != b"/") {
+        let root = share(config, devices, mount)?;
+        make_directory(namespace, &mount.guest_path);
+        namespace
+            .mount(&mount.guest_path, root, flags(mount), "9p", &mount.tag)
+            .map_err(|error| in_words(&mount.guest_path, "a share of the host", error))?;
+    }
+    Ok(())
+}
+
+/// Makes a directory and those above it where that can be: in the kernel's own trees.
+fn make_directory(namespace: &Namespace, path: &[u8]) {
+    let root = namespace.root();
+    for (at, _) in
+        path.iter().enumerate().skip(1).filter(|&(_, &byte)| byte == b'/').chain([(path.len(), &0)])
+    {
+        // An error here shows when something is mounted on the path.
+        let _ = namespace.mkdir(&Caller::KERNEL, &root, &path[..at], 0o755);
+    }
+}
+
+fn tmp(mode: u32) -> Arc<dyn Inode> {
+    let frames = hadal_mem::frames::global();
+    let limit = frames.stats().total_bytes / TMP_SHARE;
+    tmpfs::TmpFs::create(frames, limit, mode, Owner::default())
+}
+
+/// `/proc`, `/sys`, `/dev`, `/dev/shm` and `/tmp`.
+fn mount_kernel_trees(namespace: &Namespace, info: &BootInfo) -> Result<(), String> {
+    let (proc, sys) = hadal_linux::kernelfs::build(info.command_line);
+    let dev = devfs::create(Arc::new(|buffer: &mut [u8]| entropy::fill(buffer)), None);
+    type Tree = (&'static [u8], Arc<dyn Inode>, MountFlags, &'static str);
+    let trees: [Tree; 5] = [
+        (b"/proc", proc, MountFlags::empty(), "proc"),
+        (b"/sys", sys, MountFlags::READ_ONLY, "sysfs"),
+        (b"/dev", dev, MountFlags::empty(), "devtmpfs"),
+        (b"/dev/shm", tmp(0o1777), MountFlags::empty(), "tmpfs"),
+        (b"/tmp", tmp(0o1777), MountFlags::empty(), "tmpfs"),
+    ];
+    for (path, root, flags, kind) in trees {
+        make_directory(namespace, path);
+        namespace.mount(path, root, flags, kind, kind).map_err(|error| {
+            in_words(path, "a tree of the kernel", error)
+                + ": the root file system (--root) needs such a directory"
+        })?;
+    }
+    Ok(())
+}

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The program's standard streams, as files: output goes to the control channel at once, input is asked for when the
+//! program reads.
+
+use alloc::collections::VecDeque;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use hadal_abi::config::StdioKind;
+use hadal_abi::control::{GuestMessage, OutputStream};
+use hadal_hal::sync::SpinLock;
+use hadal_sync::{WaitMode, WaitQueue};
+use hadal_vfs::{
+    Blocking, Errno, FdTable, File, FileKind, Inode, InodeId, IoctlArgument, Location, Metadata, OpenFile,
+    OpenFlags, PollEvents, Result, SetAttr, StatFs, Timespec, make_dev,
+};
+
+use crate::control;
+
+/// Which stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    Input,
+    Output(OutputStream),
+}
+
+/// One of the three streams.
+struct Stream {
+    role: Role,
+    kind: StdioKind,
+    opened: Timespec,
+}
+
+/// Input that the host has sent.
+struct Input {
+    bytes: VecDeque<u8>,
+    /// A request is on its way.
+    asked: bool,
+    end: bool,
+}
+
+static INPUT: SpinLock<Input> = SpinLock::new(Input { bytes: VecDeque::new(), asked: false, end: false });
+static INPUT_WAITERS: WaitQueue = WaitQueue::new();
+
+/// Most bytes that are asked for at a time.
+const REQUEST_BYTES: u32 = 64 << 10;
+
+/// Takes an answer of the host: bytes, or none at the end of input.
+pub(crate) fn supply(bytes: Vec<u8>) {
+    let mut input = INPUT.lock();
+    input.asked = false;
+    input.end |= bytes.is_empty();
+    input.bytes.extend(bytes);
+    drop(input);
+    INPUT_WAITERS.wake_all();
+}
+
+/// Asks the host for input unless there is some, or an answer is due.
+fn ask() {
+    let mut input = INPUT.lock();
+    if !input.bytes.is_empty() || input.asked || input.end {
+        return;
+    }
+    input.asked = true;
+    drop(input);
+    if control::is_open() {
+        control::send(&GuestMessage::StdinRequest { max_len: REQUEST_BYTES });
+    } else {
+        supply(Vec::new());
+    }
+}
+
+impl Stream {
+    fn is_terminal(&self) -> bool {
+        matches!(self.kind, StdioKind::Tty { .. })
+    }
+}
+
+/// Device number of the file system that the streams are in: an anonymous one.
+const DEVICE: u64 = make_dev(0, 13);
+
+impl Inode for Stream {
+    fn identity(&self) -> InodeId {
+        let ino = match self.role {
+            Role::Input => 1,
+            Role::Output(OutputStream::Stdout) => 2,
+            Role::Output(OutputStream::Stderr) => 3,
+        };
+        InodeId { dev: DEVICE, ino }
+    }
+
+    fn kind(&self) -> FileKind {
+        match self.kind {
+            StdioKind::Tty { .. } | StdioKind::Null => FileKind::CharDevice,
+            StdioKind::Pipe | StdioKind::File | StdioKind::Closed => FileKind::Fifo,
+        }
+    }
+
+    fn metadata(&self) -> Result<Metadata> {
+        let rdev = match self.kind {
+            StdioKind::Tty { .. } => make_dev(136, 0),
+            StdioKind::Null => make_dev(1, 3),
+            _ => 0,
+        };
+        let id = self.identity();
+        Ok(Metadata {
+            dev: id.dev,
+            ino: id.ino,
+            mode: self.kind().mode_bits() | 0o620,
+            nlink: 1,
+            uid: 0,
+            gid: 0,
+            rdev,
+            size: 0,
+            blksize: if self.is_terminal() { 1024 } else { 4096 },
+            blocks: 0,
+            atime: self.opened,
+            mtime: self.opened,
+            ctime: self.opened,
+        })
+    }
+
+    fn set_attr(&self, _: &SetAttr) -> Result<()> {
+        Err(Errno::EPERM)
+    }
+
+    fn open(self: Arc<Self>, _: OpenFlags) -> Result<Arc<dyn File>> {
+        Ok(self)
+    }
+
+    fn statfs(&self) -> Result<StatFs> {
+        Err(Errno::ENOSYS)
+    }
+}
+
+impl File for Stream {
+    fn read(&self, buffer: &mut [u8], blocking: Blocking) -> Result<usize> {
+        if self.role != Role::Input {
+            return Err(Errno::EBADF);
+        }
+        let mut take = || {
+            ask();
+            let mut input = INPUT.lock();
+            if input.bytes.is_empty() {
+                return input.end.then_some(0);
+            }
+            let len = buffer.len().min(input.bytes.len());
+            for (to, from) in buffer.iter_mut().zip(input.bytes.drain(..len)) {
+                *to = from;
+            }
+            Some(len)
+        };
+        if blocking == Blocking::Never {
+            return take().ok_or(Errno::EAGAIN);
+        }
+        Ok(INPUT_WAITERS.wait_until(None, WaitMode::Interruptible, take)?)
+    }
+
+    fn write(&self, data: &[u8], _: Blocking) -> Result<usize> {
+        match self.role {
+            Role::Input => Err(Errno::EBADF),
+            Role::Output(_) if self.kind == StdioKind::Null => Ok(data.len()),
+            Role::Output(stream) => Ok(control::output(stream, data)),
+        }
+    }
+
+    fn poll(&self) -> PollEvents {
+        if self.role != Role::Input {
+            return PollEvents::WRITABLE;
+        }
+        ask();
+        let input = INPUT.lock();
+        if !input.bytes.is_empty() {
+            PollEvents::READABLE
+        } else if input.end {
+            PollEvents::HANG_UP | PollEvents::READABLE
+        } else {
+            PollEvents::empty()
+        }
+    }
+
+    fn wait_queue(&self) -> Option<&WaitQueue> {
+        (self.role == Role::Input).then_some(&INPUT_WAITERS)
+    }
+
+    fn ioctl(&self, request: u32, argument: &mut dyn IoctlArgument) -> Result<usize> {
+        let StdioKind::Tty { rows, cols } = self.kind else { return Err(Errno::ENOTTY) };
+        const TCGETS: u32 = 0x5401;
+        const TCSETS: core::ops::RangeInclusive<u32> = 0x5402..=0x5404;
+        const TIOCGWINSZ: u32 = 0x5413;
+        const FIONREAD: u32 = 0x541b;
+        match request {
+            TCGETS => argument.write(&TERMIOS.map(u32::to_le_bytes).concat()).map(|()| 0),
+            // The host's terminal stays in the mode that its user chose.
+            _ if TCSETS.contains(&request) => Ok(0),
+            TIOCGWINSZ => {
+                let words = [rows, cols, 0, 0].map(u16::to_le_bytes).concat();
+                argument.write(&words).map(|()| 0)
+            }
+            FIONREAD => {
+                let waiting = INPUT.lock().bytes.len() as u32;
+                argument.write(&waiting.to_le_bytes()).map(|()| 0)
+            }
+            _ => Err(Errno::ENOTTY),
+        }
+    }
+}
+
+/// `struct termios` of an ordinary terminal in line mode: input, output, control and local flags, then line discipline and
+/// control characters.
+const TERMIOS: [u32; 9] =
+    [0x500, 0x5, 0xbf, 0x8a3b, 0x7f1c_0300, 0x0100_0415, 0x1a13_1100, 0x170f_1200, 0x0000_0016];
+
+/// The table of open files that a program starts with.
+pub(crate) fn files(kinds: [StdioKind; 3], limit: u32) -> FdTable {
+    let table = FdTable::new(limit);
+    let roles = [Role::Input, Role::Output(OutputStream::Stdout), Role::Output(OutputStream::Stderr)];
+    for (descriptor, (role, kind)) in roles.into_iter().zip(kinds).enumerate() {
+        if kind == StdioKind::Closed {
+            continue;
+        }
+        let stream = Arc::new(Stream { role, kind, opened: Timespec::now() });
+        let label: &[u8] = match kind {
+            StdioKind::Tty { .. } => b"/dev/pts/0",
+            StdioKind::Null => b"/dev/null",
+            _ => b"pipe:[1]",
+        };
+        let flags = match (role, kind) {
+            (_, StdioKind::Tty { .. }) => OpenFlags::READ_WRITE,
+            (Role::Input, _) => OpenFlags::empty(),
+            (Role::Output(_), _) => OpenFlags::WRITE_ONLY,
+        };
+        let open = OpenFile::new(stream.clone(), Location::anonymous(stream, label), flags);
+        // Descriptors before this one may be closed.
+        let placed = table.replace(descriptor as i32, open, false);
+        debug_assert!(placed.is_ok(), "the table has room for three files");
+    }
+    table
+}

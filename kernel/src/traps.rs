@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Binds the hardware layer's trap hooks to the scheduler and the Linux personality.
+
+use hadal_hal::trap::{Access, Hooks, TrapFrame};
+use hadal_linux::traps;
+
+use crate::panic;
+
+/// The hooks.
+pub(crate) struct Kernel;
+
+/// The one instance.
+pub(crate) static KERNEL: Kernel = Kernel;
+
+impl Hooks for Kernel {
+    fn system_call(&self, frame: &mut TrapFrame) {
+        traps::system_call(frame);
+    }
+
+    fn program_fault(&self, frame: &mut TrapFrame) {
+        traps::program_fault(frame);
+    }
+
+    fn resolve(&self, address: u64, access: Access) -> bool {
+        traps::resolve(address, access)
+    }
+
+    fn attend(&self, frame: &mut TrapFrame) {
+        traps::attend(frame);
+    }
+
+    fn timer(&self) {
+        hadal_sched::on_timer_interrupt();
+    }
+
+    fn reschedule(&self) {
+        hadal_sched::on_reschedule_interrupt();
+    }
+
+    fn kernel_fault(&self, frame: &TrapFrame) -> ! {
+        panic::kernel_fault(frame)
+    }
+
+    fn stop(&self, frame: &TrapFrame) {
+        panic::stop_this_cpu(frame)
+    }
+}

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The one clock of the running system: joins the pure modules with the hardware.
+//!
+//! The order of sources is in [`init`]; the reference that it measured against is kept for [`refine`].
+
+use hadal_hal::hpet::Hpet;
+use hadal_hal::pit::{self, Pit};
+use hadal_hal::sync::SpinLock;
+use hadal_hal::{rtc, tsc};
+
+use crate::NS_PER_SECOND;
+use crate::calibrate::{Counter, Measurement, measure, remeasure};
+use crate::clock::{Clock, State};
+use crate::frequency::{Registers, Stated, stated};
+use crate::line::{Line, Rate};
+
+pub(crate) static CLOCK: Clock = Clock::new();
+static CALIBRATION: SpinLock<Option<Baseline>> = SpinLock::new(None);
+
+/// Assumed when nothing tells: what QEMU's instruction counting has.
+const FALLBACK_HZ: u64 = NS_PER_SECOND;
+/// A change of rate takes effect this much later. Until then old and new clock agree, so this is how long the
+/// CPU that publishes the change may be held up half-way without another one seeing time run backwards.
+const BEND_DELAY_NS: u64 = 10_000_000;
+
+/// Where the frequency comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// CPUID leaf 0x40000010 of the hypervisor: exact.
+    HypervisorLeaf,
+    /// CPUID leaf 0x15: exact.
+    CrystalLeaf,
+    /// Measured against the high precision event timer.
+    Hpet,
+    /// Measured against the interval timer.
+    Pit,
+    /// CPUID leaf 0x16, because there was nothing to measure against.
+    NominalLeaf,
+    /// Nothing at all told: a guess.
+    Guess,
+}
+
+/// What the clock runs by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Calibration {
+    /// Frequency of the time-stamp counter.
+    pub hz: u64,
+    /// Where it comes from.
+    pub source: Source,
+}
+
+/// A correction of the frequency.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Refinement {
+    /// Frequency until now.
+    pub old_hz: u64,
+    /// Frequency from now on.
+    pub new_hz: u64,
+}
+
+/// What later corrections start from.
+struct Baseline {
+    hz: u64,
+    measured: Option<(Reference, Measurement)>,
+}
+
+#[derive(Clone, Copy)]
+enum Reference {
+    Hpet(Hpet),
+    Pit(Pit),
+}
+
+impl Counter for Reference {
+    fn bits(&self) -> u32 {
+        match self {
+            // Only the low half is read: one access instead of three, and half a minute until it wraps is
+            // plenty.
+            Self::Hpet(_) => 32,
+            Self::Pit(_) => 16,
+        }
+    }
+
+    fn period_fs(&self) -> u64 {
+        match self {
+            Self::Hpet(hpet) => hpet.period_fs().into(),
+            Self::Pit(_) => 1_000_000_000_000_000 / u64::from(pit::HZ),
+        }
+    }
+
+    fn read(&self) -> u64 {
+        match self {
+            Self::Hpet(hpet) => hpet.read_low().into(),
+            Self::Pit(pit) => pit.read().into(),
+        }
+    }
+}
+
+/// Finds the frequency of the time-stamp counter and starts the clock at zero. Called once, by the boot CPU.
+///
+/// What CPUID states exactly is believed; otherwise the counter is measured for at most half a millisecond
+/// against the best timer there is.
+pub fn init(hpet: Option<Hpet>) -> Calibration {
+    let statement = stated(|leaf| {
+        let found = raw_cpuid::native_cpuid::cpuid_count(leaf, 0);
+        Registers { eax: found.eax, ebx: found.ebx, ecx: found.ecx, edx: found.edx }
+    });
+    let exact = match statement {
+        Some(Stated::Hypervisor(hz)) => Some(Calibration { hz, source: Source::HypervisorLeaf }),
+        Some(Stated::Crystal(hz)) => Some(Calibration { hz, source: Source::CrystalLeaf }),
+        _ => None,
+    };
+    let measured = match exact {
+        Some(_) => None,
+        None => hpet.and_then(|hpet| try_reference(Reference::Hpet(hpet))).or_else(|| {
+            let pit = Pit::start()?;
+            try_reference(Reference::Pit(pit))
+        }),
+    };
+    let calibration = match (exact, measured, statement) {
+        (Some(exact), ..) => exact,
+        (None, Some((Reference::Hpet(_), found)), _) => Calibration { hz: found.hz, source: Source::Hpet },
+        (None, Some((Reference::Pit(_), found)), _) => Calibration { hz: found.hz, source: Source::Pit },
+        (None, None, Some(Stated::Nominal(hz))) => Calibration { hz, source: Source::NominalLeaf },
+        (None, None, _) => Calibration { hz: FALLBACK_HZ, source: Source::Guess },
+    };
+    *CALIBRATION.lock() = Some(Baseline { hz: calibration.hz, measured });
+    CLOCK.update(|state| State { line: Line::starting(tsc::read(), Rate::from_hz(calibration.hz)), ..state });
+    calibration
+}
+
+fn try_reference(reference: Reference) -> Option<(Reference, Measurement)> {
+    measure(&reference, tsc::read).map(|found| (reference, found))
+}
+
+/// Measures the frequency again over all the time since [`init`] and lets the clock go on at the better rate,
+/// without a jump. To be called about 100 ms and about 1 s after [`init`]; `None` when nothing changed,
+/// because the frequency was exact from the start or the new measurement is not to be trusted.
+pub fn refine() -> Option<Refinement> {
+    let mut calibration = CALIBRATION.lock();
+    let baseline = calibration.as_mut()?;
+    let (reference, boot) = baseline.measured?;
+    let new_hz = remeasure(&reference, tsc::read, &Measurement { hz: baseline.hz, ..boot })?;
+    let old_hz = baseline.hz;
+    let bend_delay_ticks = new_hz / (NS_PER_SECOND / BEND_DELAY_NS);
+    let mut bent = false;
+    CLOCK.update(|state| {
+        let now = tsc::read();
+        // The bend before this one still lies ahead, and only one can be remembered.
+        if now < state.line.origin_tsc {
+            return state;
+        }
+        bent = true;
+        State { line: state.line.bent(now + bend_delay_ticks, Rate::from_hz(new_hz)), ..state }
+    });
+    if !bent {
+        return None;
+    }
+    baseline.hz = new_hz;
+    Some(Refinement { old_hz, new_hz })
+}
+
+/// Frequency of the time-stamp counter as known now; 0 before [`init`].
+pub fn tsc_hz() -> u64 {
+    CALIBRATION.lock().as_ref().map_or(0, |baseline| baseline.hz)
+}
+
+/// The value of the time-stamp counter at which [`now_ns`] reaches `deadline_ns`, for timers that compare
+/// with it.
+pub fn tsc_at(deadline_ns: u64) -> u64 {
+    CLOCK.state().line.tsc_at(deadline_ns)
+}
+
+/// Monotonic nanoseconds since [`init`]; 0 before.
+#[cfg(target_os = "none")]
+pub fn now_ns() -> u64 {
+    CLOCK.read(|state| state.line.ns_at(tsc::read()))
+}
+
+/// Nanoseconds since 1970-01-01 00:00 UTC; counted from there on at boot until the time is set.
+#[cfg(target_os = "none")]
+pub fn realtime_ns() -> i64 {
+    CLOCK.read(|state| state.line.ns_at(tsc::read()).cast_signed().wrapping_add(state.realtime_offset_ns))
+}
+
+/// Sets the wall clock: `unix_ns` nanoseconds since 1970-01-01 00:00 UTC are now.
+pub fn set_realtime(unix_ns: i64) {
+    CLOCK.update(|state| {
+        let now_ns = state.line.ns_at(tsc::read()).cast_signed();
+        State { realtime_offset_ns: unix_ns.wrapping_sub(now_ns), ..state }
+    });
+}
+
+/// Sets the wall clock from the CMOS clock, to its precision of a second; false when there is none.
+pub fn set_realtime_from_rtc() -> bool {
+    let Some(seconds) = rtc::read_unix_seconds() else { return false };
+    set_realtime(seconds.saturating_mul(NS_PER_SECOND.cast_signed()));
+    true
+}
+
+#[cfg(not(target_os = "none"))]
+pub use host::{now_ns, realtime_ns};
+
+/// The host's clocks, for unit tests of the crates above.
+#[cfg(not(target_os = "none"))]
+mod host {
+    use std::sync::OnceLock;
+    use std::time::{Instant, SystemTime};
+
+    static START: OnceLock<Instant> = OnceLock::new();
+
+    /// Monotonic nanoseconds since the first call.
+    pub fn now_ns() -> u64 {
+        START.get_or_init(Instant::now).elapsed().as_nanos() as u64
+    }
+
+    /// Nanoseconds since 1970-01-01 00:00 UTC.
+    pub fn realtime_ns() -> i64 {
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        since.map_or(0, |since| since.as_nanos() as i64)
+    }
+}

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Files: what an inode becomes when it is opened.
+//!
+//! A [`File`] is either seekable (it implements [`File::read_at`] and [`File::write_at`]; the offset is kept by
+//! [`crate::OpenFile`]) or a stream (it implements [`File::read`] and [`File::write`]). Everything else has a
+//! default that is what Linux answers for a file without that ability.
+
+use alloc::sync::Arc;
+
+use hadal_mem::space::PageSource;
+use hadal_sync::WaitQueue;
+
+use crate::errno::{Errno, Result};
+use crate::flags::PollEvents;
+use crate::metadata::{FileKind, Metadata, SetAttr};
+
+/// Whether a stream may put its caller to sleep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Blocking {
+    /// Wait until at least one byte can be moved.
+    Wait,
+    /// Fail with `EAGAIN` instead (`O_NONBLOCK`).
+    Never,
+}
+
+/// One entry of a directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DirEntry<'a> {
+    /// Number of the inode.
+    pub ino: u64,
+    /// Where reading goes on after this entry (`d_off`).
+    pub next_cookie: u64,
+    /// The type, or `None` when the file system does not say.
+    pub kind: Option<FileKind>,
+    /// The name, `.` and `..` included.
+    pub name: &'a [u8],
+}
+
+/// What `fallocate` shall do with a range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AllocateMode {
+    /// Reserve storage; the file grows when the range ends behind its end.
+    Extend,
+    /// Reserve storage and keep the length (`FALLOC_FL_KEEP_SIZE`).
+    KeepSize,
+    /// Make the range a hole, keep the length (`FALLOC_FL_PUNCH_HOLE`).
+    PunchHole,
+    /// Fill the range with zeros (`FALLOC_FL_ZERO_RANGE`).
+    ZeroRange,
+}
+
+/// The third argument of `ioctl`: a number, or an address in the program's memory.
+pub trait IoctlArgument {
+    /// The argument as a number.
+    fn value(&self) -> usize;
+    /// Reads the bytes it points to.
+    fn read(&mut self, buffer: &mut [u8]) -> Result<()>;
+    /// Writes to where it points to.
+    fn write(&mut self, data: &[u8]) -> Result<()>;
+}
+
+/// An open file.
+pub trait File: Send + Sync {
+    /// True when the file has positions, so that `lseek` and `pread` make sense.
+    fn is_seekable(&self) -> bool {
+        false
+    }
+
+    /// Reads at a position; short only at the end of the file.
+    fn read_at(&self, _offset: u64, _buffer: &mut [u8]) -> Result<usize> {
+        Err(Errno::ESPIPE)
+    }
+
+    /// Writes at a position; returns how much was written.
+    fn write_at(&self, _offset: u64, _data: &[u8]) -> Result<usize> {
+        Err(Errno::ESPIPE)
+    }
+
+    /// Writes at the end; returns the position behind the data and how much was written.
+    fn append(&self, data: &[u8]) -> Result<(u64, usize)> {
+        let end = self.size()?;
+        let written = self.write_at(end, data)?;
+        Ok((end + written as u64, written))
+    }
+
+    /// The length in bytes, for `SEEK_END`. Seekable files have one.
+    fn size(&self) -> Result<u64> {
+        match self.metadata() {
+            Some(metadata) => Ok(metadata?.size),
+            None => Ok(0),
+        }
+    }
+
+    /// Reads from a stream: any number of bytes but zero, zero at the end.
+    fn read(&self, _buffer: &mut [u8], _blocking: Blocking) -> Result<usize> {
+        Err(Errno::EINVAL)
+    }
+
+    /// Writes to a stream; `EPIPE` when nobody can read any more (raising SIGPIPE is up to the caller).
+    fn write(&self, _data: &[u8], _blocking: Blocking) -> Result<usize> {
+        Err(Errno::EINVAL)
+    }
+
+    /// Lists a directory from `cookie` on (0 is the start) until `sink` returns false: that entry is not taken
+    /// and will be the first one of the next call.
+    fn readdir(&self, _cookie: u64, _sink: &mut dyn FnMut(DirEntry<'_>) -> bool) -> Result<()> {
+        Err(Errno::ENOTDIR)
+    }
+
+    /// What can be done now without waiting.
+    fn poll(&self) -> PollEvents {
+        PollEvents::ALWAYS_READY
+    }
+
+    /// Where to wait for a change of [`File::poll`]; `None` when it never changes.
+    fn wait_queue(&self) -> Option<&WaitQueue> {
+        None
+    }
+
+    /// A device's own requests.
+    fn ioctl(&self, _request: u32, _argument: &mut dyn IoctlArgument) -> Result<usize> {
+        Err(Errno::ENOTTY)
+    }
+
+    /// Brings written data (and, unless `data_only`, attributes) to stable storage.
+    fn fsync(&self, _data_only: bool) -> Result<()> {
+        Err(Errno::EINVAL)
+    }
+
+    /// Sets the length.
+    fn truncate(&self, _size: u64) -> Result<()> {
+        Err(Errno::EINVAL)
+    }
+
+    /// Reserves or releases storage.
+    fn allocate(&self, _mode: AllocateMode, _offset: u64, _len: u64) -> Result<()> {
+        Err(Errno::EOPNOTSUPP)
+    }
+
+    /// Attributes, where the open file knows them better than its inode (a file without a name any more);
+    /// `None` means: ask the inode.
+    fn metadata(&self) -> Option<Result<Metadata>> {
+        None
+    }
+
+    /// Changes attributes, where the open file can do it without its name; `None` means: ask the inode.
+    fn set_attr(&self, _change: &SetAttr) -> Option<Result<()>> {
+        None
+    }
+
+    /// The pages of the file for a mapping; `None` when it cannot be mapped (`ENODEV`).
+    fn page_source(self: Arc<Self>) -> Option<Arc<dyn PageSource>> {
+        None
+    }
+
+    /// True when changes through a shared mapping reach the file, so that `MAP_SHARED` with `PROT_WRITE` is
+    /// allowed (else `ENODEV`).
+    fn maps_shared_writable(&self) -> bool {
+        false
+    }
+
+    /// Pipe capacity in bytes (`F_GETPIPE_SZ`).
+    fn pipe_capacity(&self) -> Result<usize> {
+        Err(Errno::EBADF)
+    }
+
+    /// Changes the pipe capacity (`F_SETPIPE_SZ`), returns the new one.
+    fn set_pipe_capacity(&self, _bytes: usize) -> Result<usize> {
+        Err(Errno::EBADF)
+    }
+}

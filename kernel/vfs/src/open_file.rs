@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Open file descriptions: what descriptors point to.
+//!
+//! An [`OpenFile`] joins a [`File`] with the state that `dup` shares: the offset, the status flags, and the
+//! [`Location`] it was opened at. Reads and writes at the shared offset hold its lock from start to end, as POSIX
+//! asks, so two threads never read the same bytes.
+
+use alloc::sync::Arc;
+use core::sync::atomic::{AtomicU32, Ordering};
+
+use hadal_sync::Mutex;
+
+use crate::errno::{Errno, Result};
+use crate::file::{Blocking, DirEntry, File};
+use crate::flags::OpenFlags;
+use crate::inode::Inode;
+use crate::metadata::Metadata;
+use crate::namespace::Location;
+
+/// Where an offset given to [`OpenFile::seek`] counts from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SeekFrom {
+    /// The start of the file (`SEEK_SET`).
+    Start(i64),
+    /// The present position (`SEEK_CUR`).
+    Current(i64),
+    /// The end of the file (`SEEK_END`).
+    End(i64),
+    /// The first data at or behind the position (`SEEK_DATA`).
+    Data(i64),
+    /// The first hole at or behind the position (`SEEK_HOLE`).
+    Hole(i64),
+}
+
+/// An open file description.
+pub struct OpenFile {
+    /// `None` for `O_PATH`.
+    file: Option<Arc<dyn File>>,
+    location: Location,
+    /// Access mode and the bits of [`OpenFlags::SETTABLE`].
+    status: AtomicU32,
+    /// The position in bytes; the cookie of the next entry for a directory.
+    offset: Mutex<u64>,
+}
+
+/// Bits of `open` that do not stay with the file.
+const TRANSIENT: OpenFlags = OpenFlags::CREATE
+    .union(OpenFlags::EXCLUSIVE)
+    .union(OpenFlags::NO_CTTY)
+    .union(OpenFlags::TRUNCATE)
+    .union(OpenFlags::CLOSE_ON_EXEC);
+
+impl OpenFile {
+    /// Joins a file with the place it was opened at.
+    pub fn new(file: Arc<dyn File>, location: Location, flags: OpenFlags) -> Arc<Self> {
+        Self::build(Some(file), location, flags)
+    }
+
+    /// A description that only names a place (`O_PATH`).
+    pub fn path_only(location: Location, flags: OpenFlags) -> Arc<Self> {
+        Self::build(None, location, flags)
+    }
+
+    fn build(file: Option<Arc<dyn File>>, location: Location, flags: OpenFlags) -> Arc<Self> {
+        let status = AtomicU32::new(flags.difference(TRANSIENT).bits());
+        Arc::new(Self { file, location, status, offset: Mutex::new(0) })
+    }
+
+    /// The file; `EBADF` when the description only names a place.
+    pub fn file(&self) -> Result<&Arc<dyn File>> {
+        self.file.as_ref().ok_or(Errno::EBADF)
+    }
+
+    /// The inode that was opened.
+    pub fn inode(&self) -> &Arc<dyn Inode> {
+        self.location.inode()
+    }
+
+    /// Where it was opened.
+    pub fn location(&self) -> &Location {
+        &self.location
+    }
+
+    /// Access mode and status flags, as `F_GETFL` gives them.
+    pub fn status(&self) -> OpenFlags {
+        OpenFlags::from_bits_retain(self.status.load(Ordering::Relaxed))
+    }
+
+    /// Replaces the changeable status flags (`F_SETFL`); other bits of `flags` are ignored.
+    pub fn set_status(&self, flags: OpenFlags) {
+        let new = flags.intersection(OpenFlags::SETTABLE).bits();
+        let keep = !OpenFlags::SETTABLE.bits();
+        let update = |old: u32| Some(old & keep | new);
+        // The closure never refuses, so neither does the update.
+        let _ = self.status.fetch_update(Ordering::Relaxed, Ordering::Relaxed, update);
+    }
+
+    /// Whether a stream operation may wait.
+    pub fn blocking(&self) -> Blocking {
+        if self.status().contains(OpenFlags::NONBLOCK) { Blocking::Never } else { Blocking::Wait }
+    }
+
+    /// The file, when it is open for reading.
+    fn reader(&self) -> Result<&Arc<dyn File>> {
+        if self.status().readable() { self.file() } else { Err(Errno::EBADF) }
+    }
+
+    /// The file, when it is open for writing.
+    fn writer(&self) -> Result<&Arc<dyn File>> {
+        if self.status().writable() { self.file() } else { Err(Errno::EBADF) }
+    }
+
+    /// Reads at the shared offset and moves it.
+    pub fn read(&self, buffer: &mut [u8]) -> Result<usize> {
+        let file = self.reader()?;
+        if self.inode().is_directory() {
+            return Err(Errno::EISDIR);
+        }
+        if !file.is_seekable() {
+            return file.read(buffer, self.blocking());
+        }
+        let mut offset = self.offset.lock();
+        let count = file.read_at(*offset, buffer)?;
+        *offset += count as u64;
+        Ok(count)
+    }
+
+    /// Writes at the shared offset (or the end, with `O_APPEND`) and moves it.
+    pub fn write(&self, data: &[u8]) -> Result<usize> {
+        let file = self.writer()?;
+        if !file.is_seekable() {
+            return file.write(data, self.blocking());
+        }
+        let mut offset = self.offset.lock();
+        if self.status().contains(OpenFlags::APPEND) {
+            let (end, count) = file.append(data)?;
+            *offset = end;
+            return Ok(count);
+        }
+        let count = file.write_at(*offset, bounded(*offset, data)?)?;
+        *offset += count as u64;
+        Ok(count)
+    }
+
+    /// Reads at a position (`pread64`).
+    pub fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize> {
+        let file = self.reader()?;
+        if self.inode().is_directory() {
+            return Err(Errno::EISDIR);
+        }
+        if !file.is_seekable() {
+            return Err(Errno::ESPIPE);
+        }
+        if offset > i64::MAX as u64 {
+            return Err(Errno::EINVAL);
+        }
+        file.read_at(offset, buffer)
+    }
+
+    /// Writes at a position (`pwrite64`). As on Linux, `O_APPEND` makes it an append all the same.
+    pub fn write_at(&self, offset: u64, data: &[u8]) -> Result<usize> {
+        let file = self.writer()?;
+        if !file.is_seekable() {
+            return Err(Errno::ESPIPE);
+        }
+        if offset > i64::MAX as u64 {
+            return Err(Errno::EINVAL);
+        }
+        if self.status().contains(OpenFlags::APPEND) {
+            return file.append(data).map(|(_, count)| count);
+        }
+        file.write_at(offset, bounded(offset, data)?)
+    }
+
+    /// Moves the offset; returns the new one.
+    pub fn seek(&self, from: SeekFrom) -> Result<u64> {
+        let file = self.file()?;
+        if !file.is_seekable() {
+            return Err(Errno::ESPIPE);
+        }
+        let mut offset = self.offset.lock();
+        let target = match from {
+            SeekFrom::Start(by) => Some(by),
+            SeekFrom::Current(by) => i64::try_from(*offset).ok().and_then(|at| at.checked_add(by)),
+            SeekFrom::End(by) => i64::try_from(self.size()?).ok().and_then(|at| at.checked_add(by)),
+            // A file is one piece of data with a hole at its end: always a valid answer.
+            SeekFrom::Data(at) => {
+                let size = self.size()?;
+                if at < 0 || at as u64 >= size {
+                    return Err(Errno::ENXIO);
+                }
+                Some(at)
+            }
+            SeekFrom::Hole(at) => {
+                let size = self.size()?;
+                if at < 0 || at as u64 >= size {
+                    return Err(Errno::ENXIO);
+                }
+                i64::try_from(size).ok()
+            }
+        };
+        let target = u64::try_from(target.ok_or(Errno::EOVERFLOW)?).map_err(|_| Errno::EINVAL)?;
+        *offset = target;
+        Ok(target)
+    }
+
+    fn size(&self) -> Result<u64> {
+        if self.inode().is_directory() { Ok(i64::MAX as u64) } else { self.file()?.size() }
+    }
+
+    /// Lists a directory from the shared offset on; `sink` returns false for an entry it cannot take.
+    pub fn readdir(&self, sink: &mut dyn FnMut(DirEntry<'_>) -> bool) -> Result<()> {
+        let file = self.file()?;
+        if !self.inode().is_directory() {
+            return Err(Errno::ENOTDIR);
+        }
+        let mut offset = self.offset.lock();
+        let mut next = *offset;
+        let result = file.readdir(*offset, &mut |entry| {
+            let taken = sink(entry);
+            if taken {
+                next = entry.next_cookie;
+            }
+            taken
+        });
+        *offset = next;
+        result
+    }
+
+    /// Attributes of the open file, also when its name is gone.
+    pub fn metadata(&self) -> Result<Metadata> {
+        match self.file.as_ref().and_then(|file| file.metadata()) {
+            Some(result) => result,
+            None => self.inode().metadata(),
+        }
+    }
+
+    /// Sets the length (`ftruncate`).
+    pub fn truncate(&self, size: u64) -> Result<()> {
+        if size > i64::MAX as u64 || !self.status().writable() {
+            return Err(Errno::EINVAL);
+        }
+        self.file()?.truncate(size)
+    }
+}
+
+/// Cuts a write off at the highest file position; `EFBIG` when nothing is left.
+fn bounded(offset: u64, data: &[u8]) -> Result<&[u8]> {
+    let room = (i64::MAX as u64).saturating_sub(offset);
+    if data.is_empty() {
+        Ok(data)
+    } else if room == 0 {
+        Err(Errno::EFBIG)
+    } else {
+        Ok(&data[..data.len().min(usize::try_from(room).unwrap_or(usize::MAX))])
+    }
+}

@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Directories of a synthetic file system.
+
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::sync::{Arc, Weak};
+use alloc::vec::Vec;
+
+use hadal_hal::sync::SpinLock;
+use spin::Once;
+
+use super::node::{Generated, Generator, Leaf, LinkTarget, WriteHook, generated_file, link};
+use crate::device_numbers;
+use crate::errno::{Errno, Result};
+use crate::file::{DirEntry, File};
+use crate::flags::{OpenFlags, RenameFlags};
+use crate::inode::{Created, Inode, InodeId, Owner};
+use crate::metadata::{FileKind, Metadata, SetAttr, StatFs, Timespec};
+
+/// What all nodes of one file system share.
+struct Fs {
+    dev: u64,
+    magic: u64,
+    owner: Owner,
+    created: Timespec,
+}
+
+/// Where a node is: its file system and its number.
+#[derive(Clone)]
+pub(super) struct Place {
+    fs: Arc<Fs>,
+    ino: u64,
+}
+
+impl Place {
+    pub(super) fn id(&self) -> InodeId {
+        InodeId { dev: self.fs.dev, ino: self.ino }
+    }
+
+    /// The place of an entry: its number is an FNV-1a hash of the path.
+    fn child(&self, name: &[u8]) -> Self {
+        let mut hash = self.ino ^ 0xcbf2_9ce4_8422_2325;
+        for &byte in b"/".iter().chain(name) {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+        // Small enough for programs that keep inode numbers in signed words; never 0 or the root's 1.
+        Self { fs: self.fs.clone(), ino: (hash >> 2) | 2 }
+    }
+}
+
+/// The metadata all synthetic nodes share: empty, as old as the file system.
+pub(super) fn metadata(place: &Place, kind: FileKind, mode: u32) -> Metadata {
+    let time = place.fs.created;
+    Metadata {
+        dev: place.fs.dev,
+        ino: place.ino,
+        mode: kind.mode_bits() | mode,
+        nlink: if kind == FileKind::Directory { 2 } else { 1 },
+        uid: place.fs.owner.uid,
+        gid: place.fs.owner.gid,
+        rdev: 0,
+        size: 0,
+        blksize: 4096,
+        blocks: 0,
+        atime: time,
+        mtime: time,
+        ctime: time,
+    }
+}
+
+pub(super) fn statfs(place: &Place) -> StatFs {
+    StatFs { magic: place.fs.magic, block_size: 4096, fsid: place.fs.dev, name_max: 255, ..StatFs::default() }
+}
+
+/// An entry found by a function.
+pub enum Child {
+    /// A file, link or device.
+    Leaf(Generated),
+    /// A directory with its own function.
+    Directory(Arc<dyn Children>),
+}
+
+/// Entries that come and go, such as the threads in `/proc/self/task`. Names must not clash with registered ones,
+/// which are found first.
+pub trait Children: Send + Sync {
+    /// Finds an entry.
+    fn lookup(&self, name: &[u8]) -> Option<Child>;
+    /// All entries with their types.
+    fn list(&self) -> Vec<(Vec<u8>, FileKind)>;
+}
+
+enum Entry {
+    Leaf(Arc<Generated>),
+    Directory(Arc<Directory>),
+}
+
+/// A directory.
+pub struct Directory {
+    this: Weak<Directory>,
+    place: Place,
+    parent_ino: u64,
+    entries: SpinLock<BTreeMap<Box<[u8]>, Entry>>,
+    children: Once<Arc<dyn Children>>,
+}
+
+impl Directory {
+    /// The root of a new file system with the magic number that `statfs` shall report and the owner of all nodes.
+    pub fn root(magic: u64, owner: Owner) -> Arc<Self> {
+        let fs = Arc::new(Fs { dev: device_numbers::next(), magic, owner, created: Timespec::now() });
+        Self::at(Place { fs, ino: 1 }, 1)
+    }
+
+    fn at(place: Place, parent_ino: u64) -> Arc<Self> {
+        Arc::new_cyclic(|this| Self {
+            this: this.clone(),
+            place,
+            parent_ino,
+            entries: SpinLock::new(BTreeMap::new()),
+            children: Once::new(),
+        })
+    }
+
+    /// The directory that stands for a path above a mount point where the file system has none.
+    pub(crate) fn placeholder(path: &[u8]) -> Arc<dyn Inode> {
+        static FS: Once<Arc<Fs>> = Once::new();
+        let fs = FS.call_once(|| {
+            let (owner, created) = (Owner::default(), Timespec::now());
+            Arc::new(Fs { dev: device_numbers::next(), magic: 0, owner, created })
+        });
+        let place = Place { fs: fs.clone(), ino: 1 }.child(path);
+        Self::at(place, 1)
+    }
+
+    /// The directory at a relative path. It and the directories above it are made when they are not there; a leaf
+    /// in the way is replaced.
+    pub fn directory(&self, path: &str) -> Arc<Self> {
+        let mut at = self.this.upgrade().expect("a directory is made inside an Arc");
+        for name in path.split('/').filter(|name| !name.is_empty()) {
+            at = at.subdirectory(name.as_bytes());
+        }
+        at
+    }
+
+    fn subdirectory(&self, name: &[u8]) -> Arc<Self> {
+        let mut entries = self.entries.lock();
+        if let Some(Entry::Directory(directory)) = entries.get(name) {
+            return directory.clone();
+        }
+        let directory = Self::at(self.place.child(name), self.place.ino);
+        entries.insert(Box::from(name), Entry::Directory(directory.clone()));
+        directory
+    }
+
+    /// Registers a leaf at a relative path, replacing what was there. Missing directories are made.
+    pub fn add(&self, path: &str, leaf: Generated) {
+        let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let entry = Entry::Leaf(Arc::new(leaf));
+        self.directory(above).entries.lock().insert(Box::from(name.as_bytes()), entry);
+    }
+
+    /// Registers a read-only file of stated size 0 with generated content.
+    pub fn file(&self, path: &str, generate: impl Fn() -> Result<Vec<u8>> + Send + Sync + 'static) {
+        self.add(path, generated_file(0o444, 0, Box::new(generate), None));
+    }
+
+    /// Registers a read-only file with fixed content.
+    pub fn text(&self, path: &str, content: impl Into<Vec<u8>>) {
+        let content: Vec<u8> = content.into();
+        self.file(path, move || Ok(content.clone()));
+    }
+
+    /// Registers a file that can also be written (mode 0644).
+    pub fn writable(&self, path: &str, generate: Generator, write: WriteHook) {
+        self.add(path, generated_file(0o644, 0, generate, Some(write)));
+    }
+
+    /// Registers a symbolic link with a fixed text.
+    pub fn symlink(&self, path: &str, target: &str) {
+        self.add(path, link(LinkTarget::Text(target.as_bytes().to_vec())));
+    }
+
+    /// Names the function that finds further entries of the directory at a relative path; the first call wins.
+    pub fn dynamic(&self, path: &str, children: Arc<dyn Children>) {
+        self.directory(path).children.call_once(|| children);
+    }
+
+    fn child(&self, name: &[u8], child: Child) -> Arc<dyn Inode> {
+        let place = self.place.child(name);
+        match child {
+            Child::Leaf(leaf) => Arc::new(Leaf::new(place, Arc::new(leaf))),
+            Child::Directory(children) => {
+                let directory = Self::at(place, self.place.ino);
+                directory.children.call_once(|| children);
+                directory
+            }
+        }
+    }
+
+    /// The error for an attempt to change entries, as Linux gives it in `/proc`.
+    fn refuse<T>(&self, name: &[u8], new: bool) -> Result<T> {
+        match (self.lookup(name).is_ok(), new) {
+            (true, true) => Err(Errno::EEXIST),
+            (false, true) => Err(Errno::ENOENT),
+            (true, false) => Err(Errno::EPERM),
+            (false, false) => Err(Errno::ENOENT),
+        }
+    }
+}
+
+impl Inode for Directory {
+    fn identity(&self) -> InodeId {
+        self.place.id()
+    }
+
+    fn kind(&self) -> FileKind {
+        FileKind::Directory
+    }
+
+    fn metadata(&self) -> Result<Metadata> {
+        Ok(metadata(&self.place, FileKind::Directory, 0o555))
+    }
+
+    fn set_attr(&self, _change: &SetAttr) -> Result<()> {
+        Err(Errno::EPERM)
+    }
+
+    fn lookup(&self, name: &[u8]) -> Result<Arc<dyn Inode>> {
+        let entries = self.entries.lock();
+        match entries.get(name) {
+            Some(Entry::Directory(directory)) => return Ok(directory.clone()),
+            Some(Entry::Leaf(leaf)) => {
+                return Ok(Arc::new(Leaf::new(self.place.child(name), leaf.clone())));
+            }
+            None => {}
+        }
+        drop(entries);
+        let child = self.children.get().and_then(|children| children.lookup(name));
+        child.map(|child| self.child(name, child)).ok_or(Errno::ENOENT)
+    }
+
+    fn create(&self, name: &[u8], _mode: u32, _owner: Owner, _flags: OpenFlags) -> Result<Created> {
+        self.refuse(name, true)
+    }
+
+    fn mkdir(&self, name: &[u8], _mode: u32, _owner: Owner) -> Result<Arc<dyn Inode>> {
+        self.refuse(name, true)
+    }
+
+    fn symlink(&self, name: &[u8], _target: &[u8], _owner: Owner) -> Result<Arc<dyn Inode>> {
+        self.refuse(name, true)
+    }
+
+    fn link(&self, name: &[u8], _target: &Arc<dyn Inode>) -> Result<()> {
+        self.refuse(name, true)
+    }
+
+    fn unlink(&self, name: &[u8]) -> Result<()> {
+        self.refuse(name, false)
+    }
+
+    fn rmdir(&self, name: &[u8]) -> Result<()> {
+        self.refuse(name, false)
+    }
+
+    fn rename(
+        &self,
+        name: &[u8],
+        _new_parent: &Arc<dyn Inode>,
+        _new_name: &[u8],
+        _flags: RenameFlags,
+    ) -> Result<()> {
+        self.refuse(name, false)
+    }
+
+    fn open(self: Arc<Self>, _flags: OpenFlags) -> Result<Arc<dyn File>> {
+        Ok(Arc::new(Listing { directory: self }))
+    }
+
+    fn statfs(&self) -> Result<StatFs> {
+        Ok(statfs(&self.place))
+    }
+}
+
+/// An open directory. Cookies are positions in the list of entries.
+struct Listing {
+    directory: Arc<Directory>,
+}
+
+impl Listing {
+    /// All entries: `.`, `..`, the registered ones in order, then the found ones.
+    fn entries(&self) -> Vec<(Vec<u8>, FileKind, u64)> {
+        let directory = &self.directory;
+        let mut all = alloc::vec![
+            (b".".to_vec(), FileKind::Directory, directory.place.ino),
+            (b"..".to_vec(), FileKind::Directory, directory.parent_ino),
+        ];
+        let ino_of = |name: &[u8]| directory.place.child(name).ino;
+        for (name, entry) in directory.entries.lock().iter() {
+            let kind = match entry {
+                Entry::Leaf(leaf) => leaf.kind(),
+                Entry::Directory(_) => FileKind::Directory,
+            };
+            all.push((name.to_vec(), kind, ino_of(name)));
+        }
+        if let Some(children) = directory.children.get() {
+            all.extend(children.list().into_iter().map(|(name, kind)| {
+                let ino = ino_of(&name);
+                (name, kind, ino)
+            }));
+        }
+        all
+    }
+}
+
+impl File for Listing {
+    fn is_seekable(&self) -> bool {
+        true
+    }
+
+    fn readdir(&self, cookie: u64, sink: &mut dyn FnMut(DirEntry<'_>) -> bool) -> Result<()> {
+        let entries = self.entries();
+        let start = usize::try_from(cookie).unwrap_or(usize::MAX);
+        for (index, (name, kind, ino)) in entries.iter().enumerate().skip(start) {
+            let entry = DirEntry { ino: *ino, next_cookie: index as u64 + 1, kind: Some(*kind), name };
+            if !sink(entry) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn fsync(&self, _data_only: bool) -> Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The content of a file in memory: 4 KiB frames by page number, holes where nothing was written.
+//!
+//! A [`Frame`] is counted, so a mapping that shares it keeps it alive when the file is shortened or removed.
+//! Bytes behind the end of the file within its last frame are always zero.
+
+use alloc::collections::BTreeMap;
+use alloc::sync::Arc;
+use core::sync::atomic::Ordering;
+
+use hadal_hal::phys;
+
+use super::TmpFs;
+use crate::errno::{Errno, Result};
+
+/// Size of a page in bytes.
+pub(super) const PAGE_SIZE: u64 = 4096;
+
+/// One frame of memory, returned when the last user lets go.
+pub(super) struct Frame {
+    fs: Arc<TmpFs>,
+    pa: u64,
+}
+
+impl Frame {
+    /// Takes a zeroed frame; `ENOSPC` at the file system's limit or when memory is out.
+    fn take(fs: &Arc<TmpFs>) -> Result<Arc<Self>> {
+        let count = |used: u64| (used < fs.limit_pages).then_some(used + 1);
+        fs.used_pages.fetch_update(Ordering::Relaxed, Ordering::Relaxed, count).map_err(|_| Errno::ENOSPC)?;
+        let Some(pa) = fs.frames.alloc(0) else {
+            fs.used_pages.fetch_sub(1, Ordering::Relaxed);
+            return Err(Errno::ENOSPC);
+        };
+        phys::zero(pa, PAGE_SIZE as usize);
+        Ok(Arc::new(Self { fs: fs.clone(), pa }))
+    }
+
+    /// Its physical address.
+    pub(super) fn pa(&self) -> u64 {
+        self.pa
+    }
+}
+
+impl Drop for Frame {
+    fn drop(&mut self) {
+        self.fs.frames.free(self.pa, 0);
+        self.fs.used_pages.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// The content of a file.
+pub(super) struct Pages {
+    fs: Arc<TmpFs>,
+    size: u64,
+    frames: BTreeMap<u64, Arc<Frame>>,
+}
+
+/// A piece of a byte range that lies within one page.
+struct Piece {
+    page: u64,
+    within: usize,
+    len: usize,
+}
+
+impl Pages {
+    pub(super) fn new(fs: &Arc<TmpFs>) -> Self {
+        Self { fs: fs.clone(), size: 0, frames: BTreeMap::new() }
+    }
+
+    /// Length of the file in bytes.
+    pub(super) fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Number of frames in use.
+    pub(super) fn allocated(&self) -> u64 {
+        self.frames.len() as u64
+    }
+
+    /// The frame of a page, taken now when the page is a hole.
+    pub(super) fn frame(&mut self, page: u64) -> Result<&Arc<Frame>> {
+        use alloc::collections::btree_map::Entry;
+        match self.frames.entry(page) {
+            Entry::Occupied(entry) => Ok(entry.into_mut()),
+            Entry::Vacant(entry) => Ok(entry.insert(Frame::take(&self.fs)?)),
+        }
+    }
+
+    /// Reads up to the end of the file.
+    pub(super) fn read(&self, offset: u64, buffer: &mut [u8]) -> usize {
+        let room = usize::try_from(self.size.saturating_sub(offset)).unwrap_or(usize::MAX);
+        let count = buffer.len().min(room);
+        let mut rest = &mut buffer[..count];
+        for piece in pieces(offset, count as u64) {
+            let (now, later) = rest.split_at_mut(piece.len);
+            match self.frames.get(&piece.page) {
+                Some(frame) => phys::read(frame.pa + piece.within as u64, now),
+                None => now.fill(0),
+            }
+            rest = later;
+        }
+        count
+    }
+
+    /// Writes as much as there is space for; an error only when nothing was written.
+    pub(super) fn write(&mut self, offset: u64, data: &[u8]) -> Result<usize> {
+        let mut written = 0;
+        for piece in pieces(offset, data.len() as u64) {
+            let pa = match self.frame(piece.page) {
+                Ok(frame) => frame.pa,
+                Err(error) if written == 0 => return Err(error),
+                Err(_) => break,
+            };
+            phys::write(pa + piece.within as u64, &data[written..written + piece.len]);
+            written += piece.len;
+            self.size = self.size.max(offset + written as u64);
+        }
+        Ok(written)
+    }
+
+    /// Sets the length.
+    pub(super) fn truncate(&mut self, size: u64) -> Result<()> {
+        if size > i64::MAX as u64 {
+            return Err(Errno::EFBIG);
+        }
+        if size < self.size {
+            self.frames.split_off(&size.div_ceil(PAGE_SIZE));
+            self.clear_within(size, size.next_multiple_of(PAGE_SIZE) - size);
+        }
+        self.size = size;
+        Ok(())
+    }
+
+    /// Takes frames for a range; on failure the ones it took are given back.
+    pub(super) fn reserve(&mut self, offset: u64, len: u64, keep_size: bool) -> Result<()> {
+        let end = offset.checked_add(len).filter(|&end| end <= i64::MAX as u64).ok_or(Errno::EFBIG)?;
+        let (first, last) = (offset / PAGE_SIZE, end.div_ceil(PAGE_SIZE));
+        let free = self.fs.limit_pages.saturating_sub(self.fs.used_pages.load(Ordering::Relaxed));
+        if last - first > free.saturating_add(self.frames.range(first..last).count() as u64) {
+            return Err(Errno::ENOSPC);
+        }
+        let mut taken = alloc::vec::Vec::new();
+        for page in first..last {
+            if self.frames.contains_key(&page) {
+                continue;
+            }
+            if let Err(error) = self.frame(page).map(drop) {
+                taken.iter().for_each(|page| drop(self.frames.remove(page)));
+                return Err(error);
+            }
+            taken.push(page);
+        }
+        if !keep_size {
+            self.size = self.size.max(end);
+        }
+        Ok(())
+    }
+
+    /// Makes a range read as zeros and gives whole frames in it back. The length stays.
+    pub(super) fn punch(&mut self, offset: u64, len: u64) -> Result<()> {
+        let end = offset.checked_add(len).ok_or(Errno::EFBIG)?;
+        let (first, last) = (offset.div_ceil(PAGE_SIZE), end / PAGE_SIZE);
+        if first > last {
+            self.clear_within(offset, len);
+            return Ok(());
+        }
+        let mut tail = self.frames.split_off(&first);
+        let mut behind = tail.split_off(&last);
+        self.frames.append(&mut behind);
+        self.clear_within(offset, first * PAGE_SIZE - offset);
+        self.clear_within(last * PAGE_SIZE, end - last * PAGE_SIZE);
+        Ok(())
+    }
+
+    /// Zeros a range that lies within one page, if the page has a frame.
+    fn clear_within(&mut self, offset: u64, len: u64) {
+        if let Some(frame) = self.frames.get(&(offset / PAGE_SIZE)) {
+            phys::zero(frame.pa + offset % PAGE_SIZE, len as usize);
+        }
+    }
+}
+
+/// Splits a range at page boundaries.
+fn pieces(offset: u64, len: u64) -> impl Iterator<Item = Piece> {
+    let mut at = offset;
+    let end = offset + len;
+    core::iter::from_fn(move || {
+        if at >= end {
+            return None;
+        }
+        let within = at % PAGE_SIZE;
+        let len = (PAGE_SIZE - within).min(end - at);
+        let piece = Piece { page: at / PAGE_SIZE, within: within as usize, len: len as usize };
+        at += len;
+        Some(piece)
+    })
+}
