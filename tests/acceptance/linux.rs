@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! What Linux tells programs: auxiliary vector, vDSO, clocks, /proc and /sys, limits, pipes.
+
+use hadal_tests::Way;
+use hadal_tests::programs::{DIE, SYSTEM};
+
+use crate::suite::Suite;
+
+pub(crate) fn register(suite: &mut Suite) {
+    for cpus in [1, 2, 8] {
+        suite.compare(format!("linux/system/{cpus}cpus"), &SYSTEM, Way::GccDynamic, cpus, |case| case);
+    }
+    for way in [Way::GccStatic, Way::GccStaticPie, Way::GccNoPie] {
+        suite.compare(format!("linux/system/{}", way.name()), &SYSTEM, way, 2, |case| case);
+    }
+    for (how, status) in
+        [("return", 0), ("exit", 1), ("return", 119), ("exit", 255), ("return", 256), ("thread", 45)]
+    {
+        suite.compare(format!("linux/status/{how}-{status}"), &DIE, Way::GccDynamic, 1, |case| {
+            case.args(&[how, &status.to_string()])
+        });
+    }
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The acceptance tests: whole programs on Hadal, compared with Linux. One module for each part.
+//!
+//! `cargo test -p hadal-tests [-- FILTER]` runs them with the command of the release build, or with that named in
+//! `HADAL`. `HADAL_TESTS_QUICK=1` leaves out the slow ones, `HADAL_TESTS_NATIVE=1` runs only the Linux half, to
+//! check the programs themselves.
+#![forbid(unsafe_code)]
+
+mod bad_input;
+mod cli;
+mod faults;
+mod files;
+mod image;
+mod linux;
+mod memory;
+mod numa;
+mod openmp;
+mod scale;
+mod signals;
+mod soundness;
+mod suite;
+mod threads;
+
+use std::process::ExitCode;
+
+use libtest_mimic::Arguments;
+
+use crate::suite::Suite;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let mut suite = Suite::from_environment();
+    openmp::register(&mut suite);
+    threads::register(&mut suite);
+    linux::register(&mut suite);
+    signals::register(&mut suite);
+    memory::register(&mut suite);
+    soundness::register(&mut suite);
+    faults::register(&mut suite);
+    bad_input::register(&mut suite);
+    files::register(&mut suite);
+    cli::register(&mut suite);
+    numa::register(&mut suite);
+    scale::register(&mut suite);
+    image::register(&mut suite);
+    libtest_mimic::run(&arguments, suite.into_trials()).exit_code()
+}

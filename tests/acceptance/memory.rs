@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Mappings, and programs that use all memory.
+
+use std::time::Duration;
+
+use hadal_tests::case::{expect_status, expect_stdout, expect_texts, wrong};
+use hadal_tests::machine::arguments;
+use hadal_tests::programs::{EXHAUST, MEMORY};
+use hadal_tests::{Hadal, TestError, Way, scratch};
+
+use crate::suite::Suite;
+
+pub(crate) fn register(suite: &mut Suite) {
+    for way in [Way::GccDynamic, Way::GccStatic, Way::MuslStatic] {
+        suite.compare(format!("memory/{}", way.name()), &MEMORY, way, 2, |case| case);
+    }
+    suite.compare("memory/8cpus", &MEMORY, Way::GccDynamic, 8, |case| case);
+    suite.hadal("memory/exhaust/fail", |name| {
+        let outcome = exhausted(name, "fail")?;
+        expect_status(&outcome, 0)?;
+        expect_stdout(&outcome, "about to use all memory\nmemory ran out and came back\n")
+    });
+    for how in ["touch", "threads"] {
+        suite.hadal(format!("memory/exhaust/{how}"), move |name| {
+            let outcome = exhausted(name, how)?;
+            expect_stdout(&outcome, "about to use all memory\n")?;
+            // As if Linux had chosen it to be killed.
+            expect_status(&outcome, 137)?;
+            expect_texts(&outcome, &["memory"])
+        });
+    }
+}
+
+fn exhausted(name: &str, how: &str) -> Result<hadal_tests::Outcome, TestError> {
+    let directory = scratch::empty_directory(name)?;
+    let program = EXHAUST.build(Way::GccDynamic)?;
+    let hadal = Hadal::new(2).with("--memory", "256M").cwd(&directory).limit(Duration::from_secs(60));
+    let outcome = hadal.run(&program, &arguments(&[how]))?;
+    if outcome.status == i32::from(hadal_abi::status::TIMEOUT) {
+        return Err(wrong("the machine hung when memory ran out", &outcome));
+    }
+    Ok(outcome)
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The list of tests in the making.
+
+use hadal_tests::machine::native_only;
+use hadal_tests::{Case, Program, TestError, Way};
+use libtest_mimic::{Failed, Trial};
+
+/// Tests, and what of them is wanted.
+pub(crate) struct Suite {
+    trials: Vec<Trial>,
+    quick: bool,
+    native: bool,
+}
+
+impl Suite {
+    /// An empty list with the choices of the environment.
+    pub(crate) fn from_environment() -> Self {
+        let quick = std::env::var_os("HADAL_TESTS_QUICK").is_some_and(|value| value != "0");
+        Self { trials: Vec::new(), quick, native: native_only() }
+    }
+
+    /// A comparison of a program on both systems; `set` gives it arguments and environment.
+    pub(crate) fn compare(
+        &mut self,
+        name: impl Into<String>,
+        program: &'static Program,
+        way: Way,
+        cpus: u32,
+        set: impl FnOnce(Case) -> Case,
+    ) {
+        let name = name.into();
+        let case = set(Case::new(&name, program, way, cpus));
+        self.push(name, false, move || case.compare());
+    }
+
+    /// The same, when it takes long.
+    pub(crate) fn compare_slow(
+        &mut self,
+        name: impl Into<String>,
+        program: &'static Program,
+        way: Way,
+        cpus: u32,
+        set: impl FnOnce(Case) -> Case,
+    ) {
+        let name = name.into();
+        let case = set(Case::new(&name, program, way, cpus));
+        self.push(name, self.quick, move || case.compare());
+    }
+
+    /// A test of a comparison that expects more than equality.
+    pub(crate) fn case(
+        &mut self,
+        name: impl Into<String>,
+        program: &'static Program,
+        way: Way,
+        cpus: u32,
+        test: impl FnOnce(Case) -> Result<(), TestError> + Send + 'static,
+    ) {
+        let name = name.into();
+        let case = Case::new(&name, program, way, cpus);
+        self.push(name, false, move || test(case));
+    }
+
+    /// A test that needs Hadal; it gets its own name.
+    pub(crate) fn hadal(
+        &mut self,
+        name: impl Into<String>,
+        test: impl FnOnce(&str) -> Result<(), TestError> + Send + 'static,
+    ) {
+        let name = name.into();
+        let own = name.clone();
+        self.push(name, self.native, move || test(&own));
+    }
+
+    /// The same, when it takes long.
+    pub(crate) fn hadal_slow(
+        &mut self,
+        name: impl Into<String>,
+        test: impl FnOnce(&str) -> Result<(), TestError> + Send + 'static,
+    ) {
+        let name = name.into();
+        let own = name.clone();
+        self.push(name, self.native || self.quick, move || test(&own));
+    }
+
+    fn push(
+        &mut self,
+        name: String,
+        left_out: bool,
+        test: impl FnOnce() -> Result<(), TestError> + Send + 'static,
+    ) {
+        let trial = Trial::test(name, move || test().map_err(|error| Failed::from(error.to_string())));
+        self.trials.push(trial.with_ignored_flag(left_out));
+    }
+
+    /// The finished list.
+    pub(crate) fn into_trials(self) -> Vec<Trial> {
+        self.trials
+    }
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Harness of the acceptance tests: builds the programs of `programs/`, runs each on this Linux machine and under
+//! the `hadal` command, and compares.
+//!
+//! - [`programs`]: what is built, and in which [`programs::Way`]; the results are cached by time of change.
+//! - [`run`]: a command with its input, a time limit, and everything it wrote.
+//! - [`machine`]: the `hadal` command line of one run, and how many machines may run at once.
+//! - [`case`]: one comparison of a program on both systems.
+//!
+//! The tests themselves are in `acceptance/`, one module for each part of the specification; `hadal-soak` repeats
+//! short runs many times. Nothing here is part of the product.
+#![forbid(unsafe_code)]
+
+pub mod case;
+pub mod elf;
+pub mod error;
+pub mod machine;
+pub mod programs;
+pub mod run;
+pub mod scratch;
+
+pub use case::Case;
+pub use error::TestError;
+pub use machine::Hadal;
+pub use programs::{Program, Way};
+pub use run::Outcome;

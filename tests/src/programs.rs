@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The test programs and the ways to build them. A built program is kept until a source or the command changes.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Mutex;
+use std::time::SystemTime;
+
+use crate::error::TestError;
+use crate::scratch;
+
+/// Compiler and kind of executable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// gcc, position-independent, with the shared libraries of the system: the default of most distributions.
+    GccDynamic,
+    /// gcc, fixed addresses, without shared libraries.
+    GccStatic,
+    /// gcc, position-independent, without shared libraries.
+    GccStaticPie,
+    /// gcc, fixed addresses, with shared libraries.
+    GccNoPie,
+    /// clang, which brings libomp in place of libgomp.
+    ClangDynamic,
+    /// gfortran with shared libraries.
+    Gfortran,
+    /// g++ with shared libraries.
+    Gxx,
+    /// g++ without shared libraries.
+    GxxStatic,
+    /// gcc against musl, without shared libraries.
+    MuslStatic,
+}
+
+const DEBIAN_GCC: &str = "sudo apt-get install gcc libc6-dev";
+
+impl Way {
+    /// Short name, for tests and files.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::GccDynamic => "gcc-dynamic",
+            Self::GccStatic => "gcc-static",
+            Self::GccStaticPie => "gcc-static-pie",
+            Self::GccNoPie => "gcc-no-pie",
+            Self::ClangDynamic => "clang-libomp",
+            Self::Gfortran => "gfortran",
+            Self::Gxx => "gxx",
+            Self::GxxStatic => "gxx-static",
+            Self::MuslStatic => "musl-static",
+        }
+    }
+
+    fn compiler(self) -> (&'static str, &'static str) {
+        match self {
+            Self::GccDynamic | Self::GccStatic | Self::GccStaticPie | Self::GccNoPie => ("gcc", DEBIAN_GCC),
+            Self::ClangDynamic => ("clang", "sudo apt-get install clang libomp-dev"),
+            Self::Gfortran => ("gfortran", "sudo apt-get install gfortran"),
+            Self::Gxx | Self::GxxStatic => ("g++", "sudo apt-get install g++"),
+            Self::MuslStatic => ("musl-gcc", "sudo apt-get install musl-tools"),
+        }
+    }
+
+    fn flags(self) -> &'static [&'static str] {
+        match self {
+            Self::GccDynamic => &["-fPIE", "-pie"],
+            Self::GccStatic | Self::MuslStatic => &["-static"],
+            Self::GccStaticPie => &["-static-pie"],
+            Self::GccNoPie => &["-fno-pie", "-no-pie"],
+            Self::ClangDynamic | Self::Gfortran => &[],
+            Self::Gxx => &["-std=c++20"],
+            Self::GxxStatic => &["-std=c++20", "-static"],
+        }
+    }
+}
+
+/// A program of `programs/`.
+#[derive(Debug)]
+pub struct Program {
+    /// Name of the executable.
+    pub name: &'static str,
+    /// Its source files; headers beside them and in `common/` count too when something changed.
+    pub sources: &'static [&'static str],
+    /// Flags beside those of the [`Way`].
+    pub flags: &'static [&'static str],
+}
+
+/// Flags of every program. Warnings are errors: a test program must not be the one at fault.
+const COMMON_FLAGS: &[&str] = &["-g", "-Wall", "-Wextra", "-Werror"];
+
+static BUILDING: Mutex<()> = Mutex::new(());
+
+impl Program {
+    /// The path of the executable, after building it when it is missing or old.
+    pub fn build(&self, way: Way) -> Result<PathBuf, TestError> {
+        let _one_at_a_time = BUILDING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let directory = scratch::programs().join(way.name());
+        let output = directory.join(self.name);
+        let command = self.command(way, &directory, &output);
+        let line = format!("{command:?}");
+        let record = directory.join(format!("{}.command", self.name));
+        if fs::read_to_string(&record).is_ok_and(|old| old == line) && self.is_fresh(&output) {
+            return Ok(output);
+        }
+        fs::create_dir_all(directory.join("modules"))
+            .map_err(TestError::io(format!("cannot make {}", directory.display())))?;
+        self.compile(command, way, &line)?;
+        fs::write(&record, &line).map_err(TestError::io(format!("cannot write {}", record.display())))?;
+        Ok(output)
+    }
+
+    fn command(&self, way: Way, directory: &Path, output: &Path) -> Command {
+        let mut command = Command::new(way.compiler().0);
+        command.args(COMMON_FLAGS).args(way.flags());
+        if !self.flags.iter().any(|flag| flag.starts_with("-O")) {
+            command.arg("-O2");
+        }
+        if way == Way::Gfortran {
+            command.arg("-J").arg(directory.join("modules"));
+        }
+        command.args(self.flags).args(self.source_paths()).arg("-o").arg(output).arg("-lm");
+        command
+    }
+
+    fn source_paths(&self) -> Vec<PathBuf> {
+        let base = Path::new(env!("CARGO_MANIFEST_DIR")).join("programs");
+        self.sources.iter().map(|source| base.join(source)).collect()
+    }
+
+    fn compile(&self, mut command: Command, way: Way, line: &str) -> Result<(), TestError> {
+        let (tool, remedy) = way.compiler();
+        let output = match command.env("LC_ALL", "C").output() {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Err(TestError::Missing { tool: tool.to_owned(), remedy });
+            }
+            result => result.map_err(TestError::io(format!("cannot start {line}")))?,
+        };
+        if output.status.success() {
+            return Ok(());
+        }
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        Err(TestError::Compile { command: line.to_owned(), output: text })
+    }
+
+    /// True when the executable is newer than every file beside its sources.
+    fn is_fresh(&self, output: &Path) -> bool {
+        let Some(built) = modified(output) else { return false };
+        let common = Path::new(env!("CARGO_MANIFEST_DIR")).join("programs").join("common");
+        let sources = self.source_paths();
+        let directories = sources.iter().filter_map(|source| source.parent()).chain([common.as_path()]);
+        let files = directories.flat_map(|directory| fs::read_dir(directory).into_iter().flatten().flatten());
+        files.map(|file| file.path()).filter(|path| path.is_file()).all(|path| {
+            let header = path.extension().is_some_and(|extension| extension == "h");
+            !(header || sources.contains(&path)) || modified(&path).is_some_and(|changed| changed < built)
+        })
+    }
+}
+
+fn modified(path: &Path) -> Option<SystemTime> {
+    fs::metadata(path).and_then(|metadata| metadata.modified()).ok()
+}
+
+macro_rules! programs {
+    ($($(#[$doc:meta])* $id:ident = $name:literal, [$($source:literal),+], [$($flag:literal),*];)+) => {
+        $($(#[$doc])*
+        pub static $id: Program = Program { name: $name, sources: &[$($source),+], flags: &[$($flag),*] };)+
+
+        /// Every program, with a name to find it by.
+        pub static ALL: &[&Program] = &[$(&$id),+];
+    };
+}
+
+programs! {
+    /// The OpenMP set in C.
+    OPENMP = "openmp-set", ["openmp/set/main.c", "openmp/set/loops.c", "openmp/set/reductions.c",
+        "openmp/set/tasks.c", "openmp/set/sync.c", "openmp/set/nested.c", "openmp/set/settings.c",
+        "openmp/set/kernels.c"], ["-fopenmp"];
+    /// A large OpenMP team.
+    MANY = "many", ["openmp/many.c"], ["-fopenmp"];
+    /// The OpenMP set in Fortran.
+    FORTRAN = "fortran-set", ["fortran/set.f90"], ["-fopenmp"];
+    /// OpenMP in C++.
+    CPP_OPENMP = "cpp-openmp", ["cpp/openmp.cpp"], ["-fopenmp"];
+    /// The thread library of C++.
+    CPP_THREADS = "cpp-threads", ["cpp/threads.cpp"], ["-pthread"];
+    /// C++ beside threads.
+    CPP_LANGUAGE = "cpp-language", ["cpp/language.cpp"], [];
+    /// An exception that nobody catches.
+    CPP_TERMINATE = "cpp-terminate", ["cpp/terminate.cpp"], [];
+    /// The pthread set.
+    PTHREAD = "pthread-set", ["pthread/set/main.c", "pthread/set/create.c", "pthread/set/mutex.c",
+        "pthread/set/waiting.c", "pthread/set/cancel.c"], ["-pthread"];
+    /// Priority inheritance.
+    PRIORITY = "priority", ["pthread/priority.c"], ["-pthread"];
+    /// The red zone under timers.
+    REDZONE = "redzone", ["soundness/redzone.c", "soundness/registers.S"], ["-pthread"];
+    /// Registers over system calls.
+    CALLS = "calls", ["soundness/calls.c", "soundness/registers.S"], ["-pthread"];
+    /// System calls without a stack.
+    LOST_STACK = "lost-stack", ["soundness/lost_stack.c", "soundness/registers.S"], [];
+    /// Many detached threads.
+    DETACHED = "detached", ["soundness/detached.c"], ["-pthread"];
+    /// What preemption keeps.
+    PREEMPT = "preempt", ["soundness/preempt.c", "soundness/registers.S"], ["-pthread"];
+    /// Bad pointers.
+    POINTERS = "pointers", ["soundness/pointers.c"], [];
+    /// Affinity and CPUID.
+    AFFINITY = "affinity", ["soundness/affinity.c"], [];
+    /// Spinning threads and the end of the program.
+    EXIT_SPIN = "exit-spin", ["soundness/exit_spin.c", "soundness/registers.S"], ["-pthread"];
+    /// Memory of eight OpenMP threads.
+    RESERVE = "reserve", ["soundness/reserve.c"], ["-fopenmp"];
+    /// Faults.
+    FAULT = "fault", ["faults/fault.c"], ["-pthread", "-O1", "-fno-omit-frame-pointer"];
+    /// Handlers that recover.
+    RECOVER = "recover", ["faults/recover.c"], ["-pthread"];
+    /// A deadlock.
+    DEADLOCK = "deadlock", ["faults/deadlock.c"], ["-pthread", "-O1", "-fno-omit-frame-pointer"];
+    /// Signals.
+    SIGNALS = "signals", ["signals/set/main.c", "signals/set/handlers.c", "signals/set/frames.c",
+        "signals/set/waiting.c"], ["-pthread"];
+    /// Ends of a program.
+    DIE = "die", ["signals/die.c"], ["-pthread"];
+    /// Mappings.
+    MEMORY = "memory", ["memory/memory.c"], [];
+    /// All memory.
+    EXHAUST = "exhaust", ["memory/exhaust.c"], ["-pthread"];
+    /// Files and directories.
+    FILES = "files", ["files/files.c"], [];
+    /// Much data and many files.
+    BULK = "bulk", ["files/bulk.c"], [];
+    /// Refused attempts.
+    REFUSED = "refused", ["files/refused.c"], [];
+    /// System information, clocks, pipes.
+    SYSTEM = "system", ["linux/system/main.c", "linux/system/self.c", "linux/system/clocks.c",
+        "linux/system/views.c", "linux/system/limits.c", "linux/system/pipes.c"], ["-pthread"];
+    /// The three streams.
+    STREAMS = "streams", ["linux/streams.c"], [];
+    /// The least program.
+    HELLO = "hello", ["linux/hello.c"], [];
+    /// Working directory.
+    CWD = "cwd", ["linux/cwd.c"], [];
+    /// Waits for a signal.
+    WAIT = "wait", ["linux/wait.c"], [];
+    /// Memory zones.
+    ZONES = "zones", ["numa/zones.c"], [];
+}
