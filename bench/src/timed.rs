@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! One command run to its end or its time limit, with the time it took. Only one runs at a time, so that the CPU time
+//! of ended children is that command's.
+
+use std::io::Read;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use nix::sys::resource::{UsageWho, getrusage};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use serde::Serialize;
+
+/// What a run took.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct Cost {
+    /// From before the start of the command to its end.
+    pub(crate) wall_seconds: f64,
+    /// User and system time of the command and its children.
+    pub(crate) cpu_seconds: f64,
+}
+
+/// A command that has ended.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) cost: Cost,
+    pub(crate) status: ExitStatus,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+/// A command whose end is awaited; killed when dropped before.
+struct Guard(Child);
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        // Both fail only when it has ended already, which is what is wanted.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Runs `command` with no input. `hadal` ends its QEMU when it is ended itself.
+pub(crate) fn run(command: &mut Command, limit: Duration) -> Result<Ended> {
+    let line = format!("{command:?}");
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let cpu_before = children_cpu_seconds()?;
+    let started = Instant::now();
+    let mut guard = Guard(command.spawn().with_context(|| format!("cannot start {line}"))?);
+    let stdout = reader(guard.0.stdout.take());
+    let stderr = reader(guard.0.stderr.take());
+    if !ends_within(&guard.0, limit)? {
+        drop(guard);
+        let shown = [stdout, stderr].map(|thread| thread.join().unwrap_or_default()).join("\n");
+        bail!("no end within {} s: {line}\n{shown}", limit.as_secs());
+    }
+    let wall_seconds = started.elapsed().as_secs_f64();
+    let status = guard.0.wait().context("cannot wait for a child")?;
+    let cpu_seconds = children_cpu_seconds()? - cpu_before;
+    Ok(Ended {
+        cost: Cost { wall_seconds, cpu_seconds },
+        status,
+        stdout: stdout.join().unwrap_or_default(),
+        stderr: stderr.join().unwrap_or_default(),
+    })
+}
+
+/// Waits for the end of a child without collecting it; whether it came in time.
+fn ends_within(child: &Child, limit: Duration) -> Result<bool> {
+    let pid = Pid::from_child(child);
+    let end = pidfd_open(pid, PidfdFlags::empty()).context("cannot watch a child")?;
+    let limit = Timespec::try_from(limit).context("the time limit is too long")?;
+    let ready =
+        poll(&mut [PollFd::new(&end, PollFlags::IN)], Some(&limit)).context("cannot wait for a child")?;
+    Ok(ready > 0)
+}
+
+fn reader(pipe: Option<impl Read + Send + 'static>) -> thread::JoinHandle<String> {
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        if let Some(mut pipe) = pipe {
+            // What came before an error is all there is.
+            let _ = pipe.read_to_end(&mut bytes);
+        }
+        String::from_utf8_lossy(&bytes).into_owned()
+    })
+}
+
+fn children_cpu_seconds() -> Result<f64> {
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN).context("cannot ask for CPU time")?;
+    let seconds = |time: nix::sys::time::TimeVal| time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6;
+    Ok(seconds(usage.user_time()) + seconds(usage.system_time()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Command {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", script]);
+        command
+    }
+
+    #[test]
+    fn output_status_and_time_are_those_of_the_command() {
+        let ended =
+            run(&mut shell("echo out; echo err >&2; sleep 0.05; exit 3"), Duration::from_secs(20)).unwrap();
+        assert_eq!((ended.stdout.as_str(), ended.stderr.as_str()), ("out\n", "err\n"));
+        assert_eq!(ended.status.code(), Some(3));
+        assert!(ended.cost.wall_seconds >= 0.05);
+    }
+
+    #[test]
+    fn a_hung_command_is_ended_and_its_output_shown() {
+        let error = run(&mut shell("echo begun; exec sleep 100"), Duration::from_millis(200)).unwrap_err();
+        assert!(error.to_string().contains("begun"), "{error}");
+    }
+}
