@@ -29,6 +29,9 @@ use hadal_hal::{cpu, irq, paging, pic, smp};
 #[global_allocator]
 static HEAP: hadal_hal::heap::KernelHeap = hadal_hal::heap::KernelHeap;
 
+/// How long the other processors may take to start: hundreds of virtual ones share few real ones.
+const START_LIMIT_S: u64 = 30;
+
 /// From the boot code, on the boot stack, with the boot page tables and interrupts off.
 #[allow(unsafe_code, reason = "the boot code finds the kernel by this symbol")]
 #[unsafe(no_mangle)]
@@ -47,7 +50,7 @@ fn kernel_main(info: BootInfo) -> ! {
     platform.start_clock();
     // All processors, then everything that is sized by their number.
     let tables = platform.apic_ids();
-    let cpus = smp::start_others(&tables, hadal_time::tsc_hz() * 2, application_processor);
+    let cpus = smp::start_others(&tables, hadal_time::tsc_hz() * START_LIMIT_S, application_processor);
     memory::init_cpus(cpus, &platform);
     platform.name_zones();
     let (bottom, top) = smp::boot_stack_bounds();

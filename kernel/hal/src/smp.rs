@@ -25,6 +25,9 @@ static MAIN: Once<fn(usize) -> !> = Once::new();
 /// Bytes of the stack on which a processor starts and later idles.
 const STACK_SIZE: usize = context::KERNEL_STACK_SIZE;
 
+/// How often the start-up messages are sent again before a processor counts as broken.
+const REPEATS: u64 = 32;
+
 unsafe extern "C" {
     safe static hadal_ap_page: u8;
     safe static hadal_ap_page_end: u8;
@@ -67,15 +70,15 @@ pub fn start_others(apic_ids: &[u32], timeout_ticks: u64, main: fn(usize) -> !) 
         apic::send_startup(apic_id, TRAMPOLINE_PA);
     }
     let start = tsc::read();
-    let mut retried = false;
+    let mut repeated = 0;
     while ONLINE.load(Ordering::Acquire) < apic_ids.len() {
         let waited = tsc::read() - start;
         if waited > timeout_ticks {
             break;
         }
-        // Old processors may miss the first start-up message; one that runs ignores the second.
-        if waited > timeout_ticks / 16 && !retried {
-            retried = true;
+        // A processor may miss its start-up message; one that runs ignores further ones.
+        if waited / (timeout_ticks / REPEATS) > repeated {
+            repeated += 1;
             for &apic_id in &apic_ids[1..] {
                 apic::send_startup(apic_id, TRAMPOLINE_PA);
             }
