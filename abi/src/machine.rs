@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Device constants of the virtual machine that the `hadal` command builds and the kernel finds.
 //!
-//! The control channel is port 0 of the first virtio console without the multiport feature. The file systems are the
+//! The control channel is port 1 of the first virtio console, which has the multiport feature. The file systems are the
 //! virtio 9P devices whose mount tags stand in the run configuration.
 
 /// I/O port of QEMU's `isa-debug-exit` device.

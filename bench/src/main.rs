@@ -66,7 +66,7 @@ struct Args {
     #[arg(long, default_value_t = 256)]
     heat_size: u32,
     /// Steps of `heat`
-    #[arg(long, default_value_t = 500)]
+    #[arg(long, default_value_t = 2000)]
     heat_steps: u32,
     /// Where the results go besides the table [default: target/hadal-bench/results.json]
     #[arg(long, value_name = "FILE")]
@@ -77,7 +77,7 @@ const AFTER_HELP: &str = "\
 Examples:
   hadal-bench                          everything, 15 runs of each
   hadal-bench startup -n 5             one figure, quickly
-  hadal-bench heat --heat-steps 2000
+  hadal-bench heat --heat-steps 500
 
 The Linux guest is Debian's cloud kernel with busybox; both packages are downloaded once with apt-get into
 target/hadal-bench/linux. Times are worth something on a machine that does nothing else.";

@@ -8,6 +8,7 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
+use std::ops::RangeInclusive;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
@@ -21,6 +22,9 @@ use crate::values::Bytes;
 const EHDR_LEN: u64 = 64;
 const PHDR_LEN: u16 = 56;
 const PAGE: u64 = 4096;
+
+/// Bytes of an interpreter's path with its NUL, as Linux and the kernel take them.
+const INTERPRETER_LEN: RangeInclusive<u64> = 2..=4096;
 
 /// Memory that the kernel and the first pages of a program need beside the program's segments.
 const RESERVE_BYTES: u64 = 32 << 20;
@@ -57,7 +61,7 @@ pub(crate) enum ElfError {
     Header(&'static str),
     #[error("has a bad segment {index} at {address:#x}: {reason}")]
     Segment { index: usize, address: u64, reason: &'static str },
-    #[error("has overlapping segments: {first} and {second} both cover address {address:#x}")]
+    #[error("has overlapping segments: {first} and {second} both cover the page at {address:#x}")]
     Overlap { first: usize, second: usize, address: u64 },
     #[error("too little memory for its segments: they need {}, the machine has {}", Bytes(*.needed), Bytes(*.has))]
     TooLittleMemory { needed: u64, has: u64 },
@@ -270,7 +274,10 @@ fn check_segments(
             Some(end) => return Err(ElfError::Truncated { what: "its segments", end, len }),
             None => return Err(bad("its place in the file is out of range")),
         }
-        ranges.push((address, end, index));
+        // The kernel too passes over a segment without memory.
+        if memory_len > 0 {
+            ranges.push((address / PAGE * PAGE, end.next_multiple_of(PAGE), index));
+        }
     }
     if ranges.is_empty() {
         return Err(ElfError::Header("it has no segment to load"));
@@ -282,7 +289,7 @@ fn check_segments(
             return Err(ElfError::Overlap { first, second, address });
         }
     }
-    Ok(ranges.iter().map(|(address, end, _)| end.next_multiple_of(PAGE) - address / PAGE * PAGE).sum())
+    Ok(ranges.iter().map(|(address, end, _)| end - address).sum())
 }
 
 fn interpreter<'data, R: ReadRef<'data>>(
@@ -290,7 +297,10 @@ fn interpreter<'data, R: ReadRef<'data>>(
     endian: Endianness,
     data: R,
 ) -> Result<Option<PathBuf>, ElfError> {
-    for segment in segments {
+    for segment in segments.iter().filter(|s| s.p_type(endian) == elf::PT_INTERP) {
+        if !INTERPRETER_LEN.contains(&segment.p_filesz(endian)) {
+            return Err(ElfError::Header("bad interpreter path"));
+        }
         match segment.interpreter(endian, data) {
             Ok(Some([])) | Err(_) => return Err(ElfError::Header("bad interpreter path")),
             Ok(Some(path)) => return Ok(Some(PathBuf::from(OsString::from_vec(path.to_vec())))),

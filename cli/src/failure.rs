@@ -30,6 +30,14 @@ pub(crate) enum Failure {
         /// What to do.
         help: String,
     },
+    /// The command line makes no sense.
+    #[error("{what}")]
+    Usage {
+        /// What is wrong.
+        what: String,
+        /// What to do.
+        help: String,
+    },
     /// The kernel refused to start the program.
     #[error("the program could not be started: {0}")]
     CannotStart(String),
@@ -107,6 +115,7 @@ impl Failure {
     pub(crate) fn status(&self) -> u8 {
         match self {
             Self::Program { .. } | Self::Setup { .. } | Self::CannotStart(_) => status::CANNOT_START,
+            Self::Usage { .. } => status::USAGE,
             Self::QemuMissing(_) | Self::QemuFailed { .. } => status::QEMU,
             Self::KernelPanic { .. } => status::KERNEL_PANIC,
             Self::Timeout { .. } => status::TIMEOUT,
@@ -135,7 +144,7 @@ impl Failure {
     fn help(&self) -> Option<String> {
         Some(match self {
             Self::Program { error, .. } => error.help()?,
-            Self::Setup { help, .. } => help.clone(),
+            Self::Setup { help, .. } | Self::Usage { help, .. } => help.clone(),
             Self::QemuMissing(_) => {
                 "install it (Debian, Ubuntu: apt-get install qemu-system-x86) or name it with --qemu".into()
             }

@@ -40,6 +40,8 @@ pub(crate) fn print_instructions(port: u16, launch: &Launch) -> Result<(), Failu
     ];
     eprintln!("hadal: the machine waits for a debugger; in another terminal type:");
     eprintln!("  {}", qemu::shell_line(&words));
-    eprintln!("then `continue`. Each CPU is a thread of the debugger. The kernel is entered at `_start`.");
+    eprintln!(
+        "then `continue`. Each CPU is a thread of the debugger. The kernel is entered at `hadal_start32`."
+    );
     Ok(())
 }

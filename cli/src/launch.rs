@@ -53,10 +53,10 @@ pub(crate) fn prepare(args: &RunArgs, memory: Bytes) -> Result<Launch, Failure> 
 pub(crate) fn program_name(command: &[OsString]) -> Result<&Path, Failure> {
     let name = command.first().context("the command line has no program")?;
     if name.as_bytes().starts_with(b"-") {
-        return Err(Failure::setup(
-            format!("unknown option {}", Path::new(name).display()),
-            "`hadal run --help` lists the options; a program of this name is ./NAME",
-        ));
+        return Err(Failure::Usage {
+            what: format!("unknown option {}", Path::new(name).display()),
+            help: "`hadal run --help` lists the options; a program of this name is ./NAME".into(),
+        });
     }
     Ok(Path::new(name))
 }
@@ -177,8 +177,8 @@ fn configuration(
         guest_path: bytes(&mount.guest),
         writable: mount.writable,
     });
-    // A counting machine is the same in every run; its random numbers are too.
-    let mut random_seed = [0; 32];
+    // A counting machine is the same in every run; its random numbers are too. Zeros would mean: seed yourself.
+    let mut random_seed = [1; 32];
     if !args.machine.icount {
         rustix::rand::getrandom(&mut random_seed, rustix::rand::GetRandomFlags::empty())
             .context("cannot get random numbers")?;

@@ -15,27 +15,35 @@ use hadal_hal::sync::SpinLock;
 use hadal_hal::vga::VgaText;
 use log::{Level, LevelFilter, Log, Metadata, Record};
 
-/// Where text goes.
+/// Where text goes. The displays keep what they show, so they are statics and never on a stack.
 struct Screen {
     serial: Serial,
     has_serial: bool,
-    text: Option<VgaText>,
-    pixels: Option<Framebuffer>,
+    text: VgaText,
+    has_text: bool,
+    pixels: Framebuffer,
+    has_pixels: bool,
 }
 
-static SCREEN: SpinLock<Screen> =
-    SpinLock::new(Screen { serial: Serial::new(COM1), has_serial: false, text: None, pixels: None });
+static SCREEN: SpinLock<Screen> = SpinLock::new(Screen {
+    serial: Serial::new(COM1),
+    has_serial: false,
+    text: VgaText::new(),
+    has_text: false,
+    pixels: Framebuffer::new(),
+    has_pixels: false,
+});
 
 impl Screen {
     fn write(&mut self, text: &[u8]) {
         if self.has_serial {
             self.serial.write(text);
         }
-        if let Some(screen) = &mut self.text {
-            screen.write(text);
+        if self.has_text {
+            self.text.write(text);
         }
-        if let Some(screen) = &mut self.pixels {
-            screen.write(text);
+        if self.has_pixels {
+            self.pixels.write(text);
         }
     }
 }
@@ -121,14 +129,12 @@ pub(crate) fn attach_display(info: &BootInfo) {
     let mut screen = SCREEN.lock();
     match info.display {
         Some(Display::Text) => {
-            let mut text = VgaText::new();
-            text.attach();
-            screen.text = Some(text);
+            screen.text.attach();
+            screen.has_text = true;
         }
         Some(Display::Pixels(mode)) => {
             let channel = |position| framebuffer::Channel { position, size: 8 };
-            let mut pixels = Framebuffer::new();
-            let attached = pixels.attach(framebuffer::FramebufferInfo {
+            screen.has_pixels = screen.pixels.attach(framebuffer::FramebufferInfo {
                 pa: mode.pa,
                 pitch: mode.pitch,
                 width: mode.width,
@@ -138,7 +144,6 @@ pub(crate) fn attach_display(info: &BootInfo) {
                 green: channel(mode.rgb_positions[1]),
                 blue: channel(mode.rgb_positions[2]),
             });
-            screen.pixels = attached.then_some(pixels);
         }
         None => {}
     }

@@ -51,7 +51,7 @@ fn counters() -> Vec<(String, u64)> {
     let memory = hadal_mem::frames::global().stats();
     let mut list: Vec<(&str, u64)> = alloc::vec![
         ("interrupts", hardware.interrupts),
-        ("inter-processor interrupts sent", hardware.ipis_sent),
+        ("inter-processor interrupts (IPIs) sent", hardware.ipis_sent),
         ("thread switches", sched.switches),
         ("wake-ups", sched.wakes),
         ("threads taken by idle CPUs", sched.steals),

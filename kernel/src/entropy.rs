@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Random numbers: one ChaCha20 generator, seeded by the host, the virtual entropy device and the time-stamp counter.
+//! Random numbers: one ChaCha20 generator, seeded by the host, or by the virtual entropy device and the time-stamp
+//! counter if the host gives none.
 
 use hadal_hal::sync::SpinLock;
 use hadal_hal::tsc;
@@ -9,14 +10,14 @@ use rand_chacha::rand_core::{RngCore, SeedableRng};
 static GENERATOR: SpinLock<Option<ChaCha20Rng>> = SpinLock::new(None);
 
 /// Seeds the generator.
-pub(crate) fn seed(mut from_host: [u8; 32], from_device: &[u8]) {
-    for (byte, more) in from_host.iter_mut().zip(from_device) {
-        *byte ^= more;
+pub(crate) fn seed(mut seed: [u8; 32], from_device: &[u8]) {
+    if seed == [0; 32] {
+        let sources = from_device.iter().copied().chain(tsc::read().to_le_bytes());
+        for (at, byte) in sources.enumerate() {
+            seed[at % seed.len()] ^= byte;
+        }
     }
-    for (byte, more) in from_host.iter_mut().zip(tsc::read().to_le_bytes()) {
-        *byte ^= more;
-    }
-    *GENERATOR.lock() = Some(ChaCha20Rng::from_seed(from_host));
+    *GENERATOR.lock() = Some(ChaCha20Rng::from_seed(seed));
 }
 
 /// Fills a buffer.

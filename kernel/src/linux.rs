@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The kernel image's services for the Linux personality.
 
+use alloc::format;
 use alloc::string::{String, ToString};
 
 use hadal_abi::control::{ExitStatus as Ended, GuestMessage};
@@ -22,7 +23,7 @@ impl Machine for Services {
     }
 
     fn trace(&self, line: &str) {
-        control::send(&GuestMessage::Strace(String::from(line)));
+        control::send(&GuestMessage::Strace(format!("{line}\n")));
     }
 
     fn program_ended(&self, status: ExitStatus) {

@@ -63,10 +63,13 @@ fn stream(name: &str, mebibytes: u32, limit_s: u64) -> Result<(), TestError> {
 /// Nothing outside the working directory can be changed. The files that are tried are the test's own: whatever goes
 /// wrong, no file of the host is in danger.
 fn read_only_root(name: &str) -> Result<(), TestError> {
-    let directory = scratch::empty_directory(name)?;
-    let (inside, outside) = (directory.join("inside"), directory.join("outside"));
-    scratch::make_empty(&inside)?;
-    scratch::make_empty(&outside)?;
+    let inside = scratch::empty_directory(name)?;
+    // Not below /tmp, where a checkout may be: the guest has a /tmp of its own.
+    let place = tempfile::Builder::new()
+        .prefix("hadal-test")
+        .tempdir_in("/var/tmp")
+        .map_err(TestError::io("cannot make a directory in /var/tmp"))?;
+    let outside = place.path().to_path_buf();
     let kept = outside.join("kept");
     fs::write(&kept, "kept").map_err(TestError::io("cannot write"))?;
     let attempts = [

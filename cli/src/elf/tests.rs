@@ -90,6 +90,11 @@ fn overlapping_segments_are_refused() {
     assert!(matches!(error, ElfError::Overlap { first: 0, second: 1, address: 0x40_1000 }), "{error}");
     // Segments need not be sorted to be sound.
     check(&executable(&[DATA, TEXT])).unwrap();
+    // The kernel gives each page to one segment, and none to a segment without memory.
+    let halves = [(0x40_0000, 0, 0x800, 0x800), (0x40_0800, 0x800, 0x100, 0x100)];
+    let on_one_page = check(&executable(&halves)).unwrap_err();
+    assert!(matches!(on_one_page, ElfError::Overlap { .. }), "{on_one_page}");
+    assert!(matches!(check(&executable(&[(0x40_0000, 0, 0, 0)])), Err(ElfError::Header(_))));
 }
 
 #[test]

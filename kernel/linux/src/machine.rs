@@ -11,7 +11,7 @@ use crate::process::ExitStatus;
 pub trait Machine: Sync {
     /// Shows a text to the person who started the program: fault reports, thread lists. Apart from its standard error.
     fn report(&self, text: &str);
-    /// Takes one line of a system-call trace, with its newline.
+    /// Takes one line of a system-call trace.
     fn trace(&self, line: &str);
     /// The program has ended and all its threads are gone; files are on the host already. Called once, by the last thread.
     fn program_ended(&self, status: ExitStatus);

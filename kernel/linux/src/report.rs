@@ -44,7 +44,9 @@ pub fn out_of_memory(process: &Process) {
     machine::get().report(&memory::text(process));
 }
 
-/// Reports where each thread of a program is and what it waits for. For any kernel thread.
+/// Reports where each thread of a program is and what it waits for. For any kernel thread. Threads that run are
+/// interrupted to see where they are, so a blocking call that one of them is just making may return `EINTR`: this is for
+/// programs that are about to be ended.
 pub fn threads(process: &Process) {
     machine::get().report(&threads::text(process));
 }

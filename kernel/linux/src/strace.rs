@@ -25,9 +25,9 @@ const NEVER_RETURN: [&str; 3] = ["exit", "exit_group", "rt_sigreturn"];
 
 /// Makes a call and sends its line.
 pub(crate) fn traced(entry: &Entry, call: &mut Call<'_>) -> Result<usize> {
-    let signature = signatures::of(entry.name);
     let tid = call.task.tid();
     let words: [usize; 6] = core::array::from_fn(|index| call.arg(index));
+    let signature = signatures::of(entry.name, &words);
     let shown = signature.args.iter().position(|arg| arg.is_result()).unwrap_or(signature.args.len());
     let mut line = String::new();
     // Writing to a string cannot fail.
@@ -35,14 +35,14 @@ pub(crate) fn traced(entry: &Entry, call: &mut Call<'_>) -> Result<usize> {
     arguments(&mut line, &signature, &words, 0..shown, Ok(0));
     if NEVER_RETURN.contains(&entry.name) {
         line.push_str(") = ?");
-        send(line);
+        machine::get().trace(&line);
         return (entry.handler)(call);
     }
     let result = (entry.handler)(call);
     arguments(&mut line, &signature, &words, shown..signature.args.len(), result);
     line.push_str(") = ");
     outcome(&mut line, &signature, result);
-    send(line);
+    machine::get().trace(&line);
     result
 }
 
@@ -59,11 +59,6 @@ pub(crate) fn unknown(task: &Task, frame: &TrapFrame) {
     arguments(&mut line, &Signature::UNKNOWN, &words, 0..words.len(), Ok(0));
     line.push_str(") = ");
     outcome(&mut line, &Signature::UNKNOWN, Err(Errno::ENOSYS));
-    send(line);
-}
-
-fn send(mut line: String) {
-    line.push('\n');
     machine::get().trace(&line);
 }
 
@@ -75,10 +70,6 @@ fn arguments(
     result: Result<usize>,
 ) {
     for index in range {
-        let makes_file = index > 0 && words[index - 1] as u32 & flags::OPEN_CREATES != 0;
-        if matches!(signature.args[index], Arg::CreateMode) && !makes_file {
-            break;
-        }
         if index > 0 {
             line.push_str(", ");
         }
@@ -100,7 +91,7 @@ mod tests {
 
     fn line(name: &str, words: [usize; 6], result: Result<usize>) -> String {
         let mut line = String::from(name);
-        let signature = signatures::of(name);
+        let signature = signatures::of(name, &words);
         line.push('(');
         arguments(&mut line, &signature, &words, 0..signature.args.len(), result);
         line.push_str(") = ");
@@ -117,7 +108,7 @@ mod tests {
         assert_eq!(line("close", [3, 0, 0, 0, 0, 0], Err(Errno::EBADF)), "close(3) = -1 EBADF");
         assert_eq!(
             line("futex", [0x1000, 0x80, 1, 0, 0, 0], Err(Errno::EAGAIN)),
-            "futex(0x1000, FUTEX_WAIT|FUTEX_PRIVATE_FLAG, 1, NULL, NULL, 0) = -1 EAGAIN"
+            "futex(0x1000, FUTEX_WAIT|FUTEX_PRIVATE_FLAG, 1, NULL) = -1 EAGAIN"
         );
         assert_eq!(line("getpid", [0; 6], Ok(7)), "getpid() = 7");
         assert_eq!(line("lseek", [3, usize::MAX, 2, 0, 0, 0], Ok(9)), "lseek(3, -1, SEEK_END) = 9");

@@ -41,7 +41,7 @@ pub struct Task {
     pub call_number: AtomicU64,
     /// The call in progress may be made again after a signal handler with `SA_RESTART`.
     pub restartable: AtomicBool,
-    /// Instruction pointer in program code at the last system call, for reports on threads that wait in one.
+    /// Instruction pointer in program code when the thread entered the kernel last, for reports; see [`Task::note_place`].
     pub(crate) last_rip: AtomicU64,
     /// Stack pointer there.
     pub(crate) last_rsp: AtomicU64,
@@ -147,6 +147,14 @@ impl Task {
     /// before [`Thread::start`] does.
     pub fn publish(&self) {
         self.process().add_thread(self.tid());
+    }
+
+    /// Remembers where program code entered the kernel: at each system call, and when an interrupt asks the thread to look
+    /// for signals.
+    pub(crate) fn note_place(&self, frame: &TrapFrame) {
+        self.last_rip.store(frame.rip, Ordering::Relaxed);
+        self.last_rsp.store(frame.rsp, Ordering::Relaxed);
+        self.last_rbp.store(frame.rbp, Ordering::Relaxed);
     }
 
     /// The thread's name, NUL-padded.

@@ -40,6 +40,7 @@ pub fn attend(frame: &mut TrapFrame) {
         return;
     }
     percpu::clear_attention(attention::SIGNAL);
+    task.note_place(frame);
     if process.ending().is_some() {
         task.exit();
     }

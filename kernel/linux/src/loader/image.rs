@@ -159,7 +159,8 @@ impl Image {
         let (offset, len) = (program.p_offset(endian), program.p_filesz(endian));
         match program.p_type(endian) {
             elf::PT_LOAD if program.p_memsz(endian) > 0 => self.add_segment(program, file_len)?,
-            elf::PT_INTERP => {
+            // The first one counts, as on Linux.
+            elf::PT_INTERP if self.interpreter.is_none() => {
                 if !(2..=INTERPRETER_MAX).contains(&len) {
                     return Err(ImageError::BadInterpreter);
                 }

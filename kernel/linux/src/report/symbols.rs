@@ -20,7 +20,9 @@ use super::unwind::Frame;
 use super::view::{Loaded, View};
 
 /// Symbols that are read at a time.
-const PIECE: usize = 1024;
+const PIECE: usize = 2048;
+/// Symbols of one file that are looked at.
+const MAX_SYMBOLS: u64 = 1 << 23;
 /// Longest name that is shown; C++ makes long ones.
 const NAME_MAX: usize = 512;
 /// Names of one function that are compared.
@@ -207,7 +209,7 @@ fn find(module: &Module, addresses: &[u64]) -> Vec<Option<(String, u64)>> {
 
 fn each_symbol(module: &Module, part: &SymbolPart, consider: &mut dyn FnMut(&Symbol)) {
     const LEN: u64 = size_of::<Symbol>() as u64;
-    let count = part.symbols.len / LEN;
+    let count = (part.symbols.len / LEN).min(MAX_SYMBOLS);
     let mut piece = alloc::vec![0; PIECE * LEN as usize];
     let mut done = 0;
     while done < count {

@@ -47,6 +47,19 @@ impl core::ops::Deref for Bytes {
 }
 
 impl Table {
+    /// The bytes as a section, and where it is.
+    pub(super) fn section(&self) -> (EhFrame<EndianSlice<'_, LittleEndian>>, BaseAddresses) {
+        let mut section = EhFrame::new(&self.bytes, LittleEndian);
+        section.set_address_size(8);
+        (section, BaseAddresses::default().set_eh_frame(self.address))
+    }
+
+    /// Whether the table describes the function at `address`.
+    pub(super) fn covers(&self, address: u64) -> bool {
+        let (section, bases) = self.section();
+        self.fde(&section, &bases, address).is_some()
+    }
+
     /// The description of the function at `address`.
     pub(super) fn fde<'a>(
         &self,

@@ -4,7 +4,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::{self, Write};
-use core::sync::atomic::Ordering;
+use core::sync::atomic::{AtomicU64, Ordering};
 
 use syscalls::Sysno;
 
@@ -31,14 +31,33 @@ struct Line {
 
 pub(super) fn text(process: &Process) -> String {
     let mut out = String::new();
-    let view = View::of(process);
     let tasks = process.tasks();
+    ask_for_places(&tasks);
+    let view = View::of(process);
     let lines: Vec<Line> =
         tasks.iter().enumerate().map(|(index, task)| line(&view, task, index < MAX_BACKTRACES)).collect();
     let names = Names::of(&view, lines.iter().flat_map(|line| &line.frames));
     // Writing to a string cannot fail.
     let _ = write_text(&mut out, process, &lines, &names);
     out
+}
+
+/// Interrupts the threads that run, so that they note where they are in program code. One that is in the kernel notes
+/// nothing.
+fn ask_for_places(tasks: &[&'static Task]) {
+    /// For an interrupt on each CPU, also when the machine is emulated and has more CPUs than the host.
+    const PATIENCE_NS: u64 = 50_000_000;
+    let own = hadal_sched::current().id();
+    let running = |task: &&&Task| task.thread().context().is_on_cpu() && task.thread().id() != own;
+    let asked: Vec<&&Task> = tasks.iter().filter(running).collect();
+    for task in &asked {
+        task.last_rip.store(0, Ordering::Relaxed);
+        task.thread().set_interrupted(true);
+        task.thread().poke();
+    }
+    if !asked.is_empty() {
+        hadal_sched::sleep_until(hadal_time::now_ns() + PATIENCE_NS);
+    }
 }
 
 fn write_text(out: &mut String, process: &Process, lines: &[Line], names: &Names) -> fmt::Result {
@@ -59,7 +78,7 @@ fn write_text(out: &mut String, process: &Process, lines: &[Line], names: &Names
         for line in &same {
             write!(out, "  thread {} \"{}\": {}", line.tid, line.name, line.state)?;
             if line.state.starts_with(WAITS) {
-                write!(out, " for {}", Seconds(now.saturating_sub(line.last_run_ns)))?;
+                write!(out, ", {} by now", Seconds(now.saturating_sub(line.last_run_ns)))?;
             }
             writeln!(out, "; CPU time {}", Seconds(line.run_ns))?;
         }
@@ -75,19 +94,20 @@ const WAITS: &str = "waits";
 fn line(view: &View<'_>, task: &Task, with_frames: bool) -> Line {
     let thread = task.thread();
     let mut state = String::new();
-    let mut frames = Vec::new();
+    // Writing to a string cannot fail.
     let _ = if thread.is_parked() {
-        if with_frames {
-            let saved = |register: &core::sync::atomic::AtomicU64| register.load(Ordering::Relaxed);
-            let registers =
-                Registers::new(saved(&task.last_rip), saved(&task.last_rsp), saved(&task.last_rbp));
-            frames = unwind::frames(view, registers);
-        }
         waiting(&mut state, task)
     } else if thread.context().is_on_cpu() {
         write!(state, "runs on CPU {}", thread.cpu())
     } else {
         write!(state, "is ready to run on CPU {}", thread.cpu())
+    };
+    let saved = |register: &AtomicU64| register.load(Ordering::Relaxed);
+    let frames = if with_frames && saved(&task.last_rip) != 0 {
+        let registers = Registers::new(saved(&task.last_rip), saved(&task.last_rsp), saved(&task.last_rbp));
+        unwind::frames(view, registers)
+    } else {
+        Vec::new()
     };
     Line {
         tid: task.tid(),
@@ -102,11 +122,13 @@ fn line(view: &View<'_>, task: &Task, with_frames: bool) -> Line {
 fn waiting(out: &mut String, task: &Task) -> fmt::Result {
     out.write_str(WAITS)?;
     let call = task.call_in_progress().and_then(|number| Sysno::new(usize::try_from(number).ok()?));
+    let call = call.map(|call| call.name());
     if let Some(call) = call {
-        write!(out, " in {}", call.name())?;
+        write!(out, " in {call}")?;
     }
-    if let Some((what, detail)) = task.thread().waits_for() {
-        write!(out, " ({what} {detail:#x})")?;
+    match task.thread().waits_for() {
+        Some((what, place)) if Some(what) == call => write!(out, " at {place:#x}"),
+        Some((what, detail)) => write!(out, " for {what} {detail:#x}"),
+        None => Ok(()),
     }
-    Ok(())
 }

@@ -9,9 +9,9 @@
 use alloc::vec::Vec;
 
 use gimli::{
-    BaseAddresses, CfaRule, EhFrame, EndianSlice, EvaluationResult, Format, FrameDescriptionEntry,
-    LittleEndian, Location, Register, RegisterRule, UnwindContext, UnwindContextStorage, UnwindExpression,
-    UnwindTableRow, Value, X86_64,
+    CfaRule, EhFrame, EndianSlice, EvaluationResult, Format, FrameDescriptionEntry, LittleEndian, Location,
+    Register, RegisterRule, UnwindContext, UnwindContextStorage, UnwindExpression, UnwindTableRow, Value,
+    X86_64,
 };
 use hadal_hal::trap::TrapFrame;
 
@@ -114,7 +114,11 @@ impl Frame {
 pub(super) fn frames(view: &View<'_>, registers: Registers) -> Vec<Frame> {
     let mut frames = Vec::new();
     let mut current = registers;
-    let mut frame = Frame { address: current.get(X86_64::RA).unwrap_or(0), is_return: false, guessed: false };
+    let address = current.get(X86_64::RA).unwrap_or(0);
+    // A system call may be the last instruction of its function: then the address after it is not in the function.
+    let described = |address| tables::find(view, address).is_some_and(|table| table.covers(address));
+    let is_return = !described(address) && described(address.wrapping_sub(1));
+    let mut frame = Frame { address, is_return, guessed: false };
     loop {
         frames.push(frame);
         if frames.len() == MAX_FRAMES {
@@ -229,9 +233,7 @@ fn is_call(code: &[u8; 7]) -> bool {
 
 /// What a table says about the caller of a frame: `None` if it cannot be used here, `Some(None)` if there is no caller.
 fn by_table(view: &View<'_>, current: &Registers, frame: Frame, table: &Table) -> Option<Option<Step>> {
-    let mut section = EhFrame::new(&table.bytes, LittleEndian);
-    section.set_address_size(8);
-    let bases = BaseAddresses::default().set_eh_frame(table.address);
+    let (section, bases) = table.section();
     let fde = table.fde(&section, &bases, frame.lookup_address())?;
     let mut context = UnwindContext::<usize, Storage>::new_in();
     let row = fde.unwind_info_for_address(&section, &bases, &mut context, frame.lookup_address()).ok()?;

@@ -4,7 +4,7 @@
 use linux_raw_sys::general::*;
 
 /// Flags of `open` that make its last argument count.
-pub(super) const OPEN_CREATES: u32 = O_CREAT | O_TMPFILE;
+pub(super) const OPEN_CREATES: u32 = O_CREAT | (O_TMPFILE & !O_DIRECTORY);
 /// `AT_FDCWD`.
 pub(super) const AT_FDCWD: i32 = linux_raw_sys::general::AT_FDCWD;
 
@@ -82,8 +82,10 @@ pub(super) const CLONE: FlagSet = FlagSet {
     },
     is_int: false,
 };
+/// The bits of a futex operation that say which it is.
+pub(super) const FUTEX_OPERATION: u32 = 0x7f;
 pub(super) const FUTEX: FlagSet = FlagSet {
-    base_mask: 0x7f,
+    base_mask: FUTEX_OPERATION as u64,
     base: names! {
         FUTEX_WAIT FUTEX_WAKE FUTEX_FD FUTEX_REQUEUE FUTEX_CMP_REQUEUE FUTEX_WAKE_OP FUTEX_LOCK_PI FUTEX_UNLOCK_PI
         FUTEX_TRYLOCK_PI FUTEX_WAIT_BITSET FUTEX_WAKE_BITSET FUTEX_WAIT_REQUEUE_PI FUTEX_CMP_REQUEUE_PI FUTEX_LOCK_PI2

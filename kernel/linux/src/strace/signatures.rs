@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What the arguments of each system call are.
 
+use linux_raw_sys::general::{
+    F_DUPFD, F_DUPFD_CLOEXEC, F_GET_SEALS, F_GETFD, F_GETFL, F_GETOWN, F_GETPIPE_SZ, F_SETFD, F_SETFL,
+    FUTEX_CMP_REQUEUE, FUTEX_CMP_REQUEUE_PI, FUTEX_LOCK_PI, FUTEX_LOCK_PI2, FUTEX_REQUEUE, FUTEX_TRYLOCK_PI,
+    FUTEX_UNLOCK_PI, FUTEX_WAIT, FUTEX_WAIT_BITSET, FUTEX_WAKE, FUTEX_WAKE_OP,
+};
+
 use super::flags::{self, Choice, FlagSet};
 
 /// A kind of argument.
@@ -16,8 +22,6 @@ pub(super) enum Arg {
     Hex,
     /// Permission bits.
     Octal,
-    /// Permission bits that mean something only if the argument before them says that a file is to be made.
-    CreateMode,
     /// An address.
     Address,
     /// A directory's descriptor or `AT_FDCWD`.
@@ -61,11 +65,11 @@ impl Signature {
     pub(super) const UNKNOWN: Self = Self { args: &[Arg::Hex; 6], result: Arg::Word };
 }
 
-/// The signature of a call by its name.
-pub(super) fn of(name: &str) -> Signature {
+/// The signature of a call by its name; `words` are its arguments, on which the meaning of the later ones may depend.
+pub(super) fn of(name: &str, words: &[usize; 6]) -> Signature {
     use Arg::{
-        Address, Choice, CloneArgs, CreateMode, Directory, Flags, Hex, Input, Int, Octal, Output, Pair, Path,
-        Signal, Size, Time, Word,
+        Address, Choice, CloneArgs, Directory, Flags, Hex, Input, Int, Octal, Output, Pair, Path, Signal,
+        Size, Time, Word,
     };
     let args: &'static [Arg] = match name {
         // Data.
@@ -87,14 +91,16 @@ pub(super) fn of(name: &str) -> Signature {
         "truncate" => &[Path, Word],
         "ftruncate" => &[Int, Word],
         // Descriptors.
-        "open" => &[Path, Flags(&flags::OPEN), CreateMode],
-        "openat" => &[Directory, Path, Flags(&flags::OPEN), CreateMode],
+        "open" if makes_file(words[1]) => &[Path, Flags(&flags::OPEN), Octal],
+        "open" => &[Path, Flags(&flags::OPEN)],
+        "openat" if makes_file(words[2]) => &[Directory, Path, Flags(&flags::OPEN), Octal],
+        "openat" => &[Directory, Path, Flags(&flags::OPEN)],
         "openat2" => &[Directory, Path, Address, Size],
         "creat" => &[Path, Octal],
         "dup2" => &[Int, Int],
         "dup3" => &[Int, Int, Flags(&flags::PIPE)],
         "close_range" => &[Int, Int, Flags(&flags::CLOSE_RANGE)],
-        "fcntl" => &[Int, Choice(flags::FCNTL), Hex],
+        "fcntl" => fcntl(words[1]),
         "ioctl" => &[Int, Choice(flags::IOCTL), Address],
         "flock" => &[Int, Hex],
         "pipe" => &[Pair],
@@ -167,7 +173,7 @@ pub(super) fn of(name: &str) -> Signature {
         "wait4" => &[Int, Address, Flags(&flags::WAIT), Address],
         "waitid" => &[Int, Int, Address, Flags(&flags::WAIT), Address],
         "arch_prctl" => &[Choice(flags::ARCH), Address],
-        "futex" => &[Address, Flags(&flags::FUTEX), Int, Address, Address, Hex],
+        "futex" => futex(words[1]),
         "set_tid_address" => &[Address],
         "set_robust_list" => &[Address, Size],
         "get_robust_list" => &[Int, Address, Address],
@@ -237,6 +243,35 @@ pub(super) fn of(name: &str) -> Signature {
     Signature { args, result }
 }
 
+fn makes_file(open_flags: usize) -> bool {
+    open_flags as u32 & flags::OPEN_CREATES != 0
+}
+
+/// The arguments of `futex` for an operation.
+fn futex(operation: usize) -> &'static [Arg] {
+    use Arg::{Address, Flags, Hex, Int, Size, Time};
+    match operation as u32 & flags::FUTEX_OPERATION {
+        FUTEX_WAIT | FUTEX_LOCK_PI | FUTEX_LOCK_PI2 => &[Address, Flags(&flags::FUTEX), Int, Time],
+        FUTEX_WAKE | FUTEX_UNLOCK_PI | FUTEX_TRYLOCK_PI => &[Address, Flags(&flags::FUTEX), Int],
+        FUTEX_WAIT_BITSET => &[Address, Flags(&flags::FUTEX), Int, Time, Address, Hex],
+        FUTEX_REQUEUE | FUTEX_CMP_REQUEUE | FUTEX_WAKE_OP | FUTEX_CMP_REQUEUE_PI => {
+            &[Address, Flags(&flags::FUTEX), Int, Size, Address, Hex]
+        }
+        _ => &[Address, Flags(&flags::FUTEX), Int, Address, Address, Hex],
+    }
+}
+
+/// The arguments of `fcntl` for a command.
+fn fcntl(command: usize) -> &'static [Arg] {
+    use Arg::{Choice, Flags, Hex, Int};
+    match command as u32 {
+        F_GETFD | F_GETFL | F_GETOWN | F_GETPIPE_SZ | F_GET_SEALS => &[Int, Choice(flags::FCNTL)],
+        F_SETFL => &[Int, Choice(flags::FCNTL), Flags(&flags::OPEN)],
+        F_DUPFD | F_DUPFD_CLOEXEC | F_SETFD => &[Int, Choice(flags::FCNTL), Int],
+        _ => &[Int, Choice(flags::FCNTL), Hex],
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -245,7 +280,7 @@ mod tests {
     fn every_call_has_a_signature() {
         let missing: Vec<_> = crate::syscall::entries()
             .filter(|entry| {
-                matches!(of(entry.name).args, [Arg::Hex, ..])
+                matches!(of(entry.name, &[0; 6]).args, [Arg::Hex, ..])
                     && entry.name != "personality"
                     && entry.name != "membarrier"
             })

@@ -25,7 +25,7 @@ pub(super) fn show(line: &mut String, arg: &Arg, words: &[usize; 6], index: usiz
         Arg::Size => write!(line, "{word}"),
         Arg::Hex if word == 0 => line.write_str("0"),
         Arg::Hex => write!(line, "{word:#x}"),
-        Arg::Octal | Arg::CreateMode => write!(line, "{:#05o}", word as u32).map(|()| fix_octal(line)),
+        Arg::Octal => write!(line, "{:#05o}", word as u32).map(|()| fix_octal(line)),
         Arg::Address => address(line, word),
         Arg::Directory if word as u32 as i32 == flags::AT_FDCWD => line.write_str("AT_FDCWD"),
         Arg::Directory => write!(line, "{}", word as u32 as i32),
@@ -143,6 +143,9 @@ fn signal(line: &mut String, word: usize) -> core::fmt::Result {
 }
 
 fn time(line: &mut String, word: usize) -> core::fmt::Result {
+    if word == 0 {
+        return address(line, word);
+    }
     match memory::read::<[i64; 2]>(word) {
         Ok([seconds, nanoseconds]) => write!(line, "{{tv_sec={seconds}, tv_nsec={nanoseconds}}}"),
         Err(_) => address(line, word),

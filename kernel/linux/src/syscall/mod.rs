@@ -88,9 +88,7 @@ pub(crate) fn dispatch(task: &'static Task, process: &'static Process, frame: &m
         frame.rax = result_word(unknown(process, number));
         return;
     };
-    task.last_rip.store(frame.rip, Ordering::Relaxed);
-    task.last_rsp.store(frame.rsp, Ordering::Relaxed);
-    task.last_rbp.store(frame.rbp, Ordering::Relaxed);
+    task.note_place(frame);
     task.call_number.store(number, Ordering::Relaxed);
     task.restartable.store(entry.restart == Restart::IfAsked, Ordering::Relaxed);
     let mut call = Call { task, process, frame };

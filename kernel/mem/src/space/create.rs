@@ -117,9 +117,9 @@ impl<M: Mmu> AddressSpace<M> {
             Placement::Hint(hint) => {
                 let hint = hint.checked_next_multiple_of(PAGE_SIZE).map(|hint| hint.max(WINDOW_START));
                 let range = hint.and_then(|hint| window_range(hint, len));
+                // A program that asks for a place it has just left gets it, as on Linux; the caller flushes first.
                 if let Some((start, end)) = range
                     && inner.map.is_free(start, end)
-                    && inner.quarantine.busy(start, end).is_none()
                 {
                     return Ok((start, Removed::default()));
                 }

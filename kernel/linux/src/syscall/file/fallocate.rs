@@ -2,7 +2,7 @@
 //! `fallocate(2)`: reserves or releases storage of a file.
 //!
 //! Honoured: mode 0, `FALLOC_FL_KEEP_SIZE`, `FALLOC_FL_PUNCH_HOLE` with `FALLOC_FL_KEEP_SIZE`, `FALLOC_FL_ZERO_RANGE`,
-//! as far as the file system can do it.
+//! on file systems that can do it: in memory. Files of the host are `EOPNOTSUPP`, for which the protocol has no message.
 //!
 //! Refused: every other mode (`EOPNOTSUPP`); `RLIMIT_FSIZE` is not enforced.
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `renameat2(2)`: moves an entry from one directory to another.
 //!
-//! Honoured: `RENAME_NOREPLACE`, `RENAME_EXCHANGE` where the file system can do it.
+//! Honoured: `RENAME_NOREPLACE`; `RENAME_EXCHANGE` on file systems that can do it, which that of the host cannot
+//! (`EINVAL`).
 //!
 //! Refused: `RENAME_WHITEOUT` (`EINVAL`).
 

@@ -3,7 +3,8 @@
 //!
 //! Honoured: all of it; the time left is stored where the time-out was.
 //!
-//! Refused: nothing; no file here is ever exceptional.
+//! Refused: nothing; no file here is ever exceptional. A descriptor that is not open is `EBADF` whatever its number, as
+//! POSIX has it, where Linux overlooks high ones.
 
 use super::{fd_sets, polling};
 use crate::call::Call;

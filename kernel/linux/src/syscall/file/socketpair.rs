@@ -18,6 +18,8 @@ use crate::{Errno, Result, memory};
 const UNIX: u32 = 1;
 /// `SOCK_STREAM`.
 const STREAM: u32 = 1;
+/// The highest type that Linux has (`SOCK_PACKET`).
+const LAST_TYPE: u32 = 10;
 /// `SOCK_NONBLOCK` and `SOCK_CLOEXEC`, which are the flags of `open`.
 const FLAGS: OpenFlags = OpenFlags::NONBLOCK.union(OpenFlags::CLOSE_ON_EXEC);
 
@@ -26,8 +28,10 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     if call.uint(0) != UNIX {
         return Err(Errno::EAFNOSUPPORT);
     }
-    if call.uint(1) & !FLAGS.bits() != STREAM {
-        return Err(Errno::ESOCKTNOSUPPORT);
+    match call.uint(1) & !FLAGS.bits() {
+        STREAM => {}
+        0..=LAST_TYPE => return Err(Errno::ESOCKTNOSUPPORT),
+        _ => return Err(Errno::EINVAL),
     }
     if !matches!(call.uint(2), 0 | UNIX) {
         return Err(Errno::EPROTONOSUPPORT);

@@ -52,10 +52,11 @@ pub(super) struct Segments {
 }
 
 impl Segments {
-    /// One buffer, cut off at [`MAX_TRANSFER`]; `EINVAL` for a length that is negative as a signed number.
+    /// One buffer, cut off at [`MAX_TRANSFER`]; `EFAULT` for a length that is negative as a signed number, since no memory
+    /// is that large.
     pub(super) fn one(address: usize, len: usize) -> Result<Self> {
         if len > isize::MAX as usize {
-            return Err(Errno::EINVAL);
+            return Err(Errno::EFAULT);
         }
         Ok(Self { front: Segment { address, len: len.min(MAX_TRANSFER) }, rest: Vec::new() })
     }
@@ -256,7 +257,7 @@ mod tests {
     fn totals_are_cut_off_where_linux_does() {
         let huge = isize::MAX as usize;
         assert_eq!(Segments::one(0, huge).unwrap().len(), MAX_TRANSFER);
-        assert_eq!(Segments::one(0, huge + 1), Err(Errno::EINVAL));
+        assert_eq!(Segments::one(0, huge + 1), Err(Errno::EFAULT));
         let cut = Segments::from_iovecs(&iovecs(&[(0x1000, 5), (0x2000, huge), (0x3000, 5)])).unwrap();
         assert_eq!(cut.len(), MAX_TRANSFER);
         assert!(cut.rest.iter().all(|segment| segment.address != 0x3000));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `mmap(2)`: maps anonymous memory or a file.
 //!
-//! Honoured: MAP_PRIVATE, MAP_SHARED, MAP_SHARED_VALIDATE, MAP_ANONYMOUS, MAP_FIXED, MAP_FIXED_NOREPLACE, MAP_POPULATE,
-//! MAP_NORESERVE (as all memory: nothing is reserved), MAP_STACK (4 KiB pages); ignored as on Linux: MAP_DENYWRITE,
+//! Honoured: MAP_PRIVATE, MAP_SHARED, MAP_SHARED_VALIDATE, MAP_ANONYMOUS, MAP_FIXED, MAP_FIXED_NOREPLACE, MAP_POPULATE (ENOMEM when memory
+//! runs out), MAP_NORESERVE (as all memory: nothing is reserved), MAP_STACK (4 KiB pages); ignored as on Linux: MAP_DENYWRITE,
 //! MAP_EXECUTABLE, MAP_NONBLOCK, MAP_LOCKED, MAP_GROWSDOWN (the main stack is mapped whole).
 //!
 //! Refused: MAP_HUGETLB (EINVAL: large pages come by themselves), MAP_SYNC and unknown flags with MAP_SHARED_VALIDATE
@@ -10,7 +10,7 @@
 
 use alloc::string::String;
 
-use hadal_mem::space::{MapBacking, MapRequest, Name, Placement, Prot, VmaFlags};
+use hadal_mem::space::{FaultOutcome, MapBacking, MapRequest, Name, Placement, Prot, VmaFlags};
 use hadal_vfs::OpenFlags;
 use linux_raw_sys::general::*;
 
@@ -68,10 +68,19 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let (len, accessible) = (request.len, !request.prot.is_empty());
     let mapped = call.process.space.map(request).map_err(errno)?;
     if flags & MAP_POPULATE != 0 && flags & MAP_NONBLOCK == 0 && accessible {
-        // As on Linux, the mapping stands even if not all of it could be filled.
-        let _ = call.process.space.populate(mapped, len);
+        populate(call, mapped, len)?;
     }
     Ok(mapped)
+}
+
+/// Fills a new mapping. As on Linux it stands even if its file could not be read; but a program that asked for memory to be
+/// there gets to know that there is none.
+fn populate(call: &Call<'_>, mapped: usize, len: usize) -> Result<()> {
+    if call.process.space.populate(mapped, len) == Err(FaultOutcome::OutOfMemory) {
+        call.process.space.unmap(mapped, len).map_err(errno)?;
+        return Err(Errno::ENOMEM);
+    }
+    Ok(())
 }
 
 fn back_by_file(call: &Call<'_>, request: &mut MapRequest, offset: u64, shared: bool) -> Result<()> {
