@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `hadal test`: every test of the source tree, one step after the other, with one line of sums at the end.
 //!
-//! The steps are formatting and lints, the host's unit and property tests, and the acceptance programs (package
-//! `hadal-tests`), which run whole programs with this very command. Each step's output is passed on as it comes.
+//! The steps are formatting and lints, the host's unit and property tests, the models of the lock-free parts (loom), and
+//! the acceptance programs (package `hadal-tests`), which run whole programs with this very command. Each step's output is passed on as it comes.
 
 use std::env;
 use std::fs;
@@ -20,12 +20,16 @@ const KERNEL_TARGET: &str = "x86_64-unknown-none";
 /// Runs only in the machine; every other crate has tests on the host.
 const KERNEL: &str = "hadal-kernel";
 const ACCEPTANCE: &str = "hadal-tests";
+/// Has lock-free code with models.
+const MODELLED: &str = "hadal-sched";
 
 /// One command of the test run.
 #[derive(Debug)]
 struct Step {
     title: &'static str,
     args: Vec<String>,
+    /// Whether it is built with loom's atomics, which needs a target directory of its own.
+    models: bool,
     /// Whether it prints sums of its own; otherwise it is one test itself.
     counts: bool,
 }
@@ -86,6 +90,7 @@ fn steps(args: &TestArgs, has_acceptance: bool) -> Vec<Step> {
     let step = |title, line: &str, counts| Step {
         title,
         args: line.split(' ').map(str::to_owned).collect(),
+        models: false,
         counts,
     };
     let with_filter = |mut step: Step| {
@@ -107,6 +112,10 @@ fn steps(args: &TestArgs, has_acceptance: bool) -> Vec<Step> {
     }
     let units = format!("test --no-fail-fast --workspace --exclude {KERNEL} --exclude {ACCEPTANCE}");
     steps.push(with_filter(step("unit tests", &units, true)));
+    if args.filter.is_none() && !args.quick {
+        let line = format!("test --release --lib --package {MODELLED} --target-dir target/loom model");
+        steps.push(Step { models: true, ..step("models", &line, true) });
+    }
     if has_acceptance {
         steps.push(with_filter(step(
             "programs",
@@ -125,6 +134,9 @@ fn run_step(root: &Path, step: &Step, args: &TestArgs) -> Result<Sums, Failure> 
     command.env("HADAL", env::current_exe().context("cannot find this command's own file")?);
     if args.quick {
         command.env("HADAL_TESTS_QUICK", "1");
+    }
+    if step.models {
+        command.env("RUSTFLAGS", "--cfg loom").env_remove("CARGO_ENCODED_RUSTFLAGS");
     }
     if !step.counts {
         let status = command.status().with_context(|| cargo_hint(&cargo))?;

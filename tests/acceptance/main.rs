@@ -18,6 +18,7 @@ mod openmp;
 mod scale;
 mod signals;
 mod soundness;
+mod style;
 mod suite;
 mod threads;
 
@@ -30,6 +31,7 @@ use crate::suite::Suite;
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let mut suite = Suite::from_environment();
+    style::register(&mut suite);
     openmp::register(&mut suite);
     threads::register(&mut suite);
     linux::register(&mut suite);

@@ -61,6 +61,15 @@ impl Suite {
         self.push(name, false, move || test(case));
     }
 
+    /// A test of the source tree: no machine is started.
+    pub(crate) fn host(
+        &mut self,
+        name: impl Into<String>,
+        test: impl FnOnce() -> Result<(), TestError> + Send + 'static,
+    ) {
+        self.push(name.into(), false, test);
+    }
+
     /// A test that needs Hadal; it gets its own name.
     pub(crate) fn hadal(
         &mut self,

@@ -15,7 +15,7 @@ use crate::timers::Timers;
 use crate::{balance, switch, timers};
 
 /// Control blocks that move between a CPU's cache and the shared list at a time.
-pub(crate) const FREE_BATCH: usize = 64;
+pub(crate) const FREE_BATCH: usize = 16;
 
 /// The scheduler's state of one CPU.
 pub(crate) struct Cpu {

@@ -153,16 +153,17 @@ impl Table {
         }
     }
 
-    /// Makes another chunk and returns its indices.
-    fn grow(&'static self) -> Option<core::ops::Range<u32>> {
+    /// Makes another chunk and adds its indices to `free`, the lowest last.
+    fn grow(&'static self, free: &mut Vec<u32>) {
         let mut made = self.made.lock();
         if *made == MAX_THREADS / CHUNK {
-            return None;
+            return;
         }
         let first = (*made * CHUNK) as u32;
-        self.chunks[*made].call_once(|| (first..first + CHUNK as u32).map(Thread::new).collect());
+        let indices = first..first + CHUNK as u32;
+        self.chunks[*made].call_once(|| indices.clone().map(Thread::new).collect());
+        free.extend(indices.rev());
         *made += 1;
-        Some(first..first + CHUNK as u32)
     }
 
     fn take_free(&'static self) -> Option<&'static Thread> {
@@ -170,11 +171,11 @@ impl Table {
         let mut cached = cache.free_threads.lock();
         if cached.is_empty() {
             let mut shared = self.free.lock();
+            if shared.is_empty() {
+                self.grow(&mut shared);
+            }
             let keep = shared.len().saturating_sub(crate::cpus::FREE_BATCH);
             cached.extend(shared.drain(keep..));
-        }
-        if cached.is_empty() {
-            cached.extend(self.grow()?.rev());
         }
         cached.pop().map(|index| self.get(index))
     }
@@ -185,7 +186,7 @@ impl Table {
         let cache = crate::cpus::this();
         let mut cached = cache.free_threads.lock();
         cached.push(thread.index);
-        if cached.len() > 2 * crate::cpus::FREE_BATCH + CHUNK {
+        if cached.len() > 2 * crate::cpus::FREE_BATCH {
             let keep = cached.len() - crate::cpus::FREE_BATCH;
             self.free.lock().extend(cached.drain(keep..));
         }
