@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Which CPU a thread goes to, and what a CPU without work does about it.
 //!
-//! A woken thread goes back to the CPU it ran on if that one is idle, else to an idle CPU, else back to its own. So a queue
-//! grows only while no CPU is idle, and a CPU that becomes idle looks once at the others before it sleeps.
+//! A woken thread goes back to the CPU it ran on if that one is idle, else to an idle CPU, else back to its own, or to
+//! another that is clearly less busy. A CPU that becomes idle looks once at the others before it sleeps. What falls between
+//! the two looks, and queues of unequal length, are put right at the end of a slice ([`even_out`]). All of it looks at one
+//! other CPU at a time, the next in turn, so its cost does not grow with the machine.
 
 use alloc::boxed::Box;
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use hadal_hal::cpu;
+use hadal_hal::{apic, cpu, irq};
 use spin::Once;
 
 use crate::cpus;
@@ -59,6 +61,43 @@ fn claim_any(thread: &Thread, start: usize) -> Option<usize> {
     None
 }
 
+/// Threads by which queues may differ.
+const TOLERANCE: usize = 2;
+
+/// Another CPU, the next in turn; `None` when there is only one.
+fn next_in_turn(own: usize) -> Option<usize> {
+    let count = cpu::count();
+    let turn = cpus::of(own).turn.fetch_add(1, Ordering::Relaxed) as usize;
+    (count > 1).then(|| (own + 1 + turn % (count - 1)) % count)
+}
+
+/// The end of a slice on a CPU with a queue: wakes an idle CPU to come and look, or gives a thread away.
+pub(crate) fn even_out() {
+    let own = cpu::current_id();
+    if wake_idle() {
+        return;
+    }
+    let Some(other) = next_in_turn(own) else { return };
+    if cpus::of(own).ready_len() >= cpus::of(other).ready_len() + TOLERANCE
+        && let Some(thread) = cpus::of(own).steal(other)
+    {
+        cpus::enqueue(thread, other);
+    }
+}
+
+fn wake_idle() -> bool {
+    let Some(words) = IDLE.get() else { return false };
+    words.iter().enumerate().any(|(index, word)| {
+        let idle = word.load(Ordering::Relaxed);
+        let cpu = index * 64 + idle.trailing_zeros() as usize;
+        let claimed = idle != 0 && claim(cpu);
+        if claimed {
+            apic::send_ipi(cpu, irq::VECTOR_RESCHEDULE);
+        }
+        claimed
+    })
+}
+
 /// The CPU on which a thread that becomes runnable should run.
 pub(crate) fn choose(thread: &Thread) -> usize {
     let last = thread.cpu();
@@ -69,7 +108,10 @@ pub(crate) fn choose(thread: &Thread) -> usize {
         return idle;
     }
     if thread.allows(last) {
-        return last;
+        let shorter = |&other: &usize| {
+            cpus::of(other).ready_len() + TOLERANCE <= cpus::of(last).ready_len() && thread.allows(other)
+        };
+        return next_in_turn(last).filter(shorter).unwrap_or(last);
     }
     let count = cpu::count();
     (1..=count).map(|step| (last + step) % count).find(|&cpu| thread.allows(cpu)).unwrap_or(last)

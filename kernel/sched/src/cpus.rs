@@ -30,6 +30,8 @@ pub(crate) struct Cpu {
     pub(crate) timers: Timers,
     idle_thread: AtomicU32,
     pub(crate) free_threads: SpinLock<Vec<u32>>,
+    /// Counts the looks at other CPUs' queues.
+    pub(crate) turn: AtomicU32,
     pub(crate) switches: AtomicU64,
     pub(crate) wakes: AtomicU64,
     pub(crate) steals: AtomicU64,
@@ -46,6 +48,7 @@ impl Cpu {
             timers: Timers::new(),
             idle_thread: AtomicU32::new(0),
             free_threads: SpinLock::new(Vec::new()),
+            turn: AtomicU32::new(0),
             switches: AtomicU64::new(0),
             wakes: AtomicU64::new(0),
             steals: AtomicU64::new(0),
@@ -75,7 +78,7 @@ impl Cpu {
 
     /// Takes a ready thread that may run on `thief`; for other CPUs.
     pub(crate) fn steal(&self, thief: usize) -> Option<&'static Thread> {
-        let mut ready = self.ready.try_lock()?;
+        let mut ready = self.ready.lock();
         let taken = ready.take_first(&&TABLE, |index| TABLE.get(index).allows(thief));
         self.ready_len.store(ready.len(), Ordering::Relaxed);
         taken.map(|index| TABLE.get(index))

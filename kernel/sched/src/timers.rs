@@ -9,8 +9,8 @@ use hadal_hal::{apic, cpu, irq};
 use hadal_time::now_ns;
 use hadal_time::timer_queue::{TimerId, TimerQueue};
 
-use crate::cpus;
 use crate::thread::{TABLE, Thread};
+use crate::{balance, cpus};
 
 /// How long a thread runs while another one is ready on its CPU.
 pub const SLICE_NS: u64 = 4_000_000;
@@ -128,6 +128,7 @@ pub fn on_timer_interrupt() {
         own.timers.slice_end.store(NEVER, Ordering::Relaxed);
         if own.collect() {
             percpu::raise_attention(attention::RESCHEDULE);
+            balance::even_out();
             // Kernel code is not preempted: if the thread stays in the kernel, look again in a while.
             arm_slice();
         } else {
