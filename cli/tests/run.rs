@@ -21,6 +21,11 @@ use libtest_mimic::{Arguments, Failed, Trial};
 
 fn main() -> ExitCode {
     if let Ok(behaviour) = std::env::var("FAKE_QEMU") {
+        // A test that waits for ever fails instead: the machine goes away.
+        thread::spawn(|| {
+            thread::sleep(Duration::from_secs(60));
+            std::process::exit(99);
+        });
         return fake::play(&behaviour);
     }
     let tests: Vec<(&str, fn())> = vec![
@@ -92,8 +97,14 @@ fn fake_qemu() -> &'static Path {
 
 /// `hadal` with the fake QEMU in the way the test wants it.
 fn hadal(behaviour: &str, args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_hadal"));
-    command.args(args).env("HADAL_QEMU", fake_qemu()).env("HADAL_ACCEL", "tcg").env("FAKE_QEMU", behaviour);
+    // Signals that the caller ignores, as a shell makes its background jobs do, would stay ignored.
+    let mut command = Command::new("env");
+    command
+        .args(["--default-signal=INT,QUIT,HUP,TERM", env!("CARGO_BIN_EXE_hadal")])
+        .args(args)
+        .env("HADAL_QEMU", fake_qemu())
+        .env("HADAL_ACCEL", "tcg")
+        .env("FAKE_QEMU", behaviour);
     command.env("XDG_CACHE_HOME", fake_qemu().with_file_name("cache"));
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command

@@ -37,6 +37,10 @@ impl Hooks for Kernel {
         hadal_sched::on_reschedule_interrupt();
     }
 
+    fn non_maskable(&self, frame: &TrapFrame) {
+        traps::non_maskable(frame);
+    }
+
     fn kernel_fault(&self, frame: &TrapFrame) -> ! {
         panic::kernel_fault(frame)
     }

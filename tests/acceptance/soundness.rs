@@ -6,7 +6,7 @@ use std::time::Duration;
 use hadal_tests::case::{expect_status, wrong};
 use hadal_tests::machine::arguments;
 use hadal_tests::programs::{
-    AFFINITY, CALLS, DETACHED, EXIT_SPIN, LOST_STACK, POINTERS, PREEMPT, REDZONE, RESERVE,
+    AFFINITY, CALLS, DETACHED, EXIT_SPIN, INTERRUPTS_OFF, LOST_STACK, POINTERS, PREEMPT, REDZONE, RESERVE,
 };
 use hadal_tests::{Hadal, TestError, Way, scratch};
 
@@ -62,6 +62,24 @@ pub(crate) fn register(suite: &mut Suite) {
     }
     suite.compare("soundness/libomp-threads", &RESERVE, Way::ClangDynamic, 8, |case| case);
     suite.hadal("soundness/libomp-memory", libomp_memory);
+    suite.hadal("soundness/exit-with-interrupts-off", |name| interrupts_off(name, None));
+    suite.hadal("soundness/timeout-with-interrupts-off", |name| interrupts_off(name, Some("forever")));
+}
+
+/// A program in ring 0 can turn interrupts off; neither its end nor the list of threads may wait for them.
+fn interrupts_off(name: &str, how: Option<&str>) -> Result<(), TestError> {
+    let directory = scratch::empty_directory(name)?;
+    let program = INTERRUPTS_OFF.build(Way::GccDynamic)?;
+    let hadal = Hadal::new(2).cwd(&directory).limit(Duration::from_secs(60));
+    let Some(how) = how else {
+        return expect_status(&hadal.run(&program, &[])?, 7);
+    };
+    let outcome = hadal.without_timeout().with("--timeout", "4").run(&program, &arguments(&[how]))?;
+    expect_status(&outcome, 122)?;
+    if outcome.stderr_text().contains("spin_without_interrupts") {
+        return Ok(());
+    }
+    Err(wrong("the list of threads does not name the function", &outcome))
 }
 
 fn libomp_memory(name: &str) -> Result<(), TestError> {

@@ -4,13 +4,12 @@
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 use std::path::Path;
-use std::process::Command;
 use std::time::Duration;
 
 use similar::{ChangeTag, TextDiff};
 
 use crate::error::TestError;
-use crate::machine::{Hadal, native_only};
+use crate::machine::{Hadal, native_only, with_default_signals};
 use crate::programs::{Program, Way};
 use crate::run::{self, Outcome};
 use crate::scratch;
@@ -83,7 +82,7 @@ impl Case {
 
     /// Runs on Linux, in `directory`.
     pub fn on_linux(&self, directory: &Path) -> Result<Outcome, TestError> {
-        let mut command = Command::new(self.program.build(self.way)?);
+        let mut command = with_default_signals(&self.program.build(self.way)?);
         command.args(&self.arguments).env_clear().current_dir(directory);
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         run::run(command, &self.stdin, NATIVE_LIMIT)

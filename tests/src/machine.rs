@@ -177,7 +177,7 @@ impl Hadal {
     /// The command line, for the given executable of `hadal`.
     #[must_use]
     pub fn command(&self, hadal: &Path, program: &Path, arguments: &[OsString]) -> Command {
-        let mut command = Command::new(hadal);
+        let mut command = with_default_signals(hadal);
         command.arg("run").args(&self.options).arg("--clear-env");
         for (name, value) in &self.environment {
             let mut pair = name.clone();
@@ -224,9 +224,16 @@ impl Hadal {
     }
 }
 
+/// A command that starts with no signal ignored: a shell makes its background jobs ignore some, and they hand that down.
+pub(crate) fn with_default_signals(program: &Path) -> Command {
+    let mut command = Command::new("env");
+    command.arg("--default-signal=INT,QUIT,HUP,TERM").arg(program);
+    command
+}
+
 /// Runs `hadal` with other arguments than those of `hadal run`.
 pub fn hadal(arguments: &[&str], cwd: &Path, limit: Duration) -> Result<Outcome, TestError> {
-    let mut command = Command::new(hadal_command()?);
+    let mut command = with_default_signals(&hadal_command()?);
     command.args(arguments).current_dir(cwd);
     let _permit = Permit::one();
     run::run(command, b"", limit)

@@ -209,6 +209,8 @@ programs! {
     AFFINITY = "affinity", ["soundness/affinity.c"], [];
     /// Spinning threads and the end of the program.
     EXIT_SPIN = "exit-spin", ["soundness/exit_spin.c", "soundness/registers.S"], ["-pthread"];
+    /// A thread that has turned interrupts off.
+    INTERRUPTS_OFF = "interrupts-off", ["soundness/interrupts_off.c"], ["-pthread"];
     /// Memory of eight OpenMP threads.
     RESERVE = "reserve", ["soundness/reserve.c"], ["-fopenmp"];
     /// Faults.

@@ -19,7 +19,7 @@ mod entry;
 mod tables;
 
 #[cfg(target_os = "none")]
-pub use entry::{enter_program, report_of_nmi};
+pub use entry::enter_program;
 #[cfg(target_os = "none")]
 pub(crate) use tables::load;
 
@@ -141,8 +141,8 @@ impl Access {
     }
 }
 
-/// What the layers above do about traps. All but [`Hooks::timer`] and [`Hooks::reschedule`] run on the thread's kernel
-/// stack with interrupts on, and may block.
+/// What the layers above do about traps. Those for interrupts say where they run; the others run on the
+/// thread's kernel stack with interrupts on, and may block.
 pub trait Hooks: Sync {
     /// A program made a system call; its registers are in the frame.
     fn system_call(&self, frame: &mut TrapFrame);
@@ -158,6 +158,8 @@ pub trait Hooks: Sync {
     fn reschedule(&self);
     /// Kernel code faulted, or the CPU reported a double fault or a machine check: report and stop.
     fn kernel_fault(&self, frame: &TrapFrame) -> !;
+    /// A non-maskable interrupt; on a stack of its own, at any instruction: only atomic accesses, no lock.
+    fn non_maskable(&self, frame: &TrapFrame);
     /// Another CPU stopped the machine; on the interrupt stack, interrupts off.
     fn stop(&self, frame: &TrapFrame);
 }

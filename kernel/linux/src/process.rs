@@ -10,6 +10,7 @@ use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use hadal_hal::sync::SpinLock;
+use hadal_hal::{apic, cpu, percpu};
 use hadal_mem::space::ProgramSpace;
 use hadal_vfs::{Caller, FdTable, Location, Namespace};
 
@@ -124,6 +125,20 @@ pub struct Process {
 
 const ENDING: u32 = 1 << 31;
 const BY_SIGNAL: u32 = 1 << 8;
+
+/// How long threads may take to leave before they are interrupted in a way that cannot be turned off.
+const STUBBORN_NS: u64 = 50_000_000;
+
+/// The timer of [`Process::end`]: program code in ring 0 may have turned interrupts off.
+fn insist(_: usize) {
+    let own = cpu::current_id();
+    for other in (0..cpu::count()).filter(|&other| other != own) {
+        let thread = hadal_sched::thread(percpu::thread_index_of(other));
+        if Task::of(thread).try_process().is_some_and(|process| process.ending().is_some()) {
+            apic::send_nmi(other);
+        }
+    }
+}
 
 impl Process {
     /// Makes a process without threads.
@@ -260,6 +275,8 @@ impl Process {
             task.thread().set_interrupted(true);
             task.thread().poke();
         }
+        // Threads of a program are few against the machine's life; without memory for the timer the host's limit is left.
+        let _ = hadal_sched::call_at(hadal_time::now_ns() + STUBBORN_NS, insist, 0);
     }
 
     fn finish(&'static self) {

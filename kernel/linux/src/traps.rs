@@ -51,6 +51,14 @@ pub fn attend(frame: &mut TrapFrame) {
     }
 }
 
+/// A non-maskable interrupt: somebody wants to know where this CPU is, or to get it out of code that has turned interrupts
+/// off.
+pub fn non_maskable(frame: &TrapFrame) {
+    if frame.is_program() {
+        Task::current().note_place(frame);
+    }
+}
+
 fn access_of(access: Access) -> FaultAccess {
     match access {
         Access::Read => FaultAccess::Read,

@@ -2,7 +2,7 @@
 //! The entry and return code of all traps (see the head of [`super`] for the rules it keeps).
 
 use core::arch::{global_asm, naked_asm};
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::Ordering;
 
 use super::{Access, INTERRUPT_FLAG, SYSCALL_VECTOR, TrapFrame, hooks, selector, vector};
 use crate::percpu::{self, offset};
@@ -335,21 +335,15 @@ unsafe extern "C" fn critical_entry() {
     );
 }
 
-static NMI_REPORTS: AtomicBool = AtomicBool::new(false);
-
-/// Makes the next NMIs stop their CPUs through [`super::Hooks::stop`]: for CPUs that do not take interrupts.
-pub fn report_of_nmi() {
-    NMI_REPORTS.store(true, Ordering::SeqCst);
-}
-
 extern "C" fn critical_handler(frame: &mut TrapFrame) {
-    if frame.vector == vector::NMI {
-        if NMI_REPORTS.load(Ordering::SeqCst) {
-            hooks().stop(frame);
-        }
-        return;
+    if frame.vector != vector::NMI {
+        hooks().kernel_fault(frame);
     }
-    hooks().kernel_fault(frame);
+    hooks().non_maskable(frame);
+    if frame.is_program() {
+        // Program code in ring 0 can turn interrupts off; whoever sent this wants the ones that wait to be taken.
+        frame.rflags |= INTERRUPT_FLAG;
+    }
 }
 
 /// Leaves the kernel for program code with the registers of `frame`; the thread's kernel stack is empty afterwards.

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use core::fmt::{self, Write};
 use core::sync::atomic::{AtomicU64, Ordering};
 
+use hadal_hal::apic;
 use syscalls::Sysno;
 
 use super::symbols::Names;
@@ -55,9 +56,15 @@ fn ask_for_places(tasks: &[&'static Task]) {
         task.thread().set_interrupted(true);
         task.thread().poke();
     }
-    if !asked.is_empty() {
-        hadal_sched::sleep_until(hadal_time::now_ns() + PATIENCE_NS);
+    if asked.is_empty() {
+        return;
     }
+    hadal_sched::sleep_until(hadal_time::now_ns() + PATIENCE_NS);
+    // Who still has not answered is in the kernel, or has turned interrupts off.
+    for task in asked.iter().filter(|task| task.last_rip.load(Ordering::Relaxed) == 0 && running(*task)) {
+        apic::send_nmi(task.thread().cpu());
+    }
+    hadal_sched::sleep_until(hadal_time::now_ns() + PATIENCE_NS / 10);
 }
 
 fn write_text(out: &mut String, process: &Process, lines: &[Line], names: &Names) -> fmt::Result {
