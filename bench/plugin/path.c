@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //
-// A QEMU plugin that counts the instructions of one CPU and writes how many were executed before certain addresses
-// were reached first: one line `ADDRESS COUNT` for each. A waiting CPU executes nothing, so time spent in HLT, which
-// the clock of `-icount` jumps over, is not in these numbers.
+// A QEMU plugin that counts the instructions of one CPU and writes how many were executed before certain
+// addresses were reached first: one line `ADDRESS COUNT` for each. A waiting CPU executes nothing, so time
+// spent in HLT, which the clock of `-icount` jumps over, is not in these numbers.
 //
 //   -plugin path.so,out=FILE,at=ADDRESS[,at=ADDRESS...]
 //
-// QEMU's header for plugins is not packaged everywhere; what is used of it is declared here and has been the same
-// since QEMU 4.2. PLUGIN_API is the version of the interface that QEMU is to take this for.
+// QEMU's header for plugins is not packaged everywhere; what is used of it is declared here and has been the
+// same since QEMU 4.2. PLUGIN_API is the version of the interface that QEMU is to take this for.
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -34,10 +34,14 @@ impl Samples {
         (!seconds.is_empty()).then(|| median(&seconds))
     }
 
+    fn least(&self) -> f64 {
+        self.values.iter().copied().fold(f64::INFINITY, f64::min)
+    }
+
     fn json(&self) -> Result<Value> {
         Ok(json!({
             "median": self.median(),
-            "least": self.values.iter().copied().fold(f64::INFINITY, f64::min),
+            "least": self.least(),
             "most": self.values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
             "cpu_seconds_median": self.cpu_median(),
             "samples": serde_json::to_value(self).context("cannot write samples")?,
@@ -123,9 +127,12 @@ impl Figure {
     }
 
     fn row(&self) -> [String; 5] {
-        let linux = self.linux.as_ref().map_or(String::new(), |linux| self.unit.show(linux.median()));
+        let show = |samples: &Samples| {
+            format!("{} ({})", self.unit.show(samples.median()), self.unit.show(samples.least()))
+        };
+        let linux = self.linux.as_ref().map_or(String::new(), show);
         let ratio = self.ratio().map_or(String::new(), |ratio| format!("{ratio:.3}"));
-        [self.name.clone(), self.unit.show(self.hadal.median()), linux, ratio, self.goal_text()]
+        [self.name.clone(), show(&self.hadal), linux, ratio, self.goal_text()]
     }
 
     fn json(&self) -> Result<Value> {
@@ -156,7 +163,7 @@ pub(crate) struct Results {
 impl Results {
     /// The table for people.
     pub(crate) fn table(&self) -> String {
-        let head = ["figure (medians)", "Hadal", "Linux guest", "ratio", "goal"].map(str::to_owned);
+        let head = ["figure: median (least)", "Hadal", "Linux guest", "ratio", "goal"].map(str::to_owned);
         let rows: Vec<[String; 5]> =
             std::iter::once(head).chain(self.figures.iter().map(Figure::row)).collect();
         let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
@@ -248,7 +255,8 @@ mod tests {
         };
         let table = results.table();
         let lines: Vec<&str> = table.lines().collect();
-        assert_eq!(lines[0].find("  Hadal").unwrap() + 7, lines[2].find("1900000").unwrap() + 7);
+        let end_of = |line: &str, text: &str| line.find(text).unwrap() + text.len();
+        assert_eq!(end_of(lines[0], "  Hadal"), end_of(lines[2], "1900000 (1900000)"));
         assert!(lines[2].contains("<= 5000000: met"), "{table}");
         assert!(results.json().unwrap().contains("\"met\": true"));
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Compute-bound OpenMP: the time that `examples/heat` measures of itself, which leaves out every start and end.
+//! Compute-bound OpenMP: the time that `examples/heat` measures of itself, which leaves out every start and
+//! end.
 
 use anyhow::{Context, Result, ensure};
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The file system of the Linux guest: busybox, one program with its libraries, and an init that runs it and turns the
-//! machine off.
+//! The file system of the Linux guest: busybox, one program with its libraries, and an init that runs it
+//! and turns the machine off.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The peer: one program in a Linux guest on the machine that `hadal run` makes, from QEMU's start to its end.
+//! The peer: one program in a Linux guest on the machine that `hadal run` makes, from QEMU's start to its
+//! end.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -15,8 +16,8 @@ use crate::timed::{self, Ended};
 
 const RUN_LIMIT: Duration = Duration::from_secs(600);
 
-/// Kernel parameters. The last two make Linux faster: no work-arounds for leaks between processes, and no wait before
-/// the end after a panic.
+/// Kernel parameters. The last two make Linux faster: no work-arounds for leaks between processes, and no
+/// wait before the end after a panic.
 const PARAMETERS: &str = "console=ttyS0 quiet mitigations=off panic=-1";
 
 /// A Linux guest that runs one program, ready to boot.

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `hadal-bench`: the figures of Hadal that are published, each measured beside its peer in the same run.
 //!
-//! [`startup`], [`path`] and [`heat`] are the figures; [`hadal`] runs the command, [`linux`] boots the peer on the same
-//! machine, [`timed`] runs either to its end, [`figures`] makes the table and the file of results. To count
-//! instructions the `hadal` command runs this program in place of QEMU ([`path::become_qemu_if_asked`]).
+//! [`startup`], [`path`] and [`heat`] are the figures; [`hadal`] runs the command, [`linux`] boots the peer
+//! on the same machine, [`timed`] runs either to its end, [`figures`] makes the table and the file of
+//! results. To count instructions the `hadal` command runs this program in place of QEMU
+//! ([`path::become_qemu_if_asked`]).
 #![forbid(unsafe_code)]
 
 mod figures;

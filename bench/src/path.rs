@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Path length: instructions that one CPU executes between places of the way from the kernel's entry to the program.
+//! Path length: instructions that one CPU executes between places of the way from the kernel's entry to the
+//! program.
 //!
-//! A QEMU plugin (`plugin/path.c`, compiled here) counts; the clock of `-icount` cannot, because it also advances while
-//! the CPU waits. Between two runs the numbers differ by a few thousand: that is the idle loop's polling while the host
-//! answers a request for a file.
+//! A QEMU plugin (`plugin/path.c`, compiled here) counts; the clock of `-icount` cannot, because it also
+//! advances while the CPU waits. Between two runs the numbers differ by a few thousand: the host answers
+//! requests for files when it can, so the CPU is interrupted at different places.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -39,7 +40,8 @@ const PLUGIN_VARIABLE: &str = "HADAL_BENCH_PLUGIN";
 /// The note in which a kernel names its PVH entry.
 const XEN_NOTE_PHYS32_ENTRY: u32 = 18;
 
-/// When this process was started in QEMU's place: becomes QEMU, with the plugin. Returns only why it could not.
+/// When this process was started in QEMU's place: becomes QEMU, with the plugin. Returns only why it could
+/// not.
 pub(crate) fn become_qemu_if_asked() -> Option<io::Error> {
     let (qemu, plugin) = (env::var_os(QEMU_VARIABLE)?, env::var_os(PLUGIN_VARIABLE)?);
     Some(Command::new(qemu).args(env::args_os().skip(1)).arg("-plugin").arg(plugin).exec())
@@ -192,7 +194,7 @@ mod tests {
 
     #[test]
     fn the_start_is_in_the_log() {
-        let log = "[ 0.1] cpu0 info  kernel: 2 CPUs\n[ 0.2] cpu0 info  kernel: program starts at 0x7f10, moved by 0x5000\n";
+        let log = "[ 0.1] cpu0 info: 2 CPUs\n[ 0.2] kernel: program starts at 0x7f10, moved by 0x5000\n";
         assert_eq!(start_in_log(log).unwrap(), (0x7f10, 0x5000));
         assert!(start_in_log("nothing").is_err());
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The programs that are run on both sides, built from `examples/` and `bench/programs/` by the system's compiler, and
-//! the files that a dynamic program needs in a file system of its own.
+//! The programs that are run on both sides, built from `examples/` and `bench/programs/` by the system's
+//! compiler, and the files that a dynamic program needs in a file system of its own.
 
 use std::ffi::OsString;
 use std::fs;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! One command run to its end or its time limit, with the time it took. Only one runs at a time, so that the CPU time
-//! of ended children is that command's.
+//! One command run to its end or its time limit, with the time it took. Only one runs at a time, so that
+//! the CPU time of ended children is that command's.
 
 use std::io::Read;
 use std::process::{Child, Command, ExitStatus, Stdio};

@@ -98,7 +98,7 @@ fn fake_qemu() -> &'static Path {
 /// `hadal` with the fake QEMU in the way the test wants it.
 fn hadal(behaviour: &str, args: &[&str]) -> Command {
     // Signals that the caller ignores, as a shell makes its background jobs do, would stay ignored.
-    let mut command = Command::new("env");
+    let mut command = Command::new("/usr/bin/env");
     command
         .args(["--default-signal=INT,QUIT,HUP,TERM", env!("CARGO_BIN_EXE_hadal")])
         .args(args)
@@ -352,7 +352,7 @@ fn bad_options_are_usage_errors() {
     ] {
         assert_fails(&run("exit 0", &[args, &[PROGRAM]].concat()), status::USAGE, &[part]);
     }
-    assert_fails(&run("exit 0", &["--no-such-option", PROGRAM]), status::CANNOT_START, &["unknown option"]);
+    assert_fails(&run("exit 0", &["--no-such-option", PROGRAM]), status::USAGE, &["unknown option"]);
     assert_fails(
         &run("exit 0", &["--cpus", "2", "--numa", "3", PROGRAM]),
         status::CANNOT_START,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The command's check of a program's file before it boots a machine, against the kernel's own reading of it: what the
-//! command lets pass, the kernel must be able to place.
+//! The command's check of a program's file before it boots a machine, against the kernel's own reading of
+//! it: what the command lets pass, the kernel must be able to place.
 #![no_main]
 #![allow(dead_code, reason = "two modules of the command are compiled here, of which one function is called")]
 
@@ -13,10 +13,12 @@ use std::sync::LazyLock;
 use hadal_linux::loader::{HEAD_LEN, Image};
 use libfuzzer_sys::fuzz_target;
 
+#[rustfmt::skip] // as part of the command
 #[path = "../../cli/src/elf.rs"]
 mod elf;
 #[path = "elf_input.rs"]
 mod elf_input;
+#[rustfmt::skip] // as part of the command
 #[path = "../../cli/src/values.rs"]
 mod values;
 
@@ -40,7 +42,9 @@ fn check(bytes: &[u8]) {
                 panic!("the kernel refuses what the command accepts: {error:?}\n{found:?}");
             }
         }
-        Err(error) => assert!(!error.to_string().is_empty() && error.help().is_none_or(|help| !help.is_empty())),
+        Err(error) => {
+            assert!(!error.to_string().is_empty() && error.help().is_none_or(|help| !help.is_empty()))
+        }
     }
 }
 

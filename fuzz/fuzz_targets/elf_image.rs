@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The kernel's reading of ELF headers, with arbitrary bytes and with headers that are right up to the segments.
+//! The kernel's reading of ELF headers, with arbitrary bytes and with headers that are right up to the
+//! segments.
 #![no_main]
 
 use hadal_linux::loader::{HEAD_LEN, Image};

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Makes bytes look like an ELF program, so that its segments are looked at. Shared by the targets about ELF files.
+//! Makes bytes look like an ELF program, so that its segments are looked at. Shared by the targets about
+//! ELF files.
 
 const HEADER_LEN: usize = 64;
 const ENTRY_LEN: usize = 56;
 
-/// The bytes behind an x86-64 header that calls all of them program headers. Their types become ones that matter.
+/// The bytes behind an x86-64 header that calls all of them program headers. Their types become ones that
+/// matter.
 pub fn with_header(data: &[u8]) -> Vec<u8> {
     let kind = 2 + u16::from(data.first().is_some_and(|byte| byte & 1 != 0));
     let count = (data.len() / ENTRY_LEN).min(20);

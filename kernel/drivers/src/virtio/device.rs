@@ -260,6 +260,20 @@ impl Failure {
     }
 }
 
+/// Where a device is told that a queue has something new.
+#[derive(Clone, Copy)]
+pub(crate) struct Doorbell {
+    notify: Region,
+    offset: usize,
+    queue: u16,
+}
+
+impl Doorbell {
+    pub(crate) fn ring(self) {
+        self.notify.write16(self.offset, self.queue);
+    }
+}
+
 /// A virtqueue with its doorbell.
 pub(crate) struct Queue {
     ring: Ring,
@@ -281,11 +295,19 @@ impl Queue {
         self.ring.add(segments, token)
     }
 
-    /// Rings for what was added, if the device wants it.
+    /// The doorbell, if the device wants it rung for what was added since the last call. Ringing takes the host a while: do
+    /// it with no lock held.
+    pub(crate) fn due_doorbell(&mut self) -> Option<Doorbell> {
+        self.ring.must_notify().then_some(Doorbell {
+            notify: self.notify,
+            offset: self.doorbell,
+            queue: self.index,
+        })
+    }
+
+    /// Rings the doorbell if it is due.
     pub(crate) fn ring_doorbell(&mut self) {
-        if self.ring.must_notify() {
-            self.notify.write16(self.doorbell, self.index);
-        }
+        self.due_doorbell().into_iter().for_each(Doorbell::ring);
     }
 
     /// Takes the next finished request.

@@ -12,7 +12,7 @@ use hadal_hal::sync::SpinLock;
 use hadal_sched::{current, park, thread};
 use hadal_sync::{WaitMode, WaitQueue};
 
-use super::device::{Driver, Failure, Queue};
+use super::device::{Doorbell, Driver, Failure, Queue};
 use super::memory::Segment;
 use super::ring::MAX_SIZE;
 use crate::Closed;
@@ -99,7 +99,11 @@ impl Exchange {
         let entry = &self.slots[usize::from(slot)];
         entry.thread.store(current().id(), Ordering::Relaxed);
         entry.done.store(PENDING, Ordering::Relaxed);
-        if state.queue.submit(segments, slot) {
+        if state.queue.add(segments, slot) {
+            // The completion interrupt takes the lock, too, and must not wait while the host answers the doorbell.
+            let doorbell = state.queue.due_doorbell();
+            drop(state);
+            doorbell.into_iter().for_each(Doorbell::ring);
             return Some(Ok(slot));
         }
         entry.done.store(CLOSED, Ordering::Relaxed);
