@@ -2,7 +2,7 @@
 //! Threads and languages beside the nine ways: priority inheritance, C++ without threads, terminate.
 
 use hadal_tests::Way;
-use hadal_tests::programs::{CPP_LANGUAGE, CPP_TERMINATE, CPP_THREADS, PRIORITY, PTHREAD};
+use hadal_tests::programs::{CPP_LANGUAGE, CPP_TERMINATE, CPP_THREADS, PLACES, PRIORITY, PTHREAD};
 
 use crate::suite::Suite;
 
@@ -17,6 +17,11 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.compare("threads/cpp-threads-static", &CPP_THREADS, Way::GxxStatic, 2, |case| case);
     for way in [Way::Gxx, Way::GxxStatic] {
         suite.compare(format!("threads/cpp-language/{}", way.name()), &CPP_LANGUAGE, way, 2, |case| case);
+    }
+    for cpus in [2, 4] {
+        suite.compare(format!("threads/change-places/{cpus}cpus"), &PLACES, Way::GccDynamic, cpus, |case| {
+            case.args(&["1000"])
+        });
     }
     suite.case("threads/cpp-terminate", &CPP_TERMINATE, Way::Gxx, 1, |case| {
         case.compare_with_report(&["abort"])

@@ -191,6 +191,8 @@ programs! {
     /// The pthread set.
     PTHREAD = "pthread-set", ["pthread/set/main.c", "pthread/set/create.c", "pthread/set/mutex.c",
         "pthread/set/waiting.c", "pthread/set/cancel.c"], ["-pthread"];
+    /// Threads that change places.
+    PLACES = "places", ["pthread/places.c"], ["-pthread"];
     /// Priority inheritance.
     PRIORITY = "priority", ["pthread/priority.c"], ["-pthread"];
     /// The red zone under timers.

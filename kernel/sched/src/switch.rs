@@ -9,6 +9,7 @@ use hadal_hal::percpu::{self, attention};
 use hadal_hal::{apic, context, cpu, irq};
 use hadal_time::now_ns;
 
+use crate::cpus::Cpu;
 use crate::thread::{TABLE, Thread, current};
 use crate::{balance, cpus, timers};
 
@@ -134,18 +135,35 @@ pub fn exit() -> ! {
     unreachable!("a thread that has exited was run again");
 }
 
+/// The next thread to run: a ready one that may run here and that no other CPU is still leaving, else the idle thread.
+///
+/// A thread may be queued here while its last CPU has not finished switching away from it. Waiting for that CPU would be a
+/// deadlock when it waits for the thread that is running here (two threads that change places), so it is put back; from the
+/// idle thread this CPU looks again at once.
+fn choose_next(own: &'static Cpu, previous: &'static Thread) -> &'static Thread {
+    let mut put_back = 0;
+    while let Some(thread) = own.pop() {
+        if !thread.allows(cpu::current_id()) {
+            cpus::enqueue(thread, balance::choose(thread));
+        } else if thread.id() == previous.id() || !thread.context.is_on_cpu() {
+            return thread;
+        } else {
+            own.push_local(thread);
+            put_back += 1;
+            if put_back > own.ready_len() {
+                break;
+            }
+        }
+    }
+    own.idle_thread()
+}
+
 /// Switches to the next ready thread, or the idle thread. Interrupts are off; the caller has put the running thread where
 /// it belongs.
 pub(crate) fn reschedule() {
     let own = cpus::this();
     let previous = current();
-    let next = loop {
-        match own.pop() {
-            Some(thread) if thread.allows(cpu::current_id()) => break thread,
-            Some(thread) => cpus::enqueue(thread, balance::choose(thread)),
-            None => break own.idle_thread(),
-        }
-    };
+    let next = choose_next(own, previous);
     percpu::clear_attention(attention::RESCHEDULE);
     timers::new_slice();
     if next.id() == previous.id() {
