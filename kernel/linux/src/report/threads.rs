@@ -61,7 +61,7 @@ fn ask_for_places(tasks: &[&'static Task]) {
     }
     hadal_sched::sleep_until(hadal_time::now_ns() + PATIENCE_NS);
     // Who still has not answered is in the kernel, or has turned interrupts off.
-    for task in asked.iter().filter(|task| task.last_rip.load(Ordering::Relaxed) == 0 && running(*task)) {
+    for task in asked.iter().filter(|task| task.last_rip.load(Ordering::Relaxed) == 0 && running(task)) {
         apic::send_nmi(task.thread().cpu());
     }
     hadal_sched::sleep_until(hadal_time::now_ns() + PATIENCE_NS / 10);
