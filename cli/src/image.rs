@@ -25,8 +25,10 @@ use crate::{compile, kernel, launch, libraries, paths};
 /// Libraries that the C library loads by itself when a thread ends early.
 const LOADED_BY_LIBC: &str = "libgcc_s.so.1";
 
+/// The video drivers give the kernel a screen; under UEFI there is no text mode to fall back to.
 const GRUB_CONFIG: &str = "\
 set timeout=0
+insmod all_video
 multiboot2 /boot/hadal-kernel.elf
 module2 /boot/run-config
 module2 /boot/root.cpio

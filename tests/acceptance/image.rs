@@ -51,7 +51,9 @@ fn boot(name: &str, uefi: bool) -> Result<(), TestError> {
     }
     let _permit = Permit::one();
     let running = Running::start(qemu, b"")?;
-    running.wait_for_output(EXPECTED, Duration::from_secs(150))
+    running.wait_for_output(EXPECTED, Duration::from_secs(150))?;
+    // The screen, which QEMU has by default, is written to as well: nothing may break between the output and the end.
+    running.wait_for_output("the program ended with status 0", Duration::from_secs(60))
 }
 
 /// The firmware and a copy of its variables.
