@@ -50,6 +50,7 @@ fn counters() -> Vec<(String, u64)> {
     let sched = hadal_sched::counters();
     let memory = hadal_mem::frames::global().stats();
     let mut list: Vec<(&str, u64)> = alloc::vec![
+        ("system calls", hardware.system_calls),
         ("interrupts", hardware.interrupts),
         ("inter-processor interrupts (IPIs) sent", hardware.ipis_sent),
         ("thread switches", sched.switches),
@@ -65,7 +66,6 @@ fn counters() -> Vec<(String, u64)> {
     ];
     if let Some(process) = run::process() {
         let space = process.space.stats();
-        list.push(("system calls", process.calls.load(Ordering::Relaxed)));
         list.push(("program memory resident, bytes", space.resident_bytes as u64));
         list.push(("program memory resident at most, bytes", space.resident_peak_bytes as u64));
         list.push(("page faults resolved", space.faults));

@@ -43,6 +43,7 @@ pub struct PerCpu {
     pub(crate) interrupts: AtomicU64,
     pub(crate) ipis_sent: AtomicU64,
     pub(crate) page_table_changes: AtomicU64,
+    pub(crate) system_calls: AtomicU64,
     #[cfg(target_os = "none")]
     pub(crate) heap: crate::heap::Lists,
 }
@@ -64,6 +65,7 @@ impl PerCpu {
             interrupts: AtomicU64::new(0),
             ipis_sent: AtomicU64::new(0),
             page_table_changes: AtomicU64::new(0),
+            system_calls: AtomicU64::new(0),
             #[cfg(target_os = "none")]
             heap: crate::heap::Lists::new(),
         }
@@ -219,6 +221,8 @@ pub struct Counters {
     pub ipis_sent: u64,
     /// Entries of the program's page table made, changed or removed.
     pub page_table_changes: u64,
+    /// System calls made by programs.
+    pub system_calls: u64,
 }
 
 /// The counters as of now.
@@ -227,6 +231,7 @@ pub fn counters() -> Counters {
         interrupts: sum.interrupts + block.interrupts.load(Ordering::Relaxed),
         ipis_sent: sum.ipis_sent + block.ipis_sent.load(Ordering::Relaxed),
         page_table_changes: sum.page_table_changes + block.page_table_changes.load(Ordering::Relaxed),
+        system_calls: sum.system_calls + block.system_calls.load(Ordering::Relaxed),
     })
 }
 

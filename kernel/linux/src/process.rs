@@ -119,8 +119,6 @@ pub struct Process {
     past_run_ns: AtomicU64,
     /// What `prctl` sets and gives back.
     pub attributes: Attributes,
-    /// System calls made.
-    pub calls: AtomicU64,
 }
 
 const ENDING: u32 = 1 << 31;
@@ -165,7 +163,6 @@ impl Process {
             ending: AtomicU32::new(0),
             past_run_ns: AtomicU64::new(0),
             attributes: Attributes::default(),
-            calls: AtomicU64::new(0),
         }))
     }
 

@@ -168,6 +168,7 @@ unsafe extern "C" fn system_call() {
 
 /// Returns with interrupts off.
 extern "C" fn system_call_handler(frame: &mut TrapFrame) -> u64 {
+    percpu::this().system_calls.fetch_add(1, Ordering::Relaxed);
     hooks().system_call(frame);
     finish(frame);
     frame.full_restore

@@ -80,7 +80,6 @@ pub fn entries() -> impl Iterator<Item = &'static Entry> {
 /// Runs the call that the frame asks for and stores its result in the frame.
 pub(crate) fn dispatch(task: &'static Task, process: &'static Process, frame: &mut TrapFrame) {
     let number = frame.rax;
-    process.calls.fetch_add(1, Ordering::Relaxed);
     let Some(entry) = entry(number) else {
         if process.traced {
             strace::unknown(task, frame);
