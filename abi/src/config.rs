@@ -109,6 +109,8 @@ pub struct RunConfig {
     pub random_seed: [u8; 32],
     /// Soft limit of the main thread's stack; `u64::MAX` is no limit.
     pub rlimit_stack_bytes: u64,
+    /// Cores of the host that the machine's CPUs run on; 0 means: at least as many as there are CPUs.
+    pub host_cores: u32,
 }
 
 impl RunConfig {
@@ -134,6 +136,7 @@ impl RunConfig {
             realtime_ns: 0,
             random_seed: [0; 32],
             rlimit_stack_bytes: 8 << 20,
+            host_cores: 0,
         }
     }
 }

@@ -20,6 +20,7 @@ mod run;
 mod stdio;
 mod symbols;
 mod traps;
+mod watchdog;
 
 use alloc::boxed::Box;
 
@@ -60,6 +61,7 @@ fn kernel_main(info: BootInfo) -> ! {
         platform.zone_count(),
         hadal_time::tsc_hz() / 1_000_000
     );
+    watchdog::start();
     // Devices and the program need threads that can wait.
     run::start(Box::new(info), Box::new(platform));
     irq::unmask();

@@ -12,6 +12,7 @@ use hadal_abi::control::ExitStatus;
 use hadal_abi::symbols::SymbolTable;
 use hadal_drivers::Devices;
 use hadal_hal::boot::BootInfo;
+use hadal_hal::cpu;
 use hadal_hal::sync::SpinLock;
 use hadal_linux::process::{Credentials, LIMIT_COUNT, Limit, Process, ProcessSetup, UNLIMITED};
 use hadal_linux::{loader, machine};
@@ -65,6 +66,7 @@ pub(crate) fn start(info: Box<BootInfo>, platform: Box<Platform>) {
     if config.realtime_ns != 0 {
         hadal_time::set_realtime(config.realtime_ns);
     }
+    hadal_sched::set_overcommitted(config.host_cores != 0 && cpu::count() > config.host_cores as usize);
     CONFIG.call_once(|| config);
     *BOOT.lock() = Some((info, platform));
     match hadal_sched::create(first_thread, 0, None) {

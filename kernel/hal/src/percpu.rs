@@ -235,6 +235,11 @@ pub fn counters() -> Counters {
     })
 }
 
+/// Interrupts that a CPU has taken.
+pub fn interrupts_of(cpu: usize) -> u64 {
+    of(cpu).interrupts.load(Ordering::Relaxed)
+}
+
 /// Counts a change to the program's page table.
 pub(crate) fn count_page_table_change() {
     this().page_table_changes.fetch_add(1, Ordering::Relaxed);

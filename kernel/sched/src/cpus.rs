@@ -30,6 +30,8 @@ pub(crate) struct Cpu {
     pub(crate) timers: Timers,
     idle_thread: AtomicU32,
     pub(crate) free_threads: SpinLock<Vec<u32>>,
+    /// Program yields in a row that found no other thread.
+    pub(crate) fruitless_yields: AtomicU32,
     /// Counts the looks at other CPUs' queues.
     pub(crate) turn: AtomicU32,
     pub(crate) switches: AtomicU64,
@@ -48,6 +50,7 @@ impl Cpu {
             timers: Timers::new(),
             idle_thread: AtomicU32::new(0),
             free_threads: SpinLock::new(Vec::new()),
+            fruitless_yields: AtomicU32::new(0),
             turn: AtomicU32::new(0),
             switches: AtomicU64::new(0),
             wakes: AtomicU64::new(0),

@@ -17,6 +17,7 @@ extern crate alloc;
 mod balance;
 mod cpus;
 mod list;
+mod overcommit;
 mod switch;
 mod thread;
 mod timers;
@@ -25,6 +26,7 @@ mod token;
 pub use cpus::{
     Counters, counters, enter_idle_loop, idle_time_ns, init, on_reschedule_interrupt, run_queue_length,
 };
+pub use overcommit::{set_overcommitted, yield_to_all};
 pub use switch::{Wake, attend, exit, park, set_affinity, sleep_until, yield_now};
 pub use thread::{SpawnError, Thread, create, current, live_threads, thread};
 pub use timers::{SLICE_NS, TimerHandle, call_at, on_timer_interrupt};

@@ -88,21 +88,23 @@ impl Thread {
     }
 }
 
-/// Lets another ready thread of this CPU run, if there is one; moves to an allowed CPU if this one is not.
-pub fn yield_now() {
+/// Lets another ready thread of this CPU run, if there is one; moves to an allowed CPU if this one is not. Returns whether
+/// the thread gave the CPU up.
+pub fn yield_now() -> bool {
     let thread = current();
     let _irq = irq::disable();
     let own = cpus::this();
     if thread.allows(cpu::current_id()) {
         if !own.collect() {
             percpu::clear_attention(attention::RESCHEDULE);
-            return;
+            return false;
         }
         own.push_local(thread);
     } else {
         cpus::enqueue(thread, balance::choose(thread));
     }
     reschedule();
+    true
 }
 
 /// What program code has to do before it goes on, as far as the scheduler is concerned.

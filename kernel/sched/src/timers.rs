@@ -76,6 +76,11 @@ fn start(deadline_ns: u64, action: Action) -> Option<TimerHandle> {
     Some(TimerHandle { cpu: cpu::current_id(), id })
 }
 
+/// Makes the timer of this CPU interrupt it before `delay_ns` have passed. Interrupts are off.
+pub(crate) fn interrupt_within(delay_ns: u64) {
+    arm_for(&cpus::this().timers, now_ns() + delay_ns);
+}
+
 /// Arms the hardware if `deadline_ns` comes before what it is armed for.
 fn arm_for(own: &Timers, deadline_ns: u64) {
     if deadline_ns < own.armed.load(Ordering::Relaxed) {

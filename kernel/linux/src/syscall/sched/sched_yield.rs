@@ -9,6 +9,6 @@ use crate::Result;
 use crate::call::Call;
 
 pub(super) fn call(_: &mut Call<'_>) -> Result<usize> {
-    hadal_sched::yield_now();
+    hadal_sched::yield_to_all();
     Ok(0)
 }

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Machines with more CPUs than their host has cores.
+//!
+//! A program that spins with `sched_yield` while it waits for another thread asks to let others run. When no other thread is
+//! ready here the others are on other CPUs, which the host may not be running: on such a machine the CPU halts for a
+//! moment instead of keeping a core from them. On a machine with a core for each CPU this never happens.
+
+use core::sync::atomic::{AtomicBool, Ordering};
+
+use hadal_hal::{cpu, irq};
+
+use crate::{cpus, switch, timers};
+
+/// Yields in a row, without another thread to run, after which a CPU rests.
+const PATIENCE: u32 = 16;
+/// How long it rests, unless an interrupt comes first.
+const REST_NS: u64 = 500_000;
+
+static OVERCOMMITTED: AtomicBool = AtomicBool::new(false);
+
+/// Says whether the host has fewer cores than this machine has CPUs.
+pub fn set_overcommitted(overcommitted: bool) {
+    OVERCOMMITTED.store(overcommitted, Ordering::Relaxed);
+}
+
+/// A program's yield: lets another ready thread of this CPU run, or another CPU of an overcommitted machine. For threads
+/// with interrupts on.
+pub fn yield_to_all() {
+    let own = cpus::this();
+    if switch::yield_now() || !OVERCOMMITTED.load(Ordering::Relaxed) {
+        own.fruitless_yields.store(0, Ordering::Relaxed);
+        return;
+    }
+    if own.fruitless_yields.fetch_add(1, Ordering::Relaxed) >= PATIENCE {
+        irq::mask();
+        timers::interrupt_within(REST_NS);
+        cpu::wait_for_interrupt();
+    }
+}
