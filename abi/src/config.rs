@@ -213,7 +213,7 @@ mod tests {
     fn sample() -> RunConfig {
         RunConfig {
             on_boot: BootAction::RunProgram,
-            program: b"/home/u/a.out".to_vec(),
+            program: b"/srv/a.out".to_vec(),
             argv: vec![b"./a.out".to_vec(), b"\xff\xfe".to_vec()],
             env: vec![b"OMP_NUM_THREADS=4".to_vec()],
             mounts: vec![Mount { tag: "hadal0".into(), guest_path: b"/".to_vec(), writable: false }],
