@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+/*
+ * The call table: the one thing that differs between the places a program can run. The kernel's is found
+ * through the auxiliary vector (AT_HADAL_HRT) without a system call; libhrt-linux brings one made of pthreads
+ * and futexes. libhrt binds `hrt_calls` before the first constructor of the program runs.
+ *
+ * Programs use the functions of the other headers, which are inline wrappers of these or build on them; the
+ * comments here are for those who implement a table. Entries are only ever added at the end; `size` says
+ * which are there.
+ */
+#ifndef HADAL_HRT_CALLS_H
+#define HADAL_HRT_CALLS_H
+
+#include "base.h"
+
+HRT_BEGIN
+
+#define HRT_CALLS_VERSION 1u
+/* Key of the table's address in the auxiliary vector of a program under Hadal: "HRT" and a 0, far above
+ * Linux's keys. */
+#define HRT_AT_HADAL_HRT 0x48525400ul
+
+enum hrt_place { HRT_PLACE_KERNEL = 1, HRT_PLACE_LINUX = 2 };
+
+struct hrt_thread_attr;
+struct hrt_thread_info;
+struct hrt_group_attr;
+struct hrt_cpu_info;
+struct hrt_cache_info;
+struct hrt_zone_info;
+struct hrt_module;
+struct hrt_irq_info;
+
+/* What a slot (a thread that waits for work, stack and TLS ready) is made for; pools are per CPU, kind and
+ * size class. */
+struct hrt_slot_kind {
+    int32_t cpu;          /* CPU whose pool it joins */
+    uint32_t bare;        /* 1: no libc thread behind it (HRT_THREAD_BARE) */
+    uint64_t stack_bytes; /* size class: a power of two, at least HRT_STACK_MIN */
+};
+
+/* One piece of work for a slot, filled in by slot_wait. */
+struct hrt_work {
+    hrt_thread_fn fn;
+    void *arg;
+    hrt_thread_t thread; /* the name under which it runs */
+};
+
+struct hrt_calls {
+    uint32_t version; /* HRT_CALLS_VERSION */
+    uint32_t size;    /* bytes of this structure */
+    uint32_t place;   /* enum hrt_place */
+    uint32_t reserved;
+
+    /* --- threads: hrt/thread.h
+     * ------------------------------------------------------------------------------------ */
+    /* Takes a slot that fits `attr` (NULL: defaults), gives it `fn` and `arg` and makes it runnable; its name
+     * goes to `*out`. HRT_ENOSPC: the pool is empty and `*need` says what slot to add before trying again. */
+    int (*thread_create)(const struct hrt_thread_attr *attr, hrt_thread_fn fn, void *arg, hrt_thread_t *out,
+                         struct hrt_slot_kind *need);
+    /* The first half of thread_create: the slot is the caller's, `*stack` is its stack pointer (free below
+     * it, down to
+     * `*stack_bottom`). thread_start is the second half. For fork, which writes a frame there in between. */
+    int (*thread_reserve)(const struct hrt_thread_attr *attr, hrt_thread_t *out, uintptr_t *stack,
+                          uintptr_t *stack_bottom, struct hrt_slot_kind *need);
+    int (*thread_start)(hrt_thread_t thread, hrt_thread_fn fn, void *arg);
+    /* The calling thread is (on the first call: becomes) a slot of `kind`. Announces the result of the work
+     * before (ignored on the first call), waits in the pool, returns 0 with the next work. HRT_EAGAIN: the
+     * pool is full or the program shrinks it; the thread must end. */
+    int (*slot_wait)(const struct hrt_slot_kind *kind, void *result, struct hrt_work *work);
+    /* The calling slot will never wait again: its libc thread is ending (cancelled, pthread_exit). Announces
+     * `result`. */
+    void (*slot_leave)(void *result);
+    /* Adds a bare slot: a kernel thread that runs `entry(kind)` on a stack of its own, which must call
+     * slot_wait. */
+    int (*slot_add_bare)(const struct hrt_slot_kind *kind, void (*entry)(const struct hrt_slot_kind *kind));
+    int (*thread_join)(hrt_thread_t thread, void **result, uint64_t deadline_ns);
+    /* Joins every joinable thread that the caller created; results are dropped. */
+    int (*thread_join_all)(uint64_t deadline_ns);
+    int (*thread_detach)(hrt_thread_t thread);
+    hrt_thread_t (*thread_self)(void);
+    void (*thread_yield)(void);      /* vector registers are the caller's loss, as the C ABI says */
+    void (*thread_yield_full)(void); /* every register survives */
+    int (*thread_sleep_until)(uint64_t deadline_ns);
+    int (*thread_bind)(hrt_thread_t thread, int32_t cpu); /* HRT_CPU_ANY frees it again */
+    int (*thread_migrate)(hrt_thread_t thread, int32_t cpu);
+    int (*thread_set_schedule)(hrt_thread_t thread,
+                               const struct hrt_thread_attr *attr); /* policy, priority, real time */
+    int (*thread_wait_period)(uint64_t *missed);
+    int (*thread_set_name)(hrt_thread_t thread, const char *name);
+    int (*thread_info)(hrt_thread_t thread, struct hrt_thread_info *info, uint64_t info_bytes);
+    uint64_t (*thread_list)(hrt_thread_t *threads, uint64_t capacity); /* returns how many there are */
+    int (*key_create)(uint32_t *key, void (*destructor)(void *value));
+    int (*key_delete)(uint32_t key);
+    void *(*key_get)(uint32_t key);
+    int (*key_set)(uint32_t key, void *value);
+    /* Next value of the calling thread that still needs its destructor; false when there is none. */
+    bool (*key_take)(void (**destructor)(void *value), void **value);
+    const char *(*admission_text)(void); /* why the calling thread's last request got HRT_EADMIT */
+    int (*group_create)(const struct hrt_group_attr *attr, uint32_t *group);
+    int (*group_join)(uint32_t group);
+    int (*group_leave)(uint32_t group);
+    int (*group_admit)(uint32_t group, const struct hrt_thread_attr *schedule);
+    int (*group_destroy)(uint32_t group);
+
+    /* --- waiting on words: hrt/sync.h
+     * ------------------------------------------------------------------------------ */
+    /* Sleeps if `*word == expected`, until a wake, the deadline or a signal. Spurious returns of 0 are
+     * allowed. */
+    int (*wait)(const uint32_t *word, uint32_t expected, uint64_t deadline_ns, uint32_t flags);
+    /* Wakes up to `count` threads that sleep on `word`, oldest first; returns how many. `flags`: HRT_WAKE_*.
+     * Handler-safe. */
+    uint32_t (*wake)(const uint32_t *word, uint32_t count, uint32_t flags);
+    /* Wakes up to `count` and moves the others to `target`'s queue, if `*word == expected` (else HRT_EAGAIN).
+     */
+    int (*requeue)(const uint32_t *word, uint32_t expected, uint32_t count, const uint32_t *target);
+
+    /* --- tasks: hrt/task.h
+     * ----------------------------------------------------------------------------------------- */
+    /* Queues a task (an address that only libhrt reads) on a CPU's queue; HRT_EAGAIN: full. */
+    int (*task_push)(void *task, int32_t cpu, uint32_t size_hint);
+    /* Takes the newest task of this CPU, else steals the oldest of another; NULL when there is none. */
+    void *(*task_pop)(void);
+    /* For the worker threads of libhrt: sleeps until there is a task to pop. */
+    int (*task_idle)(uint64_t deadline_ns);
+
+    /* --- events: hrt/event.h
+     * --------------------------------------------------------------------------------------- */
+    int (*event_register)(hrt_handler_fn action, void *arg, uint32_t flags, uint32_t *event);
+    int (*event_unregister)(uint32_t event);
+    int (*event_notify)(uint32_t event, int32_t cpu);
+    int (*event_notify_set)(uint32_t event, const uint64_t *cpus, uint32_t words);
+    int (*event_notify_all)(uint32_t event, uint32_t flags);
+    int (*event_wait)(uint32_t event, uint64_t *seen, uint64_t deadline_ns);
+    int (*memory_wait)(const volatile uint64_t *word, uint64_t old, uint64_t deadline_ns);
+
+    /* --- interrupts: hrt/irq.h
+     * ------------------------------------------------------------------------------------- */
+    int (*ipi_register)(hrt_handler_fn handler, void *arg, uint32_t flags, uint32_t *vector);
+    int (*ipi_unregister)(uint32_t vector);
+    int (*ipi_send)(uint32_t vector, int32_t cpu);
+    int (*irq_register)(uint32_t line, hrt_handler_fn handler, void *arg, uint32_t flags);
+    int (*irq_unregister)(uint32_t line);
+    int (*irq_steer)(uint32_t line, int32_t cpu);
+    int (*irq_mask)(uint32_t line, bool masked);
+    int (*irq_info)(uint32_t index, struct hrt_irq_info *info, uint64_t info_bytes);
+    uint64_t (*irq_disable)(void);
+    void (*irq_restore)(uint64_t state);
+
+    /* --- clocks and timers: hrt/time.h
+     * ----------------------------------------------------------------------------- */
+    uint64_t (*now_ns)(void);
+    int (*timer_start)(int32_t cpu, uint64_t deadline_ns, hrt_handler_fn callback, void *arg, uint32_t flags,
+                       uint64_t *timer);
+    int (*timer_cancel)(uint64_t timer);
+    int (*hpet_read)(uint64_t *count, uint64_t *hz);
+    int (*pit_read)(uint16_t *count, uint64_t *hz);
+
+    /* --- topology: hrt/topology.h
+     * ---------------------------------------------------------------------------------- */
+    uint32_t (*cpu_count)(void);
+    uint32_t (*cpu_self)(void);
+    int (*cpu_info)(uint32_t cpu, struct hrt_cpu_info *info, uint64_t info_bytes);
+    int (*cache_info)(uint32_t cpu, uint32_t index, struct hrt_cache_info *info, uint64_t info_bytes);
+    uint32_t (*zone_count)(void);
+    int (*zone_info)(uint32_t zone, struct hrt_zone_info *info, uint64_t info_bytes);
+    uint32_t (*zone_distance)(uint32_t from, uint32_t to); /* 10 is local; 0: no such zone */
+
+    /* --- memory: hrt/memory.h
+     * -------------------------------------------------------------------------------------- */
+    void *(*alloc)(uint64_t bytes, uint64_t align, int32_t zone, uint32_t flags);
+    int (*free)(void *memory);
+    uint64_t (*usable_bytes)(const void *memory);
+    int32_t (*zone_of)(const void *memory);
+
+    /* --- what the boot brought: hrt/module.h
+     * ----------------------------------------------------------------------- */
+    int (*module)(uint32_t index, struct hrt_module *module, uint64_t module_bytes);
+    const char *(*command_line)(void);
+};
+
+/* The table of the place where the program runs; bound before main and never changed. */
+extern const struct hrt_calls *hrt_calls;
+
+HRT_END
+
+#endif

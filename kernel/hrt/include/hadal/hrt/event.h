@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+/*
+ * Nemo events (Hale and Dinda, 2016): notification of other CPUs near the cost of an interprocessor
+ * interrupt.
+ *   - active-message events: an action runs on the notified CPUs in interrupt context, by one vector and a
+ * per-CPU table;
+ *   - event waits: threads that sleep until an active-message event arrives at their CPU;
+ *   - memory events: wait for a cache line to change, with MONITOR/MWAIT where the CPU has them, else by
+ * polling;
+ *   - condition variables with and without kick are hrt_cond_t (hrt/sync.h).
+ * On Linux the action runs in a thread per CPU that libhrt-linux keeps for it.
+ */
+#ifndef HADAL_HRT_EVENT_H
+#define HADAL_HRT_EVENT_H
+
+#include "calls.h"
+
+HRT_BEGIN
+
+#define HRT_EVENTS_MAX 256
+/* The action uses vector registers: they are saved around it. Without this flag the action and what it calls
+ * must be compiled as HRT_HANDLER functions (general registers only); the kernel cannot check that. */
+#define HRT_HANDLER_VECTORS 1u
+/* For event_notify_all: the calling CPU is notified, too. */
+#define HRT_EVENT_SELF 1u
+
+/* Marks a function that may run as a handler without HRT_HANDLER_VECTORS. */
+#define HRT_HANDLER __attribute__((target("general-regs-only")))
+
+/* Registers action(arg) for every CPU; `*event` is its number. HRT_ENOSPC: all HRT_EVENTS_MAX are taken. */
+static inline int hrt_event_register(hrt_handler_fn action, void *arg, uint32_t flags, uint32_t *event) {
+    return hrt_calls->event_register(action, arg, flags, event);
+}
+/* Returns when no CPU runs the action any more; what is still pending is dropped. */
+static inline int hrt_event_unregister(uint32_t event) { return hrt_calls->event_unregister(event); }
+/* Notifications. Those of one event to one CPU that has not run the action yet become one. Handler-safe.
+ * HRT_EINVAL: no such event or CPU. */
+static inline int hrt_event_notify(uint32_t event, int32_t cpu) {
+    return hrt_calls->event_notify(event, cpu);
+}
+/* Bit c % 64 of cpus[c / 64] is CPU c. */
+static inline int hrt_event_notify_set(uint32_t event, const uint64_t *cpus, uint32_t words) {
+    return hrt_calls->event_notify_set(event, cpus, words);
+}
+static inline int hrt_event_notify_all(uint32_t event, uint32_t flags) {
+    return hrt_calls->event_notify_all(event, flags);
+}
+/* Sleeps until the event has arrived at the caller's CPU more often than `*seen` times, and stores the number
+ * in `*seen`; start with the value that a call with deadline 0 gives. */
+static inline int hrt_event_wait(uint32_t event, uint64_t *seen, uint64_t deadline_ns) {
+    return hrt_calls->event_wait(event, seen, deadline_ns);
+}
+/* Waits, on the CPU, until `*word != old` or the deadline. */
+static inline int hrt_memory_wait(const volatile uint64_t *word, uint64_t old, uint64_t deadline_ns) {
+    return hrt_calls->memory_wait(word, old, deadline_ns);
+}
+
+HRT_END
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+/*
+ * Interrupts: raw interprocessor interrupts and device lines.
+ *
+ * Handlers, event actions and timer callbacks run in interrupt context: on the CPU's interrupt stack (16
+ * KiB), interrupts off, in whatever thread was interrupted. They may read and write memory that is present,
+ * and call functions marked handler-safe; they must not wait, allocate, use libc or thread-local data, nor
+ * take a lock that threads hold with interrupts on. A fault there ends the program with a report that names
+ * the handler.
+ *
+ * User-level Linux has no device lines: there the irq functions give HRT_ENOSYS, and raw IPIs are signals to
+ * threads.
+ */
+#ifndef HADAL_HRT_IRQ_H
+#define HADAL_HRT_IRQ_H
+
+#include "calls.h"
+
+HRT_BEGIN
+
+/* Reserves an interrupt vector for handler(arg). `flags`: HRT_HANDLER_VECTORS. HRT_ENOSPC. */
+static inline int hrt_ipi_register(hrt_handler_fn handler, void *arg, uint32_t flags, uint32_t *vector) {
+    return hrt_calls->ipi_register(handler, arg, flags, vector);
+}
+static inline int hrt_ipi_unregister(uint32_t vector) { return hrt_calls->ipi_unregister(vector); }
+/* Interrupts a CPU. Handler-safe. HRT_EINVAL: not a registered vector, or no such CPU. */
+static inline int hrt_ipi_send(uint32_t vector, int32_t cpu) { return hrt_calls->ipi_send(vector, cpu); }
+
+struct hrt_irq_info {
+    uint32_t line;   /* global system interrupt */
+    int32_t cpu;     /* where it is steered to */
+    uint32_t vector; /* or 0 */
+    bool masked;
+    bool kernel;    /* the kernel's own device: steerable, not maskable */
+    uint64_t count; /* interrupts so far */
+    char name[24];
+};
+
+/* Binds handler(arg) to an interrupt line and unmasks it, steered to CPU 0. HRT_EBUSY: a kernel device's;
+ * HRT_ENODEV: no such line. */
+static inline int hrt_irq_register(uint32_t line, hrt_handler_fn handler, void *arg, uint32_t flags) {
+    return hrt_calls->irq_register(line, handler, arg, flags);
+}
+static inline int hrt_irq_unregister(uint32_t line) { return hrt_calls->irq_unregister(line); }
+static inline int hrt_irq_steer(uint32_t line, int32_t cpu) { return hrt_calls->irq_steer(line, cpu); }
+static inline int hrt_irq_mask(uint32_t line, bool masked) { return hrt_calls->irq_mask(line, masked); }
+/* The `index`-th line in use; HRT_ENODEV behind the last. */
+static inline int hrt_irq_info(uint32_t index, struct hrt_irq_info *info) {
+    return hrt_calls->irq_info(index, info, sizeof *info);
+}
+/* Turns interrupts off on the calling CPU: nothing preempts the caller until hrt_irq_restore(). Nests. No
+ * call that waits in between; the watchdog ends a program that forgets. On Linux: blocks all signals of the
+ * thread. */
+static inline uint64_t hrt_irq_disable(void) { return hrt_calls->irq_disable(); }
+static inline void hrt_irq_restore(uint64_t state) { hrt_calls->irq_restore(state); }
+
+HRT_END
+
+#endif

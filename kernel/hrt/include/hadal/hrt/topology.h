@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+/* CPUs, caches and NUMA zones. Fixed after boot. */
+#ifndef HADAL_HRT_TOPOLOGY_H
+#define HADAL_HRT_TOPOLOGY_H
+
+#include "calls.h"
+
+HRT_BEGIN
+
+struct hrt_cpu_info {
+    uint32_t cpu;
+    uint32_t apic_id;
+    uint32_t socket;
+    uint32_t core;   /* within the socket */
+    uint32_t thread; /* within the core */
+    uint32_t zone;
+};
+
+enum hrt_cache_kind { HRT_CACHE_DATA = 1, HRT_CACHE_INSTRUCTION = 2, HRT_CACHE_UNIFIED = 3 };
+
+struct hrt_cache_info {
+    uint32_t level;
+    uint32_t kind; /* enum hrt_cache_kind */
+    uint64_t bytes;
+    uint32_t line_bytes;
+    uint32_t ways;
+    uint32_t first_cpu; /* lowest CPU that shares it */
+    uint32_t cpus;      /* how many share it */
+};
+
+struct hrt_zone_info {
+    uint32_t zone;
+    uint32_t cpus; /* how many CPUs are local to it */
+    uint64_t total_bytes;
+    uint64_t free_bytes;       /* as of the call */
+    uint64_t hrt_bytes;        /* given out by hrt_alloc */
+    uint64_t allocations;      /* hrt_alloc calls served from it */
+    uint64_t huge_pages_total; /* free blocks of at least 2 MiB, as of the call */
+};
+
+static inline uint32_t hrt_cpu_count(void) { return hrt_calls->cpu_count(); }
+/* The CPU that runs the caller, as of the call. Handler-safe. */
+static inline uint32_t hrt_cpu_self(void) { return hrt_calls->cpu_self(); }
+/* HRT_EINVAL: no such CPU. */
+static inline int hrt_cpu_info(uint32_t cpu, struct hrt_cpu_info *info) {
+    return hrt_calls->cpu_info(cpu, info, sizeof *info);
+}
+/* The `index`-th cache of a CPU, nearest first. HRT_ENODEV behind the last. */
+static inline int hrt_cache_info(uint32_t cpu, uint32_t index, struct hrt_cache_info *info) {
+    return hrt_calls->cache_info(cpu, index, info, sizeof *info);
+}
+static inline uint32_t hrt_zone_count(void) { return hrt_calls->zone_count(); }
+static inline int hrt_zone_info(uint32_t zone, struct hrt_zone_info *info) {
+    return hrt_calls->zone_info(zone, info, sizeof *info);
+}
+/* ACPI's relative distance: 10 is local; 0: no such zone. */
+static inline uint32_t hrt_zone_distance(uint32_t from, uint32_t to) {
+    return hrt_calls->zone_distance(from, to);
+}
+
+HRT_END
+
+#endif
