@@ -49,6 +49,10 @@ impl Machine for Services {
         hadal_hal::cpu::features_edx()
     }
 
+    fn call_table(&self) -> (usize, usize) {
+        (hadal_hrt::AUXILIARY_KEY, hadal_hrt::address())
+    }
+
     fn hostname(&self) -> String {
         run::config().map_or_else(|| String::from("hadal"), |config| config.hostname.clone())
     }

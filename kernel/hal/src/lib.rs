@@ -17,6 +17,7 @@
 
 extern crate alloc;
 
+pub mod call;
 pub mod cpu;
 pub mod cpuset;
 pub mod irq;

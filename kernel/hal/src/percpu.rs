@@ -34,6 +34,8 @@ pub struct PerCpu {
     apic_id: AtomicU32,
     /// Index of the running thread in the scheduler's table.
     thread: AtomicU32,
+    /// Handlers of the program that are running in interrupt context on this CPU.
+    pub(crate) handlers: AtomicU32,
     /// Generation of the TLB flush that this CPU has done last.
     pub(crate) tlb_seen: AtomicU64,
     /// Set while the CPU idles and flushes on leaving instead of on request.
@@ -59,6 +61,7 @@ impl PerCpu {
             cpu_id: AtomicU32::new(0),
             apic_id: AtomicU32::new(0),
             thread: AtomicU32::new(0),
+            handlers: AtomicU32::new(0),
             tlb_seen: AtomicU64::new(0),
             tlb_lazy: AtomicBool::new(false),
             live_context: AtomicUsize::new(0),
@@ -87,6 +90,8 @@ pub(crate) mod offset {
     pub(crate) const PROGRAM_RSP: usize = core::mem::offset_of!(PerCpu, program_rsp);
     pub(crate) const CPU_ID: usize = core::mem::offset_of!(PerCpu, cpu_id);
     pub(crate) const THREAD: usize = core::mem::offset_of!(PerCpu, thread);
+    pub(crate) const ATTENTION: usize = core::mem::offset_of!(PerCpu, attention);
+    pub(crate) const HANDLERS: usize = core::mem::offset_of!(PerCpu, handlers);
 }
 
 static BOOT_CPU: PerCpu = PerCpu::new();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Traps: the one register frame, and what the layers above do when one happens.
 //!
-//! Nothing is written to an interrupted program's stack (design section 5). The three ways in:
+//! Nothing is written to an interrupted program's stack (design section 5). The three ways in (calls through a table are a
+//! fourth, [`crate::call`]):
 //! - **system calls** take the thread's kernel stack from `%gs` and build the frame there;
 //! - **faults** enter on an interrupt-stack-table stack of the CPU and move at once: to the thread's kernel stack when
 //!   program code faulted, below the interrupted stack pointer when kernel code touched program memory. So a fault may
@@ -18,6 +19,9 @@ mod entry;
 #[cfg(target_os = "none")]
 mod tables;
 
+#[cfg(target_os = "none")]
+#[doc(hidden)]
+pub use entry::attend_call;
 #[cfg(target_os = "none")]
 pub use entry::enter_program;
 #[cfg(target_os = "none")]
@@ -60,6 +64,8 @@ pub struct TrapFrame {
 
 /// [`TrapFrame::vector`] of a system call.
 pub const SYSCALL_VECTOR: u64 = 0x100;
+/// [`TrapFrame::vector`] of a call through a table ([`crate::call`]) that has to attend before it returns.
+pub const CALL_VECTOR: u64 = 0x101;
 
 /// Flags that a program may set for itself: CF, PF, AF, ZF, SF, TF, DF, OF, AC, ID.
 pub const PROGRAM_FLAGS: u64 = 0x24_0dd5;

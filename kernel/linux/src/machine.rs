@@ -23,6 +23,8 @@ pub trait Machine: Sync {
     fn random(&self, buffer: &mut [u8]);
     /// CPUID leaf 1, EDX: `AT_HWCAP`.
     fn cpu_features_edx(&self) -> u32;
+    /// What the auxiliary vector tells beyond Linux: the key and the address of the call table for run-times.
+    fn call_table(&self) -> (usize, usize);
     /// Host name, for `uname`.
     fn hostname(&self) -> String;
 }

@@ -4,9 +4,9 @@
 use core::arch::{global_asm, naked_asm};
 use core::sync::atomic::Ordering;
 
-use super::{Access, INTERRUPT_FLAG, SYSCALL_VECTOR, TrapFrame, hooks, selector, vector};
+use super::{Access, CALL_VECTOR, INTERRUPT_FLAG, SYSCALL_VECTOR, TrapFrame, hooks, selector, vector};
 use crate::percpu::{self, offset};
-use crate::{apic, irq, tlb, user};
+use crate::{apic, call, irq, tlb, user};
 
 // One stub per vector, 16 bytes each. Vectors without an error code push a 0 in its place.
 global_asm!(
@@ -308,7 +308,11 @@ extern "C" fn interrupt_handler(frame: &mut TrapFrame) -> *mut TrapFrame {
             apic::end_of_interrupt();
         }
     }
-    if !frame.is_program() || percpu::pending_attention() == 0 {
+    if !frame.is_program() {
+        frame.rip = call::before_check(frame.rip);
+        return core::ptr::null_mut();
+    }
+    if percpu::pending_attention() == 0 {
         return core::ptr::null_mut();
     }
     let top = block.kernel_stack_top.load(Ordering::Relaxed);
@@ -320,6 +324,45 @@ extern "C" fn interrupt_handler(frame: &mut TrapFrame) -> *mut TrapFrame {
 
 extern "C" fn attend_handler(frame: &mut TrapFrame) {
     finish(frame);
+}
+
+/// Where a call through a table continues that has to attend: RSP is the program's and points to the return address, RAX
+/// holds the result, and the registers that a C function keeps are the program's. The frame is that of the program right
+/// after the call.
+#[unsafe(naked)]
+pub unsafe extern "C" fn attend_call() {
+    naked_asm!(
+        "pushfq",
+        "pop rdx",
+        "lea r11, [rsp + 8]",
+        "mov rcx, [rsp]",
+        "mov rsp, gs:[{kernel_stack_top}]",
+        "push {data}",
+        "push r11",
+        "push rdx",
+        "push {code}",
+        "push rcx",
+        "push 0",
+        "push {call}",
+        save_registers!(),
+        "mov rdi, rsp",
+        "call {handler}",
+        restore_registers!(),
+        "add rsp, 16",
+        "iretq",
+        kernel_stack_top = const offset::KERNEL_STACK_TOP,
+        data = const selector::KERNEL_DATA,
+        code = const selector::KERNEL_CODE,
+        call = const CALL_VECTOR,
+        handler = sym attend_call_handler,
+    );
+}
+
+/// A program that has turned interrupts off, or whose handler made the call, attends later.
+extern "C" fn attend_call_handler(frame: &mut TrapFrame) {
+    if frame.rflags & INTERRUPT_FLAG != 0 && !call::in_handler() {
+        finish(frame);
+    }
 }
 
 /// NMI, double fault, machine check: each on a stack of its own, never moved.

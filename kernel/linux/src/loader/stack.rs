@@ -117,7 +117,8 @@ fn auxiliary_vector(
     let credentials = &process.credentials;
     let (uid, gid) = (credentials.uid as usize, credentials.gid as usize);
     let hwcap2 = if context::has_fsgsbase() { HWCAP2_FSGSBASE } else { 0 };
-    let entries = [
+    let (table_key, table) = machine::get().call_table();
+    let linux = [
         (AT_SYSINFO_EHDR, start.vdso),
         (AT_HWCAP, machine::get().cpu_features_edx() as usize),
         (AT_PAGESZ, PAGE_SIZE),
@@ -140,7 +141,7 @@ fn auxiliary_vector(
         (AT_MINSIGSTKSZ, signal::min_stack_bytes()),
         (AT_RSEQ_FEATURE_SIZE, RSEQ_FEATURES),
         (AT_RSEQ_ALIGN, RSEQ_ALIGN),
-        (AT_NULL, 0),
     ];
-    entries.iter().flat_map(|&(kind, value)| [kind as usize, value]).collect()
+    let linux = linux.into_iter().map(|(kind, value)| (kind as usize, value));
+    linux.chain([(table_key, table), (AT_NULL as usize, 0)]).flat_map(|(kind, value)| [kind, value]).collect()
 }

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The kernel's side of `hadal/hrt.h`: what run-times get without a system call.
+//!
+//! [`table`] is `struct hrt_calls`, which a program finds through its auxiliary vector. Each entry runs on the calling
+//! thread's kernel stack (`hadal_hal::call`) and is a safe function here, one file per subject, that takes raw words and
+//! believes none of them: program memory is reached through `hadal_hal::user` only.
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), no_std)]
+
+extern crate alloc;
+
+mod status;
+mod table;
+mod thread;
+mod time;
+mod topology;
+
+pub use table::{AUXILIARY_KEY, address};

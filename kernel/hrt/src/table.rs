@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `struct hrt_calls`: the exported table, one line for each entry, in the order of `hadal/hrt/calls.h`.
+
+use hadal_hal::call::{Entry, not_in_a_handler, nothing_in_a_handler};
+use hadal_hal::call_entry;
+
+use crate::status::{Code, Status};
+use crate::{thread, time, topology};
+
+/// The version of the table (`HRT_CALLS_VERSION`).
+const VERSION: u32 = 1;
+/// `HRT_PLACE_KERNEL`.
+const PLACE_KERNEL: u32 = 1;
+/// Key of the table's address in the auxiliary vector (`HRT_AT_HADAL_HRT`).
+pub const AUXILIARY_KEY: usize = 0x4852_5400;
+
+/// Address of the table, for the auxiliary vector.
+pub fn address() -> usize {
+    core::ptr::from_ref(&CALLS) as usize
+}
+
+/// Defines the table: `name: implementation, kind;`. A kind says what happens to a call from a handler: it is refused with
+/// a `status` or with `number` 0, or it works `anywhere`.
+macro_rules! table {
+    ($($name:ident: $implementation:path, $kind:ident;)*) => {
+        #[repr(C)]
+        struct Calls {
+            version: u32,
+            size: u32,
+            place: u32,
+            reserved: u32,
+            $($name: Entry,)*
+        }
+
+        static CALLS: Calls = Calls {
+            version: VERSION,
+            size: size_of::<Calls>() as u32,
+            place: PLACE_KERNEL,
+            reserved: 0,
+            $($name: table!(@entry $implementation, $kind),)*
+        };
+
+        #[cfg(test)]
+        const OFFSETS: &[(&str, usize)] = &[$((stringify!($name), core::mem::offset_of!(Calls, $name)),)*];
+    };
+    (@entry $implementation:path, status) => { call_entry!($implementation, not_in_a_handler) };
+    (@entry $implementation:path, number) => { call_entry!($implementation, nothing_in_a_handler) };
+    (@entry $implementation:path, anywhere) => { call_entry!($implementation, $implementation) };
+}
+
+table! {
+    // threads
+    thread_create: unavailable, status;
+    thread_reserve: unavailable, status;
+    thread_start: unavailable, status;
+    slot_wait: unavailable, status;
+    slot_leave: unavailable, status;
+    slot_add_bare: unavailable, status;
+    thread_join: unavailable, status;
+    thread_join_all: unavailable, status;
+    thread_detach: unavailable, status;
+    thread_self: nothing, number;
+    thread_yield: thread::thread_yield, status;
+    thread_yield_full: thread::thread_yield, status;
+    thread_sleep_until: thread::sleep_until, status;
+    thread_bind: unavailable, status;
+    thread_migrate: unavailable, status;
+    thread_set_schedule: unavailable, status;
+    thread_wait_period: unavailable, status;
+    thread_set_name: unavailable, status;
+    thread_info: unavailable, status;
+    thread_list: nothing, number;
+    key_create: unavailable, status;
+    key_delete: unavailable, status;
+    key_get: nothing, number;
+    key_set: unavailable, status;
+    key_take: nothing, number;
+    admission_text: nothing, number;
+    group_create: unavailable, status;
+    group_join: unavailable, status;
+    group_leave: unavailable, status;
+    group_admit: unavailable, status;
+    group_destroy: unavailable, status;
+    // waiting on words
+    wait: unavailable, status;
+    wake: nothing, number;
+    requeue: unavailable, status;
+    // tasks
+    task_push: unavailable, status;
+    task_pop: nothing, number;
+    task_idle: unavailable, status;
+    // events
+    event_register: unavailable, status;
+    event_unregister: unavailable, status;
+    event_notify: unavailable, status;
+    event_notify_set: unavailable, status;
+    event_notify_all: unavailable, status;
+    event_wait: unavailable, status;
+    memory_wait: unavailable, status;
+    // interrupts
+    ipi_register: unavailable, status;
+    ipi_unregister: unavailable, status;
+    ipi_send: unavailable, status;
+    irq_register: unavailable, status;
+    irq_unregister: unavailable, status;
+    irq_steer: unavailable, status;
+    irq_mask: unavailable, status;
+    irq_info: unavailable, status;
+    irq_disable: nothing, number;
+    irq_restore: unavailable, status;
+    // clocks and timers
+    now_ns: time::now_ns, anywhere;
+    timer_start: unavailable, status;
+    timer_cancel: unavailable, status;
+    hpet_read: unavailable, status;
+    pit_read: unavailable, status;
+    // topology
+    cpu_count: topology::cpu_count, anywhere;
+    cpu_self: topology::cpu_self, anywhere;
+    cpu_info: unavailable, status;
+    cache_info: unavailable, status;
+    zone_count: nothing, number;
+    zone_info: unavailable, status;
+    zone_distance: nothing, number;
+    // memory
+    alloc: nothing, number;
+    free: unavailable, status;
+    usable_bytes: nothing, number;
+    zone_of: unavailable, status;
+    // what the boot brought
+    module: unavailable, status;
+    command_line: nothing, number;
+}
+
+/// What is not there.
+extern "C" fn unavailable() -> Code {
+    Status::NotThere as Code
+}
+
+/// What is not there and would return a pointer or a number.
+extern "C" fn nothing() -> usize {
+    0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{AUXILIARY_KEY, Calls, OFFSETS, PLACE_KERNEL, VERSION};
+    use std::fmt::Write;
+    use std::process::Command;
+
+    /// The C compiler lays the header's structure out as this file does.
+    #[test]
+    fn the_table_is_the_headers() {
+        let mut source = String::from("#include <hadal/hrt/calls.h>\n");
+        for (name, offset) in OFFSETS {
+            writeln!(source, "_Static_assert(offsetof(struct hrt_calls, {name}) == {offset}, \"{name}\");")
+                .unwrap();
+        }
+        let size = size_of::<Calls>();
+        writeln!(source, "_Static_assert(sizeof(struct hrt_calls) == {size}, \"size\");").unwrap();
+        for (constant, value) in [
+            ("HRT_CALLS_VERSION", VERSION as usize),
+            ("HRT_PLACE_KERNEL", PLACE_KERNEL as usize),
+            ("HRT_AT_HADAL_HRT", AUXILIARY_KEY),
+        ] {
+            writeln!(source, "_Static_assert({constant} == {value}, \"{constant}\");").unwrap();
+        }
+        let file = std::env::temp_dir().join(format!("hadal-hrt-table-{}.c", std::process::id()));
+        std::fs::write(&file, source).unwrap();
+        let compiler = Command::new("cc")
+            .args(["-std=c11", "-fsyntax-only", "-I", concat!(env!("CARGO_MANIFEST_DIR"), "/include")])
+            .arg(&file)
+            .status();
+        std::fs::remove_file(&file).unwrap();
+        assert!(compiler.unwrap().success());
+    }
+}
