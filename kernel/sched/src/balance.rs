@@ -101,6 +101,9 @@ fn wake_idle() -> bool {
 /// The CPU on which a thread that becomes runnable should run.
 pub(crate) fn choose(thread: &Thread) -> usize {
     let last = thread.cpu();
+    if !thread.stealable() && thread.allows(last) {
+        return last;
+    }
     if thread.allows(last) && claim(last) {
         return last;
     }

@@ -82,7 +82,10 @@ impl Cpu {
     /// Takes a ready thread that may run on `thief`; for other CPUs.
     pub(crate) fn steal(&self, thief: usize) -> Option<&'static Thread> {
         let mut ready = self.ready.lock();
-        let taken = ready.take_first(&&TABLE, |index| TABLE.get(index).allows(thief));
+        let taken = ready.take_first(&&TABLE, |index| {
+            let thread = TABLE.get(index);
+            thread.stealable() && thread.allows(thief)
+        });
         self.ready_len.store(ready.len(), Ordering::Relaxed);
         taken.map(|index| TABLE.get(index))
     }

@@ -27,6 +27,11 @@ pub use cpus::{
     Counters, counters, enter_idle_loop, idle_time_ns, init, on_reschedule_interrupt, run_queue_length,
 };
 pub use overcommit::{set_overcommitted, yield_to_all};
-pub use switch::{Wake, attend, exit, park, set_affinity, sleep_until, yield_now};
-pub use thread::{SpawnError, Thread, create, current, live_threads, thread};
+pub use switch::{
+    Kick, Wake, attend, exit, park, park_call, set_affinity, sleep_until, yield_call, yield_now,
+};
+pub use thread::{
+    Info, PRIORITIES, PRIORITY_DEFAULT, Policy, SpawnError, State, Thread, create, current, live_threads,
+    thread,
+};
 pub use timers::{SLICE_NS, TimerHandle, call_at, on_timer_interrupt};

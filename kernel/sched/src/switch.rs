@@ -59,7 +59,48 @@ pub fn sleep_until(deadline_ns: u64) {
     }
 }
 
+/// [`park`] for calls through the table of `hadal/hrt.h`: the caller has given up its vector registers, as the C ABI says.
+pub fn park_call(deadline_ns: Option<u64>) -> Wake {
+    park(deadline_ns)
+}
+
+/// Lets the next ready thread of this CPU run, for calls through the table of `hadal/hrt.h`: the caller has given up its
+/// vector registers.
+pub fn yield_call() {
+    yield_now();
+}
+
+/// Whether a wake-up interrupts the woken thread's CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kick {
+    /// Yes, if that CPU would not look soon by itself.
+    Yes,
+    /// No: the CPU looks within 1 ms.
+    No,
+}
+
 impl Thread {
+    /// [`Thread::unpark`] with a choice of how fast it has to be.
+    pub fn wake(&'static self, _kick: Kick) {
+        self.unpark();
+    }
+
+    /// Binds the thread to one CPU, or frees it. The calling thread has moved when this returns.
+    ///
+    /// # Panics
+    /// If there is no such CPU.
+    pub fn bind(&'static self, cpu: Option<usize>) {
+        set_affinity(
+            self,
+            cpu.map(|cpu| {
+                assert!(cpu < cpu::count(), "no CPU {cpu}");
+                let mut set = CpuSet::new_empty(cpu::count());
+                set.insert(cpu);
+                Arc::new(set)
+            }),
+        );
+    }
+
     /// Makes a parked thread runnable, or its next [`park`] return at once. From any context.
     pub fn unpark(&'static self) {
         if self.token.notify() {
@@ -184,5 +225,6 @@ pub(crate) fn reschedule() {
         percpu::raise_attention(attention::SIGNAL);
     }
     own.switches.fetch_add(1, Ordering::Relaxed);
+    next.switches.fetch_add(1, Ordering::Relaxed);
     context::switch(previous.context(), next.context());
 }

@@ -4,7 +4,7 @@
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 
 use hadal_hal::context::Context;
 use hadal_hal::cpuset::CpuSet;
@@ -14,6 +14,53 @@ use spin::Once;
 
 use crate::list::{Link, Links};
 use crate::token::Token;
+
+/// Number of priorities; 0 is the least urgent.
+pub const PRIORITIES: u8 = 32;
+/// The priority of a thread that was given none.
+pub const PRIORITY_DEFAULT: u8 = 16;
+
+/// Who runs next among threads of equal priority.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Policy {
+    /// They take turns, [`crate::SLICE_NS`] each.
+    #[default]
+    RoundRobin = 0,
+    /// Each runs until it blocks, yields or ends.
+    RunToCompletion = 1,
+}
+
+/// What a thread is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// It has a CPU.
+    Running,
+    /// It waits for a CPU.
+    Ready,
+    /// It waits for something else.
+    Waiting,
+}
+
+/// What there is to say about a thread, as of the moment of asking.
+#[derive(Clone, Copy, Debug)]
+pub struct Info {
+    /// What it is doing.
+    pub state: State,
+    /// How it shares its CPU.
+    pub policy: Policy,
+    /// 0 to 31.
+    pub priority: u8,
+    /// Where it runs, or ran last.
+    pub cpu: usize,
+    /// The only CPU it may run on, if there is just one.
+    pub bound: Option<usize>,
+    /// Whether other CPUs may take it.
+    pub stealable: bool,
+    /// Nanoseconds it has run.
+    pub run_ns: u64,
+    /// Times it got a CPU.
+    pub switches: u64,
+}
 
 /// A thread of execution. Control blocks are never freed, only reused: a stale reference wakes a stranger at worst, and
 /// every sleeper tolerates that.
@@ -29,6 +76,10 @@ pub struct Thread {
     affinity: SpinLock<Option<Arc<CpuSet>>>,
     pinned: AtomicBool,
     interrupted: AtomicBool,
+    priority: AtomicU8,
+    policy: AtomicU8,
+    stealable: AtomicBool,
+    pub(crate) switches: AtomicU64,
     pub(crate) run_ns: AtomicU64,
     pub(crate) since_ns: AtomicU64,
     waits_for: SpinLock<Option<(&'static str, u64)>>,
@@ -45,6 +96,10 @@ impl Thread {
             affinity: SpinLock::new(None),
             pinned: AtomicBool::new(false),
             interrupted: AtomicBool::new(false),
+            priority: AtomicU8::new(PRIORITY_DEFAULT),
+            policy: AtomicU8::new(Policy::RoundRobin as u8),
+            stealable: AtomicBool::new(true),
+            switches: AtomicU64::new(0),
             run_ns: AtomicU64::new(0),
             since_ns: AtomicU64::new(0),
             waits_for: SpinLock::new(None),
@@ -96,6 +151,11 @@ impl Thread {
         if self.pinned.load(Ordering::Acquire) { self.affinity.lock().clone() } else { None }
     }
 
+    /// Changes the priority (above 31 counts as 31); a thread that waits for a CPU keeps its place until it has run.
+    pub fn set_priority(&'static self, priority: u8) {
+        self.priority.store(priority.min(PRIORITIES - 1), Ordering::Relaxed);
+    }
+
     pub(crate) fn store_affinity(&self, set: Option<Arc<CpuSet>>) {
         let mut affinity = self.affinity.lock();
         self.pinned.store(set.is_some(), Ordering::Release);
@@ -106,6 +166,61 @@ impl Thread {
     pub(crate) fn allows(&self, cpu: usize) -> bool {
         !self.pinned.load(Ordering::Acquire)
             || self.affinity.lock().as_ref().is_none_or(|set| set.contains(cpu))
+    }
+
+    /// 0 to 31, the most urgent.
+    pub fn priority(&self) -> u8 {
+        self.priority.load(Ordering::Relaxed)
+    }
+
+    /// How the thread shares its CPU.
+    pub fn policy(&self) -> Policy {
+        if self.policy.load(Ordering::Relaxed) == Policy::RunToCompletion as u8 {
+            Policy::RunToCompletion
+        } else {
+            Policy::RoundRobin
+        }
+    }
+
+    /// Changes how the thread shares its CPU, from its next slice on.
+    pub fn set_policy(&'static self, policy: Policy) {
+        self.policy.store(policy as u8, Ordering::Relaxed);
+    }
+
+    /// Whether other CPUs may take the thread, and a wake-up may place it elsewhere.
+    pub fn stealable(&self) -> bool {
+        self.stealable.load(Ordering::Relaxed)
+    }
+
+    /// Threads are stealable at first, as those of Linux programs expect; run-times that place theirs turn it off.
+    pub fn set_stealable(&self, stealable: bool) {
+        self.stealable.store(stealable, Ordering::Relaxed);
+    }
+
+    /// Times the thread got a CPU.
+    pub fn switches(&self) -> u64 {
+        self.switches.load(Ordering::Relaxed)
+    }
+
+    /// Everything at once.
+    pub fn info(&self) -> Info {
+        let set = self.affinity();
+        let bound = set.filter(|set| set.len() == 1).and_then(|set| set.iter().next());
+        let state = match () {
+            () if self.context.is_on_cpu() => State::Running,
+            () if self.is_parked() => State::Waiting,
+            () => State::Ready,
+        };
+        Info {
+            state,
+            policy: self.policy(),
+            priority: self.priority(),
+            cpu: self.cpu(),
+            bound,
+            stealable: self.stealable(),
+            run_ns: self.run_time_ns(),
+            switches: self.switches(),
+        }
     }
 
     /// Says what the thread is about to wait for, for reports: a noun and an address or number.
@@ -223,6 +338,10 @@ pub fn create(
     thread.context.clear_program();
     thread.interrupted.store(false, Ordering::Relaxed);
     thread.run_ns.store(0, Ordering::Relaxed);
+    thread.switches.store(0, Ordering::Relaxed);
+    thread.priority.store(PRIORITY_DEFAULT, Ordering::Relaxed);
+    thread.policy.store(Policy::RoundRobin as u8, Ordering::Relaxed);
+    thread.stealable.store(true, Ordering::Relaxed);
     thread.cpu.store(hadal_hal::cpu::current_id(), Ordering::Relaxed);
     thread.note_wait(None);
     thread.store_affinity(affinity);
