@@ -5,6 +5,7 @@
 //! - [`control`]: the frames on the control channel, one virtio console port between a running guest and its host.
 //! - [`status`]: exit statuses of Hadal's own failures.
 //! - [`symbols`]: names of the kernel's functions, behind the configuration in the same boot module.
+//! - [`trace`]: records of what happened when, and their end of the channel.
 //! - [`machine`]: the few device constants that both sides name.
 //!
 //! The crate is `no_std`, has no unsafe code, and both decoders accept any bytes: a wrong input is an error value.
@@ -18,3 +19,4 @@ pub mod control;
 pub mod machine;
 pub mod status;
 pub mod symbols;
+pub mod trace;

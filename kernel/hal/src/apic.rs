@@ -6,6 +6,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use spin::Once;
 
 use crate::mmio::Region;
+use crate::trace::{self, Kind};
 use crate::{cpu, irq, percpu};
 
 const MSR_APIC_BASE: u32 = 0x1b;
@@ -128,12 +129,14 @@ fn command(destination: u32, low: u32) {
 /// Sends an interrupt to one CPU.
 pub fn send_ipi(target: usize, vector: u8) {
     percpu::this().ipis_sent.fetch_add(1, Ordering::Relaxed);
+    trace::point(Kind::IpiSend, target as u64, u64::from(vector));
     command(percpu::apic_id(target), ICR_ASSERT | u32::from(vector));
 }
 
 /// Sends an interrupt to all CPUs but the calling one.
 pub fn send_ipi_all_but_self(vector: u8) {
     percpu::this().ipis_sent.fetch_add(1, Ordering::Relaxed);
+    trace::point(Kind::IpiSend, trace::ALL_BUT_SELF, u64::from(vector));
     command(0, ICR_ALL_BUT_SELF | ICR_ASSERT | u32::from(vector));
 }
 

@@ -24,6 +24,7 @@ pub mod irq;
 pub mod layout;
 pub mod percpu;
 pub mod sync;
+pub mod trace;
 pub mod trap;
 
 pub mod frames;

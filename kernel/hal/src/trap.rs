@@ -85,6 +85,11 @@ impl TrapFrame {
         crate::layout::is_program(self.rip)
     }
 
+    /// What an exception is about: the address for a page fault, else the instruction.
+    pub fn fault_place(&self) -> u64 {
+        if self.vector == vector::PAGE_FAULT { self.fault_address } else { self.rip }
+    }
+
     /// Makes the frame fit to return to program code with: selectors, flags.
     pub fn sanitize(&mut self) {
         self.cs = u64::from(selector::KERNEL_CODE);

@@ -8,6 +8,7 @@ use alloc::boxed::Box;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use hadal_hal::sync::SpinLock;
+use hadal_hal::trace::{self, Kind};
 use hadal_hal::trap::TrapFrame;
 use hadal_sched::Thread;
 use spin::Once;
@@ -165,6 +166,8 @@ impl Task {
     /// Sets the name; the last byte stays NUL.
     pub fn set_name(&self, mut name: [u8; NAME_LEN]) {
         name[NAME_LEN - 1] = 0;
+        let [a, b] = trace::text_words(&name);
+        trace::point_of(self.index, Kind::ThreadName, a, b);
         *self.name.lock() = name;
     }
 

@@ -4,6 +4,7 @@
 use core::sync::atomic::Ordering;
 
 use hadal_hal::percpu::{self, attention};
+use hadal_hal::trace::{self, Kind};
 use hadal_hal::trap::{Access, TrapFrame, vector};
 use hadal_mem::space::{FaultAccess, FaultOutcome};
 
@@ -19,7 +20,9 @@ pub(crate) const NO_CALL: u64 = u64::MAX;
 pub fn system_call(frame: &mut TrapFrame) {
     let task = Task::current();
     let process = task.process();
+    trace::point(Kind::CallEnter, frame.rax, frame.rdi);
     syscall::dispatch(task, process, frame);
+    trace::point(Kind::CallExit, frame.rax, 0);
     name_cpu(task, process, frame);
 }
 
@@ -70,18 +73,29 @@ fn access_of(access: Access) -> FaultAccess {
 /// Kernel code touched program memory on behalf of the calling thread.
 pub fn resolve(address: u64, access: Access) -> bool {
     let Some(process) = Task::current().try_process() else { return false };
-    match process.space.fault(address as usize, access_of(access)) {
+    trace::point(Kind::FaultEnter, address, vector::PAGE_FAULT);
+    let resolved = match process.space.fault(address as usize, access_of(access)) {
         FaultOutcome::Resolved => true,
         FaultOutcome::OutOfMemory => {
             out_of_memory(process);
             false
         }
         _ => false,
-    }
+    };
+    trace::point(Kind::FaultExit, vector::PAGE_FAULT, resolved.into());
+    resolved
 }
 
 /// Program code raised an exception.
 pub fn program_fault(frame: &mut TrapFrame) {
+    let (raised, place) = (frame.vector, frame.fault_place());
+    trace::point(Kind::FaultEnter, place, trace::pair(raised as u32, frame.error as u32));
+    let resolved = handle_fault(frame);
+    trace::point(Kind::FaultExit, raised, resolved.into());
+}
+
+/// Makes the faulting access possible, and returns whether it is, or sends the thread a signal.
+fn handle_fault(frame: &mut TrapFrame) -> bool {
     let task = Task::current();
     let process = task.process();
     task.call_number.store(NO_CALL, Ordering::Relaxed);
@@ -89,10 +103,13 @@ pub fn program_fault(frame: &mut TrapFrame) {
         vector::PAGE_FAULT => {
             let access = Access::from_error(frame.error);
             match process.space.fault(frame.fault_address as usize, access_of(access)) {
-                FaultOutcome::Resolved => return name_cpu(task, process, frame),
+                FaultOutcome::Resolved => {
+                    name_cpu(task, process, frame);
+                    return true;
+                }
                 FaultOutcome::OutOfMemory => {
                     out_of_memory(process);
-                    return;
+                    return false;
                 }
                 FaultOutcome::NoMapping => FaultSignal::NoMapping,
                 FaultOutcome::Protection => FaultSignal::Protection,
@@ -109,6 +126,7 @@ pub fn program_fault(frame: &mut TrapFrame) {
         _ => FaultSignal::GeneralProtection,
     };
     signal::raise_fault(task, process, frame, fault);
+    false
 }
 
 /// Ends a program that touched memory when none was left, and says so.

@@ -9,6 +9,7 @@
 use alloc::boxed::Box;
 use core::sync::atomic::{AtomicU64, Ordering};
 
+use hadal_hal::trace::{self, Kind};
 use hadal_hal::{apic, cpu, irq};
 use spin::Once;
 
@@ -81,6 +82,7 @@ pub(crate) fn even_out() {
     if cpus::of(own).ready_len() >= cpus::of(other).ready_len() + TOLERANCE
         && let Some(thread) = cpus::of(own).steal(other)
     {
+        trace::point(Kind::Migrate, trace::pair(thread.id(), other as u32), own as u64);
         cpus::enqueue(thread, other);
     }
 }
@@ -127,6 +129,7 @@ pub(crate) fn steal() -> Option<&'static Thread> {
         .map(|step| (own + step) % count)
         .filter(|&victim| cpus::of(victim).ready_len() > 0)
         .find_map(|victim| cpus::of(victim).steal(own))?;
+    trace::point(Kind::Migrate, trace::pair(thread.id(), own as u32), thread.cpu() as u64);
     thread.cpu.store(own, Ordering::Relaxed);
     cpus::of(own).steals.fetch_add(1, Ordering::Relaxed);
     Some(thread)

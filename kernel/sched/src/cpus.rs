@@ -6,6 +6,7 @@ use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering
 
 use hadal_hal::percpu::{self, CpuLocal, attention};
 use hadal_hal::sync::SpinLock;
+use hadal_hal::trace::{self, Kind};
 use hadal_hal::{apic, context, cpu, irq, tlb};
 use spin::Once;
 
@@ -165,8 +166,10 @@ pub fn enter_idle_loop(stack: Option<(u64, u64)>) -> ! {
         // A push before the flag was visible sends no interrupt, so look once more.
         if own.inbox.is_empty() {
             tlb::enter_idle();
+            trace::point(Kind::IdleEnter, 0, 0);
             cpu::wait_for_interrupt();
             irq::mask();
+            trace::point(Kind::IdleLeave, 0, 0);
             tlb::leave_idle();
         }
         own.sleeping.store(false, Ordering::SeqCst);

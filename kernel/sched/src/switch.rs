@@ -6,6 +6,7 @@ use core::sync::atomic::{Ordering, fence};
 
 use hadal_hal::cpuset::CpuSet;
 use hadal_hal::percpu::{self, attention};
+use hadal_hal::trace::{self, Kind};
 use hadal_hal::{apic, context, cpu, irq};
 use hadal_time::now_ns;
 
@@ -104,7 +105,9 @@ impl Thread {
     /// Makes a parked thread runnable, or its next [`park`] return at once. From any context.
     pub fn unpark(&'static self) {
         if self.token.notify() {
-            cpus::enqueue(self, balance::choose(self));
+            let target = balance::choose(self);
+            trace::point(Kind::Wake, trace::pair(self.id(), target as u32), 0);
+            cpus::enqueue(self, target);
         }
     }
 
@@ -172,6 +175,7 @@ pub fn exit() -> ! {
     irq::mask();
     let thread = current();
     thread.context.clear_program();
+    trace::point(Kind::ThreadExit, 0, 0);
     // The next user of the control block waits until this CPU has left the stack.
     TABLE.give_back(thread);
     reschedule();
@@ -217,6 +221,7 @@ pub(crate) fn reschedule() {
     previous.run_ns.fetch_add(ran, Ordering::Relaxed);
     next.since_ns.store(now, Ordering::Relaxed);
     next.cpu.store(cpu::current_id(), Ordering::Relaxed);
+    trace::point(Kind::Switch, trace::pair(next.id(), previous.token.left() as u32), 0);
     percpu::set_thread_index(next.id());
     // Whoever sets `interrupted` from now on finds the thread here and interrupts; what was set before is seen now.
     fence(Ordering::SeqCst);

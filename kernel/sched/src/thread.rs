@@ -10,6 +10,7 @@ use hadal_hal::context::Context;
 use hadal_hal::cpuset::CpuSet;
 use hadal_hal::percpu;
 use hadal_hal::sync::SpinLock;
+use hadal_hal::trace::{self, Kind};
 use spin::Once;
 
 use crate::list::{Link, Links};
@@ -345,6 +346,7 @@ pub fn create(
     thread.cpu.store(hadal_hal::cpu::current_id(), Ordering::Relaxed);
     thread.note_wait(None);
     thread.store_affinity(affinity);
+    trace::point(Kind::ThreadCreate, u64::from(thread.id()), entry as usize as u64);
     thread.token.set_new();
     Ok(thread)
 }

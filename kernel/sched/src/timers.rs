@@ -5,6 +5,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 use hadal_hal::percpu::{self, attention};
 use hadal_hal::sync::SpinLock;
+use hadal_hal::trace::{self, Kind};
 use hadal_hal::{apic, cpu, irq};
 use hadal_time::now_ns;
 use hadal_time::timer_queue::{TimerId, TimerQueue};
@@ -124,8 +125,14 @@ pub fn on_timer_interrupt() {
         // The lock is not held while the action runs: it may start or cancel timers.
         let due = own.timers.queue.lock().pop_expired(now);
         match due {
-            Some((_, Action::Unpark(index))) => TABLE.get(index).unpark(),
-            Some((_, Action::Call(function, arg))) => function(arg),
+            Some((_, Action::Unpark(index))) => {
+                trace::point(Kind::TimerFire, u64::from(index), trace::TIMER_WAKES);
+                TABLE.get(index).unpark();
+            }
+            Some((_, Action::Call(function, arg))) => {
+                trace::point(Kind::TimerFire, function as usize as u64, trace::TIMER_CALLS);
+                function(arg);
+            }
             None => break,
         }
     }

@@ -4,6 +4,8 @@
 //! Whoever moves a parked thread to runnable has to queue it, and nobody else does. A wake-up that comes first is kept, so
 //! "look at the condition, then park" and "change the condition, then unpark" never miss each other.
 
+use hadal_hal::trace::Left;
+
 #[cfg(not(loom))]
 use core::sync::atomic::{AtomicU32, Ordering};
 #[cfg(loom)]
@@ -63,6 +65,15 @@ impl Token {
                 Ok(old) => return old == PARKED,
                 Err(found) => seen = found,
             }
+        }
+    }
+
+    /// What the thread is when it gives the CPU up, for the trace.
+    pub(crate) fn left(&self) -> Left {
+        match self.0.load(Ordering::Relaxed) {
+            PARKED => Left::Waiting,
+            FREE => Left::Ended,
+            _ => Left::Ready,
         }
     }
 

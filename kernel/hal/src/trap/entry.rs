@@ -6,6 +6,7 @@ use core::sync::atomic::Ordering;
 
 use super::{Access, CALL_VECTOR, INTERRUPT_FLAG, SYSCALL_VECTOR, TrapFrame, hooks, selector, vector};
 use crate::percpu::{self, offset};
+use crate::trace::{self, Kind};
 use crate::{apic, call, irq, tlb, user};
 
 // One stub per vector, 16 bytes each. Vectors without an error code push a 0 in its place.
@@ -285,6 +286,7 @@ extern "C" fn interrupt_handler(frame: &mut TrapFrame) -> *mut TrapFrame {
     let block = percpu::this();
     block.interrupts.fetch_add(1, Ordering::Relaxed);
     let number = frame.vector as u8;
+    trace::point(Kind::InterruptEnter, frame.vector, frame.rip);
     match number {
         irq::VECTOR_TIMER => {
             apic::end_of_interrupt();
@@ -308,6 +310,7 @@ extern "C" fn interrupt_handler(frame: &mut TrapFrame) -> *mut TrapFrame {
             apic::end_of_interrupt();
         }
     }
+    trace::point(Kind::InterruptExit, frame.vector, 0);
     if !frame.is_program() {
         frame.rip = call::before_check(frame.rip);
         return core::ptr::null_mut();

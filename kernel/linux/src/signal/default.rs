@@ -3,6 +3,7 @@
 
 use core::sync::atomic::Ordering;
 
+use hadal_hal::trace::{self, Kind};
 use hadal_hal::trap::TrapFrame;
 
 use super::FaultSignal;
@@ -36,6 +37,7 @@ pub(super) fn act(
     signo: u8,
     fault: Option<FaultSignal>,
 ) {
+    trace::point(Kind::Signal, signo.into(), 0);
     if IGNORED.contains(signo) {
         return;
     }

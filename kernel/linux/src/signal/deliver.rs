@@ -4,6 +4,7 @@
 use core::sync::atomic::Ordering;
 
 use hadal_hal::layout;
+use hadal_hal::trace::{self, Kind};
 use hadal_hal::trap::{SYSCALL_VECTOR, TrapFrame};
 use syscalls::Sysno;
 
@@ -106,6 +107,7 @@ pub(super) fn enter_handler(
     fault: Option<FaultSignal>,
 ) {
     let Disposition::Handler(handler) = action.disposition else { return };
+    trace::point(Kind::Signal, info.signo.into(), handler);
     if rseq::abort_section(task, frame).is_err() {
         return fail(task, process, frame, info, fault);
     }

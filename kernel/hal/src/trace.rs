@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Trace points: one line where something happens. The recorder is the crate `hadal-trace`.
+
+pub use hadal_trace::{ALL_BUT_SELF, Kind, Left, TIMER_CALLS, TIMER_WAKES, pair, text_words};
+
+use crate::{percpu, tsc};
+
+/// Records that something happened on this CPU, in the running thread. One load and a branch while recording is off.
+#[inline(always)]
+pub fn point(kind: Kind, a: u64, b: u64) {
+    if hadal_trace::enabled() {
+        record(kind, percpu::thread_index(), a, b);
+    }
+}
+
+/// Records something about another thread than the running one.
+#[inline(always)]
+pub fn point_of(thread: u32, kind: Kind, a: u64, b: u64) {
+    if hadal_trace::enabled() {
+        record(kind, thread, a, b);
+    }
+}
+
+#[cold]
+fn record(kind: Kind, thread: u32, a: u64, b: u64) {
+    hadal_trace::record(percpu::cpu_id(), tsc::read(), thread, kind, [a, b]);
+}
