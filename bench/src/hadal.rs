@@ -2,18 +2,19 @@
 //! The `hadal` command under measurement, and the QEMU machine that it makes.
 
 use std::ffi::OsString;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 
+use crate::args::MachineArgs;
+use crate::catalogue::Shape;
+use crate::results::Mode;
 use crate::timed::{self, Ended};
-use crate::{Args, host};
 
 /// Options of QEMU that make up the machine itself; all others are how a kernel talks to the host.
-const MACHINE_OPTIONS: [&str; 11] = [
+const MACHINE_OPTIONS: [&str; 14] = [
     "-nodefaults",
     "-no-user-config",
     "-no-reboot",
@@ -22,21 +23,24 @@ const MACHINE_OPTIONS: [&str; 11] = [
     "-nic",
     "-M",
     "-accel",
+    "-icount",
     "-cpu",
     "-smp",
     "-m",
+    "-object",
+    "-numa",
 ];
 
 const RUN_LIMIT: Duration = Duration::from_secs(300);
+/// After this the kernel itself says where its threads are.
+const GUEST_LIMIT: &str = "240";
 
 /// The command and the machine that it is asked for.
 #[derive(Debug)]
 pub(crate) struct Hadal {
     command: PathBuf,
-    qemu: PathBuf,
-    accel: String,
-    memory: String,
-    cpus: u32,
+    cwd: PathBuf,
+    machine: MachineArgs,
 }
 
 /// The QEMU line of a run.
@@ -49,63 +53,59 @@ pub(crate) struct QemuLine {
 }
 
 impl Hadal {
-    pub(crate) fn new(args: &Args) -> Result<Self> {
-        let command = match &args.hadal {
-            Some(command) => command.clone(),
-            None => host::target_dir().join("release/hadal"),
-        };
-        let command = fs::canonicalize(&command).with_context(|| {
-            format!("{}: build it with `cargo build --release -p hadal`", command.display())
-        })?;
-        Ok(Self {
-            command,
-            qemu: args.qemu.clone(),
-            accel: args.accel.clone(),
-            memory: args.memory.clone(),
-            cpus: args.cpus,
-        })
+    /// The command, run in a directory with the machine of these options.
+    pub(crate) fn new(command: &Path, cwd: &Path, machine: &MachineArgs) -> Self {
+        Self { command: command.to_path_buf(), cwd: cwd.to_path_buf(), machine: machine.clone() }
     }
 
     /// QEMU's command.
     pub(crate) fn qemu(&self) -> &Path {
-        &self.qemu
+        &self.machine.qemu
     }
 
-    /// `hadal run` in the directory of the programs, on the machine of the comparison.
-    pub(crate) fn run_command(&self, options: &[&str], program: &[OsString]) -> Command {
-        let mut command = self.bare_command(options);
-        command.args(["--accel", &self.accel, "--cpus", &self.cpus.to_string(), "--qemu"]).arg(&self.qemu);
-        command.args(program);
-        command
-    }
-
-    /// `hadal run --icount` with another program in QEMU's place.
-    pub(crate) fn counting_command(&self, qemu: &Path, program: &[OsString]) -> Command {
-        let mut command = self.bare_command(&["--icount", "--qemu"]);
-        command.arg(qemu).args(program);
-        command
-    }
-
-    fn bare_command(&self, options: &[&str]) -> Command {
+    /// `hadal run` of a program on the machine of a mode. The environment is empty: it would be part of the stack,
+    /// and paths would depend on the user.
+    pub(crate) fn command(
+        &self,
+        mode: Mode,
+        shape: Shape,
+        options: &[&str],
+        program: &[OsString],
+    ) -> Command {
         let mut command = Command::new(&self.command);
-        command.current_dir(host::work_dir()).args(["run", "--memory", &self.memory]).args(options);
+        command.current_dir(&self.cwd).args(["run", "--clear-env", "--memory", &self.machine.memory]);
+        match mode {
+            Mode::Path => command.arg("--icount"),
+            Mode::Parallel => {
+                command.args(["--accel", &self.machine.accel, "--cpus", &shape.cpus.to_string()])
+            }
+        };
+        if shape.zones > 1 {
+            command.args(["--numa", &shape.zones.to_string()]);
+        }
+        if !options.contains(&"--qemu") {
+            command.arg("--qemu").arg(&self.machine.qemu);
+        }
+        command.args(options).args(program);
         command
     }
 
-    /// Runs a program on the machine of the comparison.
-    pub(crate) fn run(&self, options: &[&str], program: &[OsString]) -> Result<Ended> {
-        checked(timed::run(&mut self.run_command(options, program), RUN_LIMIT)?)
+    /// Runs a program to its end, whatever that is.
+    pub(crate) fn run(
+        &self,
+        mode: Mode,
+        shape: Shape,
+        options: &[&str],
+        program: &[OsString],
+    ) -> Result<Ended> {
+        let options = [&["--timeout", GUEST_LIMIT], options].concat();
+        timed::run(&mut self.command(mode, shape, &options, program), RUN_LIMIT)
     }
 
-    /// The QEMU line of a run of `program`.
-    pub(crate) fn qemu_line(&self, program: &[OsString]) -> Result<QemuLine> {
-        let ended = checked(timed::run(&mut self.run_command(&["--dry-run"], program), RUN_LIMIT)?)?;
-        parse_line(&ended.stdout)
-    }
-
-    /// The machine as one line, for the report.
-    pub(crate) fn machine_line(&self) -> Result<String> {
-        Ok(self.qemu_line(&["/bin/true".into()])?.machine.join(" "))
+    /// The QEMU line of a mode.
+    pub(crate) fn qemu_line(&self, mode: Mode, shape: Shape) -> Result<QemuLine> {
+        let mut command = self.command(mode, shape, &["--dry-run"], &["/bin/true".into()]);
+        parse_line(&checked(timed::run(&mut command, RUN_LIMIT)?)?.stdout)
     }
 }
 
@@ -143,5 +143,16 @@ mod tests {
         let line = line.unwrap();
         assert_eq!(line.machine.join(" "), "qemu -nodefaults -M q35,usb=off -smp 2 -m 1M");
         assert_eq!(line.kernel, Path::new("/a b/k"));
+    }
+
+    #[test]
+    fn each_mode_has_its_machine() {
+        let machine = MachineArgs { qemu: "q".into(), accel: "tcg".into(), memory: "1G".into() };
+        let hadal = Hadal::new(Path::new("hadal"), Path::new("/"), &machine);
+        let line = |mode, shape| format!("{:?}", hadal.command(mode, shape, &[], &["p".into()]));
+        let path = line(Mode::Path, Shape { cpus: 1, zones: 1 });
+        assert!(path.contains("--icount") && !path.contains("--cpus"), "{path}");
+        let parallel = line(Mode::Parallel, Shape { cpus: 4, zones: 2 });
+        assert!(parallel.contains("\"--cpus\" \"4\" \"--numa\" \"2\""), "{parallel}");
     }
 }

@@ -1,40 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Compute-bound OpenMP: the time that `examples/heat` measures of itself, which leaves out every start and
-//! end.
+//! Compute-bound OpenMP: the time that `examples/heat` measures of itself, which leaves out every start and end.
 
 use anyhow::{Context, Result, ensure};
 
-use crate::figures::{Figure, Goal, Samples, Unit};
-use crate::hadal::Hadal;
+use crate::catalogue::Shape;
+use crate::hadal::{self, Hadal};
+use crate::initramfs::Init;
 use crate::linux::Guest;
+use crate::native;
 use crate::packages::Linux;
-use crate::programs::Program;
+use crate::protocol::Line;
+use crate::results::{Mode, Place};
+use crate::toolchain::Toolchain;
 
-/// Hadal is not to be slower.
-const GOAL_RATIO: f64 = 1.0;
+/// Points along an edge, and steps.
+const SIZE: [&str; 2] = ["256", "1000"];
 
-pub(crate) fn measure(hadal: &Hadal, linux: &Linux, runs: u32, (size, steps): (u32, u32)) -> Result<Figure> {
-    let heat = Program::compile("heat", "examples/heat/heat.c", &["-fopenmp", "-lm"])?
-        .with_args([size.to_string(), steps.to_string()]);
-    let guest = Guest::new(hadal, linux, &heat)?;
-    let (mut ours, mut theirs) = (Samples::default(), Samples::default());
-    for run in 1..=runs {
-        let ended = hadal.run(&[], &heat.words())?;
-        let linux_ended = guest.run()?;
-        let (here, there) = (value_of(&ended.stdout, "time")?, value_of(&linux_ended.stdout, "time")?);
-        let results = [&ended, &linux_ended].map(|ended| value_of(&ended.stdout, "mean"));
-        ensure!(results[0].as_ref().ok() == results[1].as_ref().ok(), "the results differ: {results:?}");
-        ours.push(here, ended.cost);
-        theirs.push(there, linux_ended.cost);
-        eprintln!("heat {run}/{runs}: Hadal {here:.3} s, Linux {there:.3} s");
-    }
-    Ok(Figure {
-        name: format!("heat {size} {steps}: time of the program itself"),
-        unit: Unit::Seconds,
-        hadal: ours,
-        linux: Some(theirs),
-        goal: Goal::Ratio(GOAL_RATIO),
-    })
+/// One run.
+pub(crate) fn time(
+    hadal: &Hadal,
+    toolchain: &Toolchain,
+    linux: Option<&Linux>,
+    place: Place,
+    shape: Shape,
+) -> Result<Vec<Line>> {
+    let program = toolchain.compile("heat", "examples/heat/heat.c", &["-fopenmp", "-lm"])?;
+    let program = program.with_args(SIZE.map(str::to_owned));
+    let ended = match place {
+        Place::Hadal => hadal::checked(hadal.run(Mode::Parallel, shape, &[], &program.words())?)?,
+        Place::Native => native::run(&program, toolchain.programs())?,
+        Place::Linux => {
+            let linux = linux.context("the Linux guest was not asked for")?;
+            let line = hadal.qemu_line(Mode::Parallel, shape)?;
+            Guest::new(linux, &line, Init::Mounts, std::slice::from_ref(&program))?.run()?
+        }
+    };
+    let threads = value_of(&ended.stdout, "threads")?;
+    ensure!(threads == f64::from(shape.cpus) || place == Place::Native, "it ran on {threads} threads");
+    Ok(vec![Line {
+        name: "openmp.heat".to_owned(),
+        unit: "ns".to_owned(),
+        cpus: shape.cpus,
+        samples: vec![value_of(&ended.stdout, "time")? * 1e9],
+        overhead: 0.0,
+        skipped: None,
+    }])
 }
 
 /// The number in the line of this name.

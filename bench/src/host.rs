@@ -1,27 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What the harness needs to know of the machine it runs on, and where it keeps its files.
+//! What the harness needs to know of the machine it runs on.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-/// Root of the repository.
-pub(crate) fn repository() -> PathBuf {
-    let bench = Path::new(env!("CARGO_MANIFEST_DIR"));
-    bench.parent().unwrap_or(bench).to_path_buf()
-}
-
-/// Where build results go.
-pub(crate) fn target_dir() -> PathBuf {
-    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| repository().join("target"), PathBuf::from)
-}
-
-/// Where programs, packages and results are kept.
-pub(crate) fn work_dir() -> PathBuf {
-    target_dir().join("hadal-bench")
-}
+/// Parts of a core that may be busy before times are doubted.
+const BUSY_LOAD_PER_CORE: f64 = 0.3;
 
 /// CPUs that this process may use.
 pub(crate) fn cores() -> u32 {
@@ -32,6 +19,11 @@ pub(crate) fn cores() -> u32 {
 pub(crate) fn load() -> f64 {
     let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     text.split(' ').next().and_then(|number| number.parse().ok()).unwrap_or(0.0)
+}
+
+/// Whether something else runs that would be measured with the benchmark.
+pub(crate) fn is_busy(load: f64) -> bool {
+    load > BUSY_LOAD_PER_CORE * f64::from(cores())
 }
 
 /// The first line that a command prints when asked with one option.

@@ -1,60 +1,96 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The peer: one program in a Linux guest on the machine that `hadal run` makes, from QEMU's start to its
-//! end.
+//! The peer: programs in a Linux guest on the machine that `hadal run` makes, from QEMU's start to its end.
 
-use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::hadal::Hadal;
-use crate::initramfs::{self, STATUS_MARK};
+use crate::hadal::QemuLine;
+use crate::initramfs::{self, Init, STATUS_MARK};
 use crate::packages::Linux;
-use crate::programs::Program;
 use crate::timed::{self, Ended};
+use crate::toolchain::Program;
 
-const RUN_LIMIT: Duration = Duration::from_secs(600);
+/// For one program; booting is in it.
+const PROGRAM_LIMIT: Duration = Duration::from_secs(240);
 
 /// Kernel parameters. The last two make Linux faster: no work-arounds for leaks between processes, and no
-/// wait before the end after a panic.
+/// wait before the end after a panic. Under `-icount` its clock is exact without further ones.
 const PARAMETERS: &str = "console=ttyS0 quiet mitigations=off panic=-1";
 
-/// A Linux guest that runs one program, ready to boot.
+/// A Linux guest that runs programs one after the other, ready to boot.
 #[derive(Debug)]
 pub(crate) struct Guest {
-    machine: Vec<String>,
-    kernel: PathBuf,
+    command: Vec<String>,
     initramfs: tempfile::NamedTempFile,
+    programs: u32,
 }
 
 impl Guest {
-    /// Packs the program for a guest on the machine on which Hadal runs it.
-    pub(crate) fn new(hadal: &Hadal, linux: &Linux, program: &Program) -> Result<Self> {
-        let line = hadal.qemu_line(&program.words())?;
+    /// Packs programs for a guest on a machine.
+    pub(crate) fn new(linux: &Linux, line: &QemuLine, init: Init, programs: &[Program]) -> Result<Self> {
         let initramfs = tempfile::NamedTempFile::new().context("cannot make a file for the initramfs")?;
-        let archive = initramfs::build(&linux.busybox, program)?;
+        let archive = initramfs::build(&linux.busybox, init, programs)?;
         std::fs::write(&initramfs, archive).context("cannot write the initramfs")?;
-        Ok(Self { machine: line.machine, kernel: linux.kernel.clone(), initramfs })
+        let kernel = linux.kernel.to_str().context("the cache directory's name is not UTF-8")?;
+        let serial = ["-append", PARAMETERS, "-chardev", "stdio,id=log,signal=off", "-serial", "chardev:log"];
+        let mut command = line.machine.clone();
+        command.extend(["-kernel", kernel].iter().chain(&serial).map(|word| (*word).to_owned()));
+        Ok(Self { command, initramfs, programs: programs.len() as u32 })
     }
 
-    /// Boots, runs the program, turns off. The program's output is on standard output, with the kernel's.
-    pub(crate) fn run(&self) -> Result<Ended> {
-        let mut command = Command::new(&self.machine[0]);
-        command.args(&self.machine[1..]).arg("-kernel").arg(&self.kernel);
-        command.arg("-initrd").arg(self.initramfs.path());
-        command.args([
-            "-append",
-            PARAMETERS,
-            "-chardev",
-            "stdio,id=log,signal=off",
-            "-serial",
-            "chardev:log",
-        ]);
-        let mut ended = timed::run(&mut command, RUN_LIMIT)?;
-        ended.stdout = ended.stdout.replace("\r\n", "\n");
-        let succeeded = ended.stdout.contains(&format!("{STATUS_MARK} 0\n"));
-        ensure!(succeeded, "the program failed in the Linux guest\n{}{}", ended.stdout, ended.stderr);
+    /// QEMU's command.
+    pub(crate) fn command(&self) -> Command {
+        let mut command = Command::new(&self.command[0]);
+        command.args(&self.command[1..]).arg("-initrd").arg(self.initramfs.path());
+        command
+    }
+
+    /// Boots, runs the programs, turns off. Their output is on standard output, with the kernel's.
+    pub(crate) fn boot(&self) -> Result<Ended> {
+        let mut ended = timed::run(&mut self.command(), PROGRAM_LIMIT * self.programs.max(1))?;
+        ended.stdout = ended.stdout.replace('\r', "");
         Ok(ended)
+    }
+
+    /// The same; an error when a program failed.
+    pub(crate) fn run(&self) -> Result<Ended> {
+        let ended = self.boot()?;
+        let succeeded = ended.stdout.matches(&format!("{STATUS_MARK} 0\n")).count();
+        ensure!(
+            succeeded == self.programs as usize,
+            "a program failed in the Linux guest\n{}{}",
+            ended.stdout,
+            ended.stderr
+        );
+        Ok(ended)
+    }
+}
+
+/// What each of the programs printed, and its status, in a guest's output.
+pub(crate) fn outputs(stdout: &str) -> Vec<(String, Option<i32>)> {
+    let mut outputs = Vec::new();
+    let mut rest = stdout;
+    while let Some((output, after)) = rest.split_once(STATUS_MARK) {
+        let (status, after) = after.split_once('\n').unwrap_or((after, ""));
+        outputs.push((output.to_owned(), status.trim().parse().ok()));
+        rest = after;
+    }
+    // A program that did not end has printed something, perhaps.
+    outputs.push((rest.to_owned(), None));
+    outputs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outputs_are_told_apart() {
+        let outputs = outputs(&format!("boot\na\n{STATUS_MARK} 0\nb\n{STATUS_MARK} 139\npower down\n"));
+        assert_eq!(outputs[0], ("boot\na\n".to_owned(), Some(0)));
+        assert_eq!(outputs[1], ("b\n".to_owned(), Some(139)));
+        assert_eq!(outputs[2], ("power down\n".to_owned(), None));
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The Linux guest's kernel and tools from Debian, downloaded once and kept in the build directory.
+//! The Linux guest's kernel and tools from Debian, downloaded once and kept in the cache.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -31,8 +31,8 @@ impl Linux {
 }
 
 /// The Linux guest's files, downloaded if they are not there.
-pub(crate) fn linux() -> Result<Linux> {
-    let dir = host::work_dir().join("linux");
+pub(crate) fn linux(cache: &Path) -> Result<Linux> {
+    let dir = cache.join("linux");
     let record = dir.join("packages.txt");
     let found = || Linux {
         kernel: dir.join("vmlinuz"),
@@ -45,9 +45,7 @@ pub(crate) fn linux() -> Result<Linux> {
         let versions = download(&dir)?;
         fs::write(&record, versions).context("cannot note the packages")?;
     }
-    let linux = found();
-    eprintln!("Linux guest: {}", linux.describe());
-    Ok(linux)
+    Ok(found())
 }
 
 fn download(dir: &Path) -> Result<String> {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! One command run to its end or its time limit, with the time it took. Only one runs at a time, so that
-//! the CPU time of ended children is that command's.
+//! One command run to its end or its time limit, with the time it took.
 
 use std::io::Read;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -8,24 +7,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use nix::sys::resource::{UsageWho, getrusage};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
-use serde::Serialize;
-
-/// What a run took.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub(crate) struct Cost {
-    /// From before the start of the command to its end.
-    pub(crate) wall_seconds: f64,
-    /// User and system time of the command and its children.
-    pub(crate) cpu_seconds: f64,
-}
 
 /// A command that has ended.
 #[derive(Debug)]
 pub(crate) struct Ended {
-    pub(crate) cost: Cost,
+    /// From before the start of the command to its end.
+    pub(crate) seconds: f64,
     pub(crate) status: ExitStatus,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
@@ -46,7 +35,6 @@ impl Drop for Guard {
 pub(crate) fn run(command: &mut Command, limit: Duration) -> Result<Ended> {
     let line = format!("{command:?}");
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let cpu_before = children_cpu_seconds()?;
     let started = Instant::now();
     let mut guard = Guard(command.spawn().with_context(|| format!("cannot start {line}"))?);
     let stdout = reader(guard.0.stdout.take());
@@ -56,11 +44,10 @@ pub(crate) fn run(command: &mut Command, limit: Duration) -> Result<Ended> {
         let shown = [stdout, stderr].map(|thread| thread.join().unwrap_or_default()).join("\n");
         bail!("no end within {} s: {line}\n{shown}", limit.as_secs());
     }
-    let wall_seconds = started.elapsed().as_secs_f64();
+    let seconds = started.elapsed().as_secs_f64();
     let status = guard.0.wait().context("cannot wait for a child")?;
-    let cpu_seconds = children_cpu_seconds()? - cpu_before;
     Ok(Ended {
-        cost: Cost { wall_seconds, cpu_seconds },
+        seconds,
         status,
         stdout: stdout.join().unwrap_or_default(),
         stderr: stderr.join().unwrap_or_default(),
@@ -88,12 +75,6 @@ fn reader(pipe: Option<impl Read + Send + 'static>) -> thread::JoinHandle<String
     })
 }
 
-fn children_cpu_seconds() -> Result<f64> {
-    let usage = getrusage(UsageWho::RUSAGE_CHILDREN).context("cannot ask for CPU time")?;
-    let seconds = |time: nix::sys::time::TimeVal| time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6;
-    Ok(seconds(usage.user_time()) + seconds(usage.system_time()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -110,7 +91,7 @@ mod tests {
             run(&mut shell("echo out; echo err >&2; sleep 0.05; exit 3"), Duration::from_secs(20)).unwrap();
         assert_eq!((ended.stdout.as_str(), ended.stderr.as_str()), ("out\n", "err\n"));
         assert_eq!(ended.status.code(), Some(3));
-        assert!(ended.cost.wall_seconds >= 0.05);
+        assert!(ended.seconds >= 0.05);
     }
 
     #[test]

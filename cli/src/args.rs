@@ -40,6 +40,8 @@ pub(crate) enum Command {
     Image(ImageArgs),
     /// Show what this machine has and lacks for each part of Hadal, with the remedy
     Doctor(DoctorArgs),
+    /// Measure the kernel's primitives beside Linux
+    Bench(hadal_bench::BenchArgs),
     /// Run every test of the source tree
     Test(TestArgs),
     /// Print shell completions

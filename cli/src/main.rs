@@ -9,6 +9,7 @@
 
 mod accel;
 mod args;
+mod bench;
 mod channel;
 mod child;
 mod compile;
@@ -49,6 +50,7 @@ fn main() -> ExitCode {
         Command::Machine(args) => machine::report(&args),
         Command::Image(args) => image::make(&args),
         Command::Doctor(args) => doctor::report(&args.qemu),
+        Command::Bench(args) => bench::run(&args),
         Command::Test(args) => test::run(&args),
         Command::Completions(args) => completions::print(&args),
     };

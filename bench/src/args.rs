@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The command line of `hadal bench`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
+
+use crate::results::Mode;
+
+/// `hadal bench`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct BenchArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: BenchCommand,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  hadal bench list
+  hadal bench run --mode path thread sync.mutex          exact instruction counts, beside Linux's
+  hadal bench run --mode parallel --html report.html     times and their distributions
+  hadal bench compare bench/baseline.json                has a path grown?
+  hadal bench report results.json --html report.html
+
+The Linux guest is Debian's cloud kernel with busybox on the same QEMU line; both packages are downloaded once with
+apt-get. Under TCG, instructions are exact; times are worth something only as ratios, on a machine that does nothing
+else, and tell nothing about switches of privilege, TLBs and caches.";
+
+/// The subcommands of `hadal bench`.
+#[derive(Debug, Subcommand)]
+pub enum BenchCommand {
+    /// Show the benchmarks
+    List(ListArgs),
+    /// Measure: Hadal, a Linux guest on the same machine, and the host
+    Run(RunArgs),
+    /// Compare path lengths with a baseline: fails when one has grown by more than 2%
+    Compare(CompareArgs),
+    /// Make the page with plots from a file of results
+    Report(ReportArgs),
+}
+
+/// What Hadal is measured beside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Peer {
+    /// Debian's cloud kernel in a guest on the same QEMU line
+    Linux,
+    /// This machine, without QEMU (parallel mode only)
+    Native,
+    /// Nothing
+    None,
+}
+
+/// `hadal bench list`.
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    /// Names or groups [default: all]
+    #[arg(value_name = "NAME|GROUP")]
+    pub names: Vec<String>,
+}
+
+/// The machine of a run.
+#[derive(Clone, Debug, Args)]
+pub struct MachineArgs {
+    /// QEMU command, for both guests
+    #[arg(long, value_name = "PATH", default_value = "qemu-system-x86_64", env = "HADAL_QEMU")]
+    pub qemu: PathBuf,
+    /// How QEMU executes both guests in parallel mode: tcg or kvm
+    #[arg(long, value_name = "ACCEL", default_value = "tcg")]
+    pub accel: String,
+    /// Memory of both guests
+    #[arg(long, value_name = "SIZE", default_value = "2G")]
+    pub memory: String,
+}
+
+/// `hadal bench run`.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// What is counted
+    #[arg(long, value_enum, default_value_t = Mode::Path)]
+    pub mode: Mode,
+    /// Write the results here
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub json: Option<PathBuf>,
+    /// Write a page with plots here
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub html: Option<PathBuf>,
+    /// What to measure beside Hadal [default: linux in path mode, linux,native in parallel mode]
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "PEER")]
+    pub peer: Vec<Peer>,
+    /// Turns that each place gets, one after the other [default: 1 in path mode, 3 in parallel mode]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub rounds: Option<u32>,
+    /// The machine
+    #[command(flatten)]
+    pub machine: MachineArgs,
+    /// Names or groups [default: all of the mode]
+    #[arg(value_name = "NAME|GROUP")]
+    pub names: Vec<String>,
+}
+
+impl RunArgs {
+    /// Whether this peer is wanted.
+    pub(crate) fn has_peer(&self, peer: Peer) -> bool {
+        match (self.peer.is_empty(), self.mode) {
+            (true, Mode::Path) => peer == Peer::Linux,
+            (true, Mode::Parallel) => true,
+            (false, _) => self.peer.contains(&peer),
+        }
+    }
+}
+
+/// `hadal bench compare`.
+#[derive(Debug, Args)]
+pub struct CompareArgs {
+    /// Path lengths to compare with
+    #[arg(value_name = "BASELINE.json", value_hint = ValueHint::FilePath)]
+    pub baseline: PathBuf,
+    /// Results to compare [default: measure those of the baseline now]
+    #[arg(value_name = "RESULT.json", value_hint = ValueHint::FilePath)]
+    pub results: Option<PathBuf>,
+    /// Write the new path lengths into the baseline instead of failing
+    #[arg(long)]
+    pub update: bool,
+    /// The machine
+    #[command(flatten)]
+    pub machine: MachineArgs,
+}
+
+/// `hadal bench report`.
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// What `hadal bench run --json` wrote; several files make one page
+    #[arg(value_name = "RESULT.json", required = true, value_hint = ValueHint::FilePath)]
+    pub results: Vec<PathBuf>,
+    /// The page to write
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub html: PathBuf,
+}

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The benchmarks: what each is, how it is measured, in which modes and on how many CPUs.
+
+use anyhow::{Result, bail};
+
+use crate::results::Mode;
+
+/// What measures a benchmark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum How {
+    /// A program of `programs/`, by its name without ending.
+    Program(&'static str),
+    /// QEMU with a plugin that counts instructions from the kernel's entry on.
+    BootPath,
+    /// A clock on the host, from command to exit.
+    BootTime,
+    /// What `examples/heat` says of itself.
+    Heat,
+}
+
+/// The machines of parallel mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Machine {
+    /// As many CPUs as the host has, at least two.
+    Host,
+    /// The same, split into two NUMA zones.
+    HostZones,
+    /// One, two and so on up to eight CPUs.
+    Steps,
+    /// Eight CPUs, which may be more than the host has.
+    Eight,
+}
+
+/// CPUs of the machines of [`Machine::Steps`].
+const STEPS: [u32; 4] = [1, 2, 4, 8];
+
+/// Shape of one machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Shape {
+    pub(crate) cpus: u32,
+    pub(crate) zones: u32,
+}
+
+impl Machine {
+    /// The machines to boot, for a host with so many cores.
+    pub(crate) fn shapes(self, host_cores: u32) -> Vec<Shape> {
+        let one_zone = |cpus| Shape { cpus, zones: 1 };
+        let host = host_cores.max(2);
+        match self {
+            Self::Host => vec![one_zone(host)],
+            Self::HostZones => vec![Shape { cpus: host, zones: 2 }],
+            Self::Steps => STEPS.map(one_zone).into(),
+            Self::Eight => vec![one_zone(8)],
+        }
+    }
+}
+
+/// One benchmark. Its figure has its name, or, for a family, its name with `_` and a word.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Benchmark {
+    pub(crate) name: &'static str,
+    pub(crate) how: How,
+    /// Whether it counts instructions.
+    path: bool,
+    /// Where it measures time, if it does.
+    parallel: Option<Machine>,
+    pub(crate) what: &'static str,
+}
+
+impl Benchmark {
+    /// The machines on which it runs in a mode.
+    pub(crate) fn shapes(&self, mode: Mode, host_cores: u32) -> Vec<Shape> {
+        let one = Shape { cpus: 1, zones: 1 };
+        match (mode, self.how) {
+            (Mode::Path, _) if !self.path => Vec::new(),
+            // The one path on which other CPUs have a part.
+            (Mode::Path, How::BootPath) => Machine::Steps.shapes(host_cores),
+            (Mode::Path, _) => vec![one],
+            (Mode::Parallel, _) => self.parallel.map_or_else(Vec::new, |machine| machine.shapes(host_cores)),
+        }
+    }
+
+    fn modes(&self) -> &'static str {
+        match (self.path, self.parallel) {
+            (true, Some(_)) => "path parallel",
+            (true, None) => "path",
+            (false, _) => "parallel",
+        }
+    }
+
+    /// Whether a figure is this benchmark's.
+    pub(crate) fn owns(&self, figure: &str) -> bool {
+        figure.strip_prefix(self.name).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
+    }
+
+    fn is_meant(&self, word: &str) -> bool {
+        self.name == word || self.name.split('.').next() == Some(word) || self.owns(word)
+    }
+}
+
+const fn both(name: &'static str, program: &'static str, machine: Machine, what: &'static str) -> Benchmark {
+    Benchmark { name, how: How::Program(program), path: true, parallel: Some(machine), what }
+}
+
+const fn path(name: &'static str, program: &'static str, what: &'static str) -> Benchmark {
+    Benchmark { name, how: How::Program(program), path: true, parallel: None, what }
+}
+
+const fn time(name: &'static str, program: &'static str, machine: Machine, what: &'static str) -> Benchmark {
+    Benchmark { name, how: How::Program(program), path: false, parallel: Some(machine), what }
+}
+
+use Machine::{Eight, Host, HostZones, Steps};
+
+/// All benchmarks, in the order of every table.
+pub(crate) const BENCHMARKS: &[Benchmark] = &[
+    Benchmark {
+        name: "boot.entry_to_main",
+        how: How::BootPath,
+        path: true,
+        parallel: None,
+        what: "instructions of all CPUs from the kernel's entry to the program's first one",
+    },
+    Benchmark {
+        name: "boot.time",
+        how: How::BootTime,
+        path: false,
+        parallel: Some(Steps),
+        what: "a dynamic hello, from the command to its end",
+    },
+    Benchmark {
+        name: "openmp.heat",
+        how: How::Heat,
+        path: false,
+        parallel: Some(Host),
+        what: "1000 steps of examples/heat on all CPUs: what it computes, not how it starts",
+    },
+    both("syscall.getppid", "syscall", Host, "the shortest system call: ring 0 on Hadal, ring 3 on Linux"),
+    time(
+        "noise.fixed_work",
+        "noise",
+        Host,
+        "a quantum of computing on all CPUs: what others take shows in its tail",
+    ),
+];
+
+/// The benchmarks that the words mean, all when there are none, in the order of the list.
+pub(crate) fn select(words: &[String]) -> Result<Vec<&'static Benchmark>> {
+    for word in words {
+        if !BENCHMARKS.iter().any(|benchmark| benchmark.is_meant(word)) {
+            bail!("{word}: no benchmark and no group of this name; `hadal bench list` shows them");
+        }
+    }
+    let wanted =
+        |benchmark: &&Benchmark| words.is_empty() || words.iter().any(|word| benchmark.is_meant(word));
+    Ok(BENCHMARKS.iter().filter(wanted).collect())
+}
+
+/// Place of a figure in tables: that of its benchmark.
+pub(crate) fn rank(figure: &str) -> usize {
+    // Of two benchmarks, one named as the beginning of the other, the longer name owns the figure.
+    let owners = BENCHMARKS.iter().enumerate().filter(|(_, benchmark)| benchmark.owns(figure));
+    owners.max_by_key(|(_, benchmark)| benchmark.name.len()).map_or(BENCHMARKS.len(), |(index, _)| index)
+}
+
+/// What a figure is, in a sentence.
+pub(crate) fn describe(figure: &str) -> &'static str {
+    BENCHMARKS.get(rank(figure)).map_or("", |benchmark| benchmark.what)
+}
+
+/// The list for people.
+pub(crate) fn table(words: &[String]) -> Result<String> {
+    let chosen = select(words)?;
+    let width = chosen.iter().map(|benchmark| benchmark.name.len()).max().unwrap_or(0);
+    let line = |benchmark: &&Benchmark| {
+        format!("{:width$}  {:13}  {}\n", benchmark.name, benchmark.modes(), benchmark.what)
+    };
+    let head = format!("{:width$}  {:13}  what\n", "name", "modes");
+    Ok(head + &chosen.iter().map(line).collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_have_a_group() {
+        for (index, benchmark) in BENCHMARKS.iter().enumerate() {
+            assert_eq!(benchmark.name.split('.').count(), 2, "{}", benchmark.name);
+            assert_eq!(rank(benchmark.name), index, "{}", benchmark.name);
+            assert!(!benchmark.what.is_empty() && !benchmark.modes().is_empty());
+        }
+    }
+
+    #[test]
+    fn words_mean_names_groups_and_members_of_families() {
+        let names = |word: &str| {
+            let chosen = select(&[word.to_owned()]).unwrap();
+            chosen.iter().map(|benchmark| benchmark.name).collect::<Vec<_>>()
+        };
+        assert_eq!(names("syscall"), ["syscall.getppid"]);
+        assert_eq!(names("syscall.getppid"), ["syscall.getppid"]);
+        assert!(select(&["syscall.getpp".to_owned()]).is_err());
+        assert_eq!(select(&[]).unwrap().len(), BENCHMARKS.len());
+        assert!(table(&[]).unwrap().contains("ring 3 on Linux"));
+    }
+
+    #[test]
+    fn path_runs_on_one_cpu_and_parallel_on_the_hosts() {
+        let benchmark = both("a.b", "c", Host, "d");
+        assert_eq!(benchmark.shapes(Mode::Path, 16), [Shape { cpus: 1, zones: 1 }]);
+        assert_eq!(benchmark.shapes(Mode::Parallel, 16), [Shape { cpus: 16, zones: 1 }]);
+        assert_eq!(time("a.b", "c", Eight, "d").shapes(Mode::Path, 2), []);
+        assert_eq!(path("a.b", "c", "d").shapes(Mode::Parallel, 2), []);
+        assert_eq!(time("a.b", "c", Steps, "d").shapes(Mode::Parallel, 2).len(), STEPS.len());
+        assert_eq!(time("a.b", "c", HostZones, "d").shapes(Mode::Parallel, 1), [Shape { cpus: 2, zones: 2 }]);
+    }
+}

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `hadal bench compare`: has a path grown?
+
+use anyhow::{Context, Result};
+
+use crate::args::CompareArgs;
+use crate::goals::number;
+use crate::progress::Progress;
+use crate::results::{Entry, Mode, Results};
+use crate::{Environment, runner, table};
+
+/// What a path may grow by.
+const TOLERANCE: f64 = 0.02;
+
+/// How a path length compares with the baseline's.
+#[derive(Clone, Debug, PartialEq)]
+enum Change {
+    Grown {
+        name: String,
+        cpus: u32,
+        from: f64,
+        to: f64,
+    },
+    Shrunk {
+        name: String,
+        cpus: u32,
+        from: f64,
+        to: f64,
+    },
+    /// In the baseline, but not measured: as bad as grown.
+    Gone {
+        name: String,
+        cpus: u32,
+    },
+    /// Measured, but not in the baseline.
+    New {
+        name: String,
+        cpus: u32,
+        to: f64,
+    },
+}
+
+impl Change {
+    fn is_failure(&self) -> bool {
+        matches!(self, Self::Grown { .. } | Self::Gone { .. })
+    }
+
+    fn text(&self) -> String {
+        let percent = |from: f64, to: f64| (to / from - 1.0) * 100.0;
+        match self {
+            Self::Grown { name, cpus, from, to } => format!(
+                "GROWN   {name} on {cpus}: {} -> {} ({:+.1}%)",
+                number(*from),
+                number(*to),
+                percent(*from, *to)
+            ),
+            Self::Shrunk { name, cpus, from, to } => format!(
+                "shorter {name} on {cpus}: {} -> {} ({:+.1}%)",
+                number(*from),
+                number(*to),
+                percent(*from, *to)
+            ),
+            Self::Gone { name, cpus } => format!("GONE    {name} on {cpus}: not measured any more"),
+            Self::New { name, cpus, to } => format!("new     {name} on {cpus}: {}", number(*to)),
+        }
+    }
+}
+
+/// Compares, or brings the baseline up to date; returns the status with which to end.
+pub(crate) fn run(args: &CompareArgs, environment: &Environment) -> Result<u8> {
+    let baseline = match args.update && !args.baseline.exists() {
+        true => Results::default(),
+        false => Results::read(std::slice::from_ref(&args.baseline))?,
+    };
+    let results = match &args.results {
+        Some(file) => Results::read(std::slice::from_ref(file))?,
+        None => measure(args, environment)?,
+    };
+    let changes = changes(&baseline, &results);
+    for change in &changes {
+        println!("{}", change.text());
+    }
+    if args.update {
+        let new = Results { results: lengths(&results), ..Results::default() };
+        new.write(&args.baseline)?;
+        println!("{}: {} path lengths", args.baseline.display(), new.results.len());
+        return Ok(0);
+    }
+    let failures = changes.iter().filter(|change| change.is_failure()).count();
+    let compared = baseline.results.len();
+    println!("{compared} path lengths compared, {failures} failed (limit: +{:.0}%)", TOLERANCE * 100.0);
+    if failures > 0 {
+        println!(
+            "If that is meant: `hadal bench compare --update {}`, in the same commit.",
+            args.baseline.display()
+        );
+    }
+    Ok(u8::from(failures > 0))
+}
+
+/// Measures what baselines hold.
+fn measure(args: &CompareArgs, environment: &Environment) -> Result<Results> {
+    let order = runner::Order::hadal_only(Mode::Path, &args.machine);
+    let results =
+        runner::measure(&order, environment, Progress::new).context("cannot measure path lengths")?;
+    if !results.failed.is_empty() {
+        eprint!("{}", table::text(&results));
+    }
+    Ok(results)
+}
+
+/// What a baseline keeps: Hadal's path lengths without their distribution.
+fn lengths(results: &Results) -> Vec<Entry> {
+    let path = results.results.iter().filter(|entry| entry.mode == Mode::Path && entry.hadal.is_some());
+    let bare = |entry: &Entry| Entry {
+        hadal: entry.hadal.as_ref().map(crate::stats::Summary::without_distribution),
+        linux: None,
+        native: None,
+        ..entry.clone()
+    };
+    path.map(bare).collect()
+}
+
+fn changes(baseline: &Results, results: &Results) -> Vec<Change> {
+    let mut changes = Vec::new();
+    let (old, new) = (lengths(baseline), lengths(results));
+    let median = |entry: &Entry| entry.hadal.as_ref().map_or(f64::NAN, |summary| summary.median);
+    let same = |a: &Entry, b: &Entry| (&a.name, a.cpus) == (&b.name, b.cpus);
+    for before in &old {
+        let (name, cpus, from) = (before.name.clone(), before.cpus, median(before));
+        match new.iter().find(|now| same(now, before)).map(median) {
+            None => changes.push(Change::Gone { name, cpus }),
+            Some(to) if to > from * (1.0 + TOLERANCE) => changes.push(Change::Grown { name, cpus, from, to }),
+            Some(to) if to < from * (1.0 - TOLERANCE) => {
+                changes.push(Change::Shrunk { name, cpus, from, to })
+            }
+            Some(_) => {}
+        }
+    }
+    for now in new.iter().filter(|now| !old.iter().any(|before| same(before, now))) {
+        changes.push(Change::New { name: now.name.clone(), cpus: now.cpus, to: median(now) });
+    }
+    changes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::tests::entry;
+
+    fn path(lengths: &[(&str, u32, f64)]) -> Results {
+        let entries =
+            lengths.iter().map(|(name, cpus, length)| entry(name, Mode::Path, *cpus, &[*length], &[]));
+        Results { results: entries.collect(), ..Results::default() }
+    }
+
+    #[test]
+    fn only_growth_beyond_the_limit_fails() {
+        let failed = |from, to| {
+            changes(&path(&[("a.b", 1, from)]), &path(&[("a.b", 1, to)])).iter().any(Change::is_failure)
+        };
+        assert!(!failed(1000.0, 1000.0) && !failed(1000.0, 1020.0) && !failed(1000.0, 500.0));
+        assert!(failed(1000.0, 1021.0) && failed(7.0, 8.0));
+    }
+
+    #[test]
+    fn what_was_not_measured_fails_and_what_is_new_does_not() {
+        let baseline = path(&[("a.b", 1, 10.0), ("a.c", 1, 10.0)]);
+        let found = changes(&baseline, &path(&[("a.b", 1, 5.0), ("a.d", 1, 3.0)]));
+        let text: Vec<String> = found.iter().map(Change::text).collect();
+        assert_eq!(text[0], "shorter a.b on 1: 10 -> 5 (-50.0%)");
+        assert!(found[1].is_failure() && text[1].starts_with("GONE    a.c"));
+        assert!(!found[2].is_failure() && text[2].starts_with("new     a.d"));
+    }
+
+    #[test]
+    fn the_number_of_cpus_tells_figures_apart() {
+        let found = changes(
+            &path(&[("a.b", 1, 10.0), ("a.b", 2, 20.0)]),
+            &path(&[("a.b", 1, 10.0), ("a.b", 2, 30.0)]),
+        );
+        assert_eq!(found, [Change::Grown { name: "a.b".into(), cpus: 2, from: 20.0, to: 30.0 }]);
+    }
+
+    #[test]
+    fn times_and_distributions_stay_out_of_a_baseline() {
+        let mut results = path(&[("a.b", 1, 10.0)]);
+        results.results.push(entry("a.b", Mode::Parallel, 2, &[1.0], &[2.0]));
+        let kept = lengths(&results);
+        assert_eq!(kept.len(), 1);
+        assert!(kept[0].hadal.as_ref().unwrap().quantiles.is_empty());
+    }
+}

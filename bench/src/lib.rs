@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `hadal bench`: what the kernel's primitives cost, beside a Linux guest on the same QEMU line and beside the host.
+//!
+//! [`catalogue`] lists the benchmarks; [`runner`] takes those that were asked for, has [`toolchain`] compile their
+//! programs and runs them in each place: [`hadal`], [`linux`] and [`native`]. What they print ([`protocol`]) becomes
+//! [`results`] by way of [`stats`]; [`table`], [`html`] and [`compare`] show and judge those, [`goals`] has the figures
+//! to reach. [`boot`] and [`heat`] are the benchmarks that are no programs of this harness.
+#![forbid(unsafe_code)]
+
+mod args;
+mod boot;
+mod catalogue;
+mod compare;
+mod goals;
+mod hadal;
+mod heat;
+mod host;
+mod html;
+mod initramfs;
+mod linux;
+mod native;
+mod packages;
+mod progress;
+mod protocol;
+mod results;
+mod runner;
+mod stats;
+mod table;
+mod timed;
+mod toolchain;
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+
+pub use args::{BenchArgs, BenchCommand, CompareArgs, ListArgs, Peer, ReportArgs, RunArgs};
+pub use results::Mode;
+
+/// What the harness gets from the command it is part of.
+#[derive(Clone, Debug)]
+pub struct Environment {
+    /// The `hadal` command to measure: most often the one that is running.
+    pub hadal: PathBuf,
+    /// Directory for compiled programs and the Linux guest's packages.
+    pub cache: PathBuf,
+}
+
+/// Carries out a `hadal bench` command; returns the status with which to end.
+///
+/// # Errors
+///
+/// When nothing could be measured or read; a benchmark that fails is part of the results instead.
+pub fn run(args: &BenchArgs, environment: &Environment) -> Result<u8> {
+    match &args.command {
+        BenchCommand::List(args) => {
+            print!("{}", catalogue::table(&args.names)?);
+            Ok(0)
+        }
+        BenchCommand::Run(args) => runner::run(args, environment),
+        BenchCommand::Compare(args) => compare::run(args, environment),
+        BenchCommand::Report(args) => {
+            html::write(&results::Results::read(&args.results)?, &args.html)?;
+            Ok(0)
+        }
+    }
+}

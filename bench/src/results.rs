@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! What was measured, as a file holds it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
+
+use crate::stats::Summary;
+
+/// What is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// Instructions on one CPU, exactly
+    Path,
+    /// Time on as many CPUs as the host has
+    Parallel,
+}
+
+impl Mode {
+    /// Its name on command lines and in files.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Path => "path",
+            Self::Parallel => "parallel",
+        }
+    }
+}
+
+/// Where a benchmark runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Place {
+    /// In the kernel.
+    Hadal,
+    /// In the Linux guest.
+    Linux,
+    /// On the host.
+    Native,
+}
+
+impl Place {
+    /// All of them, in the order of tables.
+    pub(crate) const ALL: [Self; 3] = [Self::Hadal, Self::Linux, Self::Native];
+
+    /// Its name for people.
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Self::Hadal => "Hadal",
+            Self::Linux => "Linux guest",
+            Self::Native => "native",
+        }
+    }
+}
+
+/// One figure on a number of CPUs, in every place.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Entry {
+    /// `group.figure`.
+    pub(crate) name: String,
+    /// What was counted.
+    pub(crate) mode: Mode,
+    /// CPUs of the machine.
+    pub(crate) cpus: u32,
+    /// `instructions`, `ns` or `ratio`.
+    pub(crate) unit: String,
+    /// In the kernel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) hadal: Option<Summary>,
+    /// In the Linux guest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) linux: Option<Summary>,
+    /// On the host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) native: Option<Summary>,
+}
+
+impl Entry {
+    /// What one place measured.
+    pub(crate) fn at(&self, place: Place) -> Option<&Summary> {
+        match place {
+            Place::Hadal => self.hadal.as_ref(),
+            Place::Linux => self.linux.as_ref(),
+            Place::Native => self.native.as_ref(),
+        }
+    }
+
+    /// Hadal's median in parts of Linux's.
+    pub(crate) fn ratio(&self) -> Option<f64> {
+        let (hadal, linux) = (self.hadal.as_ref()?, self.linux.as_ref()?);
+        (linux.median != 0.0).then(|| hadal.median / linux.median)
+    }
+
+    /// The part of the name before the dot.
+    pub(crate) fn group(&self) -> &str {
+        self.name.split('.').next().unwrap_or_default()
+    }
+}
+
+/// What the measuring was done with.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Setting {
+    /// QEMU's line, as far as it describes the machine.
+    pub(crate) machine: String,
+    /// QEMU's version.
+    pub(crate) qemu: String,
+    /// The Linux guest's packages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) linux: Option<String>,
+    /// CPUs of the host.
+    pub(crate) host_cores: u32,
+    /// Load average of the host before and after.
+    pub(crate) load: [f64; 2],
+}
+
+/// A figure that is missing, and why.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Missing {
+    /// The benchmark, or the program with several.
+    pub(crate) name: String,
+    /// Where.
+    pub(crate) place: String,
+    /// Why.
+    pub(crate) why: String,
+}
+
+/// A run of the harness.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Results {
+    /// The figures.
+    pub(crate) results: Vec<Entry>,
+    /// What failed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) failed: Vec<Missing>,
+    /// What a place does not offer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) skipped: Vec<Missing>,
+    /// One for each mode.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) settings: Vec<Setting>,
+}
+
+impl Results {
+    /// The figure of this name in a mode, on that many CPUs or, with `None`, on the most.
+    pub(crate) fn find(&self, name: &str, mode: Mode, cpus: Option<u32>) -> Option<&Entry> {
+        let fits = |entry: &&Entry| {
+            entry.name == name && entry.mode == mode && cpus.is_none_or(|cpus| cpus == entry.cpus)
+        };
+        self.results.iter().filter(fits).max_by_key(|entry| entry.cpus)
+    }
+
+    /// Reads files and joins them; later ones win where both have a figure.
+    pub(crate) fn read(files: &[PathBuf]) -> Result<Self> {
+        let mut all = Self::default();
+        for file in files {
+            all.take(read_one(file)?);
+        }
+        if all.results.is_empty() {
+            bail!(
+                "no results in {}",
+                files.iter().map(|f| f.display().to_string()).collect::<Vec<_>>().join(", ")
+            );
+        }
+        Ok(all)
+    }
+
+    fn take(&mut self, other: Self) {
+        for entry in other.results {
+            let same = |old: &Entry| (&old.name, old.mode, old.cpus) == (&entry.name, entry.mode, entry.cpus);
+            self.results.retain(|old| !same(old));
+            self.results.push(entry);
+        }
+        self.failed.extend(other.failed);
+        self.skipped.extend(other.skipped);
+        for setting in other.settings {
+            if !self.settings.contains(&setting) {
+                self.settings.push(setting);
+            }
+        }
+    }
+
+    /// The file's text.
+    pub(crate) fn json(&self) -> Result<String> {
+        Ok(serde_json::to_string_pretty(self).context("cannot write the results")? + "\n")
+    }
+
+    /// Writes the file.
+    pub(crate) fn write(&self, file: &Path) -> Result<()> {
+        fs::write(file, self.json()?).with_context(|| format!("cannot write {}", file.display()))
+    }
+}
+
+fn read_one(file: &Path) -> Result<Results> {
+    let text = fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+    serde_json::from_str(&text).with_context(|| format!("{}: not a file of results", file.display()))
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    pub(crate) fn entry(name: &str, mode: Mode, cpus: u32, hadal: &[f64], linux: &[f64]) -> Entry {
+        let unit = match mode {
+            Mode::Path => "instructions",
+            Mode::Parallel => "ns",
+        };
+        Entry {
+            name: name.into(),
+            mode,
+            cpus,
+            unit: unit.into(),
+            hadal: Summary::of(hadal),
+            linux: Summary::of(linux),
+            native: None,
+        }
+    }
+
+    #[test]
+    fn the_file_has_the_published_form() {
+        let results = Results {
+            results: vec![entry("thread.create", Mode::Path, 1, &[400.0, 400.0], &[42200.0])],
+            ..Results::default()
+        };
+        let json: serde_json::Value = serde_json::from_str(&results.json().unwrap()).unwrap();
+        let first = &json["results"][0];
+        assert_eq!((&first["name"], &first["mode"]), (&"thread.create".into(), &"path".into()));
+        assert_eq!((&first["cpus"], &first["unit"]), (&1.into(), &"instructions".into()));
+        assert_eq!(first["hadal"]["median"], 400.0);
+        assert_eq!((&first["hadal"]["samples"], &first["linux"]["p95"]), (&2.into(), &42200.0.into()));
+        assert!(first.get("native").is_none());
+        let again: Results = serde_json::from_str(&results.json().unwrap()).unwrap();
+        assert_eq!(again.results[0].hadal, results.results[0].hadal);
+    }
+
+    #[test]
+    fn files_join_and_the_last_wins() {
+        let dir = tempfile::tempdir().unwrap();
+        let write = |name: &str, entries: Vec<Entry>| {
+            let file = dir.path().join(name);
+            Results { results: entries, ..Results::default() }.write(&file).unwrap();
+            file
+        };
+        let first = write(
+            "1",
+            vec![entry("a.b", Mode::Path, 1, &[1.0], &[]), entry("a.c", Mode::Path, 1, &[2.0], &[])],
+        );
+        let second = write("2", vec![entry("a.b", Mode::Path, 1, &[3.0], &[])]);
+        let joined = Results::read(&[first, second]).unwrap();
+        assert_eq!(joined.results.len(), 2);
+        assert_eq!(joined.find("a.b", Mode::Path, None).unwrap().hadal.as_ref().unwrap().median, 3.0);
+        assert!(Results::read(&[dir.path().join("3")]).is_err());
+    }
+
+    #[test]
+    fn the_most_cpus_are_found_first() {
+        let results = Results {
+            results: [1, 8, 2].map(|cpus| entry("x.y", Mode::Parallel, cpus, &[1.0], &[])).into(),
+            ..Results::default()
+        };
+        assert_eq!(results.find("x.y", Mode::Parallel, None).unwrap().cpus, 8);
+        assert_eq!(results.find("x.y", Mode::Parallel, Some(2)).unwrap().cpus, 2);
+        assert!(results.find("x.y", Mode::Path, None).is_none());
+    }
+}

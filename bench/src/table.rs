@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The results as a table for people.
+
+use crate::goals::{self, show};
+use crate::results::{Entry, Mode, Place, Results, Setting};
+
+/// What must stand beside every time measured under TCG.
+pub(crate) const TCG_NOTE: &str = "TCG models no cost of privilege switches, TLB misses or caches: instructions are exact, \
+times are worth something only as ratios of the same run.";
+
+/// The table and what belongs below it.
+pub(crate) fn text(results: &Results) -> String {
+    let mut text = String::new();
+    for mode in [Mode::Path, Mode::Parallel] {
+        let entries: Vec<&Entry> = results.results.iter().filter(|entry| entry.mode == mode).collect();
+        if !entries.is_empty() {
+            text += &one_mode(mode, &entries, results);
+            text.push('\n');
+        }
+    }
+    for missing in &results.skipped {
+        text += &format!("not on {}: {} ({})\n", missing.place, missing.name, missing.why);
+    }
+    for missing in &results.failed {
+        text += &format!("FAILED on {}: {}: {}\n", missing.place, missing.name, missing.why);
+    }
+    for setting in &results.settings {
+        text += &describe(setting);
+    }
+    text + TCG_NOTE + "\n"
+}
+
+fn one_mode(mode: Mode, entries: &[&Entry], results: &Results) -> String {
+    let places: Vec<Place> = Place::ALL
+        .into_iter()
+        .filter(|place| entries.iter().any(|entry| entry.at(*place).is_some()))
+        .collect();
+    let has_linux = places.contains(&Place::Linux);
+    let mut head = vec![format!("{} mode: median [p5 .. p95]", mode.name()), "CPUs".into(), "unit".into()];
+    head.extend(places.iter().map(|place| place.title().to_owned()));
+    if has_linux {
+        head.push("Hadal/Linux".into());
+    }
+    head.push("goal".into());
+    let mut rows = vec![head];
+    for entry in entries {
+        let mut row = vec![entry.name.clone(), entry.cpus.to_string(), entry.unit.clone()];
+        row.extend(places.iter().map(|place| cell(entry, *place)));
+        if has_linux {
+            row.push(entry.ratio().map_or(String::new(), |ratio| format!("{ratio:.3}")));
+        }
+        row.push(goals::judge(entry, results).map_or(String::new(), |verdict| {
+            format!("{}: {}", verdict.goal, if verdict.is_met { "met" } else { "MISSED" })
+        }));
+        rows.push(row);
+    }
+    align(&rows)
+}
+
+fn cell(entry: &Entry, place: Place) -> String {
+    let show = |value| show(value, &entry.unit);
+    entry.at(place).map_or(String::new(), |summary| match summary.p5 == summary.p95 {
+        true => show(summary.median),
+        false => format!("{} [{} .. {}]", show(summary.median), show(summary.p5), show(summary.p95)),
+    })
+}
+
+/// Columns of equal width, names and goals to the left, numbers to the right; a line below the head.
+fn align(rows: &[Vec<String>]) -> String {
+    let columns = rows.first().map_or(0, Vec::len);
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let mut text = String::new();
+    for (index, row) in rows.iter().enumerate() {
+        let cells: Vec<String> = row
+            .iter()
+            .zip(&widths)
+            .enumerate()
+            .map(|(column, (cell, width))| match column == 0 || column + 1 == columns {
+                true => format!("{cell:width$}"),
+                false => format!("{cell:>width$}"),
+            })
+            .collect();
+        text += cells.join("  ").trim_end();
+        text.push('\n');
+        if index == 0 {
+            text += &format!("{}\n", "-".repeat(widths.iter().sum::<usize>() + 2 * (columns - 1)));
+        }
+    }
+    text
+}
+
+/// What was measured with.
+fn describe(setting: &Setting) -> String {
+    let mut text = format!("Machine: {}\n", setting.machine);
+    if let Some(linux) = &setting.linux {
+        text += &format!("Linux:   {linux}\n");
+    }
+    text + &format!(
+        "Host:    {}, {} cores, load {:.1} before and {:.1} after\n",
+        setting.qemu, setting.host_cores, setting.load[0], setting.load[1]
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::tests::entry;
+
+    #[test]
+    fn columns_are_aligned_and_goals_judged() {
+        let results = Results {
+            results: vec![
+                entry("boot.entry_to_main", Mode::Path, 1, &[7.0], &[13.0]),
+                entry("syscall.getppid", Mode::Path, 1, &[151.0], &[1700.0]),
+            ],
+            settings: vec![Setting { host_cores: 2, ..Setting::default() }],
+            ..Results::default()
+        };
+        let text = text(&results);
+        let lines: Vec<&str> = text.lines().collect();
+        let end_of = |line: &str, part: &str| line.find(part).unwrap() + part.len();
+        assert_eq!(end_of(lines[0], "Linux guest"), end_of(lines[3], "1700"), "{text}");
+        assert!(
+            lines[2].ends_with("0.538  <= 3,000,000: met") && lines[3].ends_with("<= 120: MISSED"),
+            "{text}"
+        );
+        assert!(!text.contains("native") && text.contains("2 cores") && text.contains("TCG models no"));
+    }
+}

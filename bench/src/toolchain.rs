@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Builds the programs from the sources that are embedded in the command, with the system's compiler. What is built is
+//! kept in the cache until a source changes.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::host;
+
+/// Name below the repository's root, and content.
+const SOURCES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/sources.rs"));
+
+const COMPILER_REMEDY: &str = "install gcc, g++ and libc6-dev";
+
+/// A program on this machine.
+#[derive(Clone, Debug)]
+pub(crate) struct Program {
+    pub(crate) file: PathBuf,
+    pub(crate) args: Vec<String>,
+}
+
+impl Program {
+    /// The same program with arguments.
+    pub(crate) fn with_args(&self, args: impl IntoIterator<Item = String>) -> Self {
+        Self { file: self.file.clone(), args: args.into_iter().collect() }
+    }
+
+    /// The program and its arguments.
+    pub(crate) fn words(&self) -> Vec<OsString> {
+        let args = self.args.iter().map(OsString::from);
+        std::iter::once(self.file.clone().into_os_string()).chain(args).collect()
+    }
+
+    /// The interpreter and the libraries, as the loader names them; none for a static program.
+    pub(crate) fn libraries(&self) -> Result<Vec<PathBuf>> {
+        // Fails for a static program, and says so on standard error.
+        let output =
+            Command::new("ldd").arg(&self.file).output().context("cannot run ldd: install libc-bin")?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        Ok(text.lines().filter_map(library_path).map(Path::to_path_buf).collect())
+    }
+}
+
+/// The file in a line of ldd: `libc.so.6 => /lib/libc.so.6 (0x...)` or `/lib64/ld.so (0x...)`.
+fn library_path(line: &str) -> Option<&Path> {
+    let target = line.split_once("=>").map_or(line, |(_, target)| target);
+    let path = Path::new(target.split_whitespace().next()?);
+    path.is_absolute().then_some(path)
+}
+
+/// The sources on disk, and where results go.
+#[derive(Debug)]
+pub(crate) struct Toolchain {
+    tree: PathBuf,
+    built: PathBuf,
+}
+
+impl Toolchain {
+    /// Unpacks the sources into the cache, unless they are there.
+    pub(crate) fn new(cache: &Path) -> Result<Self> {
+        let home = cache.join(env!("HADAL_BENCH_SOURCES"));
+        let toolchain = Self { tree: home.join("tree"), built: home.join("built") };
+        // Written last: when it is there, everything is.
+        let record = home.join("complete");
+        if !record.is_file() {
+            for (name, content) in SOURCES {
+                write(&toolchain.tree.join(name), content)?;
+            }
+            fs::create_dir_all(&toolchain.built).context("cannot make the directory for programs")?;
+            write(&record, b"")?;
+        }
+        Ok(toolchain)
+    }
+
+    /// Directory of the programs: the working directory of every run.
+    pub(crate) fn programs(&self) -> &Path {
+        &self.built
+    }
+
+    /// A program of `programs/`: static, the same file in every place.
+    pub(crate) fn program(&self, name: &str) -> Result<Program> {
+        self.compile(name, &format!("bench/programs/{name}.c"), &["-static", "-pthread"])
+    }
+
+    /// Compiles one source of the tree.
+    pub(crate) fn compile(&self, name: &str, source: &str, flags: &[&str]) -> Result<Program> {
+        let file = self.built.join(name);
+        if !file.is_file() {
+            let scratch =
+                tempfile::tempdir_in(&self.built).context("cannot make a directory for a program")?;
+            let built = scratch.path().join("program");
+            let mut compiler = Command::new("cc");
+            compiler.current_dir(&self.tree).args(["-O2", "-g", "-Wall", "-Wextra", "-Ikernel/hrt/include"]);
+            compiler.arg("-o").arg(&built).arg(source).args(flags);
+            host::run_tool(&mut compiler, COMPILER_REMEDY)?;
+            // Two commands may build the same program; either result is good.
+            fs::rename(&built, &file).with_context(|| format!("cannot keep {}", file.display()))?;
+        }
+        Ok(Program { file, args: Vec::new() })
+    }
+
+    /// The QEMU plugin that counts instructions, for the version of its interface.
+    pub(crate) fn counting_plugin(&self, api: u32) -> Result<PathBuf> {
+        let define = format!("-DPLUGIN_API={api}");
+        let flags = ["-shared", "-fPIC", "-fvisibility=hidden", &define];
+        let plugin = self.compile(&format!("path-{api}.so"), "bench/plugin/path.c", &flags)?;
+        ensure!(plugin.file.is_file(), "the plugin is gone");
+        Ok(plugin.file)
+    }
+}
+
+fn write(file: &Path, content: &[u8]) -> Result<()> {
+    let folder = file.parent().context("a file has a folder")?;
+    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    fs::write(file, content).with_context(|| format!("cannot write {}", file.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalogue::{BENCHMARKS, How};
+
+    #[test]
+    fn lines_of_ldd() {
+        let path = |line| library_path(line).map(|path| path.to_str().unwrap().to_owned());
+        assert_eq!(path("\tlinux-vdso.so.1 (0x7ff)"), None);
+        assert_eq!(path("\tlibc.so.6 => /lib/libc.so.6 (0x7f)").as_deref(), Some("/lib/libc.so.6"));
+        assert_eq!(path("\t/lib64/ld.so.2 (0x7f)").as_deref(), Some("/lib64/ld.so.2"));
+    }
+
+    #[test]
+    fn every_program_is_embedded() {
+        for benchmark in BENCHMARKS {
+            if let How::Program(name) = benchmark.how {
+                let source = format!("bench/programs/{name}.c");
+                assert!(SOURCES.iter().any(|(known, _)| *known == source), "{source}");
+            }
+        }
+        assert!(SOURCES.iter().any(|(name, _)| *name == "kernel/hrt/include/hadal/hrt.h"));
+    }
+}
