@@ -56,6 +56,7 @@ fn kernel_main(info: BootInfo) -> ! {
     platform.name_zones();
     let (bottom, top) = smp::boot_stack_bounds();
     hadal_sched::init(bottom, top);
+    hadal_event::init();
     log::info!(
         "{cpus} CPUs, {} zones, clock {} MHz",
         platform.zone_count(),

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Binds the hardware layer's trap hooks to the scheduler and the Linux personality.
 
+use hadal_hal::handler::{Handler, Misstep};
 use hadal_hal::trap::{Access, Hooks, TrapFrame};
 use hadal_linux::traps;
 
-use crate::panic;
+use crate::{panic, run};
 
 /// The hooks.
 pub(crate) struct Kernel;
@@ -35,6 +36,13 @@ impl Hooks for Kernel {
 
     fn reschedule(&self) {
         hadal_sched::on_reschedule_interrupt();
+    }
+
+    fn handler_failed(&self, handler: Handler, misstep: Misstep, frame: &TrapFrame) {
+        match run::process() {
+            Some(process) => traps::handler_failed(process, handler, misstep, frame),
+            None => panic::kernel_fault(frame),
+        }
     }
 
     fn non_maskable(&self, frame: &TrapFrame) {

@@ -107,7 +107,7 @@ impl Msix {
         let index = USED.fetch_add(1, Ordering::Relaxed);
         let slot = INTERRUPTS.get(index).ok_or(DriverError::NoVector)?;
         let interrupt = slot.call_once(|| Interrupt { count: AtomicU64::new(0), handler: Box::new(handler) });
-        let vector = irq::register_vector(dispatch, index).ok_or(DriverError::NoVector)?;
+        let vector = irq::register_device(dispatch, index).ok_or(DriverError::NoVector)?;
         let address = irq::msi_address(TARGET_CPU);
         let base = usize::from(entry) * ENTRY_BYTES;
         self.table.write32(base + ENTRY_ADDRESS_LOW, address as u32);

@@ -33,7 +33,9 @@ const ICR_ASSERT: u32 = 1 << 14;
 const ICR_NMI: u32 = 0b100 << 8;
 const ICR_INIT: u32 = 0b101 << 8;
 const ICR_STARTUP: u32 = 0b110 << 8;
+const ICR_ALL: u32 = 0b10 << 18;
 const ICR_ALL_BUT_SELF: u32 = 0b11 << 18;
+const ICR_SHORTHAND: u32 = 0b11 << 18;
 
 enum Mode {
     Memory(Region),
@@ -108,7 +110,13 @@ fn command(destination: u32, low: u32) {
             while region.read32(reg::ICR) & ICR_PENDING != 0 {
                 cpu::relax();
             }
-            region.write32(reg::ICR_HIGH, destination << 24);
+            // Each access costs as much as hundreds of instructions: the destination is often the last one's, and a
+            // shorthand needs none.
+            let target = &percpu::this().ipi_target;
+            if low & ICR_SHORTHAND == 0 && target.load(Ordering::Relaxed) != destination {
+                target.store(destination, Ordering::Relaxed);
+                region.write32(reg::ICR_HIGH, destination << 24);
+            }
             region.write32(reg::ICR, low);
         }
         Some(Mode::X2) => {
@@ -126,7 +134,8 @@ fn command(destination: u32, low: u32) {
     }
 }
 
-/// Sends an interrupt to one CPU.
+/// Sends an interrupt to one CPU, which may be the calling one.
+#[inline]
 pub fn send_ipi(target: usize, vector: u8) {
     percpu::this().ipis_sent.fetch_add(1, Ordering::Relaxed);
     trace::point(Kind::IpiSend, target as u64, u64::from(vector));
@@ -138,6 +147,12 @@ pub fn send_ipi_all_but_self(vector: u8) {
     percpu::this().ipis_sent.fetch_add(1, Ordering::Relaxed);
     trace::point(Kind::IpiSend, trace::ALL_BUT_SELF, u64::from(vector));
     command(0, ICR_ALL_BUT_SELF | ICR_ASSERT | u32::from(vector));
+}
+
+/// Sends an interrupt to all CPUs, the calling one among them.
+pub fn send_ipi_all(vector: u8) {
+    percpu::this().ipis_sent.fetch_add(1, Ordering::Relaxed);
+    command(0, ICR_ALL | ICR_ASSERT | u32::from(vector));
 }
 
 /// Sends a non-maskable interrupt to one CPU.

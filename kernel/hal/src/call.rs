@@ -18,10 +18,6 @@
 //! entry looks whether it is called from one, and then continues elsewhere on the current stack: in the implementation, if
 //! that is made for it, else in [`not_in_a_handler`].
 
-use core::sync::atomic::Ordering;
-
-use crate::percpu;
-
 /// An entry of a table, whatever its arguments.
 pub type Entry = unsafe extern "C" fn();
 
@@ -102,30 +98,6 @@ pub extern "C" fn not_in_a_handler() -> u32 {
 /// The same for calls that return a pointer or a number.
 pub extern "C" fn nothing_in_a_handler() -> usize {
     0
-}
-
-/// Whether a handler of the program is running in interrupt context on this CPU.
-#[inline(always)]
-pub fn in_handler() -> bool {
-    percpu::this().handlers.load(Ordering::Relaxed) != 0
-}
-
-/// Says that a handler is running, until it is dropped. Interrupts are off as long.
-#[must_use = "the handler ends where this is dropped"]
-pub struct InHandler(());
-
-impl InHandler {
-    /// The CPU begins a handler.
-    pub fn begin() -> Self {
-        percpu::this().handlers.fetch_add(1, Ordering::Relaxed);
-        Self(())
-    }
-}
-
-impl Drop for InHandler {
-    fn drop(&mut self) {
-        percpu::this().handlers.fetch_sub(1, Ordering::Relaxed);
-    }
 }
 
 #[cfg(target_os = "none")]

@@ -79,6 +79,11 @@ pub fn has_rdtscp() -> bool {
         .is_some_and(|features| features.has_rdtscp())
 }
 
+/// Whether the CPU has MONITOR and MWAIT.
+pub fn has_monitor() -> bool {
+    raw_cpuid::CpuId::new().get_feature_info().is_some_and(|features| features.has_monitor_mwait())
+}
+
 /// CPUID leaf 1, EDX: the feature word that Linux passes to programs as `AT_HWCAP`.
 pub fn features_edx() -> u32 {
     core::arch::x86_64::__cpuid(1).edx

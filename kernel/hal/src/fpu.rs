@@ -159,6 +159,15 @@ impl State {
     }
 }
 
+/// Sets the control words to those of a fresh program and empties the x87 stack; the other registers keep what they hold.
+pub fn reset_control() {
+    #[cfg(target_os = "none")]
+    // SAFETY: the kernel uses none of these registers; the operand is a constant in memory.
+    unsafe {
+        core::arch::asm!("fninit", "ldmxcsr [{}]", in(reg) &FRESH_MXCSR, options(nostack, readonly));
+    }
+}
+
 /// Executes one SSE arithmetic instruction in ring 0 and returns whether it gave the right result: some hosts that emulate
 /// ring 0 cannot. For kernel threads only: it overwrites vector registers.
 #[cfg(target_os = "none")]

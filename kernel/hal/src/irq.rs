@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The interrupt flag, vector numbers, and the table of device interrupt handlers.
+//! The interrupt flag, vector numbers, and the table of handlers behind the vectors.
 
-use core::sync::atomic::{AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 use crate::sync::SpinLock;
+use crate::{cpu, percpu, tsc};
 
 /// Restores the interrupt flag that [`disable`] found.
 #[must_use = "interrupts are restored when the guard is dropped"]
@@ -60,6 +61,30 @@ pub fn unmask() {
     }
 }
 
+/// Turns interrupts off for program code, which [`restore_for_program`] ends. Returns whether they were on.
+pub fn disable_for_program() -> bool {
+    let were_enabled = enabled();
+    mask();
+    if were_enabled {
+        // Never 0, which means "on".
+        percpu::this().irqs_off_since.store(tsc::read() | 1, Ordering::Relaxed);
+    }
+    were_enabled
+}
+
+/// Turns interrupts on again, if they were before [`disable_for_program`].
+pub fn restore_for_program(were_enabled: bool) {
+    if were_enabled {
+        percpu::this().irqs_off_since.store(0, Ordering::Relaxed);
+        unmask();
+    }
+}
+
+/// A time stamp of when the program turned interrupts off on a CPU, or 0.
+pub fn off_since(cpu: usize) -> u64 {
+    percpu::of(cpu).irqs_off_since.load(Ordering::Relaxed)
+}
+
 /// Spurious interrupts of the local APIC.
 pub const VECTOR_SPURIOUS: u8 = 0xff;
 /// The local one-shot timer.
@@ -70,42 +95,73 @@ pub const VECTOR_RESCHEDULE: u8 = 0xf1;
 pub const VECTOR_TLB: u8 = 0xf2;
 /// "Stop: the machine has panicked or is going down."
 pub const VECTOR_STOP: u8 = 0xf3;
+/// "Look at your pending events": all active messages share it.
+pub const VECTOR_EVENT: u8 = 0xf4;
 
-const FIRST_DEVICE: u8 = 0x30;
-const LAST_DEVICE: u8 = 0xdf;
-const DEVICES: usize = (LAST_DEVICE - FIRST_DEVICE + 1) as usize;
+/// Vectors that [`register_device`] gives out.
+const DEVICES: core::ops::RangeInclusive<u8> = 0x30..=0xdf;
+/// Vectors for interprocessor interrupts of programs.
+pub const PROGRAM_IPIS: core::ops::RangeInclusive<u8> = 0xe0..=0xef;
 
-/// A device interrupt handler and its argument; runs with interrupts off on the interrupt stack and must not block.
-#[derive(Clone, Copy)]
-struct Handler {
-    call: fn(usize),
-    arg: usize,
+/// What runs when a vector arrives: with interrupts off on the interrupt stack, so it must not block. Read by the
+/// interrupt without a lock; `call` is null while there is nothing to run.
+struct Slot {
+    call: AtomicPtr<()>,
+    arg: AtomicUsize,
 }
 
-static HANDLERS: SpinLock<[Option<Handler>; DEVICES]> = SpinLock::new([None; DEVICES]);
+static SLOTS: [Slot; 256] =
+    [const { Slot { call: AtomicPtr::new(core::ptr::null_mut()), arg: AtomicUsize::new(0) } }; 256];
+/// Held to choose a vector.
+static CHOOSING: SpinLock<()> = SpinLock::new(());
 static SPURIOUS: AtomicUsize = AtomicUsize::new(0);
 
-/// Binds a handler to a free device vector and returns it, or `None` when all vectors are taken.
-pub fn register_vector(handler: fn(usize), arg: usize) -> Option<u8> {
-    let mut handlers = HANDLERS.lock();
-    let free = handlers.iter().position(Option::is_none)?;
-    handlers[free] = Some(Handler { call: handler, arg });
-    Some(FIRST_DEVICE + free as u8)
+/// Binds a handler to a vector that has none.
+pub fn set_handler(vector: u8, handler: fn(usize), arg: usize) {
+    let slot = &SLOTS[usize::from(vector)];
+    slot.arg.store(arg, Ordering::Relaxed);
+    slot.call.store(handler as *mut (), Ordering::Release);
 }
 
-/// Runs the handler of a device vector; unknown vectors are counted.
-pub(crate) fn dispatch_device(vector: u8) {
-    let handler = if (FIRST_DEVICE..=LAST_DEVICE).contains(&vector) {
-        HANDLERS.lock()[usize::from(vector - FIRST_DEVICE)]
-    } else {
-        None
-    };
-    match handler {
-        Some(handler) => (handler.call)(handler.arg),
-        None => {
-            SPURIOUS.fetch_add(1, Ordering::Relaxed);
+/// Binds a handler to a free device vector and returns it, or `None` when all vectors are taken.
+pub fn register_device(handler: fn(usize), arg: usize) -> Option<u8> {
+    let _choosing = CHOOSING.lock();
+    let is_free = |vector: &u8| SLOTS[usize::from(*vector)].call.load(Ordering::Relaxed).is_null();
+    let vector = DEVICES.clone().find(is_free)?;
+    set_handler(vector, handler, arg);
+    Some(vector)
+}
+
+/// Takes the handler off a vector, and returns when no CPU runs it any more. For threads with interrupts on.
+pub fn remove_handler(vector: u8) {
+    SLOTS[usize::from(vector)].call.store(core::ptr::null_mut(), Ordering::SeqCst);
+    synchronize();
+}
+
+/// Returns when every interrupt that another CPU was handling at the time of the call is done. For threads with interrupts
+/// on: a CPU must not wait for itself, nor two for each other.
+pub fn synchronize() {
+    for other in (0..cpu::count()).filter(|&other| other != cpu::current_id()) {
+        let block = percpu::of(other);
+        let entered = block.interrupts.load(Ordering::SeqCst);
+        while block.interrupts_done.load(Ordering::Acquire) < entered {
+            cpu::relax();
         }
     }
+}
+
+/// Runs the handler of a vector; without one the interrupt is counted.
+#[inline]
+pub(crate) fn dispatch(vector: u8) {
+    let slot = &SLOTS[usize::from(vector)];
+    let call = slot.call.load(Ordering::SeqCst);
+    if call.is_null() {
+        SPURIOUS.fetch_add(1, Ordering::Relaxed);
+        return;
+    }
+    // SAFETY: only `set_handler` stores anything but null there, and that is a `fn(usize)`.
+    let call = unsafe { core::mem::transmute::<*mut (), fn(usize)>(call) };
+    call(slot.arg.load(Ordering::Relaxed));
 }
 
 /// Number of interrupts that arrived on a vector without a handler.

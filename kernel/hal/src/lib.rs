@@ -20,6 +20,7 @@ extern crate alloc;
 pub mod call;
 pub mod cpu;
 pub mod cpuset;
+pub mod handler;
 pub mod irq;
 pub mod layout;
 pub mod percpu;

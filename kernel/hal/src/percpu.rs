@@ -42,7 +42,16 @@ pub struct PerCpu {
     pub(crate) tlb_lazy: AtomicBool,
     /// Address of the context whose vector registers are live.
     pub(crate) live_context: AtomicUsize,
+    /// Interrupts taken.
     pub(crate) interrupts: AtomicU64,
+    /// Those among them that are handled: one less while one is in progress.
+    pub(crate) interrupts_done: AtomicU64,
+    /// The program's handler that runs, or ran last.
+    pub(crate) handler: crate::handler::Running,
+    /// When the program turned interrupts off here, as a time stamp; 0 while they are on.
+    pub(crate) irqs_off_since: AtomicU64,
+    /// Destination that the local APIC's command register holds; no APIC has the first value.
+    pub(crate) ipi_target: AtomicU32,
     pub(crate) ipis_sent: AtomicU64,
     pub(crate) page_table_changes: AtomicU64,
     pub(crate) system_calls: AtomicU64,
@@ -66,6 +75,10 @@ impl PerCpu {
             tlb_lazy: AtomicBool::new(false),
             live_context: AtomicUsize::new(0),
             interrupts: AtomicU64::new(0),
+            interrupts_done: AtomicU64::new(0),
+            handler: crate::handler::Running::new(),
+            irqs_off_since: AtomicU64::new(0),
+            ipi_target: AtomicU32::new(u32::MAX),
             ipis_sent: AtomicU64::new(0),
             page_table_changes: AtomicU64::new(0),
             system_calls: AtomicU64::new(0),
@@ -92,6 +105,7 @@ pub(crate) mod offset {
     pub(crate) const THREAD: usize = core::mem::offset_of!(PerCpu, thread);
     pub(crate) const ATTENTION: usize = core::mem::offset_of!(PerCpu, attention);
     pub(crate) const HANDLERS: usize = core::mem::offset_of!(PerCpu, handlers);
+    pub(crate) const HANDLER_RSP: usize = core::mem::offset_of!(PerCpu, handler.rsp);
 }
 
 static BOOT_CPU: PerCpu = PerCpu::new();

@@ -14,6 +14,8 @@
 
 use spin::Once;
 
+use crate::handler::{Handler, Misstep};
+
 #[cfg(target_os = "none")]
 mod entry;
 #[cfg(target_os = "none")]
@@ -171,6 +173,8 @@ pub trait Hooks: Sync {
     fn kernel_fault(&self, frame: &TrapFrame) -> !;
     /// A non-maskable interrupt; on a stack of its own, at any instruction: only atomic accesses, no lock.
     fn non_maskable(&self, frame: &TrapFrame);
+    /// A handler of the program broke a rule and is given up; on a stack of its own, interrupts off: must not wait.
+    fn handler_failed(&self, handler: Handler, misstep: Misstep, frame: &TrapFrame);
     /// Another CPU stopped the machine; on the interrupt stack, interrupts off.
     fn stop(&self, frame: &TrapFrame);
 }

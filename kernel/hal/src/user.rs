@@ -67,6 +67,33 @@ mod routines {
         "mov [rdi], esi",
         "xor eax, eax",
         "ret",
+        // rdi program address, rsi value, edx looks: until the word is another, 2 if it never is
+        ".global hadal_user_poll",
+        "hadal_user_poll:",
+        "cmp [rdi], rsi",
+        "jne 2f",
+        "pause",
+        "dec edx",
+        "jnz hadal_user_poll",
+        "mov eax, 2",
+        "ret",
+        // rdi program address, rsi value, interrupts off: sleeps unless the word is another; interrupts are on afterwards
+        ".global hadal_user_monitor",
+        "hadal_user_monitor:",
+        "mov rax, rdi",
+        "xor ecx, ecx",
+        "xor edx, edx",
+        "monitor",
+        "cmp [rdi], rsi",
+        "jne 2f",
+        "xor eax, eax",
+        // STI takes effect after the next instruction, so no interrupt comes between the look and the sleep.
+        "sti",
+        "mwait",
+        "ret",
+        "2:",
+        "xor eax, eax",
+        "ret",
         "hadal_user_fault:",
         "mov eax, 1",
         "ret",
@@ -79,6 +106,8 @@ mod routines {
         pub(super) fn hadal_user_cmpxchg(address: usize, value: *mut u32, new: u32) -> u32;
         pub(super) fn hadal_user_load32(address: usize, value: *mut u32) -> u32;
         pub(super) fn hadal_user_store32(address: usize, value: u32) -> u32;
+        pub(super) fn hadal_user_poll(address: usize, value: u64, looks: u32) -> u32;
+        pub(super) fn hadal_user_monitor(address: usize, value: u64) -> u32;
         safe static hadal_user_start: u8;
         safe static hadal_user_end: u8;
         safe static hadal_user_fault: u8;
@@ -112,8 +141,17 @@ mod routines {
     pub(super) unsafe fn hadal_user_store32(_address: usize, _value: u32) -> u32 {
         1
     }
+    pub(super) unsafe fn hadal_user_poll(_address: usize, _value: u64, _looks: u32) -> u32 {
+        1
+    }
+    pub(super) unsafe fn hadal_user_monitor(_address: usize, _value: u64) -> u32 {
+        1
+    }
 }
-use routines::{hadal_user_cmpxchg, hadal_user_copy, hadal_user_load32, hadal_user_store32, hadal_user_zero};
+use routines::{
+    hadal_user_cmpxchg, hadal_user_copy, hadal_user_load32, hadal_user_monitor, hadal_user_poll,
+    hadal_user_store32, hadal_user_zero,
+};
 
 fn check(address: usize, len: usize) -> Result<(), Fault> {
     if len == 0 || in_window(address, len) { Ok(()) } else { Err(Fault) }
@@ -179,4 +217,24 @@ pub fn cmpxchg_u32(address: usize, old: u32, new: u32) -> Result<Result<u32, u32
     // SAFETY: the address is in the program's half, where a fault is caught; `value` is a local.
     result(unsafe { hadal_user_cmpxchg(address, &raw mut value, new) })?;
     Ok(if value == old { Ok(old) } else { Err(value) })
+}
+
+/// Looks at an aligned 64-bit word up to `looks` times (not 0) until it is another value than `old`; returns whether it is.
+pub fn poll_u64(address: usize, old: u64, looks: u32) -> Result<bool, Fault> {
+    check(address, 8)?;
+    // SAFETY: the address is in the program's half, where a fault is caught.
+    match unsafe { hadal_user_poll(address, old, looks) } {
+        0 => Ok(true),
+        1 => Err(Fault),
+        _ => Ok(false),
+    }
+}
+
+/// Sleeps until somebody writes near an aligned 64-bit word, an interrupt comes, or for no reason; not if the word is
+/// another value than `old`. Interrupts are off and the CPU has MONITOR and MWAIT; interrupts may be on afterwards. A page
+/// that is not there is an error: touch it first.
+pub fn monitor_u64(address: usize, old: u64) -> Result<(), Fault> {
+    check(address, 8)?;
+    // SAFETY: the address is in the program's half, where a fault is caught.
+    result(unsafe { hadal_user_monitor(address, old) })
 }

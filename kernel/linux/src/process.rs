@@ -16,9 +16,11 @@ use hadal_vfs::{Caller, FdTable, Location, Namespace};
 
 use crate::attributes::Attributes;
 use crate::futex::Futexes;
-use crate::machine;
+use crate::report::Offence;
 use crate::signal::ProcessSignals;
+use crate::signal::number::SIGSEGV;
 use crate::task::Task;
+use crate::{machine, report};
 
 /// How a program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,6 +121,8 @@ pub struct Process {
     past_run_ns: AtomicU64,
     /// What `prctl` sets and gives back.
     pub attributes: Attributes,
+    /// Why the program ends, when it is for what it did in interrupt context: reported in the end.
+    offence: SpinLock<Option<Offence>>,
 }
 
 const ENDING: u32 = 1 << 31;
@@ -163,6 +167,7 @@ impl Process {
             ending: AtomicU32::new(0),
             past_run_ns: AtomicU64::new(0),
             attributes: Attributes::default(),
+            offence: SpinLock::new(None),
         }))
     }
 
@@ -276,7 +281,24 @@ impl Process {
         let _ = hadal_sched::call_at(hadal_time::now_ns() + STUBBORN_NS, insist, 0);
     }
 
+    /// Ends the process as if by SIGSEGV for something that it did in interrupt context, or with interrupts off; the first
+    /// counts. From any context: the report is made when the last thread leaves.
+    pub fn end_for(&self, offence: Offence) {
+        {
+            let mut first = self.offence.lock();
+            if first.is_some() || self.ending().is_some() {
+                return;
+            }
+            *first = Some(offence);
+        }
+        self.end(ExitStatus::Signaled(SIGSEGV));
+    }
+
     fn finish(&'static self) {
+        let offence = self.offence.lock().take();
+        if let Some(offence) = offence {
+            report::offence(self, &offence);
+        }
         // Closing is what brings the last of a file to the host; the memory goes with the machine.
         self.files.clear();
         machine::get().program_ended(self.ending().unwrap_or(ExitStatus::Exited(0)));

@@ -10,6 +10,7 @@
 mod elf;
 mod fault;
 mod memory;
+mod offence;
 mod symbols;
 mod tables;
 mod threads;
@@ -21,6 +22,8 @@ use core::fmt;
 
 use hadal_hal::trap::TrapFrame;
 use hadal_mem::space::{Prot, VmaInfo};
+
+pub use offence::Offence;
 
 use crate::machine;
 use crate::process::Process;
@@ -42,6 +45,11 @@ pub fn fatal(
 /// Reports that the program touched memory when none was left: what uses it, and what to do.
 pub fn out_of_memory(process: &Process) {
     machine::get().report(&memory::text(process));
+}
+
+/// Reports that the program is ended for what it did in interrupt context, or with interrupts off.
+pub fn offence(process: &Process, offence: &Offence) {
+    machine::get().report(&offence::text(process, offence));
 }
 
 /// Reports where each thread of a program is and what it waits for. For any kernel thread. Threads that run are

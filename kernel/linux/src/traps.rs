@@ -3,12 +3,15 @@
 
 use core::sync::atomic::Ordering;
 
+use hadal_hal::cpu;
+use hadal_hal::handler::{Handler, Misstep};
 use hadal_hal::percpu::{self, attention};
 use hadal_hal::trace::{self, Kind};
 use hadal_hal::trap::{Access, TrapFrame, vector};
 use hadal_mem::space::{FaultAccess, FaultOutcome};
 
 use crate::process::{ExitStatus, Process};
+use crate::report::Offence;
 use crate::signal::{self, FaultSignal};
 use crate::task::Task;
 use crate::{report, rseq, syscall};
@@ -52,6 +55,11 @@ pub fn attend(frame: &mut TrapFrame) {
     if process.ending().is_some() {
         task.exit();
     }
+}
+
+/// A handler of the program broke the rules of interrupt context. In interrupt context.
+pub fn handler_failed(process: &'static Process, handler: Handler, misstep: Misstep, frame: &TrapFrame) {
+    process.end_for(Offence::Handler { handler, misstep, frame: *frame, cpu: cpu::current_id() });
 }
 
 /// A non-maskable interrupt: somebody wants to know where this CPU is, or to get it out of code that has turned interrupts
@@ -116,17 +124,23 @@ fn handle_fault(frame: &mut TrapFrame) -> bool {
                 FaultOutcome::BeyondEnd | FaultOutcome::Io => FaultSignal::BeyondEnd,
             }
         }
+        other => exception(other),
+    };
+    signal::raise_fault(task, process, frame, fault);
+    false
+}
+
+/// What an exception other than a page fault means to a program.
+pub(crate) fn exception(vector: u64) -> FaultSignal {
+    match vector {
         vector::DIVIDE_ERROR => FaultSignal::DivideByZero,
         vector::DEBUG => FaultSignal::SingleStep,
         vector::BREAKPOINT => FaultSignal::Breakpoint,
-        vector::OVERFLOW | vector::BOUND => FaultSignal::GeneralProtection,
         vector::INVALID_OPCODE => FaultSignal::IllegalInstruction,
         vector::X87 | vector::SIMD => FaultSignal::FloatingPoint,
         vector::STACK_FAULT | vector::ALIGNMENT_CHECK => FaultSignal::Alignment,
         _ => FaultSignal::GeneralProtection,
-    };
-    signal::raise_fault(task, process, frame, fault);
-    false
+    }
 }
 
 /// Ends a program that touched memory when none was left, and says so.

@@ -34,4 +34,6 @@ pub use thread::{
     Info, PRIORITIES, PRIORITY_DEFAULT, Policy, SpawnError, State, Thread, create, current, live_threads,
     thread,
 };
-pub use timers::{SLICE_NS, TimerHandle, call_at, on_timer_interrupt};
+pub use timers::{
+    SLICE_NS, TimerHandle, call_at, cancel_handler, handler_at, interrupt_within, on_timer_interrupt,
+};

@@ -3,6 +3,7 @@
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
+use hadal_hal::handler::{self, Handler};
 use hadal_hal::percpu::{self, attention};
 use hadal_hal::sync::SpinLock;
 use hadal_hal::trace::{self, Kind};
@@ -24,6 +25,8 @@ pub(crate) enum Action {
     Unpark(u32),
     /// Call a function with an argument.
     Call(fn(usize), usize),
+    /// Call a function of the program.
+    Handler(Handler),
 }
 
 /// The timers of one CPU.
@@ -69,6 +72,54 @@ pub(crate) fn unpark_at(deadline_ns: u64, thread: &Thread) -> Option<TimerHandle
     start(deadline_ns, Action::Unpark(thread.id()))
 }
 
+/// Runs a handler of the program in the timer interrupt of a CPU at `deadline_ns`, and returns a name for
+/// [`cancel_handler`], never 0; `None` when memory is out. From any context.
+pub fn handler_at(cpu: usize, deadline_ns: u64, handler: Handler) -> Option<u64> {
+    let _irq = irq::disable();
+    let TimerHandle { cpu, id } = if cpu == cpu::current_id() {
+        start(deadline_ns, Action::Handler(handler))?
+    } else {
+        start_on(cpu, deadline_ns, Action::Handler(handler))?
+    };
+    // CPUs are fewer than 2^12 and a queue has fewer than 2^20 slots, or the name would not be unique.
+    let (slot, generation) = id.parts();
+    if slot >= SLOTS_NAMED {
+        TimerHandle { cpu, id }.cancel();
+        return None;
+    }
+    Some(u64::from(generation) << 32 | u64::from(slot) << 12 | (cpu as u64 + 1))
+}
+
+/// Slots of a queue that fit into a timer's name.
+const SLOTS_NAMED: u32 = 1 << 20;
+
+/// Stops a timer of [`handler_at`]; returns `false` if it has fired, or is firing on another CPU, or there is none of that
+/// name. From any context.
+pub fn cancel_handler(name: u64) -> bool {
+    let cpu = (name & 0xfff).checked_sub(1).map(|cpu| cpu as usize);
+    let id = TimerId::from_parts((name >> 12) as u32 & (SLOTS_NAMED - 1), (name >> 32) as u32);
+    match cpu.filter(|&cpu| cpu < cpu::count()) {
+        // Names of the kernel's own timers cannot be guessed at: only the program's are cancelled.
+        Some(cpu) => {
+            let queue = &cpus::of(cpu).timers.queue;
+            queue.lock().cancel_if(id, |action| matches!(action, Action::Handler(_))).is_some()
+        }
+        None => false,
+    }
+}
+
+/// Starts a timer on another CPU.
+fn start_on(target: usize, deadline_ns: u64, action: Action) -> Option<TimerHandle> {
+    let timers = &cpus::of(target).timers;
+    let id = timers.queue.lock().insert(deadline_ns, action).ok()?;
+    // The target takes "armed" back before it looks at the queue: it has seen this timer, or this sees that nothing is
+    // armed. An early timer interrupt does no more than look.
+    if deadline_ns < timers.armed.load(Ordering::SeqCst) {
+        apic::send_ipi(target, irq::VECTOR_TIMER);
+    }
+    Some(TimerHandle { cpu: target, id })
+}
+
 fn start(deadline_ns: u64, action: Action) -> Option<TimerHandle> {
     let _irq = irq::disable();
     let own = &cpus::this().timers;
@@ -78,7 +129,7 @@ fn start(deadline_ns: u64, action: Action) -> Option<TimerHandle> {
 }
 
 /// Makes the timer of this CPU interrupt it before `delay_ns` have passed. Interrupts are off.
-pub(crate) fn interrupt_within(delay_ns: u64) {
+pub fn interrupt_within(delay_ns: u64) {
     arm_for(&cpus::this().timers, now_ns() + delay_ns);
 }
 
@@ -119,7 +170,7 @@ pub(crate) fn new_slice() {
 /// The timer interrupt: runs what is due and arms the timer for what comes next.
 pub fn on_timer_interrupt() {
     let own = cpus::this();
-    own.timers.armed.store(NEVER, Ordering::Relaxed);
+    own.timers.armed.store(NEVER, Ordering::SeqCst);
     let now = now_ns();
     loop {
         // The lock is not held while the action runs: it may start or cancel timers.
@@ -132,6 +183,10 @@ pub fn on_timer_interrupt() {
             Some((_, Action::Call(function, arg))) => {
                 trace::point(Kind::TimerFire, function as usize as u64, trace::TIMER_CALLS);
                 function(arg);
+            }
+            Some((_, Action::Handler(handler))) => {
+                trace::point(Kind::TimerFire, handler.function as u64, trace::TIMER_CALLS);
+                handler::run(handler);
             }
             None => break,
         }

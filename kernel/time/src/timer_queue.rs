@@ -13,6 +13,18 @@ pub struct TimerId {
     generation: u32,
 }
 
+impl TimerId {
+    /// Slot and generation, for names that are kept outside.
+    pub fn parts(self) -> (u32, u32) {
+        (self.slot, self.generation)
+    }
+
+    /// The name with these parts; it need not name a timer.
+    pub fn from_parts(slot: u32, generation: u32) -> Self {
+        Self { slot, generation }
+    }
+}
+
 /// A slot holds one pending timer or is free.
 #[derive(Debug)]
 struct Slot<T> {
@@ -91,8 +103,14 @@ impl<T> TimerQueue<T> {
 
     /// Removes a timer before it expires; `None` when it already has, or was cancelled.
     pub fn cancel(&mut self, id: TimerId) -> Option<T> {
+        self.cancel_if(id, |_| true)
+    }
+
+    /// The same, if the payload is as wanted.
+    pub fn cancel_if(&mut self, id: TimerId, wanted: impl FnOnce(&T) -> bool) -> Option<T> {
         let slot = self.slots.get(id.slot as usize).filter(|slot| slot.generation == id.generation)?;
-        let heap_index = slot.pending.as_ref()?.heap_index;
+        let pending = slot.pending.as_ref().filter(|pending| wanted(&pending.payload))?;
+        let heap_index = pending.heap_index;
         self.remove(heap_index as usize).map(|(_, payload)| payload)
     }
 
@@ -215,6 +233,11 @@ mod tests {
         assert_eq!(queue.pop_expired(2), Some((second, 'y')));
         assert_eq!(queue.cancel(second), None);
         assert!(queue.is_empty());
+        let third = queue.insert(3, 'z').unwrap();
+        let (slot, generation) = third.parts();
+        assert_eq!(queue.cancel(TimerId::from_parts(slot, generation + 1)), None);
+        assert_eq!(queue.cancel_if(third, |&name| name == 'y'), None);
+        assert_eq!(queue.cancel(TimerId::from_parts(slot, generation)), Some('z'));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use core::arch::{global_asm, naked_asm};
 use core::sync::atomic::Ordering;
 
 use super::{Access, CALL_VECTOR, INTERRUPT_FLAG, SYSCALL_VECTOR, TrapFrame, hooks, selector, vector};
+use crate::handler::{self, Misstep};
 use crate::percpu::{self, offset};
 use crate::trace::{self, Kind};
 use crate::{apic, call, irq, tlb, user};
@@ -100,6 +101,8 @@ macro_rules! restore_registers {
 #[unsafe(naked)]
 unsafe extern "C" fn system_call() {
     naked_asm!(
+        "cmp dword ptr gs:[{handlers}], 0",
+        "jne 3f",
         "mov gs:[{program_rsp}], rsp",
         "mov rsp, gs:[{kernel_stack_top}]",
         "push {data}",
@@ -158,6 +161,12 @@ unsafe extern "C" fn system_call() {
         restore_registers!(),
         "add rsp, 16",
         "iretq",
+        // In a handler the kernel stack may be in use: `handler_fault` knows this instruction.
+        "3:",
+        ".global hadal_system_call_in_handler",
+        "hadal_system_call_in_handler:",
+        "ud2",
+        handlers = const offset::HANDLERS,
         program_rsp = const offset::PROGRAM_RSP,
         kernel_stack_top = const offset::KERNEL_STACK_TOP,
         data = const selector::KERNEL_DATA,
@@ -212,6 +221,10 @@ extern "C" fn move_fault(frame: &mut TrapFrame) -> *mut TrapFrame {
         unsafe { core::arch::asm!("mov {}, cr2", out(reg) frame.fault_address, options(nomem, nostack)) };
     }
     let block = percpu::this();
+    // The kernel stack belongs to what the handler interrupted.
+    if handler::is_running() {
+        return frame;
+    }
     let top = block.kernel_stack_top.load(Ordering::Relaxed);
     let bottom = block.kernel_stack_bottom.load(Ordering::Relaxed);
     let below = if frame.is_program() { top } else { frame.rsp & !15 };
@@ -229,6 +242,9 @@ extern "C" fn move_fault(frame: &mut TrapFrame) -> *mut TrapFrame {
 
 /// Runs with interrupts off; returns with interrupts off.
 extern "C" fn fault_handler(frame: &mut TrapFrame) {
+    if handler::is_running() && handler_fault(frame) {
+        return;
+    }
     if frame.is_program() {
         irq::unmask();
         hooks().program_fault(frame);
@@ -260,6 +276,28 @@ extern "C" fn fault_handler(frame: &mut TrapFrame) {
     hooks().kernel_fault(frame);
 }
 
+/// Gives the handler of the program up that this CPU runs, if it is to blame for the fault; interrupts are off. Returns
+/// whether it is.
+fn handler_fault(frame: &mut TrapFrame) -> bool {
+    unsafe extern "C" {
+        safe static hadal_system_call_in_handler: u8;
+    }
+    let is_call = frame.rip == core::ptr::from_ref(&hadal_system_call_in_handler) as u64;
+    if is_call {
+        // The instruction is two bytes long and leaves the address behind it in RCX.
+        frame.rip = frame.rcx.wrapping_sub(2);
+    } else if !frame.is_program() {
+        return false;
+    }
+    give_up_handler(frame, if is_call { Misstep::SystemCall } else { Misstep::Fault });
+    true
+}
+
+fn give_up_handler(frame: &mut TrapFrame, misstep: Misstep) {
+    hooks().handler_failed(percpu::this().handler.handler(), misstep, frame);
+    handler::abandon(frame);
+}
+
 /// Interrupts: handled on the interrupt stack; continue on the thread's kernel stack if the program has to attend.
 #[unsafe(naked)]
 unsafe extern "C" fn interrupt_entry() {
@@ -284,7 +322,8 @@ unsafe extern "C" fn interrupt_entry() {
 /// Returns where the frame continues on the thread's kernel stack, or null to return to the interrupted code.
 extern "C" fn interrupt_handler(frame: &mut TrapFrame) -> *mut TrapFrame {
     let block = percpu::this();
-    block.interrupts.fetch_add(1, Ordering::Relaxed);
+    // Before the handler is looked up: see `irq::synchronize`.
+    block.interrupts.fetch_add(1, Ordering::SeqCst);
     let number = frame.vector as u8;
     trace::point(Kind::InterruptEnter, frame.vector, frame.rip);
     match number {
@@ -306,11 +345,13 @@ extern "C" fn interrupt_handler(frame: &mut TrapFrame) -> *mut TrapFrame {
         }
         irq::VECTOR_SPURIOUS => {}
         _ => {
-            irq::dispatch_device(number);
+            irq::dispatch(number);
             apic::end_of_interrupt();
         }
     }
     trace::point(Kind::InterruptExit, frame.vector, 0);
+    let done = block.interrupts_done.load(Ordering::Relaxed);
+    block.interrupts_done.store(done + 1, Ordering::Release);
     if !frame.is_program() {
         frame.rip = call::before_check(frame.rip);
         return core::ptr::null_mut();
@@ -332,6 +373,9 @@ extern "C" fn attend_handler(frame: &mut TrapFrame) {
 /// Where a call through a table continues that has to attend: RSP is the program's and points to the return address, RAX
 /// holds the result, and the registers that a C function keeps are the program's. The frame is that of the program right
 /// after the call.
+///
+/// # Safety
+/// Reached by a jump from an entry ([`crate::call_entry`]), on the program's stack.
 #[unsafe(naked)]
 pub unsafe extern "C" fn attend_call() {
     naked_asm!(
@@ -363,7 +407,7 @@ pub unsafe extern "C" fn attend_call() {
 
 /// A program that has turned interrupts off, or whose handler made the call, attends later.
 extern "C" fn attend_call_handler(frame: &mut TrapFrame) {
-    if frame.rflags & INTERRUPT_FLAG != 0 && !call::in_handler() {
+    if frame.rflags & INTERRUPT_FLAG != 0 && !handler::is_running() {
         finish(frame);
     }
 }
@@ -385,6 +429,13 @@ unsafe extern "C" fn critical_entry() {
 extern "C" fn critical_handler(frame: &mut TrapFrame) {
     if frame.vector != vector::NMI {
         hooks().kernel_fault(frame);
+    }
+    if handler::is_running() {
+        // In its code only: called from there, the kernel may hold a lock.
+        if frame.is_program() && handler::is_doomed() {
+            give_up_handler(frame, Misstep::Stuck);
+        }
+        return;
     }
     hooks().non_maskable(frame);
     if frame.is_program() {

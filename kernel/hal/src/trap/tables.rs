@@ -11,7 +11,7 @@ use x86_64::structures::gdt::{Descriptor, GlobalDescriptorTable};
 use x86_64::structures::tss::TaskStateSegment;
 
 use super::{entry, selector, vector};
-use crate::cpu;
+use crate::{cpu, handler};
 
 /// Interrupt-stack-table slots (1-based, as in a gate).
 mod ist {
@@ -73,6 +73,10 @@ pub(crate) fn load() {
     for slot in 0..ist::COUNT {
         let stack = Box::leak(vec![0u128; STACK_SIZE / 16].into_boxed_slice());
         let top = stack.as_ptr_range().end as u64;
+        if slot + 1 == usize::from(ist::INTERRUPT) {
+            stack[0] = u128::from(handler::CANARY);
+            handler::set_stack_bottom(stack.as_ptr() as u64);
+        }
         tss.interrupt_stack_table[slot] = VirtAddr::new(top);
     }
     let tables: &'static Tables =

@@ -101,7 +101,7 @@ impl fmt::Display for Signal {
     }
 }
 
-fn cause(fault: FaultSignal) -> &'static str {
+pub(super) fn cause(fault: FaultSignal) -> &'static str {
     match fault {
         FaultSignal::NoMapping => "nothing is mapped there",
         FaultSignal::Protection => "the mapping does not permit it",
@@ -204,7 +204,7 @@ impl Touched {
     }
 }
 
-fn registers(out: &mut String, frame: &TrapFrame) -> fmt::Result {
+pub(super) fn registers(out: &mut String, frame: &TrapFrame) -> fmt::Result {
     let f = frame;
     for row in [
         [("rip", f.rip), ("rsp", f.rsp), ("rbp", f.rbp), ("flg", f.rflags)],
@@ -220,7 +220,7 @@ fn registers(out: &mut String, frame: &TrapFrame) -> fmt::Result {
     writeln!(out, "  r14 {:016x}  r15 {:016x}", f.r14, f.r15)
 }
 
-fn code(out: &mut String, view: &View<'_>, rip: u64) -> fmt::Result {
+pub(super) fn code(out: &mut String, view: &View<'_>, rip: u64) -> fmt::Result {
     let mut bytes = [0; CODE_LEN];
     if view.is_code(rip) && view.read(rip, &mut bytes) {
         write!(out, "  code")?;

@@ -5,7 +5,7 @@
 //!
 //! Refused: ARCH_SET_GS and ARCH_GET_GS (EINVAL: GS is the kernel's in ring 0), all other codes (EINVAL).
 
-use hadal_hal::{context, layout};
+use hadal_hal::{context, handler, layout};
 
 use crate::call::Call;
 use crate::{Errno, Result, memory};
@@ -21,6 +21,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
                 return Err(Errno::EPERM);
             }
             context::set_fs_base(base);
+            handler::note_thread_pointer(base);
         }
         ARCH_GET_FS => memory::write(call.arg(1), &context::fs_base())?,
         _ => return Err(Errno::EINVAL),

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The report about a program that is ended for what it did in interrupt context, or with interrupts off.
+
+use alloc::string::String;
+use core::fmt::{self, Write};
+
+use hadal_hal::handler::{Handler, Kind, Misstep};
+use hadal_hal::trap::{Access, TrapFrame, vector};
+
+use super::fault::{cause, code, registers};
+use super::symbols::Names;
+use super::unwind::Frame;
+use super::view::View;
+use super::{Mapping, program_name};
+use crate::process::Process;
+use crate::traps::exception;
+
+/// What a program did that it is ended for.
+#[derive(Clone, Copy, Debug)]
+pub enum Offence {
+    /// A handler broke the rules of interrupt context.
+    Handler {
+        /// The handler.
+        handler: Handler,
+        /// How it did.
+        misstep: Misstep,
+        /// Its registers at that moment.
+        frame: TrapFrame,
+        /// Where it ran.
+        cpu: usize,
+    },
+    /// Interrupts stayed off on a CPU for too long.
+    InterruptsOff {
+        /// The registers of the code that was interrupted.
+        frame: TrapFrame,
+        /// Where.
+        cpu: usize,
+        /// For how long at least.
+        seconds: u64,
+    },
+}
+
+pub(super) fn text(process: &Process, offence: &Offence) -> String {
+    let mut out = String::new();
+    // Writing to a string cannot fail.
+    let _ = write_text(&mut out, &program_name(process), &View::of(process), offence);
+    out
+}
+
+fn write_text(out: &mut String, program: &str, view: &View<'_>, offence: &Offence) -> fmt::Result {
+    match offence {
+        Offence::Handler { handler, misstep, frame, cpu } => {
+            writeln!(out, "hadal: {program}: {} {}", kind(handler.kind), what(*misstep, frame))?;
+            write!(out, "  handler: ")?;
+            place(out, view, handler.function as u64)?;
+            writeln!(out, ", argument {:#x}, on cpu {cpu}", handler.arg)?;
+            if *misstep == Misstep::Fault && frame.vector == vector::PAGE_FAULT {
+                touched(out, view, frame)?;
+            }
+            writeln!(out, "  {}", advice(*misstep, view, frame))?;
+            rest(out, view, frame)
+        }
+        Offence::InterruptsOff { frame, cpu, seconds } => {
+            writeln!(
+                out,
+                "hadal: {program}: interrupts were off on cpu {cpu} for more than {seconds} s, since hrt_irq_disable()"
+            )?;
+            writeln!(
+                out,
+                "  call hrt_irq_restore() soon: a CPU that takes no interrupts has no timers, no other threads, and holds \
+                 the other CPUs up"
+            )?;
+            rest(out, view, frame)
+        }
+    }
+}
+
+fn rest(out: &mut String, view: &View<'_>, frame: &TrapFrame) -> fmt::Result {
+    registers(out, frame)?;
+    code(out, view, frame.rip)?;
+    write!(out, "  at: ")?;
+    place(out, view, frame.rip)?;
+    writeln!(out)
+}
+
+fn kind(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Event => "an event's action",
+        Kind::Ipi => "a handler of an interprocessor interrupt",
+        Kind::Timer => "a timer's callback",
+        Kind::Line => "a handler of a device's interrupt",
+    }
+}
+
+fn what(misstep: Misstep, frame: &TrapFrame) -> &'static str {
+    match misstep {
+        Misstep::SystemCall => "made a system call",
+        Misstep::Stuck => "did not return",
+        Misstep::Fault if frame.vector == vector::PAGE_FAULT => "touched memory that is not there",
+        Misstep::Fault => "raised an exception",
+    }
+}
+
+fn touched(out: &mut String, view: &View<'_>, frame: &TrapFrame) -> fmt::Result {
+    let attempt = match Access::from_error(frame.error) {
+        Access::Read => "read",
+        Access::Write => "write",
+        Access::Execute => "execution",
+    };
+    write!(out, "  {attempt} at address {:#x}", frame.fault_address)?;
+    match view.mapping(frame.fault_address) {
+        Some(vma) => writeln!(out, ", in {}", Mapping(vma)),
+        None => writeln!(out, ", where nothing is mapped"),
+    }
+}
+
+fn advice(misstep: Misstep, view: &View<'_>, frame: &TrapFrame) -> &'static str {
+    match misstep {
+        Misstep::SystemCall => {
+            "handlers run in interrupt context: no system call, no libc; wake a thread with hrt_wake() and let it do that"
+        }
+        Misstep::Stuck => {
+            "handlers run in interrupt context, with interrupts off: they must return at once and wait for nobody"
+        }
+        Misstep::Fault if frame.vector != vector::PAGE_FAULT => cause(exception(frame.vector)),
+        Misstep::Fault if view.mapping(frame.fault_address).is_some() => {
+            "handlers run in interrupt context, where no page can be filled: write to the memory once before, from a thread"
+        }
+        Misstep::Fault => {
+            "handlers run in interrupt context of any thread: no thread-local data, and only memory that is mapped"
+        }
+    }
+}
+
+/// An address with the function that it is in.
+fn place(out: &mut String, view: &View<'_>, address: u64) -> fmt::Result {
+    let frame = Frame { address, is_return: false, guessed: false };
+    write!(out, "{address:#x}")?;
+    match Names::of(view, core::iter::once(&frame)).get(address) {
+        Some(name) => write!(out, " {name}"),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::boxed::Box;
+    use alloc::vec::Vec;
+
+    use super::*;
+
+    fn report(offence: &Offence) -> String {
+        let view = View::new(Vec::new(), Box::new(|_, _| false), Box::new(|_| None));
+        let mut out = String::new();
+        write_text(&mut out, "prog", &view, offence).unwrap();
+        out
+    }
+
+    #[test]
+    fn a_handler_is_named_with_what_to_do() {
+        let handler = Handler { kind: Kind::Event, vectors: false, function: 0x40_1000, arg: 5 };
+        let frame =
+            TrapFrame { vector: vector::PAGE_FAULT, error: 2, fault_address: 0x1234, ..TrapFrame::default() };
+        let text = report(&Offence::Handler { handler, misstep: Misstep::Fault, frame, cpu: 3 });
+        for part in [
+            "prog: an event's action touched memory that is not there",
+            "handler: 0x401000, argument 0x5, on cpu 3",
+            "write at address 0x1234, where nothing is mapped",
+        ] {
+            assert!(text.contains(part), "{text}");
+        }
+        let text = report(&Offence::Handler { handler, misstep: Misstep::SystemCall, frame, cpu: 3 });
+        assert!(text.contains("made a system call") && text.contains("hrt_wake()"), "{text}");
+    }
+
+    #[test]
+    fn interrupts_that_stay_off_are_reported() {
+        let text = report(&Offence::InterruptsOff { frame: TrapFrame::default(), cpu: 1, seconds: 1 });
+        assert!(text.contains("interrupts were off on cpu 1 for more than 1 s"), "{text}");
+    }
+}
