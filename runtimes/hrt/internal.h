@@ -9,6 +9,92 @@
  * libhrt-linux.a has the one of pthreads (linux/table.c). Returns NULL after saying what to do. */
 const struct hrt_calls *hrt_place_table(void);
 
+/* --- thread-local data: tls.c
+ * ------------------------------------------------------------------------------------------ */
+
+struct hrt_slot;
+struct hrt_fibers;
+
+/* All thread-local data of libhrt: the only such variable, because its address is the border between the
+ * program's and the libraries'. Bare threads have none. slot_switch.S and fiber_switch.S know the offsets. */
+struct hrt_local {
+    struct hrt_slot *slot;     /* the slot that the thread is, or NULL */
+    struct hrt_fibers *fibers; /* its fibers, once it has any (fiber.c) */
+    void (*fibers_end)(void);  /* then, too: what to call when its work ends */
+    void *linux_thread;        /* its record in linux/thread.c */
+};
+extern __thread struct hrt_local hrt_local __attribute__((tls_model("initial-exec")));
+
+/* Finds the program's own thread-local data; once, before any thread is made. */
+void hrt_tls_find(void);
+/* Gives the calling thread's copy of it the initial values again. */
+void hrt_tls_reset(void);
+/* Bytes of a thread's stack that its thread-local data takes, libc's own structures included. */
+size_t hrt_tls_stack_bytes(void);
+
+/* --- slots: slot.c, slot_switch.S
+ * -------------------------------------------------------------------------------------- */
+
+/* A slot is at a multiple of HRT_SLOT_ALIGN near the top of its stack. Its loop runs HRT_SLOT_FORK_BYTES
+ * below, so that the frame of a forked function fits in between, out of reach of a signal's frame. */
+#define HRT_SLOT_ALIGN 1024u
+#define HRT_SLOT_FORK_BYTES 512u
+
+struct hrt_slot {
+    uintptr_t exit_stack;  /* stack pointer of hrt_slot_run's caller; slot_switch.S knows the offset */
+    struct hrt_slot *self; /* for hrt_slot_at: an address is a slot's if this is there */
+    struct hrt_slot_kind kind;
+    bool used; /* has run something: thread-local data needs a reset */
+};
+
+/* Code that bare threads run: they have no thread-local data, where stack protectors keep their value. */
+#define HRT_BARE __attribute__((no_stack_protector))
+
+/* Makes the calling thread a slot; returns when it must end. */
+void hrt_slot_run(const struct hrt_slot_kind *kind);
+/* The same on a thread of libc's, also ready to be cancelled: what its start routine does. */
+void *hrt_slot_thread(const struct hrt_slot_kind *kind);
+/* The slot whose loop waits with this stack pointer; NULL if there is none. */
+struct hrt_slot *hrt_slot_at(uintptr_t stack);
+/* Ends the slot's work with `result`, whatever is on the stack, and takes the next. */
+_Noreturn void hrt_slot_restart(struct hrt_slot *slot, void *result);
+/* Runs the destructors of the calling thread's values of keys. */
+void hrt_keys_clean(void);
+
+/* pthread_create of libc itself. In an image whose program gets libhrt's pthread functions, libhrt-pthread
+ * defines this in place of libc_thread.c. */
+int hrt_libc_thread_create(void *thread, const void *attr, void *(*start)(void *), void *arg);
+
+/* --- forked frames: fork.c, fork_switch.S
+ * ------------------------------------------------------------------------------ */
+
+/* Registers of a function at its call of a fork function; the switch files know the order. */
+struct hrt_registers {
+    uintptr_t rip, rsp, rbp, rbx, r12, r13, r14, r15;
+};
+
+/* What a forked child starts from. */
+struct hrt_child {
+    struct hrt_registers registers; /* of the child */
+    const void *source;             /* copy of the frame that is not in its place yet */
+    uintptr_t words;                /* of it; 0: it is */
+};
+
+/* Bytes that a frame takes in the child, the owner's pointer above it included; 0: that is not a frame. */
+size_t hrt_frame_bytes(uintptr_t frame, const struct hrt_registers *registers);
+/* Prepares a child that runs in a copy of the caller's frame below `top` and, when the function returns, goes
+ * on at `end` with `owner` on top of the stack. `place` is where the copy is written: NULL, or memory from
+ * which hrt_fork_resume() moves it. Returns the lowest address in use in `child`'s stack. */
+void hrt_frame_copy(struct hrt_child *child, uintptr_t top, void *place, uintptr_t frame,
+                    const struct hrt_registers *registers, void (*end)(void), void *owner);
+/* Continues a child; a thread function as far as the kernel knows. */
+void *hrt_fork_resume(void *child);
+/* Where a forked function of a thread returns to. */
+void hrt_fork_thread_end(void);
+
+/* --- saying things
+ * ------------------------------------------------------------------------------------------------- */
+
 /* Writes the strings up to a NULL to standard error, with nothing but write(2): usable before libc is. */
 void hrt_say(const char *text, ...) __attribute__((sentinel));
 /* The same, then ends the process with status 127. */

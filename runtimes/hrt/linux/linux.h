@@ -4,18 +4,28 @@
 #ifndef HRT_LINUX_H
 #define HRT_LINUX_H
 
+#include <sched.h>
 #include <time.h>
 
 #include "../internal.h"
 
 /* Linux's number of a CPU: hrt numbers those that the process may use from 0. Only for cpu < cpu_count. */
 uint32_t hrt_linux_cpu_number(uint32_t cpu);
+/* The set of one CPU, or with HRT_CPU_ANY of all that the process may use. */
+void hrt_linux_cpu_set(int32_t cpu, cpu_set_t *set);
+uint32_t hrt_linux_zone_of_cpu(uint32_t cpu);
+/* Linux's number of a zone. */
+uint32_t hrt_linux_node_of_zone(uint32_t zone);
+/* What hrt_alloc has given out from a zone. */
+void hrt_linux_memory_counters(uint32_t zone, uint64_t *bytes, uint64_t *allocations);
 /* Binds the calling thread to one of hrt's CPUs, or with HRT_CPU_ANY to all that the process may use. */
 int hrt_linux_bind_caller(int32_t cpu);
+/* The same for the CPUs of a zone. */
+int hrt_linux_bind_caller_to_zone(uint32_t zone);
 /* A deadline for calls that take an absolute time of CLOCK_MONOTONIC; NULL for HRT_FOREVER. */
 const struct timespec *hrt_linux_timespec(uint64_t deadline_ns, struct timespec *time);
 
-/* Threads: thread.c, key.c, group.c */
+/* Threads: thread.c, join.c, control.c, key.c, group.c, clock.c */
 int hrt_linux_thread_create(const struct hrt_thread_attr *attr, hrt_thread_fn fn, void *arg,
                             hrt_thread_t *out, struct hrt_slot_kind *need);
 int hrt_linux_thread_reserve(const struct hrt_thread_attr *attr, hrt_thread_t *out, uintptr_t *stack,
@@ -90,7 +100,7 @@ int hrt_linux_timer_cancel(uint64_t timer);
 int hrt_linux_hpet_read(uint64_t *count, uint64_t *hz);
 int hrt_linux_pit_read(uint16_t *count, uint64_t *hz);
 
-/* Topology: topology.c */
+/* Topology: cpu.c, zone.c */
 uint32_t hrt_linux_cpu_count(void);
 uint32_t hrt_linux_cpu_self(void);
 int hrt_linux_cpu_info(uint32_t cpu, struct hrt_cpu_info *info, uint64_t info_bytes);

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// Fork: a child thread or fiber that goes on in a copy of its parent's current frame.
+//
+//   parent's stack                       child's stack
+//   +------------------+
+//   | caller's frame   |                 | owner          |  <- rsp when the copy has returned
+//   | return address   | frame + 8       | end of child   |
+//   | saved rbp        | frame           | saved rbp      |  <- rbp of the child
+//   | locals, saved    |        copy     | locals, saved  |
+//   | registers        | rsp             | registers      |  <- rsp of the child
+//   | ret. from fork   |                 | struct hrt_child, once
+//
+// The copy has the parent's alignment modulo 64, so that locals for vector instructions stay where the code
+// expects them. Besides rbp one address in the frame is the frame's own: a function of gcc that aligns its
+// stack further reaches its return address through a pointer it saves just below the frame pointer.
+#include <string.h>
+
+#include "internal.h"
+
+#define FRAME_ALIGN 64
+// Words below the frame pointer among which that pointer is: at most all callee-saved registers come first.
+#define ALIGNED_CALLER_WORDS 8
+#define STACK_RESERVE 4096
+
+// For fork_switch.S.
+int hrt_fork_thread(const struct hrt_thread_attr *attr, hrt_thread_t *child, uintptr_t frame,
+                    const struct hrt_registers *registers);
+
+HRT_BARE size_t hrt_frame_bytes(uintptr_t frame, const struct hrt_registers *registers) {
+    if (frame % sizeof(uintptr_t) != 0 || frame < registers->rsp || registers->rbp != frame) {
+        return 0;
+    }
+    return frame + 3 * sizeof(uintptr_t) - registers->rsp;
+}
+
+// In the copy `words`, whose word `base` is that of the frame pointer: redirects the pointer to behind the
+// return address.
+HRT_BARE static void redirect(uintptr_t *words, size_t base, uintptr_t frame, uintptr_t child_frame) {
+    uintptr_t back = words[base + 1];
+    for (size_t i = 1; i <= ALIGNED_CALLER_WORDS && i <= base; i++) {
+        uintptr_t value = words[base - i];
+        bool above = value > frame + 16 && value - frame <= 1024 && value % 8 == 0;
+        if (above && ((const uintptr_t *)value)[-1] == back) {
+            words[base - i] = child_frame + 16;
+        }
+    }
+}
+
+HRT_BARE void hrt_frame_copy(struct hrt_child *child, uintptr_t top, void *place, uintptr_t frame,
+                             const struct hrt_registers *registers, void (*end)(void), void *owner) {
+    size_t bytes = hrt_frame_bytes(frame, registers);
+    uintptr_t start = top - bytes;
+    start -= (start - registers->rsp) % FRAME_ALIGN;
+    uintptr_t *copy = place ? place : (uintptr_t *)start;
+    const uintptr_t *original = (const uintptr_t *)registers->rsp;
+    size_t words = bytes / sizeof(uintptr_t), base = words - 3;
+    for (size_t i = 0; i < words - 1; i++) {
+        copy[i] = original[i];
+    }
+    redirect(copy, base, frame, start + base * sizeof(uintptr_t));
+    copy[base + 1] = (uintptr_t)end;
+    copy[base + 2] = (uintptr_t)owner;
+    child->registers = *registers;
+    child->registers.rsp = start;
+    child->registers.rbp = start + base * sizeof(uintptr_t);
+    child->source = place;
+    child->words = place ? words : 0;
+}
+
+// Writes the child's start into the free stack of a slot: right below the slot if it fits in the room that
+// its loop leaves there. A larger frame goes to the far end until the loop has left the stack to it: in
+// between a signal's handler may run there.
+HRT_BARE static struct hrt_child *prepare(struct hrt_slot *slot, uintptr_t bottom, uintptr_t frame,
+                                          const struct hrt_registers *registers) {
+    size_t bytes = hrt_frame_bytes(frame, registers);
+    uintptr_t top = (uintptr_t)slot;
+    struct hrt_child *child = (struct hrt_child *)(top - HRT_SLOT_FORK_BYTES);
+    void *place = NULL;
+    if (bytes + FRAME_ALIGN + sizeof *child > HRT_SLOT_FORK_BYTES) {
+        child = (struct hrt_child *)((bottom + FRAME_ALIGN) & -(uintptr_t)FRAME_ALIGN);
+        place = child + 1;
+    }
+    hrt_frame_copy(child, top, place, frame, registers, hrt_fork_thread_end, slot);
+    return child;
+}
+
+HRT_BARE int hrt_fork_thread(const struct hrt_thread_attr *attr, hrt_thread_t *child, uintptr_t frame,
+                             const struct hrt_registers *registers) {
+    size_t bytes = hrt_frame_bytes(frame, registers);
+    uint64_t stack_bytes = attr ? attr->stack_bytes : HRT_STACK_DEFAULT;
+    if (bytes == 0 || stack_bytes < STACK_RESERVE || bytes > (stack_bytes - STACK_RESERVE) / 2) {
+        return HRT_EINVAL;
+    }
+    hrt_thread_t thread;
+    uintptr_t stack, bottom;
+    struct hrt_slot_kind need;
+    int status;
+    while ((status = hrt_calls->thread_reserve(attr, &thread, &stack, &bottom, &need)) == HRT_ENOSPC) {
+        status = hrt_slot_make(&need);
+        if (status != HRT_OK) {
+            return status;
+        }
+    }
+    if (status != HRT_OK) {
+        return status;
+    }
+    if (child) {
+        *child = thread;
+    }
+    return hrt_calls->thread_start(thread, hrt_fork_resume,
+                                   prepare(hrt_slot_at(stack), bottom, frame, registers));
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// Fork: how a child takes over the registers of the function that forked, and where that function returns to.
+// fork.c says what is copied.
+
+#define CHILD_RIP 0
+#define CHILD_RSP 8
+#define CHILD_RBP 16
+#define CHILD_RBX 24
+#define CHILD_R12 32
+#define CHILD_R13 40
+#define CHILD_R14 48
+#define CHILD_R15 56
+#define CHILD_SOURCE 64
+#define CHILD_WORDS 72
+#define FORK_CHILD -1
+
+    .intel_syntax noprefix
+    .text
+
+#include "fork_macros.h"
+
+// int hrt_fork_frame(const struct hrt_thread_attr *attr, hrt_thread_t *child, void *frame)
+    with_registers hrt_fork_frame, hrt_fork_thread, rcx
+// void *hrt_fork_resume(void *child)
+    .globl hrt_fork_resume
+    .type hrt_fork_resume, @function
+    .balign 16
+hrt_fork_resume:
+    .cfi_startproc
+    .cfi_undefined rip
+    mov rax, rdi
+    mov rsp, [rax + CHILD_RSP]
+    mov rcx, [rax + CHILD_WORDS]
+    jrcxz 1f
+    mov rsi, [rax + CHILD_SOURCE]
+    mov rdi, rsp
+    rep movsq
+1:
+    mov rdx, [rax + CHILD_RIP]
+    mov rbp, [rax + CHILD_RBP]
+    mov rbx, [rax + CHILD_RBX]
+    mov r12, [rax + CHILD_R12]
+    mov r13, [rax + CHILD_R13]
+    mov r14, [rax + CHILD_R14]
+    mov r15, [rax + CHILD_R15]
+    mov eax, FORK_CHILD
+    jmp rdx
+    .cfi_endproc
+    .size hrt_fork_resume, . - hrt_fork_resume
+
+// Ends with hrt_slot_restart(slot, result).
+    end_of_child hrt_fork_thread_end, hrt_slot_restart
+
+    .section .note.GNU-stack, "", @progbits
