@@ -14,14 +14,16 @@ const struct hrt_calls *hrt_place_table(void);
 
 struct hrt_slot;
 struct hrt_fibers;
+struct hrt_running;
 
 /* All thread-local data of libhrt: the only such variable, because its address is the border between the
  * program's and the libraries'. Bare threads have none. slot_switch.S and fiber_switch.S know the offsets. */
 struct hrt_local {
-    struct hrt_slot *slot;     /* the slot that the thread is, or NULL */
-    struct hrt_fibers *fibers; /* its fibers, once it has any (fiber.c) */
-    void (*fibers_end)(void);  /* then, too: what to call when its work ends */
-    void *linux_thread;        /* its record in linux/thread.c */
+    struct hrt_slot *slot;       /* the slot that the thread is, or NULL */
+    struct hrt_fibers *fibers;   /* its fibers, once it has any (fiber.c) */
+    void (*fibers_end)(void);    /* then, too: what to call when its work ends */
+    struct hrt_running *running; /* the task it is running (task.c) */
+    void *linux_thread;          /* its record in linux/thread.c */
 };
 extern __thread struct hrt_local hrt_local __attribute__((tls_model("initial-exec")));
 

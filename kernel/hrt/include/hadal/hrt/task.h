@@ -4,7 +4,7 @@
  * steals the oldest of another. They run on libhrt's worker threads (one per CPU, less urgent than every
  * other thread, started with the first task) and on threads that wait for a task. A task may use libc and may
  * wait, but what it waits for must not be another task unless it waits with hrt_task_wait(), which runs
- * others meanwhile.
+ * others meanwhile. A task ends by returning, not by hrt_thread_exit().
  */
 #ifndef HADAL_HRT_TASK_H
 #define HADAL_HRT_TASK_H
@@ -32,7 +32,7 @@ typedef struct hrt_task {
  */
 int hrt_task_submit(hrt_task_t *task, hrt_thread_fn fn, void *arg, int32_t cpu, uint32_t size_hint);
 /* Waits until the task is done, running others meanwhile, and gives its result (`result` may be NULL).
- * HRT_EINVAL: it was never submitted. */
+ * HRT_EINVAL: it was never submitted; HRT_EDEADLK: the caller is running it. */
 int hrt_task_wait(hrt_task_t *task, void **result);
 /* Whether the task is done: never waits. */
 bool hrt_task_done(const hrt_task_t *task);
