@@ -53,6 +53,10 @@ impl Machine for Services {
         (hadal_hrt::AUXILIARY_KEY, hadal_hrt::address())
     }
 
+    fn thread_ends(&self) {
+        hadal_hrt::thread_ends();
+    }
+
     fn hostname(&self) -> String {
         run::config().map_or_else(|| String::from("hadal"), |config| config.hostname.clone())
     }

@@ -62,6 +62,8 @@ fn kernel_main(info: BootInfo) -> ! {
         platform.zone_count(),
         hadal_time::tsc_hz() / 1_000_000
     );
+    // What run-times call, before there is a program.
+    hadal_hrt::init();
     watchdog::start();
     // Devices and the program need threads that can wait.
     run::start(Box::new(info), Box::new(platform));

@@ -10,6 +10,7 @@ mod bad_input;
 mod cli;
 mod faults;
 mod files;
+mod hrt;
 mod image;
 mod linux;
 mod memory;
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
     style::register(&mut suite);
     openmp::register(&mut suite);
     threads::register(&mut suite);
+    hrt::register(&mut suite);
     linux::register(&mut suite);
     signals::register(&mut suite);
     memory::register(&mut suite);

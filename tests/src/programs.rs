@@ -86,6 +86,8 @@ pub struct Program {
     pub flags: &'static [&'static str],
 }
 
+/// Where `hadal/hrt.h` is.
+const HRT_INCLUDE: &str = concat!("-I", env!("CARGO_MANIFEST_DIR"), "/../kernel/hrt/include");
 /// Flags of every program. Warnings are errors: a test program must not be the one at fault.
 const COMMON_FLAGS: &[&str] = &["-g", "-Wall", "-Wextra", "-Werror"];
 
@@ -162,7 +164,7 @@ fn modified(path: &Path) -> Option<SystemTime> {
 }
 
 macro_rules! programs {
-    ($($(#[$doc:meta])* $id:ident = $name:literal, [$($source:literal),+], [$($flag:literal),*];)+) => {
+    ($($(#[$doc:meta])* $id:ident = $name:literal, [$($source:literal),+], [$($flag:expr),*];)+) => {
         $($(#[$doc])*
         pub static $id: Program = Program { name: $name, sources: &[$($source),+], flags: &[$($flag),*] };)+
 
@@ -191,6 +193,10 @@ programs! {
     /// The pthread set.
     PTHREAD = "pthread-set", ["pthread/set/main.c", "pthread/set/create.c", "pthread/set/mutex.c",
         "pthread/set/waiting.c", "pthread/set/cancel.c"], ["-pthread"];
+    /// Calls through the kernel's table: registers, signals.
+    HRT_CALLS = "hrt-calls", ["hrt/calls.c"], ["-pthread", HRT_INCLUDE];
+    /// Threads through the kernel's table.
+    HRT_THREADS = "hrt-threads", ["hrt/threads.c"], ["-pthread", HRT_INCLUDE];
     /// Threads that change places.
     PLACES = "places", ["pthread/places.c"], ["-pthread"];
     /// Priority inheritance.

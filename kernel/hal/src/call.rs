@@ -100,6 +100,19 @@ pub extern "C" fn nothing_in_a_handler() -> usize {
     0
 }
 
+/// The program's stack pointer in the call in progress: the caller's return address is there, free memory below.
+pub fn program_stack_pointer() -> usize {
+    #[cfg(target_os = "none")]
+    {
+        let top = crate::percpu::this().kernel_stack_top.load(core::sync::atomic::Ordering::Relaxed);
+        let top = top as *const usize;
+        // SAFETY: the top of the running thread's own kernel stack, where the entry has put the stack pointer.
+        unsafe { *top.sub(1) }
+    }
+    #[cfg(not(target_os = "none"))]
+    0
+}
+
 #[cfg(target_os = "none")]
 unsafe extern "C" {
     safe static __calls_start: u8;

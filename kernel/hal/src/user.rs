@@ -94,6 +94,19 @@ mod routines {
         "2:",
         "xor eax, eax",
         "ret",
+        // rdi program address, rsi where the value goes
+        ".global hadal_user_load64",
+        "hadal_user_load64:",
+        "mov rax, [rdi]",
+        "mov [rsi], rax",
+        "xor eax, eax",
+        "ret",
+        // rdi program address, rsi value
+        ".global hadal_user_store64",
+        "hadal_user_store64:",
+        "mov [rdi], rsi",
+        "xor eax, eax",
+        "ret",
         "hadal_user_fault:",
         "mov eax, 1",
         "ret",
@@ -108,6 +121,8 @@ mod routines {
         pub(super) fn hadal_user_store32(address: usize, value: u32) -> u32;
         pub(super) fn hadal_user_poll(address: usize, value: u64, looks: u32) -> u32;
         pub(super) fn hadal_user_monitor(address: usize, value: u64) -> u32;
+        pub(super) fn hadal_user_load64(address: usize, value: *mut u64) -> u32;
+        pub(super) fn hadal_user_store64(address: usize, value: u64) -> u32;
         safe static hadal_user_start: u8;
         safe static hadal_user_end: u8;
         safe static hadal_user_fault: u8;
@@ -147,10 +162,16 @@ mod routines {
     pub(super) unsafe fn hadal_user_monitor(_address: usize, _value: u64) -> u32 {
         1
     }
+    pub(super) unsafe fn hadal_user_load64(_address: usize, _value: *mut u64) -> u32 {
+        1
+    }
+    pub(super) unsafe fn hadal_user_store64(_address: usize, _value: u64) -> u32 {
+        1
+    }
 }
 use routines::{
-    hadal_user_cmpxchg, hadal_user_copy, hadal_user_load32, hadal_user_monitor, hadal_user_poll,
-    hadal_user_store32, hadal_user_zero,
+    hadal_user_cmpxchg, hadal_user_copy, hadal_user_load32, hadal_user_load64, hadal_user_monitor,
+    hadal_user_poll, hadal_user_store32, hadal_user_store64, hadal_user_zero,
 };
 
 fn check(address: usize, len: usize) -> Result<(), Fault> {
@@ -198,16 +219,20 @@ pub fn store_u32(address: usize, value: u32) -> Result<(), Fault> {
     result(unsafe { hadal_user_store32(address, value) })
 }
 
-/// Reads a 64-bit word.
+/// Reads a 64-bit word; atomic when `address` is aligned.
 pub fn load_u64(address: usize) -> Result<u64, Fault> {
-    let mut bytes = [0; 8];
-    copy_from(&mut bytes, address)?;
-    Ok(u64::from_le_bytes(bytes))
+    check(address, 8)?;
+    let mut value = 0;
+    // SAFETY: the address is in the program's half, where a fault is caught; `value` is a local.
+    result(unsafe { hadal_user_load64(address, &raw mut value) })?;
+    Ok(value)
 }
 
-/// Writes a 64-bit word.
+/// Writes a 64-bit word; atomic when `address` is aligned.
 pub fn store_u64(address: usize, value: u64) -> Result<(), Fault> {
-    copy_to(address, &value.to_le_bytes())
+    check(address, 8)?;
+    // SAFETY: as for `copy_to`.
+    result(unsafe { hadal_user_store64(address, value) })
 }
 
 /// Atomically replaces the word at `address` by `new` if it holds `old`; the inner error is the value found.

@@ -9,10 +9,36 @@
 
 extern crate alloc;
 
+mod admission;
+mod attr;
+mod bare;
+mod children;
+mod create;
+mod join;
+mod keys;
+mod life;
+mod memory_of_program;
+mod place;
+mod pool;
+mod record;
+mod schedule;
+mod slot;
 mod status;
 mod table;
 mod thread;
 mod time;
 mod topology;
 
+pub use slot::{Counters, counters};
 pub use table::{AUXILIARY_KEY, address};
+
+/// Prepares what is sized by the number of processors; once, before the program starts.
+pub fn init() {
+    slot::init();
+    place::init();
+}
+
+/// The calling thread of the program is about to end: whoever joins it has not to wait for ever.
+pub fn thread_ends() {
+    slot::leave(record::own(), 0);
+}

@@ -5,7 +5,7 @@ use hadal_hal::call::{Entry, not_in_a_handler, nothing_in_a_handler};
 use hadal_hal::call_entry;
 
 use crate::status::{Code, Status};
-use crate::{thread, time, topology};
+use crate::{admission, bare, create, join, keys, slot, thread, time, topology};
 
 /// The version of the table (`HRT_CALLS_VERSION`).
 const VERSION: u32 = 1;
@@ -50,32 +50,32 @@ macro_rules! table {
 
 table! {
     // threads
-    thread_create: unavailable, status;
-    thread_reserve: unavailable, status;
-    thread_start: unavailable, status;
-    slot_wait: unavailable, status;
-    slot_leave: unavailable, status;
-    slot_add_bare: unavailable, status;
-    thread_join: unavailable, status;
-    thread_join_all: unavailable, status;
-    thread_detach: unavailable, status;
-    thread_self: nothing, number;
+    thread_create: create::thread_create, status;
+    thread_reserve: create::thread_reserve, status;
+    thread_start: create::thread_start, status;
+    slot_wait: slot::slot_wait, status;
+    slot_leave: slot::slot_leave, status;
+    slot_add_bare: bare::slot_add_bare, status;
+    thread_join: join::thread_join, status;
+    thread_join_all: join::thread_join_all, status;
+    thread_detach: join::thread_detach, status;
+    thread_self: thread::thread_self, number;
     thread_yield: thread::thread_yield, status;
-    thread_yield_full: thread::thread_yield, status;
-    thread_sleep_until: thread::sleep_until, status;
-    thread_bind: unavailable, status;
-    thread_migrate: unavailable, status;
-    thread_set_schedule: unavailable, status;
+    thread_yield_full: thread::thread_yield_full, status;
+    thread_sleep_until: thread::thread_sleep_until, status;
+    thread_bind: thread::thread_bind, status;
+    thread_migrate: thread::thread_migrate, status;
+    thread_set_schedule: thread::thread_set_schedule, status;
     thread_wait_period: unavailable, status;
-    thread_set_name: unavailable, status;
-    thread_info: unavailable, status;
-    thread_list: nothing, number;
-    key_create: unavailable, status;
-    key_delete: unavailable, status;
-    key_get: nothing, number;
-    key_set: unavailable, status;
-    key_take: nothing, number;
-    admission_text: nothing, number;
+    thread_set_name: thread::thread_set_name, status;
+    thread_info: thread::thread_info, status;
+    thread_list: thread::thread_list, number;
+    key_create: keys::key_create, status;
+    key_delete: keys::key_delete, status;
+    key_get: keys::key_get, number;
+    key_set: keys::key_set, status;
+    key_take: keys::key_take, number;
+    admission_text: admission::admission_text, number;
     group_create: unavailable, status;
     group_join: unavailable, status;
     group_leave: unavailable, status;

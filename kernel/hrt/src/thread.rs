@@ -1,18 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Threads.
+//! What a thread does with itself and with others: yield, sleep, move, name, ask.
 
-use hadal_sched::Wake;
+use core::sync::atomic::Ordering;
 
+use hadal_hal::{cpu, user};
+use hadal_sched::{State as Doing, Wake};
+use zerocopy::{Immutable, IntoBytes};
+
+use crate::attr::{self, Schedule};
+use crate::join::deadline;
+use crate::life::{Moment, State};
+use crate::memory_of_program::write_prefix;
+use crate::place::{self, ANYWHERE};
+use crate::record::{self, NAME_BYTES, Record};
+use crate::schedule;
 use crate::status::{Code, Status, code};
 
-/// `thread_yield` and `thread_yield_full`: vector registers are kept in both.
-pub(crate) extern "C" fn thread_yield() {
-    hadal_sched::yield_now();
+/// `thread_self`.
+pub(crate) extern "C" fn thread_self() -> u64 {
+    record::current().name().to_word()
 }
 
-/// `thread_sleep_until`.
-pub(crate) extern "C" fn sleep_until(deadline_ns: u64) -> Code {
-    code(sleep(deadline_ns))
+/// `thread_yield`.
+pub(crate) extern "C" fn thread_yield() {
+    hadal_sched::yield_call();
+}
+
+/// `thread_yield_full`.
+pub(crate) extern "C" fn thread_yield_full() {
+    hadal_sched::yield_now();
 }
 
 fn sleep(deadline_ns: u64) -> Result<(), Status> {
@@ -20,8 +36,155 @@ fn sleep(deadline_ns: u64) -> Result<(), Status> {
         if hadal_sched::current().interrupted() {
             return Err(Status::Interrupted);
         }
-        if hadal_sched::park(Some(deadline_ns)) == Wake::TimedOut {
+        if hadal_sched::park_call(deadline(deadline_ns)) == Wake::TimedOut {
             return Ok(());
         }
     }
+}
+
+/// `thread_sleep_until`.
+pub(crate) extern "C" fn thread_sleep_until(deadline_ns: u64) -> Code {
+    code(sleep(deadline_ns))
+}
+
+fn bind(thread: u64, cpu: i32) -> Result<(), Status> {
+    if cpu != ANYWHERE {
+        place::checked_cpu(cpu)?;
+    }
+    let (record, _) = record::find(thread)?;
+    place::bind(record, cpu);
+    Ok(())
+}
+
+/// `thread_bind`.
+pub(crate) extern "C" fn thread_bind(thread: u64, cpu: i32) -> Code {
+    code(bind(thread, cpu))
+}
+
+fn migrate(thread: u64, cpu: i32) -> Result<(), Status> {
+    let target = place::checked_cpu(cpu)?;
+    let (record, name) = record::find(thread)?;
+    if record.thread().affinity().is_some_and(|set| !set.contains(target) || set.len() == 1) {
+        let there = record.thread().cpu() == target;
+        return if there { Ok(()) } else { Err(Status::Busy) };
+    }
+    let before = record.place.load(Ordering::Relaxed);
+    place::bind(record, cpu);
+    // A thread that runs elsewhere moves when its CPU looks, which has been told to.
+    let on_its_way = || {
+        let now = record.life.now();
+        record.thread().cpu() != target
+            && now.generation() == name.generation
+            && now.state() == State::Running
+            && record.thread().info().state != Doing::Waiting
+    };
+    while on_its_way() && !hadal_sched::current().interrupted() {
+        hadal_sched::yield_now();
+        cpu::relax();
+    }
+    place::bind(record, before);
+    Ok(())
+}
+
+/// `thread_migrate`.
+pub(crate) extern "C" fn thread_migrate(thread: u64, cpu: i32) -> Code {
+    code(migrate(thread, cpu))
+}
+
+fn set_schedule(thread: u64, attr: usize) -> Result<(), Status> {
+    let (record, _) = record::find(thread)?;
+    schedule::set(record, &Schedule::read(attr)?)
+}
+
+/// `thread_set_schedule`.
+pub(crate) extern "C" fn thread_set_schedule(thread: u64, attr: usize) -> Code {
+    code(set_schedule(thread, attr))
+}
+
+fn set_name(thread: u64, name: usize) -> Result<(), Status> {
+    let (record, _) = record::find(thread)?;
+    record.set_text(attr::read_name(name)?);
+    Ok(())
+}
+
+/// `thread_set_name`.
+pub(crate) extern "C" fn thread_set_name(thread: u64, name: usize) -> Code {
+    code(set_name(thread, name))
+}
+
+/// `struct hrt_thread_info`.
+#[repr(C)]
+#[derive(Debug, IntoBytes, Immutable)]
+struct Info {
+    thread: u64,
+    creator: u64,
+    state: u32,
+    cpu: i32,
+    bound_cpu: i32,
+    policy: u32,
+    priority: i32,
+    flags: u32,
+    run_ns: u64,
+    switches: u64,
+    deadlines_missed: u64,
+    stack_bottom: u64,
+    stack_top: u64,
+    name: [u8; NAME_BYTES],
+}
+
+/// `enum hrt_thread_state`.
+fn state(now: Moment, doing: Doing) -> u32 {
+    match (now.state(), doing) {
+        (State::Done, _) => 4,
+        (_, Doing::Running) => 1,
+        (_, Doing::Ready) => 2,
+        (_, Doing::Waiting) => 3,
+    }
+}
+
+fn describe(record: &Record) -> Info {
+    let (now, info) = (record.life.now(), record.thread().info());
+    let detached = if now.is_detached() { attr::DETACHED } else { 0 };
+    let stealable = if info.stealable { attr::STEALABLE } else { 0 };
+    let bare = record.flags.load(Ordering::Relaxed) & attr::BARE;
+    Info {
+        thread: record.name().to_word(),
+        creator: record.creator.load(Ordering::Relaxed),
+        state: state(now, info.state),
+        cpu: info.cpu as i32,
+        bound_cpu: info.bound.map_or(ANYWHERE, |cpu| cpu as i32),
+        policy: info.policy as u32,
+        priority: info.priority.into(),
+        flags: detached | stealable | bare,
+        run_ns: info.run_ns,
+        switches: info.switches,
+        deadlines_missed: 0,
+        stack_bottom: record.stack_bottom.load(Ordering::Relaxed) as u64,
+        stack_top: record.stack_top.load(Ordering::Relaxed) as u64,
+        name: record.text(),
+    }
+}
+
+fn info(thread: u64, out: usize, bytes: u64) -> Result<(), Status> {
+    let (record, _) = record::find(thread)?;
+    write_prefix(out, &describe(record), bytes)
+}
+
+/// `thread_info`.
+pub(crate) extern "C" fn thread_info(thread: u64, out: usize, bytes: u64) -> Code {
+    code(info(thread, out, bytes))
+}
+
+/// `thread_list`: what does not fit, or cannot be written, is counted all the same.
+pub(crate) extern "C" fn thread_list(threads: usize, capacity: u64) -> u64 {
+    record::current();
+    let mut count = 0;
+    for record in record::all() {
+        if count < capacity {
+            let at = threads.wrapping_add(count as usize * size_of::<u64>());
+            let _ = user::store_u64(at, record.name().to_word());
+        }
+        count += 1;
+    }
+    count
 }

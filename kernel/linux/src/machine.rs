@@ -25,6 +25,8 @@ pub trait Machine: Sync {
     fn cpu_features_edx(&self) -> u32;
     /// What the auxiliary vector tells beyond Linux: the key and the address of the call table for run-times.
     fn call_table(&self) -> (usize, usize);
+    /// The calling thread of the program is about to end, in whatever way; it is still complete.
+    fn thread_ends(&self);
     /// Host name, for `uname`.
     fn hostname(&self) -> String;
 }

@@ -10,10 +10,11 @@ use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering
 use hadal_hal::sync::SpinLock;
 use hadal_hal::trace::{self, Kind};
 use hadal_hal::trap::TrapFrame;
-use hadal_sched::Thread;
+use hadal_sched::{SpawnError, Thread};
 use spin::Once;
 
 use crate::futex;
+use crate::machine;
 use crate::process::Process;
 use crate::signal::{self, TaskSignals};
 
@@ -144,6 +145,27 @@ impl Task {
         *self.process.lock() = Some(process);
     }
 
+    /// Makes another thread of `parent`'s process that begins in the kernel with `entry(arg)`. It is complete and runs once
+    /// [`Thread::start`] is called.
+    pub fn spawn(
+        parent: &Task,
+        entry: fn(usize) -> !,
+        arg: usize,
+        fs_base: u64,
+    ) -> Result<&'static Task, SpawnError> {
+        let process = parent.process();
+        let thread = hadal_sched::create(entry, arg, None)?;
+        thread.context().set_program(fs_base, false);
+        let task = Task::of(thread);
+        task.prepare(process, Some(parent));
+        task.publish();
+        // A process that is ending while its thread is being made must not miss it.
+        if process.ending().is_some() {
+            thread.set_interrupted(true);
+        }
+        Ok(task)
+    }
+
     /// Puts the thread on its process's list. From now on signals and the end of the process find it, and may wake it
     /// before [`Thread::start`] does.
     pub fn publish(&self) {
@@ -175,6 +197,7 @@ impl Task {
     /// kernel stack, and afterwards the stack may be reused by whoever waits for the thread id to become 0.
     pub fn exit(&'static self) -> ! {
         let process = self.process();
+        machine::get().thread_ends();
         futex::exit_robust_list(self);
         let clear = self.clear_child_tid.swap(0, Ordering::Relaxed);
         if clear != 0 && hadal_hal::user::store_u32(clear, 0).is_ok() {

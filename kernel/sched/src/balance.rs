@@ -62,6 +62,19 @@ fn claim_any(thread: &Thread, start: usize) -> Option<usize> {
     None
 }
 
+/// Takes an idle CPU among those near `start`, for a thread that the caller will send there; in constant time.
+pub fn claim_idle(start: usize) -> Option<usize> {
+    let words = IDLE.get()?;
+    let word = start / 64;
+    let idle = words[word].load(Ordering::Relaxed);
+    if idle == 0 {
+        return None;
+    }
+    let turned = idle.rotate_right(start as u32 % 64).trailing_zeros() as usize;
+    let cpu = word * 64 + (start + turned) % 64;
+    claim(cpu).then_some(cpu)
+}
+
 /// Threads by which queues may differ.
 const TOLERANCE: usize = 2;
 

@@ -23,6 +23,7 @@ mod thread;
 mod timers;
 mod token;
 
+pub use balance::claim_idle;
 pub use cpus::{
     Counters, counters, enter_idle_loop, idle_time_ns, init, on_reschedule_interrupt, run_queue_length,
 };

@@ -111,6 +111,14 @@ impl Thread {
         }
     }
 
+    /// [`Thread::unpark`] onto a CPU of the caller's choice, on which the thread is allowed to run.
+    pub fn unpark_on(&'static self, cpu: usize) {
+        if self.token.notify() {
+            trace::point(Kind::Wake, trace::pair(self.id(), cpu as u32), 0);
+            cpus::enqueue(self, cpu);
+        }
+    }
+
     /// Starts a thread that [`crate::create`] made.
     pub fn start(&'static self) {
         self.unpark();

@@ -15,20 +15,21 @@ static void on_signal(int number) { handled = number; }
 static void keeps_registers(void) {
     for (int round = 0; round < 20000; round++) {
         uint64_t changed;
-        __asm__ volatile("push %%rbx\n\tpush %%rbp\n\tpush %%r12\n\tpush %%r13\n\tpush %%r14\n\tpush %%r15\n\t"
-                         "mov %%rsp, %%r15\n\tand $-16, %%rsp\n\tpush %%r15\n\tpush %%r15\n\t"
-                         "mov $0x1111, %%ebx\n\tmov $0x2222, %%ebp\n\tmov $0x3333, %%r12d\n\t"
-                         "mov $0x4444, %%r13d\n\tmov $0x5555, %%r14d\n\t"
-                         "call *%%rax\n\t"
-                         "xor $0x1111, %%rbx\n\txor $0x2222, %%rbp\n\txor $0x3333, %%r12\n\t"
-                         "xor $0x4444, %%r13\n\txor $0x5555, %%r14\n\t"
-                         "sub 8(%%rsp), %%r15\n\tmov %%r15, %%rax\n\tor %%rbx, %%rax\n\tor %%rbp, %%rax\n\t"
-                         "or %%r12, %%rax\n\tor %%r13, %%rax\n\tor %%r14, %%rax\n\t"
-                         "mov (%%rsp), %%rsp\n\t"
-                         "pop %%r15\n\tpop %%r14\n\tpop %%r13\n\tpop %%r12\n\tpop %%rbp\n\tpop %%rbx"
-                         : "=a"(changed)
-                         : "a"(hrt->thread_yield_full)
-                         : "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "memory", "cc");
+        __asm__ volatile(
+            "push %%rbx\n\tpush %%rbp\n\tpush %%r12\n\tpush %%r13\n\tpush %%r14\n\tpush %%r15\n\t"
+            "mov %%rsp, %%r15\n\tand $-16, %%rsp\n\tpush %%r15\n\tpush %%r15\n\t"
+            "mov $0x1111, %%ebx\n\tmov $0x2222, %%ebp\n\tmov $0x3333, %%r12d\n\t"
+            "mov $0x4444, %%r13d\n\tmov $0x5555, %%r14d\n\t"
+            "call *%%rax\n\t"
+            "xor $0x1111, %%rbx\n\txor $0x2222, %%rbp\n\txor $0x3333, %%r12\n\t"
+            "xor $0x4444, %%r13\n\txor $0x5555, %%r14\n\t"
+            "sub 8(%%rsp), %%r15\n\tmov %%r15, %%rax\n\tor %%rbx, %%rax\n\tor %%rbp, %%rax\n\t"
+            "or %%r12, %%rax\n\tor %%r13, %%rax\n\tor %%r14, %%rax\n\t"
+            "mov (%%rsp), %%rsp\n\t"
+            "pop %%r15\n\tpop %%r14\n\tpop %%r13\n\tpop %%r12\n\tpop %%rbp\n\tpop %%rbx"
+            : "=a"(changed)
+            : "a"(hrt_calls->thread_yield_full)
+            : "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "memory", "cc");
         CHECK(changed == 0);
     }
 }
@@ -42,25 +43,27 @@ static void *competitor(void *arg) {
 /* A spinning thread is reached by signals at every instruction of a call. */
 static void *spinner(void *stop) {
     while (!__atomic_load_n((int *)stop, __ATOMIC_RELAXED)) {
-        hrt->now_ns();
+        hrt_calls->now_ns();
     }
     return NULL;
 }
 
 int main(void) {
     bind_table();
-    uint64_t before = hrt->now_ns();
-    CHECK(hrt->now_ns() >= before);
-    CHECK(hrt->cpu_count() == (uint32_t)sysconf(_SC_NPROCESSORS_ONLN) && hrt->cpu_self() < hrt->cpu_count());
+    uint64_t before = hrt_calls->now_ns();
+    CHECK(hrt_calls->now_ns() >= before);
+    CHECK(hrt_calls->cpu_count() == (uint32_t)sysconf(_SC_NPROCESSORS_ONLN) &&
+          hrt_calls->cpu_self() < hrt_calls->cpu_count());
 
     /* A sleep in a call ends in time, and early when a signal's handler has run. */
-    CHECK(hrt->thread_sleep_until(before + 3000000) == HRT_OK && hrt->now_ns() >= before + 3000000);
+    CHECK(hrt_calls->thread_sleep_until(before + 3000000) == HRT_OK &&
+          hrt_calls->now_ns() >= before + 3000000);
     signal(SIGALRM, on_signal);
     struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGALRM};
     struct itimerspec when = {.it_value = {.tv_nsec = 2000000}};
     timer_t timer;
     CHECK(timer_create(CLOCK_MONOTONIC, &event, &timer) == 0 && timer_settime(timer, 0, &when, NULL) == 0);
-    CHECK(hrt->thread_sleep_until(HRT_FOREVER) == HRT_EINTR && handled == SIGALRM);
+    CHECK(hrt_calls->thread_sleep_until(HRT_FOREVER) == HRT_EINTR && handled == SIGALRM);
 
     pthread_t other;
     pthread_create(&other, NULL, competitor, NULL);

@@ -1,30 +1,63 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
-/* The kernel's call table, bound by hand: these tests are about the kernel, not about libhrt. */
+/* The kernel's call table, bound by hand, and the least that a program needs around it: these tests are about
+ * the kernel, not about libhrt. */
 #ifndef TABLE_H
 #define TABLE_H
 
-#include <hadal/hrt/calls.h>
+#include <hadal/hrt/thread.h>
+#include <hadal/hrt/time.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
+#include <unistd.h>
 
-static const struct hrt_calls *hrt;
+const struct hrt_calls *hrt_calls;
 
 /* Ends the program with the line of a check that failed. */
 #define CHECK(condition)                                                                                     \
     do {                                                                                                     \
         if (!(condition)) {                                                                                  \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                                  \
+            dprintf(2, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                                       \
             _exit(1);                                                                                        \
         }                                                                                                    \
     } while (0)
 
-#include <unistd.h>
-
 static inline void bind_table(void) {
-    hrt = (const struct hrt_calls *)getauxval(HRT_AT_HADAL_HRT);
-    CHECK(hrt != NULL && hrt->version == HRT_CALLS_VERSION && hrt->place == HRT_PLACE_KERNEL);
-    CHECK(hrt->size == sizeof *hrt);
+    hrt_calls = (const struct hrt_calls *)getauxval(HRT_AT_HADAL_HRT);
+    CHECK(hrt_calls != NULL && hrt_calls->version == HRT_CALLS_VERSION);
+    CHECK(hrt_calls->size == sizeof *hrt_calls && hrt_calls->place == HRT_PLACE_KERNEL);
+}
+
+static void slot_loop(const struct hrt_slot_kind *kind) {
+    struct hrt_work work;
+    void *result = NULL;
+    while (hrt_calls->slot_wait(kind, result, &work) == HRT_OK) {
+        result = work.fn(work.arg);
+    }
+}
+
+static void *libc_slot(void *argument) {
+    struct hrt_slot_kind kind = *(struct hrt_slot_kind *)argument;
+    free(argument);
+    slot_loop(&kind);
+    return NULL;
+}
+
+int hrt_slot_make(const struct hrt_slot_kind *kind) {
+    if (kind->bare) {
+        return hrt_calls->slot_add_bare(kind, slot_loop);
+    }
+    struct hrt_slot_kind *copy = malloc(sizeof *copy);
+    *copy = *kind;
+    pthread_attr_t attr;
+    pthread_attr_init(&attr);
+    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+    pthread_attr_setstacksize(&attr, kind->stack_bytes < 65536 ? 65536 : kind->stack_bytes);
+    pthread_t thread;
+    int status = pthread_create(&thread, &attr, libc_slot, copy);
+    pthread_attr_destroy(&attr);
+    return status;
 }
 
 #endif

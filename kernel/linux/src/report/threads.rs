@@ -32,7 +32,8 @@ struct Line {
 
 pub(super) fn text(process: &Process) -> String {
     let mut out = String::new();
-    let tasks = process.tasks();
+    let (idle, tasks): (Vec<_>, Vec<_>) =
+        process.tasks().into_iter().partition(|task| task.signals.is_resting());
     ask_for_places(&tasks);
     let view = View::of(process);
     let lines: Vec<Line> =
@@ -40,6 +41,11 @@ pub(super) fn text(process: &Process) -> String {
     let names = Names::of(&view, lines.iter().flat_map(|line| &line.frames));
     // Writing to a string cannot fail.
     let _ = write_text(&mut out, process, &lines, &names);
+    let _ = match idle.len() {
+        0 => Ok(()),
+        1 => writeln!(out, "  and 1 idle slot: a thread that waits for work"),
+        count => writeln!(out, "  and {count} idle slots: threads that wait for work"),
+    };
     out
 }
 

@@ -56,6 +56,8 @@ pub struct TaskSignals {
     saved_mask: SpinLock<Option<SigSet>>,
     /// Signals that the thread waits for in `rt_sigtimedwait`: they wake it although they are blocked.
     awaited: AtomicSigSet,
+    /// The thread waits for work in the kernel and takes no signals until it has some; see [`rest`].
+    resting: AtomicBool,
     pending: Pending,
     alt_stack: SpinLock<AltStack>,
 }
@@ -73,6 +75,7 @@ impl TaskSignals {
             mask: AtomicSigSet::new(SigSet::EMPTY),
             saved_mask: SpinLock::new(None),
             awaited: AtomicSigSet::new(SigSet::EMPTY),
+            resting: AtomicBool::new(false),
             pending: Pending::new(),
             alt_stack: SpinLock::new(AltStack::NONE),
         }
@@ -81,6 +84,7 @@ impl TaskSignals {
     /// The state of a new thread: the mask of the one that made it, nothing else.
     pub fn reset(&self, parent: Option<&TaskSignals>) {
         self.awaited.set(SigSet::EMPTY);
+        self.resting.store(false, Ordering::Relaxed);
         *self.saved_mask.lock() = None;
         *self.alt_stack.lock() = AltStack::NONE;
         self.discard(SigSet::ALL);
@@ -99,7 +103,12 @@ impl TaskSignals {
 
     /// Whether the signal would wake the thread.
     fn wants(&self, signo: u8) -> bool {
-        !self.mask.get().minus(self.awaited.get()).contains(signo)
+        !self.mask.get().minus(self.awaited.get()).contains(signo) && !self.is_resting()
+    }
+
+    /// Whether the thread waits for work: see [`rest`].
+    pub fn is_resting(&self) -> bool {
+        self.resting.load(Ordering::Relaxed)
     }
 
     fn discard(&self, signals: SigSet) {
@@ -236,6 +245,23 @@ pub(crate) fn wait_for(
     task.signals.awaited.set(SigSet::EMPTY);
     interrupted(task, process);
     outcome
+}
+
+/// The calling thread waits for work in the kernel from now on: signals of the process go to others, its own wait.
+pub fn rest(task: &Task, process: &Process) {
+    task.signals.resting.store(true, Ordering::Relaxed);
+    if !process.signals.pending().is_empty() {
+        send::retarget(process, SigSet::ALL);
+    }
+}
+
+/// The calling thread has work again, and takes signals.
+pub fn resume(task: &Task, process: &Process) {
+    task.signals.resting.store(false, Ordering::Relaxed);
+    // What came meanwhile has woken nobody, or not this thread.
+    if !task.signals.pending().union(process.signals.pending()).is_empty() {
+        interrupted(task, process);
+    }
 }
 
 /// The calling thread ends: it takes no more signals, and what it would have taken of the process's goes to another one.

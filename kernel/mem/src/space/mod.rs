@@ -61,8 +61,8 @@ pub(crate) const LARGE_ORDER: u8 = 9;
 pub const WINDOW_START: usize = layout::PROGRAM_START;
 /// First address past the window.
 pub const WINDOW_END: usize = layout::PROGRAM_END;
-/// Most mappings, as on Linux (`vm.max_map_count`).
-pub const MAX_MAPPINGS: usize = 65_530;
+/// Most mappings (`vm.max_map_count`): enough for a hundred thousand stacks with their guards.
+pub const MAX_MAPPINGS: usize = 262_144;
 
 /// The window of ring 0.
 pub type ProgramSpace = AddressSpace<KernelMmu>;

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Attributes of threads (`struct hrt_thread_attr`), checked.
+
+use hadal_hal::user;
+use hadal_sched::{PRIORITIES, PRIORITY_DEFAULT};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+use crate::memory_of_program::read;
+use crate::place::{self, ANYWHERE, IN_ZONE};
+use crate::record::NAME_BYTES;
+use crate::slot::{self, DEFAULT_CLASS};
+use crate::status::Status;
+
+/// `HRT_THREAD_DETACHED`.
+pub(crate) const DETACHED: u32 = 1;
+/// `HRT_THREAD_BARE`.
+pub(crate) const BARE: u32 = 2;
+/// `HRT_THREAD_STEALABLE`.
+pub(crate) const STEALABLE: u32 = 4;
+const FLAGS: u32 = DETACHED | BARE | STEALABLE;
+
+/// As the program lays it out.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+struct Raw {
+    size: u32,
+    flags: u32,
+    cpu: i32,
+    zone: i32,
+    policy: u32,
+    priority: i32,
+    stack_bytes: u64,
+    period_ns: u64,
+    work_ns: u64,
+    deadline_ns: u64,
+    start_ns: u64,
+    name: u64,
+}
+
+/// Who runs when (`enum hrt_policy`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub(crate) enum Policy {
+    RoundRobin = 0,
+    RunToCompletion = 1,
+    Periodic = 2,
+    Sporadic = 3,
+    Aperiodic = 4,
+}
+
+impl Policy {
+    fn from_number(number: u32) -> Result<Self, Status> {
+        match number {
+            0 => Ok(Self::RoundRobin),
+            1 => Ok(Self::RunToCompletion),
+            2 => Ok(Self::Periodic),
+            3 => Ok(Self::Sporadic),
+            4 => Ok(Self::Aperiodic),
+            _ => Err(Status::Invalid),
+        }
+    }
+}
+
+/// A schedule that was asked for.
+#[derive(Clone, Copy, Debug)]
+#[allow(dead_code, reason = "for the scheduler's real-time part")]
+pub(crate) struct Schedule {
+    pub(crate) policy: Policy,
+    pub(crate) priority: u8,
+    pub(crate) period_ns: u64,
+    pub(crate) work_ns: u64,
+    pub(crate) deadline_ns: u64,
+    pub(crate) start_ns: u64,
+}
+
+/// Everything about a new thread but what it runs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Attributes {
+    pub(crate) flags: u32,
+    /// CPU, or a value of [`crate::place`].
+    pub(crate) place: i32,
+    pub(crate) schedule: Schedule,
+    /// Stack size class.
+    pub(crate) class: u32,
+    /// Address of the name, or 0.
+    pub(crate) name: usize,
+}
+
+/// `hrt_thread_attr_init`.
+const DEFAULT: Attributes = Attributes {
+    flags: 0,
+    place: ANYWHERE,
+    schedule: Schedule {
+        policy: Policy::RoundRobin,
+        priority: PRIORITY_DEFAULT,
+        period_ns: 0,
+        work_ns: 0,
+        deadline_ns: 0,
+        start_ns: 0,
+    },
+    class: DEFAULT_CLASS,
+    name: 0,
+};
+
+impl Attributes {
+    /// Reads attributes; null gives the defaults.
+    #[inline]
+    pub(crate) fn read(address: usize) -> Result<Self, Status> {
+        if address == 0 {
+            return Ok(DEFAULT);
+        }
+        Self::check(&read(address)?)
+    }
+
+    fn check(raw: &Raw) -> Result<Self, Status> {
+        let schedule = Schedule::check(raw)?;
+        if raw.flags & !FLAGS != 0 {
+            return Err(Status::Invalid);
+        }
+        let place = match (raw.cpu, raw.zone) {
+            (ANYWHERE, ANYWHERE) => ANYWHERE,
+            (ANYWHERE, zone) => IN_ZONE - place::checked_zone(zone)? as i32,
+            (cpu, zone) => {
+                let cpu = place::checked_cpu(cpu)?;
+                if zone != ANYWHERE && place::zone_of(cpu) != place::checked_zone(zone)? {
+                    return Err(Status::Invalid);
+                }
+                cpu as i32
+            }
+        };
+        let class = slot::class_of(raw.stack_bytes)?;
+        Ok(Self { flags: raw.flags, place, schedule, class, name: raw.name as usize })
+    }
+}
+
+impl Schedule {
+    fn check(raw: &Raw) -> Result<Self, Status> {
+        let priority = u8::try_from(raw.priority).ok().filter(|&priority| priority < PRIORITIES);
+        if (raw.size as usize) < size_of::<Raw>() {
+            return Err(Status::Invalid);
+        }
+        Ok(Self {
+            policy: Policy::from_number(raw.policy)?,
+            priority: priority.ok_or(Status::Invalid)?,
+            period_ns: raw.period_ns,
+            work_ns: raw.work_ns,
+            deadline_ns: raw.deadline_ns,
+            start_ns: raw.start_ns,
+        })
+    }
+
+    /// Reads the schedule in attributes whose other fields do not matter.
+    pub(crate) fn read(address: usize) -> Result<Self, Status> {
+        Self::check(&read(address)?)
+    }
+}
+
+/// Reads a name of a thread; a longer one is cut.
+pub(crate) fn read_name(address: usize) -> Result<[u8; NAME_BYTES], Status> {
+    let mut name = [0; NAME_BYTES];
+    // Byte by byte, since what comes behind the NUL may not be there.
+    for at in 0..NAME_BYTES - 1 {
+        user::copy_from(&mut name[at..=at], address.wrapping_add(at))?;
+        if name[at] == 0 {
+            break;
+        }
+    }
+    Ok(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn raw() -> Raw {
+        Raw {
+            size: size_of::<Raw>() as u32,
+            flags: 0,
+            cpu: -1,
+            zone: -1,
+            policy: 0,
+            priority: 16,
+            stack_bytes: 256 << 10,
+            period_ns: 0,
+            work_ns: 0,
+            deadline_ns: 0,
+            start_ns: 0,
+            name: 0,
+        }
+    }
+
+    #[test]
+    fn what_is_out_of_range_is_refused() {
+        place::init();
+        assert!(Attributes::check(&raw()).is_ok_and(|attr| attr.class == DEFAULT_CLASS));
+        let changes: [fn(&mut Raw); 8] = [
+            |raw| raw.size -= 1,
+            |raw| raw.flags = 8,
+            |raw| raw.cpu = 1,
+            |raw| raw.cpu = -2,
+            |raw| raw.zone = 40,
+            |raw| raw.policy = 5,
+            |raw| raw.priority = 32,
+            |raw| raw.stack_bytes = 1 << 40,
+        ];
+        for change in changes {
+            let mut raw = raw();
+            change(&mut raw);
+            assert_eq!(Attributes::check(&raw).map(drop), Err(Status::Invalid), "{raw:?}");
+        }
+    }
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Joining and detaching.
+
+use core::sync::atomic::Ordering;
+
+use hadal_hal::user;
+use hadal_sched::Wake;
+
+use crate::children;
+use crate::life::{Claimed, Name, State};
+use crate::record::{self, Record};
+use crate::slot;
+use crate::status::{Code, Status, code};
+
+/// A deadline that never passes (`HRT_FOREVER`).
+const FOREVER: u64 = u64::MAX;
+
+/// A deadline of a program's.
+pub(crate) fn deadline(deadline_ns: u64) -> Option<u64> {
+    (deadline_ns != FOREVER).then_some(deadline_ns)
+}
+
+/// Waits for the end of a thread; afterwards its result is the caller's, and so is its slot.
+fn wait_for_end(child: &'static Record, name: Name, deadline_ns: u64) -> Result<(), Status> {
+    let own = record::current();
+    if child.index() == own.index() {
+        return Err(Status::Deadlock);
+    }
+    if child.life.claim(name.generation, own.index())? == Claimed::Taken {
+        return Ok(());
+    }
+    let thread = own.thread();
+    thread.note_wait(Some(("thread", u64::from(child.index()) + 1)));
+    let failed = loop {
+        if child.life.now().state() == State::Done {
+            break None;
+        }
+        if thread.interrupted() {
+            break Some(Status::Interrupted);
+        }
+        if hadal_sched::park_call(deadline(deadline_ns)) == Wake::TimedOut {
+            break Some(Status::TimedOut);
+        }
+    };
+    thread.note_wait(None);
+    match (child.life.give_up(name.generation)?, failed) {
+        (Claimed::Waiting, Some(status)) => Err(status),
+        _ => Ok(()),
+    }
+}
+
+/// Takes the result of a thread that [`wait_for_end`] has waited for.
+fn take_result(child: &'static Record) -> usize {
+    let result = child.result.load(Ordering::Relaxed);
+    slot::release(child);
+    slot::count_join();
+    result
+}
+
+fn join(thread: u64, out: usize, deadline_ns: u64) -> Result<(), Status> {
+    let (child, name) = record::find(thread)?;
+    wait_for_end(child, name, deadline_ns)?;
+    let result = take_result(child);
+    if out != 0 {
+        user::store_u64(out, result as u64)?;
+    }
+    Ok(())
+}
+
+/// `thread_join`.
+pub(crate) extern "C" fn thread_join(thread: u64, result: usize, deadline_ns: u64) -> Code {
+    code(join(thread, result, deadline_ns))
+}
+
+fn join_all(deadline_ns: u64) -> Result<(), Status> {
+    let own = record::current();
+    while let Some(name) = children::next(own) {
+        match wait_for_end(record::of(name.index), name, deadline_ns) {
+            Ok(()) => {
+                take_result(record::of(name.index));
+            }
+            // Joined by somebody else, or detached, or about to be.
+            Err(Status::NoSuchThing | Status::Busy | Status::Invalid) => {}
+            Err(status) => return Err(status),
+        }
+    }
+    Ok(())
+}
+
+/// `thread_join_all`.
+pub(crate) extern "C" fn thread_join_all(deadline_ns: u64) -> Code {
+    code(join_all(deadline_ns))
+}
+
+fn detach(thread: u64) -> Result<(), Status> {
+    let (child, name) = record::find(thread)?;
+    if child.life.detach(name.generation)? == Claimed::Taken {
+        slot::release(child);
+    }
+    Ok(())
+}
+
+/// `thread_detach`.
+pub(crate) extern "C" fn thread_detach(thread: u64) -> Code {
+    code(detach(thread))
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Where threads run: the CPU for a new one, and what it is bound to.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::sync::atomic::Ordering;
+
+use hadal_hal::cpu;
+use hadal_hal::cpuset::CpuSet;
+use hadal_mem::frames;
+use spin::Once;
+
+use crate::record::Record;
+use crate::status::Status;
+
+/// [`Record::place`] of a thread that may run anywhere (`HRT_CPU_ANY`).
+pub(crate) const ANYWHERE: i32 = -1;
+/// [`Record::place`] of a thread bound to zone `z` is `IN_ZONE - z`.
+pub(crate) const IN_ZONE: i32 = -2;
+
+/// The CPUs of each zone.
+static ZONES: Once<Vec<Arc<CpuSet>>> = Once::new();
+
+/// Prepares the sets that threads are bound to.
+pub(crate) fn init() {
+    let frames = frames::global();
+    let set = |wanted: &dyn Fn(usize) -> bool| {
+        let mut set = CpuSet::new_empty(cpu::count());
+        (0..cpu::count()).filter(|&cpu| wanted(cpu)).for_each(|cpu| set.insert(cpu));
+        Arc::new(set)
+    };
+    ZONES.call_once(|| {
+        let zones = 0..frames.zone_count();
+        zones.map(|zone| set(&|cpu| zone_of(cpu) == zone)).collect()
+    });
+}
+
+/// A CPU number of a program's.
+pub(crate) fn checked_cpu(number: i32) -> Result<usize, Status> {
+    usize::try_from(number).ok().filter(|&cpu| cpu < cpu::count()).ok_or(Status::Invalid)
+}
+
+/// A zone that has CPUs, for binding.
+pub(crate) fn checked_zone(number: i32) -> Result<usize, Status> {
+    let zone = usize::try_from(number).map_err(|_| Status::Invalid)?;
+    let cpus = cpus_of(zone).ok_or(Status::Invalid)?;
+    if cpus.is_empty() { Err(Status::Invalid) } else { Ok(zone) }
+}
+
+/// The zone of a CPU.
+pub(crate) fn zone_of(cpu: usize) -> usize {
+    usize::from(frames::global().cpu_zone(cpu).0)
+}
+
+fn cpus_of(zone: usize) -> Option<&'static Arc<CpuSet>> {
+    ZONES.get()?.get(zone)
+}
+
+/// The CPU on which a new thread with a place should start: for a free one an idle CPU if there is one, else the caller's.
+pub(crate) fn target(place: i32) -> usize {
+    let own = cpu::current_id();
+    match place {
+        ANYWHERE => hadal_sched::claim_idle(own).unwrap_or(own),
+        0.. => place as usize,
+        _ => {
+            let allowed =
+                |cpus: &Arc<CpuSet>| if cpus.contains(own) { Some(own) } else { cpus.iter().next() };
+            cpus_of((IN_ZONE - place) as usize).and_then(allowed).unwrap_or(own)
+        }
+    }
+}
+
+/// Binds a thread as `place` says, if it is not so bound already.
+pub(crate) fn bind(record: &Record, place: i32) {
+    if record.place.load(Ordering::Relaxed) == place {
+        return;
+    }
+    record.place.store(place, Ordering::Relaxed);
+    match place {
+        ANYWHERE => record.thread().bind(None),
+        0.. => record.thread().bind(Some(place as usize)),
+        _ => hadal_sched::set_affinity(record.thread(), cpus_of((IN_ZONE - place) as usize).cloned()),
+    }
+}

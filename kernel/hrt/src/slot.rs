@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Slots: threads that wait for work with their stack (and what libc keeps for them) ready.
+//!
+//! A slot calls `slot_wait` in a loop. Between two pieces of work it is in the pool of its CPU, kind and stack size, or it
+//! keeps the result of the last one until somebody takes that. So making a thread is: pop, fill in, wake.
+
+use core::sync::atomic::{AtomicU64, Ordering};
+
+use hadal_hal::percpu::CpuLocal;
+use hadal_hal::{call, cpu};
+use hadal_linux::signal;
+use hadal_linux::task::Task;
+use hadal_sched::thread;
+use spin::Once;
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+use crate::life::{Finished, State};
+use crate::memory_of_program::{read, write};
+use crate::place;
+use crate::pool::Pool;
+use crate::record::{self, Record, Table};
+use crate::status::{Code, Status, code};
+use crate::{attr, children};
+
+/// `home` of a thread that is no slot.
+pub(crate) const NO_POOL: u32 = u32::MAX;
+/// The smallest stack, a power of two (`HRT_STACK_MIN`).
+const SMALLEST_STACK: u64 = 16 << 10;
+/// Stack sizes: powers of two up to 512 MiB.
+const CLASSES: u32 = 16;
+/// Of `HRT_STACK_DEFAULT`, 256 KiB.
+pub(crate) const DEFAULT_CLASS: u32 = 4;
+const POOLS: usize = 2 * CLASSES as usize;
+
+/// `struct hrt_slot_kind`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+pub(crate) struct Kind {
+    pub(crate) cpu: i32,
+    pub(crate) bare: u32,
+    pub(crate) stack_bytes: u64,
+}
+
+/// `struct hrt_work`.
+#[repr(C)]
+#[derive(IntoBytes, Immutable)]
+struct Work {
+    function: u64,
+    argument: u64,
+    thread: u64,
+}
+
+/// What one CPU has.
+struct Cpu {
+    pools: [Pool; POOLS],
+    taken: AtomicU64,
+    missed: AtomicU64,
+    joined: AtomicU64,
+}
+
+static CPUS: Once<CpuLocal<Cpu>> = Once::new();
+
+/// Makes the pools, once the processors are counted.
+pub(crate) fn init() {
+    let make = |_| Cpu {
+        pools: core::array::from_fn(|_| Pool::new()),
+        taken: AtomicU64::new(0),
+        missed: AtomicU64::new(0),
+        joined: AtomicU64::new(0),
+    };
+    CPUS.call_once(|| CpuLocal::new(cpu::count(), make));
+}
+
+fn cpus() -> &'static CpuLocal<Cpu> {
+    match CPUS.get() {
+        Some(cpus) => cpus,
+        None => unreachable!("the pools are made before the program runs"),
+    }
+}
+
+/// Sums over all CPUs since boot.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Threads made from a waiting slot.
+    pub taken: u64,
+    /// Requests that found no slot, so that the program had to make one.
+    pub missed: u64,
+    /// Results taken by `thread_join` and `thread_join_all`.
+    pub joined: u64,
+}
+
+/// The counters as of now.
+pub fn counters() -> Counters {
+    let sum = |of: fn(&Cpu) -> &AtomicU64| cpus().iter().map(|cpu| of(cpu).load(Ordering::Relaxed)).sum();
+    Counters { taken: sum(|cpu| &cpu.taken), missed: sum(|cpu| &cpu.missed), joined: sum(|cpu| &cpu.joined) }
+}
+
+/// Counts a thread that was joined.
+pub(crate) fn count_join() {
+    cpus().this().joined.fetch_add(1, Ordering::Relaxed);
+}
+
+/// The size class of a stack.
+pub(crate) fn class_of(stack_bytes: u64) -> Result<u32, Status> {
+    let bytes = stack_bytes.max(SMALLEST_STACK).checked_next_power_of_two().ok_or(Status::Invalid)?;
+    let class = (bytes / SMALLEST_STACK).trailing_zeros();
+    if class < CLASSES { Ok(class) } else { Err(Status::Invalid) }
+}
+
+impl Kind {
+    /// What a thread with these attributes needs on a CPU.
+    pub(crate) fn new(cpu: usize, flags: u32, class: u32) -> Self {
+        let bare = u32::from(flags & attr::BARE != 0);
+        Self { cpu: cpu as i32, bare, stack_bytes: SMALLEST_STACK << class }
+    }
+
+    /// Reads and checks a program's; the size is rounded up to its class's.
+    pub(crate) fn read(address: usize) -> Result<Self, Status> {
+        let kind: Self = read(address)?;
+        place::checked_cpu(kind.cpu)?;
+        if kind.bare > 1 {
+            return Err(Status::Invalid);
+        }
+        Ok(Self { stack_bytes: SMALLEST_STACK << class_of(kind.stack_bytes)?, ..kind })
+    }
+
+    fn class(self) -> u32 {
+        (self.stack_bytes / SMALLEST_STACK).trailing_zeros()
+    }
+
+    fn pool(self) -> u32 {
+        self.cpu as u32 * POOLS as u32 + self.bare * CLASSES + self.class()
+    }
+}
+
+/// The CPU whose pool a slot belongs to.
+pub(crate) fn cpu_of(slot: &Record) -> usize {
+    slot.home.load(Ordering::Relaxed) as usize / POOLS
+}
+
+fn pool(number: u32) -> &'static Pool {
+    let (cpu, kind) = (number as usize / POOLS, number as usize % POOLS);
+    &cpus().of(cpu).pools[kind]
+}
+
+/// Takes a waiting slot of a kind.
+pub(crate) fn take(kind: Kind) -> Option<&'static Record> {
+    let own = cpus().this();
+    let index = pool(kind.pool()).pop(&Table);
+    let counter = if index.is_some() { &own.taken } else { &own.missed };
+    counter.fetch_add(1, Ordering::Relaxed);
+    index.map(record::of)
+}
+
+/// Puts a slot without work back to where it belongs.
+pub(crate) fn give(slot: &Record) {
+    pool(slot.home.load(Ordering::Relaxed)).push(&Table, slot.index());
+}
+
+/// What happens to a thread whose result has been taken, or is wanted by nobody any more: the caller has it from
+/// [`crate::life`].
+pub(crate) fn release(slot: &'static Record) {
+    children::remove(slot);
+    if slot.leaving.load(Ordering::Relaxed) {
+        slot.thread().unpark();
+    } else {
+        give(slot);
+    }
+}
+
+/// The calling thread becomes a slot.
+fn enter(own: &Record, kind_address: usize) -> Result<(), Status> {
+    let kind = Kind::read(kind_address)?;
+    if own.stack_top.load(Ordering::Relaxed) == 0 {
+        // A stack that libc made: the mapping ends at the guard, or further down if stacks are cut from one mapping.
+        let pointer = call::program_stack_pointer();
+        let mapping = Task::current().process().space.find(pointer);
+        let lowest = pointer.saturating_sub(kind.stack_bytes as usize);
+        own.stack_bottom.store(mapping.map_or(lowest, |vma| vma.start.max(lowest)), Ordering::Relaxed);
+        own.stack_top.store(pointer, Ordering::Relaxed);
+    }
+    own.home.store(kind.pool(), Ordering::Relaxed);
+    own.thread().set_stealable(false);
+    own.life.settle(State::Idle);
+    give(own);
+    Ok(())
+}
+
+/// The calling slot has a result.
+fn finish(own: &'static Record, result: usize) {
+    own.result.store(result, Ordering::Relaxed);
+    match own.life.finish() {
+        Finished::Released => {
+            children::remove(own);
+            give(own);
+        }
+        Finished::Kept => {}
+        Finished::KeptFor(joiner) => thread(joiner).unpark(),
+    }
+}
+
+/// Waits until the calling slot has work; `Interrupted` when the program ends.
+fn wait(own: &'static Record) -> Result<(), Status> {
+    let task = Task::current();
+    let process = task.process();
+    signal::rest(task, process);
+    let outcome = loop {
+        if own.life.now().state() == State::Running {
+            break Ok(());
+        }
+        if own.thread().interrupted() && process.ending().is_some() {
+            break Err(Status::Interrupted);
+        }
+        hadal_sched::park_call(None);
+    };
+    signal::resume(task, process);
+    outcome
+}
+
+fn slot_wait_inner(kind: usize, result: usize, work: usize) -> Result<(), Status> {
+    let own = record::own();
+    if own.home.load(Ordering::Relaxed) == NO_POOL {
+        enter(own, kind)?;
+    } else {
+        finish(own, result);
+    }
+    own.stack_pointer.store(call::program_stack_pointer(), Ordering::Relaxed);
+    wait(own)?;
+    let next = Work {
+        function: own.function.load(Ordering::Relaxed) as u64,
+        argument: own.argument.load(Ordering::Relaxed) as u64,
+        thread: own.name().to_word(),
+    };
+    Ok(write(work, &next)?)
+}
+
+/// `slot_wait`.
+pub(crate) extern "C" fn slot_wait(kind: usize, result: usize, work: usize) -> Code {
+    code(slot_wait_inner(kind, result, work))
+}
+
+/// `slot_leave`.
+pub(crate) extern "C" fn slot_leave(result: usize) {
+    leave(record::own(), result);
+}
+
+/// The calling thread is about to end: announces its result and stays until that is taken, so that nobody else gets the
+/// record.
+pub(crate) fn leave(own: &'static Record, result: usize) {
+    own.values.clear();
+    if own.home.load(Ordering::Relaxed) != NO_POOL && own.life.now().is_named() {
+        own.leaving.store(true, Ordering::Relaxed);
+        own.result.store(result, Ordering::Relaxed);
+        match own.life.finish() {
+            Finished::Released => children::remove(own),
+            kept => {
+                if let Finished::KeptFor(joiner) = kept {
+                    thread(joiner).unpark();
+                }
+                wait_until_joined(own);
+            }
+        }
+        own.leaving.store(false, Ordering::Relaxed);
+    }
+    own.home.store(NO_POOL, Ordering::Relaxed);
+    own.stack_top.store(0, Ordering::Relaxed);
+    own.life.settle(State::Free);
+}
+
+fn wait_until_joined(own: &'static Record) {
+    let task = Task::current();
+    let process = task.process();
+    signal::rest(task, process);
+    while own.life.now().state() == State::Done && !(own.thread().interrupted() && process.ending().is_some())
+    {
+        hadal_sched::park_call(None);
+    }
+    signal::resume(task, process);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stacks_are_rounded_up_to_powers_of_two() {
+        assert_eq!([0, 1, 16 << 10, (16 << 10) + 1, 256 << 10].map(class_of), [0, 0, 0, 1, 4].map(Ok));
+        assert_eq!(class_of(512 << 20), Ok(15));
+        assert_eq!([(512 << 20) + 1, u64::MAX].map(class_of), [Err(Status::Invalid); 2]);
+    }
+
+    #[test]
+    fn kinds_have_pools_of_their_own() {
+        let kinds = [
+            Kind::new(0, 0, 4),
+            Kind::new(0, attr::BARE, 4),
+            Kind::new(1, 0, 4),
+            Kind::new(1, attr::BARE, 15),
+        ];
+        assert_eq!(kinds.map(Kind::pool), [4, 20, 36, 63]);
+    }
+}

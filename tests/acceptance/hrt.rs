@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The kernel's call table for run-times (`hadal/hrt.h`), without libhrt.
+
+use std::time::Duration;
+
+use hadal_tests::case::{expect_status, expect_stdout};
+use hadal_tests::programs::{HRT_CALLS, HRT_THREADS, Program};
+use hadal_tests::{Hadal, TestError, Way, scratch};
+
+use crate::suite::Suite;
+
+pub(crate) fn register(suite: &mut Suite) {
+    let programs: [(&str, &'static Program, &'static str); 2] =
+        [("calls", &HRT_CALLS, "calls work\n"), ("threads", &HRT_THREADS, "threads work\n")];
+    for (subject, program, expected) in programs {
+        for cpus in [1, 2, 4, 8] {
+            suite.hadal(format!("hrt/{subject}/{cpus}cpus"), move |name| {
+                run(name, program, expected, Hadal::new(cpus))
+            });
+        }
+        suite.hadal(format!("hrt/{subject}/numa"), move |name| {
+            run(name, program, expected, Hadal::new(4).with("--numa", "2").with("--memory", "2G"))
+        });
+    }
+}
+
+fn run(name: &str, program: &Program, expected: &str, hadal: Hadal) -> Result<(), TestError> {
+    let directory = scratch::empty_directory(name)?;
+    let hadal = hadal.cwd(&directory).limit(Duration::from_secs(90));
+    let outcome = hadal.run(&program.build(Way::GccDynamic)?, &[])?;
+    expect_status(&outcome, 0)?;
+    expect_stdout(&outcome, expected)
+}
