@@ -34,6 +34,34 @@ fn main() {
     let mut hasher = DefaultHasher::new();
     bytes.hash(&mut hasher);
     println!("cargo::rustc-env=HADAL_KERNEL_HASH={:016x}", hasher.finish());
+    list_sdk(&out);
+}
+
+/// Writes the list of headers and sources that `hadal cc` carries, as pairs of a name and the file's text.
+fn list_sdk(out: &Path) {
+    let manifest = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR"));
+    let root = manifest.parent().expect("cli/ lies in the workspace");
+    let mut files = Vec::new();
+    for (from, to) in [("kernel/hrt/include", "include"), ("runtimes/hrt", "src")] {
+        println!("cargo::rerun-if-changed={}", root.join(from).display());
+        find_files(&root.join(from), Path::new(to), &mut files);
+    }
+    files.sort();
+    let line = |(name, file): &(PathBuf, PathBuf)| format!("({name:?}, include_str!({file:?})),\n");
+    let lines: String = files.iter().map(line).collect();
+    fs::write(out.join("sdk_files.rs"), format!("&[\n{lines}]\n")).expect("OUT_DIR is writable");
+}
+
+/// Finds C and assembler files below a directory.
+fn find_files(dir: &Path, name: &Path, files: &mut Vec<(PathBuf, PathBuf)>) {
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        let (path, name) = (entry.path(), name.join(entry.file_name()));
+        if path.is_dir() {
+            find_files(&path, &name, files);
+        } else if path.extension().is_some_and(|ending| ["c", "h", "S"].iter().any(|one| ending == *one)) {
+            files.push((name, path));
+        }
+    }
 }
 
 /// Runs the nested build and returns the path of the kernel's ELF file.

@@ -4,8 +4,9 @@
 //! It is the first boot module: PVH module 0 (QEMU's `-initrd`) or the first `module2` of a Multiboot2 loader. When
 //! [`RunConfig::initramfs`] is set, the second module is a cpio archive (newc) with the root file system.
 //!
-//! On the wire: [`MAGIC`], version and length as little-endian `u32`, then that many bytes of postcard. The kernel's
-//! [symbol table](crate::symbols) may follow. Other bytes behind are ignored, because a loader may round a module up.
+//! On the wire: [`MAGIC`], version and length as little-endian `u32`, then that many bytes of postcard. The contents of
+//! [`RunConfig::modules`] follow, each at a multiple of [`MODULE_ALIGN`]. The kernel's [symbol table](crate::symbols) may
+//! stand behind. Other bytes at the end are ignored, because a loader may round a module up.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -17,10 +18,13 @@ use serde::{Deserialize, Serialize};
 pub const MAGIC: &[u8; 8] = b"HADALCFG";
 
 /// Version of the encoding; kernel and command must have the same one.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Bytes before the postcard part: magic, version, length.
 pub const HEADER_LEN: usize = 16;
+
+/// Modules start at multiples of this many bytes from the configuration's first byte.
+pub const MODULE_ALIGN: usize = 4096;
 
 /// What the machine does once it is up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,6 +58,34 @@ pub enum StdioKind {
     Closed,
 }
 
+/// Where the kernel finds the program's ELF file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ProgramSource {
+    /// In the guest's file tree.
+    Tree,
+    /// In the [payload](crate::image) of the kernel's own image; it appears at [`RunConfig::program`].
+    Image,
+}
+
+/// When anonymous memory and the program's segments get their frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Filling {
+    /// At the first touch, from the zone of the CPU that touches.
+    FirstTouch,
+    /// When it is mapped, so that the program's steady state has no page fault. Thread stacks, `MAP_NORESERVE` and
+    /// inaccessible memory stay for the first touch, and so does everything when memory is short.
+    Mapping,
+}
+
+/// A module that stands behind the configuration in the same boot module.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BootModule {
+    /// Its name.
+    pub name: String,
+    /// Its length in bytes.
+    pub len: u64,
+}
+
 /// A host directory offered over 9P.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mount {
@@ -75,6 +107,12 @@ pub struct RunConfig {
     pub on_boot: BootAction,
     /// Guest path of the ELF file, absolute, without symbolic links.
     pub program: Vec<u8>,
+    /// Where that file is.
+    pub program_source: ProgramSource,
+    /// When memory is filled.
+    pub filling: Filling,
+    /// Modules behind this configuration, in order.
+    pub modules: Vec<BootModule>,
     /// Arguments, the program's name as the user typed it first.
     pub argv: Vec<Vec<u8>>,
     /// Environment, `NAME=VALUE` each.
@@ -119,6 +157,9 @@ impl RunConfig {
         Self {
             on_boot: BootAction::Report,
             program: Vec::new(),
+            program_source: ProgramSource::Tree,
+            filling: Filling::FirstTouch,
+            modules: Vec::new(),
             argv: Vec::new(),
             env: Vec::new(),
             cwd: b"/".to_vec(),
@@ -182,13 +223,34 @@ pub fn encode(config: &RunConfig) -> Vec<u8> {
     out
 }
 
-/// Decodes a boot module; bytes behind the configuration are ignored.
-pub fn decode(bytes: &[u8]) -> Result<RunConfig, DecodeError> {
-    split(bytes).map(|(config, _)| config)
+/// Encodes a configuration with the modules that it names, in their order.
+pub fn encode_with_modules(config: &RunConfig, modules: &[&[u8]]) -> Vec<u8> {
+    let mut out = encode(config);
+    for module in modules {
+        out.resize(out.len().next_multiple_of(MODULE_ALIGN), 0);
+        out.extend_from_slice(module);
+    }
+    out
 }
 
-/// Decodes a boot module and returns what stands behind the configuration: the kernel's symbols, if any.
-pub fn split(bytes: &[u8]) -> Result<(RunConfig, &[u8]), DecodeError> {
+/// A decoded boot module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decoded<'a> {
+    /// The configuration.
+    pub config: RunConfig,
+    /// Contents of [`RunConfig::modules`].
+    pub modules: Vec<&'a [u8]>,
+    /// What stands behind: the kernel's symbols, if any.
+    pub rest: &'a [u8],
+}
+
+/// Decodes a boot module; bytes behind it are ignored.
+pub fn decode(bytes: &[u8]) -> Result<RunConfig, DecodeError> {
+    split(bytes).map(|decoded| decoded.config)
+}
+
+/// Decodes a boot module into its parts.
+pub fn split(bytes: &[u8]) -> Result<Decoded<'_>, DecodeError> {
     let (magic, rest) = bytes.split_first_chunk::<8>().ok_or(DecodeError::NotAConfig)?;
     if magic != MAGIC {
         return Err(DecodeError::NotAConfig);
@@ -199,10 +261,18 @@ pub fn split(bytes: &[u8]) -> Result<(RunConfig, &[u8]), DecodeError> {
         return Err(DecodeError::Version(version));
     }
     let (len, rest) = rest.split_first_chunk::<4>().ok_or(DecodeError::Truncated)?;
-    let (body, rest) =
-        rest.split_at_checked(u32::from_le_bytes(*len) as usize).ok_or(DecodeError::Truncated)?;
-    let config = postcard::from_bytes(body).map_err(|_| DecodeError::Damaged)?;
-    Ok((config, rest))
+    let body = rest.get(..u32::from_le_bytes(*len) as usize).ok_or(DecodeError::Truncated)?;
+    let config: RunConfig = postcard::from_bytes(body).map_err(|_| DecodeError::Damaged)?;
+    let mut end = HEADER_LEN + body.len();
+    let mut modules = Vec::new();
+    for module in &config.modules {
+        let start = end.next_multiple_of(MODULE_ALIGN);
+        let len = usize::try_from(module.len).map_err(|_| DecodeError::Truncated)?;
+        let content = bytes.get(start..).and_then(|rest| rest.get(..len)).ok_or(DecodeError::Truncated)?;
+        modules.push(content);
+        end = start + len;
+    }
+    Ok(Decoded { config, modules, rest: &bytes[end..] })
 }
 
 #[cfg(test)]
@@ -230,7 +300,7 @@ mod tests {
         assert_eq!(decode(&bytes), Ok(sample()));
         bytes.extend_from_slice(&[7; 4096]);
         assert_eq!(decode(&bytes), Ok(sample()));
-        assert_eq!(split(&bytes).unwrap().1, [7; 4096]);
+        assert_eq!(split(&bytes).unwrap().rest, [7; 4096]);
     }
 
     #[test]
@@ -239,6 +309,21 @@ mod tests {
         for len in 0..bytes.len() {
             assert!(decode(&bytes[..len]).is_err(), "{len} bytes were accepted");
         }
+    }
+
+    #[test]
+    fn modules_come_back_in_order() {
+        let module = |name: &str, len| BootModule { name: name.into(), len };
+        let config =
+            RunConfig { modules: vec![module("a", 3), module("b", 0), module("c", 5000)], ..sample() };
+        let mut bytes = encode_with_modules(&config, &[b"abc", b"", &[9; 5000]]);
+        let end = bytes.len();
+        bytes.extend_from_slice(b"symbols");
+        let decoded = split(&bytes).unwrap();
+        assert_eq!(decoded.modules, [&b"abc"[..], b"", &[9; 5000]]);
+        assert_eq!(decoded.rest, b"symbols");
+        assert_eq!(decoded.modules[0].as_ptr() as usize - bytes.as_ptr() as usize, MODULE_ALIGN);
+        assert_eq!(split(&bytes[..end - 1]), Err(DecodeError::Truncated));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //!
 //! - [`config`]: what to run and how; the host writes it, the kernel reads it from its first boot module.
 //! - [`control`]: the frames on the control channel, one virtio console port between a running guest and its host.
+//! - [`image`]: the program, its configuration and modules inside a bootable program image.
 //! - [`status`]: exit statuses of Hadal's own failures.
 //! - [`symbols`]: names of the kernel's functions, behind the configuration in the same boot module.
 //! - [`trace`]: records of what happened when, and their end of the channel.
@@ -16,6 +17,7 @@ extern crate alloc;
 
 pub mod config;
 pub mod control;
+pub mod image;
 pub mod machine;
 pub mod status;
 pub mod symbols;

@@ -15,7 +15,7 @@ use crate::channel::ReportTarget;
 use crate::failure::Failure;
 use crate::log_tail::LogSink;
 use crate::qemu::{Accel, MachineSpec};
-use crate::session::Session;
+use crate::session::{Boot, Session};
 use crate::{kernel, paths};
 
 const KVM_DEVICE: &str = "/dev/kvm";
@@ -97,7 +97,7 @@ fn probe(qemu: &Path) -> Result<(), String> {
             numa_distance: 20,
             gdb_port: None,
         },
-        config: RunConfig::report(),
+        boot: Boot::plain(RunConfig::report()).map_err(|error| format!("{error:#}"))?,
         mounts: Vec::new(),
         log: LogSink::Quiet,
         reports: ReportTarget::Nowhere,

@@ -22,6 +22,7 @@ const MAIN_EXAMPLES: &str = "\
 Examples:
   hadal run ./a.out                     run a Linux program in ring 0 on all CPUs
   hadal run --cpus 8 heat.c 500         compile with -fopenmp and run
+  hadal cc -O2 a.c -o a.hadal           one bootable image of kernel and program, run by hadal run a.hadal
   hadal doctor                          what this machine has and lacks
   hadal image --iso heat.iso ./heat     a bootable image with the program inside
 
@@ -32,12 +33,23 @@ Examples:
 /// The subcommands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Run a program: an x86-64 Linux ELF file, or a C, C++ or Fortran source
+    /// Run a program: an x86-64 Linux ELF file, a program image, or a C, C++ or Fortran source
     Run(Box<RunArgs>),
     /// Boot the machine without a program and print its CPUs and memory zones
     Machine(MachineArgs),
     /// Make a bootable image (BIOS and UEFI) with a program and what it needs inside
     Image(ImageArgs),
+    /// Compile and link C to a program image: cc with Hadal's headers and library
+    Cc(CompilerArgs),
+    /// Compile and link C++ to a program image
+    #[command(name = "c++")]
+    Cxx(CompilerArgs),
+    /// Compile and link Fortran to a program image
+    Fc(CompilerArgs),
+    /// Make a program image of a static program that is already linked
+    Pack(PackArgs),
+    /// Write headers and libraries of hadal/hrt.h for other build systems
+    Sdk(SdkArgs),
     /// Show what this machine has and lacks for each part of Hadal, with the remedy
     Doctor(DoctorArgs),
     /// Measure the kernel's primitives beside Linux
@@ -158,6 +170,18 @@ pub(crate) struct RunArgs {
           value_parser = OsStringValueParser::new().try_map(values::parse_mount))]
     pub(crate) mount: Vec<MountArg>,
 
+    /// Load a file into memory beside the program, for hrt_module()
+    #[arg(long, value_name = "NAME=FILE", help_heading = "Program")]
+    pub(crate) module: Vec<OsString>,
+
+    /// The kernel's command line, as hrt_command_line() gives it
+    #[arg(long, value_name = "TEXT", help_heading = "Program")]
+    pub(crate) append: Option<OsString>,
+
+    /// Fill the memory of an image's program at the first touch, not when it is mapped (NUMA machines do so anyway)
+    #[arg(long, help_heading = "Program")]
+    pub(crate) first_touch: bool,
+
     /// Further compiler flags when PROGRAM is a source file (always: -O2 -g -fopenmp)
     #[arg(long, value_name = "FLAGS", allow_hyphen_values = true, help_heading = "Program")]
     pub(crate) cflags: Option<String>,
@@ -202,6 +226,7 @@ pub(crate) struct MachineArgs {
 Examples:
   hadal image --iso heat.iso ./heat 500
   hadal image --iso app.iso --add data.bin:/data.bin --env OMP_NUM_THREADS=8 ./app /data.bin
+  hadal image --iso heat.iso heat.hadal 500          the same of a program image
   qemu-system-x86_64 -M q35 -smp 4 -m 2G -cdrom heat.iso -serial stdio")]
 pub(crate) struct ImageArgs {
     /// The image to write
@@ -211,6 +236,10 @@ pub(crate) struct ImageArgs {
     /// Put a file into the image, at GUEST or at its own path
     #[arg(long, value_name = "HOST[:GUEST]")]
     pub(crate) add: Vec<OsString>,
+
+    /// Load a file beside the kernel, for hrt_module()
+    #[arg(long, value_name = "NAME=FILE")]
+    pub(crate) module: Vec<OsString>,
 
     /// Set a variable of the program's environment (which starts empty but for PATH)
     #[arg(long, value_name = "NAME=VALUE",
@@ -229,6 +258,97 @@ pub(crate) struct ImageArgs {
     #[arg(required = true, value_names = ["PROGRAM", "ARGS"], num_args = 1.., trailing_var_arg = true,
           allow_hyphen_values = true, value_hint = clap::ValueHint::CommandWithArguments)]
     pub(crate) command: Vec<OsString>,
+}
+
+/// `hadal cc`, `hadal c++`, `hadal fc`: read by [`crate::cc`], which leaves everything to the compiler but this.
+#[derive(Debug, Args)]
+#[command(disable_help_flag = true, override_usage = "hadal cc|c++|fc [OPTIONS] COMPILER-ARGUMENTS...",
+          after_help = COMPILER_EXAMPLES)]
+pub(crate) struct CompilerArgs {
+    /// Keep the C library's own threads instead of Hadal's for -pthread and -fopenmp
+    #[arg(long, value_name = "hadal|system", default_value = "hadal")]
+    pub(crate) pthread: String,
+
+    /// Make an ordinary Linux program with libhrt-linux instead of an image
+    #[arg(long)]
+    pub(crate) linux: bool,
+
+    /// Put a file into the image, for hrt_module()
+    #[arg(long, value_name = "NAME=FILE")]
+    pub(crate) module: Vec<OsString>,
+
+    /// Print where headers and libraries are
+    #[arg(long)]
+    pub(crate) print_paths: bool,
+
+    /// Print this help
+    #[arg(long)]
+    pub(crate) help: bool,
+
+    /// Arguments of the compiler
+    #[arg(value_name = "COMPILER-ARGUMENTS", num_args = 0.., trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) arguments: Vec<OsString>,
+}
+
+const COMPILER_EXAMPLES: &str = "\
+Examples:
+  hadal cc -O2 -fopenmp heat.c -o heat.hadal && hadal run heat.hadal 500
+  hadal cc -c a.c && hadal c++ -c b.cc && hadal c++ a.o b.o -o both.hadal
+  hadal cc --linux a.c -o a.out                        the same source as a Linux program
+  make CC=hadal-cc CXX=hadal-c++ FC=hadal-fc
+  qemu-system-x86_64 -m 1G -serial stdio -kernel heat.hadal
+
+The compilers are cc, c++ and gfortran, or those that CC, CXX and FC name. They get all arguments but those above;
+programs are linked with -static (or -static-pie). Without -o an image is called a.hadal. -c, -S, -E, -M and
+-fsyntax-only only compile. The status is the compiler's.";
+
+/// `hadal pack`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  hadal pack build/solver -o solver.hadal
+  hadal pack --module mesh=mesh.bin solver -o solver.hadal -- --steps 100
+  hadal run solver.hadal --steps 5
+
+Arguments, --env and --log are for booting without this command: qemu-system-x86_64 -m 1G -kernel solver.hadal.
+`hadal run` brings its own.")]
+pub(crate) struct PackArgs {
+    /// A static x86-64 program (-static or -static-pie)
+    #[arg(value_name = "PROGRAM", value_hint = clap::ValueHint::FilePath)]
+    pub(crate) program: PathBuf,
+
+    /// The image to write
+    #[arg(short, long, value_name = "OUT", value_hint = clap::ValueHint::FilePath)]
+    pub(crate) output: PathBuf,
+
+    /// Put a file into the image, for hrt_module()
+    #[arg(long, value_name = "NAME=FILE")]
+    pub(crate) module: Vec<OsString>,
+
+    /// Set a variable of the program's environment (which starts empty but for PATH and HOME)
+    #[arg(long, value_name = "NAME=VALUE",
+          value_parser = OsStringValueParser::new().try_map(values::parse_env))]
+    pub(crate) env: Vec<OsString>,
+
+    /// Log levels of the kernel: LEVEL or MODULE=LEVEL
+    #[arg(long, value_name = "LEVEL|MODULE=LEVEL", value_parser = values::parse_log)]
+    pub(crate) log: Vec<String>,
+
+    /// Arguments of the program
+    #[arg(last = true, value_name = "ARGS")]
+    pub(crate) args: Vec<OsString>,
+}
+
+/// `hadal sdk`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  hadal sdk ~/hadal-sdk
+  PKG_CONFIG_PATH=~/hadal-sdk/lib/pkgconfig pkg-config --cflags --libs hadal-hrt")]
+pub(crate) struct SdkArgs {
+    /// The directory: include/hadal/hrt.h, lib/libhrt.a, lib/libhrt-linux.a, lib/pkgconfig
+    #[arg(value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
+    pub(crate) dir: PathBuf,
 }
 
 /// `hadal doctor`.

@@ -24,7 +24,7 @@ const KEEP: Duration = Duration::from_secs(30 * 24 * 3600);
 
 /// Languages that are recognised by the ending of the source's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Language {
+pub(crate) enum Language {
     C,
     Cpp,
     Fortran,
@@ -40,6 +40,11 @@ impl Language {
             }
             _ => None,
         }
+    }
+
+    /// Variable that names the compiler.
+    pub(crate) fn variable(self) -> &'static str {
+        self.compiler().0
     }
 
     /// Variable that names the compiler, its usual name, and the Debian package that has it.
@@ -60,7 +65,8 @@ pub(crate) fn is_source(path: &Path) -> bool {
 /// Compiles `source` unless the cache has the result, and returns the program's path.
 pub(crate) fn compile(source: &Path, cflags: Option<&str>) -> Result<PathBuf, Failure> {
     let language = Language::of(source).context("not a source file")?;
-    let compiler = compiler_command(language)?;
+    let named = env::var(language.variable()).ok();
+    let compiler = compiler_command(language, named.as_deref())?;
     let content = fs::read(source).map_err(|e| {
         Failure::setup(format!("{}: {e}", source.display()), "name a source file that can be read")
     })?;
@@ -80,12 +86,11 @@ pub(crate) fn compile(source: &Path, cflags: Option<&str>) -> Result<PathBuf, Fa
     Ok(program)
 }
 
-/// The compiler's command words.
-fn compiler_command(language: Language) -> Result<Vec<OsString>, Failure> {
+/// The compiler's command words: those that the environment names, or the usual ones.
+pub(crate) fn compiler_command(language: Language, named: Option<&str>) -> Result<Vec<OsString>, Failure> {
     let (variable, usual, package) = language.compiler();
-    let named = env::var(variable).ok().filter(|words| !words.trim().is_empty());
-    let mut words: Vec<OsString> =
-        split_words(named.as_deref().unwrap_or(usual)).into_iter().map(Into::into).collect();
+    let named = named.filter(|words| !words.trim().is_empty());
+    let mut words: Vec<OsString> = split_words(named.unwrap_or(usual)).into_iter().map(Into::into).collect();
     match paths::find_command(&words[0]) {
         Some(file) => {
             words[0] = file.into_os_string();
@@ -130,7 +135,7 @@ fn entry_hash(compiler: &[OsString], flags: &[String], source: &Path, content: &
 }
 
 /// Size and time of change of a file, as text.
-fn file_stamp(file: &Path) -> Option<String> {
+pub(crate) fn file_stamp(file: &Path) -> Option<String> {
     let metadata = file.metadata().ok()?;
     let changed = metadata.modified().ok()?.duration_since(UNIX_EPOCH).unwrap_or_default();
     Some(format!("{} {}", metadata.len(), changed.as_nanos()))

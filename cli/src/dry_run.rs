@@ -6,24 +6,28 @@
 
 use std::ffi::OsString;
 
-use hadal_abi::config::RunConfig;
-
 use crate::failure::Failure;
+use crate::paths;
 use crate::qemu::{self, Endpoints, MachineSpec};
+use crate::session::Boot;
 use crate::view::HostMount;
-use crate::{kernel, paths};
 
 /// Writes the files and prints the line; returns the command's status.
-pub(crate) fn print(spec: &MachineSpec, config: &RunConfig, mounts: &[HostMount]) -> Result<u8, Failure> {
+pub(crate) fn print(spec: &MachineSpec, boot: &Boot, mounts: &[HostMount]) -> Result<u8, Failure> {
     let dir = paths::cache_dir("dry-run")?;
     let kernel_file = dir.join("hadal-kernel.elf");
     let config_file = dir.join("run-config");
-    paths::write_atomically(&kernel_file, &kernel::image()?)?;
-    paths::write_atomically(&config_file, &kernel::boot_module(config)?)?;
+    paths::write_atomically(&kernel_file, &boot.kernel.elf)?;
+    paths::write_atomically(&config_file, &boot.module())?;
     let mut control = OsString::from("server=on,wait=off,path=");
     control.push(qemu::escape_commas(&dir.join("control.socket")));
-    let ends =
-        Endpoints { kernel: kernel_file.into(), config: config_file.into(), control, log: "fd=log".into() };
+    let ends = Endpoints {
+        kernel: kernel_file.into(),
+        config: config_file.into(),
+        command_line: boot.command_line.clone(),
+        control,
+        log: "fd=log".into(),
+    };
     let mut line = qemu::command_line(spec, &ends, mounts);
     for word in &mut line {
         if word == "socket,id=log,fd=log" {

@@ -17,6 +17,7 @@ use object::elf::{self, FileHeader64, ProgramHeader64};
 use object::read::elf::{Dyn as _, FileHeader as _, ProgramHeader as _};
 use object::{Endianness, ReadCache, ReadRef};
 
+use crate::program_image::WrongImage;
 use crate::values::Bytes;
 
 const EHDR_LEN: u64 = 64;
@@ -67,6 +68,10 @@ pub(crate) enum ElfError {
     TooLittleMemory { needed: u64, has: u64 },
     #[error("its interpreter {} was not found", .0.display())]
     NoInterpreter(PathBuf),
+    #[error("{0}")]
+    Image(#[from] WrongImage),
+    #[error("is dynamically linked; an image holds one program and no libraries")]
+    Dynamic,
 }
 
 impl ElfError {
@@ -93,6 +98,15 @@ impl ElfError {
             Self::NoInterpreter(path) if path.to_string_lossy().contains("musl") => {
                 "install musl (Debian: apt-get install musl), or link with -static".into()
             }
+            Self::Image(WrongImage::NoProgram) => {
+                "`hadal pack PROGRAM -o a.hadal` puts one into an image".into()
+            }
+            Self::Image(_) => {
+                "make it again with `hadal cc` or `hadal pack`; an image also boots without this command: \
+                 qemu-system-x86_64 -m 1G -serial stdio -kernel FILE"
+                    .into()
+            }
+            Self::Dynamic => "link it with -static (or -static-pie)".into(),
             Self::NoInterpreter(_) => "install the C library it was linked with, or link with -static".into(),
             _ => return None,
         })
@@ -141,6 +155,11 @@ pub(crate) fn inspect(path: &Path) -> Result<Elf, ElfError> {
     }
     let cache = ReadCache::new(File::open(path)?);
     parse(&cache, metadata.len())
+}
+
+/// Checks a program in memory.
+pub(crate) fn inspect_bytes(bytes: &[u8]) -> Result<Elf, ElfError> {
+    parse(bytes, bytes.len() as u64)
 }
 
 /// Checks an ELF file of `len` bytes.

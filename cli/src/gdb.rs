@@ -22,7 +22,7 @@ pub(crate) fn choose_port(asked: u16) -> Result<u16, Failure> {
 /// Prints the debugger's command line on standard error.
 pub(crate) fn print_instructions(port: u16, launch: &Launch) -> Result<(), Failure> {
     let symbols = kernel::symbols_file()?;
-    let program = launch.program.host.display();
+    let program = launch.symbols.display();
     let add_program = match launch.elf.fixed_address {
         true => format!("add-symbol-file {program}"),
         false => format!("add-symbol-file {program} -o {PIE_BASE_ADDRESS:#x}"),

@@ -2,7 +2,8 @@
 //! `hadal image`: a bootable ISO for BIOS and UEFI, made by `grub-mkrescue`.
 //!
 //! GRUB loads the kernel by Multiboot2 with two modules: the run configuration, and a cpio archive with the program,
-//! its interpreter and its libraries as root file system.
+//! its interpreter and its libraries as root file system. A program image is loaded in the kernel's place. Further
+//! modules are the program's, for `hrt_module()`.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -12,28 +13,39 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, anyhow};
-use hadal_abi::config::{BootAction, RunConfig, StdioKind};
+use hadal_abi::config::{BootAction, Filling, ProgramSource, RunConfig, StdioKind};
 
 use crate::args::ImageArgs;
 use crate::cpio::{self, Archive};
 use crate::elf::{self, Elf, ElfError};
 use crate::failure::Failure;
+use crate::kernel::Kernel;
 use crate::libraries::Libraries;
+use crate::pack::Module;
+use crate::program_image::ProgramImage;
 use crate::view::{View, ViewRequest};
-use crate::{compile, kernel, launch, libraries, paths};
+use crate::{compile, launch, libraries, pack, paths};
 
 /// Libraries that the C library loads by itself when a thread ends early.
 const LOADED_BY_LIBC: &str = "libgcc_s.so.1";
 
+/// The loader's script: the kernel, its configuration, its root file system, then modules with their names.
+///
 /// The video drivers give the kernel a screen; under UEFI there is no text mode to fall back to.
-const GRUB_CONFIG: &str = "\
-set timeout=0
-insmod all_video
-multiboot2 /boot/hadal-kernel.elf
-module2 /boot/run-config
-module2 /boot/root.cpio
-boot
-";
+fn grub_config(modules: &[Module]) -> String {
+    let line =
+        |(index, (name, _)): (usize, &Module)| format!("module2 /boot/{} {name}\n", module_file(index));
+    let named: String = modules.iter().enumerate().map(line).collect();
+    format!(
+        "set timeout=0\ninsmod all_video\nmultiboot2 /boot/hadal-kernel.elf\nmodule2 /boot/run-config\n\
+         module2 /boot/root.cpio\n{named}boot\n"
+    )
+}
+
+/// Name of a module's file; its own name is in the loader's script.
+fn module_file(index: usize) -> String {
+    format!("module-{index}")
+}
 
 /// What `grub-mkrescue` needs: the file or command that shows it is there, and its Debian package.
 pub(crate) const TOOLS: [(&str, &str); 5] = [
@@ -54,6 +66,27 @@ pub(crate) fn make(args: &ImageArgs) -> Result<u8, Failure> {
     require_tools()?;
     let name = launch::program_name(&args.command)?;
     let host_cwd = std::env::current_dir().context("the working directory is gone")?;
+    let wrong = |error| Failure::Program { path: name.into(), error };
+    let mut archive = Archive::new();
+    let packed = ProgramImage::open(name).map_err(|error| wrong(error.into()))?;
+    let (kernel, mut config) = match &packed {
+        Some(image) => (Kernel::of_image(image)?, image_configuration(args, name)),
+        None => (Kernel::own()?, add_program(&mut archive, args, name)?),
+    };
+    for file in &args.add {
+        let (from, to) = split_added(file, &host_cwd);
+        add_file(&mut archive, &to, &from)?;
+    }
+    let modules = pack::read_modules(&args.module)?;
+    config.initramfs = true;
+    write_iso(&args.iso, &kernel.elf, &kernel.boot_module(&config, &[]), &archive.finish(), &modules)?;
+    let size = args.iso.metadata().map_or(0, |m| m.len());
+    eprintln!("hadal: wrote {} ({})", args.iso.display(), crate::values::Bytes(size));
+    Ok(0)
+}
+
+/// Puts a program with its libraries into the archive, and says how to run it.
+fn add_program(archive: &mut Archive, args: &ImageArgs, name: &Path) -> Result<RunConfig, Failure> {
     let program = match compile::is_source(name) {
         true => compile::compile(name, args.cflags.as_deref())?,
         false => name.to_path_buf(),
@@ -65,19 +98,19 @@ pub(crate) fn make(args: &ImageArgs) -> Result<u8, Failure> {
     // Every library is looked for as on this machine, where nothing is hidden by the guest's own trees.
     let view = View::plan(&ViewRequest::default(), Path::new("/"))?;
     let guest = Path::new("/bin").join(host.file_name().unwrap_or_default());
+    add_file(archive, &guest, &host)?;
+    let libraries = add_libraries(archive, &view, name, &host, &elf)?;
+    Ok(configuration(args, &guest, &libraries))
+}
 
-    let mut archive = Archive::new();
-    add_file(&mut archive, &guest, &host)?;
-    let libraries = add_libraries(&mut archive, &view, name, &host, &elf)?;
-    for file in &args.add {
-        let (from, to) = split_added(file, &host_cwd);
-        add_file(&mut archive, &to, &from)?;
+/// How to run the program that is in the kernel's own image.
+fn image_configuration(args: &ImageArgs, name: &Path) -> RunConfig {
+    let guest = Path::new("/bin").join(name.file_name().unwrap_or_default());
+    RunConfig {
+        program_source: ProgramSource::Image,
+        filling: Filling::Mapping,
+        ..configuration(args, &guest, &Libraries::default())
     }
-    let config = configuration(args, &guest, &libraries);
-    write_iso(&args.iso, &config, &archive.finish())?;
-    let size = args.iso.metadata().map_or(0, |m| m.len());
-    eprintln!("hadal: wrote {} ({})", args.iso.display(), crate::values::Bytes(size));
-    Ok(0)
 }
 
 fn require_tools() -> Result<(), Failure> {
@@ -165,7 +198,6 @@ fn configuration(args: &ImageArgs, program: &Path, libraries: &Libraries) -> Run
         program: program.as_os_str().as_bytes().to_vec(),
         argv: argv.into_iter().map(OsString::into_vec).collect(),
         env: env.into_iter().map(OsString::into_vec).collect(),
-        initramfs: true,
         stdio: [StdioKind::Tty { rows: 25, cols: 80 }; 3],
         log_filter: if args.log.is_empty() { "warn".into() } else { args.log.join(",") },
         ..RunConfig::report()
@@ -198,17 +230,26 @@ fn loader_path(libraries: &Libraries) -> Option<OsString> {
     })
 }
 
-fn write_iso(iso: &Path, config: &RunConfig, archive: &[u8]) -> Result<(), Failure> {
+fn write_iso(
+    iso: &Path,
+    kernel: &[u8],
+    boot_module: &[u8],
+    archive: &[u8],
+    modules: &[Module],
+) -> Result<(), Failure> {
     let dir = tempfile::tempdir().context("cannot make a temporary directory")?;
     let put = |name: &str, content: &[u8]| -> anyhow::Result<()> {
         let file = dir.path().join("boot").join(name);
         fs::create_dir_all(file.parent().context("a file has a directory")?)?;
         fs::write(&file, content).with_context(|| file.display().to_string())
     };
-    put("hadal-kernel.elf", &kernel::image()?)?;
-    put("run-config", &kernel::boot_module(config)?)?;
+    put("hadal-kernel.elf", kernel)?;
+    put("run-config", boot_module)?;
     put("root.cpio", archive)?;
-    put("grub/grub.cfg", GRUB_CONFIG.as_bytes())?;
+    for (index, (_, content)) in modules.iter().enumerate() {
+        put(&module_file(index), content)?;
+    }
+    put("grub/grub.cfg", grub_config(modules).as_bytes())?;
     let output = Command::new("grub-mkrescue")
         .arg("-o")
         .arg(iso)

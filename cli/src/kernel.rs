@@ -12,6 +12,7 @@ use std::{env, fs};
 use anyhow::{Context, Result};
 use hadal_abi::config::{self, RunConfig};
 
+use crate::program_image::ProgramImage;
 use crate::{paths, symbols};
 
 /// Boots; has symbols but no debug information.
@@ -39,14 +40,42 @@ pub(crate) fn image() -> Result<Cow<'static, [u8]>> {
     }
 }
 
-/// The boot module for a run: its configuration, then the kernel's symbols.
-pub(crate) fn boot_module(config: &RunConfig) -> Result<Vec<u8>> {
-    let mut module = config::encode(config);
-    match replacement() {
-        Some(_) => module.extend(symbols::table(&image()?)),
-        None => module.extend_from_slice(SYMBOLS),
+/// A kernel and the names of its functions: what a machine boots.
+#[derive(Clone, Debug)]
+pub(crate) struct Kernel {
+    /// Its ELF file.
+    pub(crate) elf: Cow<'static, [u8]>,
+    symbols: Cow<'static, [u8]>,
+}
+
+impl Kernel {
+    /// The kernel of this command.
+    pub(crate) fn own() -> Result<Self> {
+        let elf = image()?;
+        let symbols = match replacement() {
+            Some(_) => Cow::Owned(symbols::table(&elf)),
+            None => Cow::Borrowed(SYMBOLS),
+        };
+        Ok(Self { elf, symbols })
     }
-    Ok(module)
+
+    /// The kernel of a program image. `HADAL_KERNEL` replaces it, too.
+    pub(crate) fn of_image(image: &ProgramImage) -> Result<Self> {
+        if replacement().is_none() {
+            return Ok(Self { symbols: image.symbols().into(), elf: image.bytes().to_vec().into() });
+        }
+        let own = Self::own()?;
+        let repacked = ProgramImage::pack(&own.elf, &image.contents()).context("HADAL_KERNEL")?;
+        Ok(Self { elf: repacked.bytes().to_vec().into(), symbols: own.symbols })
+    }
+
+    /// The boot module for a run: its configuration, the modules that it names, then the kernel's symbols.
+    pub(crate) fn boot_module(&self, config: &RunConfig, modules: &[Vec<u8>]) -> Vec<u8> {
+        let modules: Vec<&[u8]> = modules.iter().map(Vec::as_slice).collect();
+        let mut module = config::encode_with_modules(config, &modules);
+        module.extend_from_slice(&self.symbols);
+        module
+    }
 }
 
 /// A file with the kernel's symbols and source lines, kept in the cache.

@@ -9,15 +9,18 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
-use hadal_abi::config::{BootAction, Mount, RunConfig};
+use hadal_abi::config::{BootAction, BootModule, Filling, Mount, ProgramSource, RunConfig};
 use rustix::process::{Resource, getegid, geteuid, getgroups, getrlimit};
 
 use crate::args::RunArgs;
 use crate::elf::{self, Elf, ElfError};
 use crate::failure::Failure;
+use crate::kernel::Kernel;
+use crate::program_image::ProgramImage;
+use crate::session::Boot;
 use crate::values::Bytes;
 use crate::view::{Found, LookupError, View, ViewRequest};
-use crate::{compile, libraries, machine, paths, qemu, stdio};
+use crate::{compile, libraries, machine, pack, paths, qemu, stdio};
 
 /// Where the guest sees a program that was compiled for this run, when its cache directory is not visible.
 const COMPILED_DIR: &str = "hadal-program";
@@ -25,14 +28,14 @@ const COMPILED_DIR: &str = "hadal-program";
 /// A run, ready to start.
 #[derive(Debug)]
 pub(crate) struct Launch {
-    /// The program as the guest and the host see it.
-    pub(crate) program: Found,
     /// Its headers.
     pub(crate) elf: Elf,
     /// The guest's file tree.
     pub(crate) view: View,
-    /// What the kernel is told.
-    pub(crate) config: RunConfig,
+    /// The kernel and what it is told.
+    pub(crate) boot: Boot,
+    /// The program's own file, for debuggers; of an image, a copy.
+    pub(crate) symbols: PathBuf,
 }
 
 /// Prepares the run that the command line describes, on a machine with this much memory.
@@ -41,12 +44,69 @@ pub(crate) fn prepare(args: &RunArgs, memory: Bytes) -> Result<Launch, Failure> 
     let request = ViewRequest { root: args.root.as_deref(), cwd: args.cwd.as_deref(), mounts: &args.mount };
     let mut view = View::plan(&request, &host_cwd)?;
     let name = program_name(&args.command)?;
+    let environment = environment(args);
+    let host_path = host_cwd.join(name);
+    let image = ProgramImage::open(&host_path).map_err(|error| program_error(name, error.into()))?;
+    if let Some(image) = image {
+        return launch_image(args, memory, view, &host_path, &image, environment);
+    }
     let program = find_program(&mut view, name, &host_cwd, args.cflags.as_deref())?;
     let elf = check_program(&mut view, name, &program, memory)?;
-    let environment = environment(args);
     check_libraries(&mut view, &program, &elf, &environment);
     let config = configuration(args, &view, &program, environment)?;
-    Ok(Launch { program, elf, view, config })
+    let boot = boot(Kernel::own()?, config, args)?;
+    Ok(Launch { symbols: program.host, elf, view, boot })
+}
+
+/// Prepares the run of an image: its program appears at the image's own path, whatever the guest's tree has there.
+fn launch_image(
+    args: &RunArgs,
+    memory: Bytes,
+    view: View,
+    host_path: &Path,
+    image: &ProgramImage,
+    environment: Vec<OsString>,
+) -> Result<Launch, Failure> {
+    let name = program_name(&args.command)?;
+    let host = host_path.canonicalize().context("the image is gone")?;
+    let program = Found { guest: host.clone(), host };
+    let wrong = |error| program_error(name, error);
+    let elf = elf::inspect_bytes(image.contents().program).map_err(wrong)?;
+    elf.check_memory(memory).map_err(wrong)?;
+    let symbols = match args.gdb {
+        Some(_) => copy_for_debugger(&program.host, image)?,
+        None => program.host.clone(),
+    };
+    let filling = match args.first_touch || args.machine.numa > 1 {
+        true => Filling::FirstTouch,
+        false => Filling::Mapping,
+    };
+    let config = configuration(args, &view, &program, environment)?;
+    let config = RunConfig { program_source: ProgramSource::Image, filling, ..config };
+    let boot = boot(Kernel::of_image(image)?, config, args)?;
+    Ok(Launch { elf, view, boot, symbols })
+}
+
+/// Writes an image's program to the cache.
+fn copy_for_debugger(image_file: &Path, image: &ProgramImage) -> Result<PathBuf, Failure> {
+    let mut name = image_file.file_name().unwrap_or_default().to_owned();
+    name.push(".elf");
+    let copy = paths::cache_dir("gdb")?.join(name);
+    paths::write_atomically(&copy, image.contents().program)?;
+    Ok(copy)
+}
+
+/// What the machine is started with, the modules of the command line included.
+fn boot(kernel: Kernel, config: RunConfig, args: &RunArgs) -> Result<Boot, Failure> {
+    let modules = pack::read_modules(&args.module)?;
+    let named = |(name, content): &pack::Module| BootModule { name: name.clone(), len: content.len() as u64 };
+    let config = RunConfig { modules: modules.iter().map(named).collect(), ..config };
+    Ok(Boot {
+        kernel,
+        config,
+        modules: modules.into_iter().map(|(_, content)| content).collect(),
+        command_line: args.append.clone().unwrap_or_default(),
+    })
 }
 
 /// The program's name on the command line.
@@ -191,6 +251,9 @@ fn configuration(
     Ok(RunConfig {
         on_boot: BootAction::RunProgram,
         program: bytes(&program.guest),
+        program_source: ProgramSource::Tree,
+        filling: Filling::FirstTouch,
+        modules: Vec::new(),
         argv: argv.into_iter().map(OsString::into_vec).collect(),
         env: environment.into_iter().map(OsString::into_vec).collect(),
         cwd: bytes(&view.cwd),

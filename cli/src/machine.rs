@@ -13,7 +13,7 @@ use crate::channel::ReportTarget;
 use crate::failure::Failure;
 use crate::log_tail::LogSink;
 use crate::qemu::MachineSpec;
-use crate::session::Session;
+use crate::session::{Boot, Session};
 use crate::values::Bytes;
 use crate::{accel, dry_run, paths};
 
@@ -101,12 +101,13 @@ pub(crate) fn log_sink(options: &ObserveOptions) -> Result<LogSink, Failure> {
 pub(crate) fn report(args: &MachineArgs) -> Result<u8, Failure> {
     let spec = spec(&args.machine)?;
     let config = RunConfig { log_filter: log_filter(&args.observe), ..RunConfig::report() };
+    let boot = Boot::plain(config)?;
     if args.observe.dry_run {
-        return dry_run::print(&spec, &config, &[]);
+        return dry_run::print(&spec, &boot, &[]);
     }
     let session = Session {
         spec,
-        config,
+        boot,
         mounts: Vec::new(),
         log: log_sink(&args.observe)?,
         reports: ReportTarget::Stdout,

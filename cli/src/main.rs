@@ -10,6 +10,7 @@
 mod accel;
 mod args;
 mod bench;
+mod cc;
 mod channel;
 mod child;
 mod compile;
@@ -26,7 +27,9 @@ mod launch;
 mod libraries;
 mod log_tail;
 mod machine;
+mod pack;
 mod paths;
+mod program_image;
 mod qemu;
 mod run;
 mod session;
@@ -37,22 +40,22 @@ mod test;
 mod values;
 mod view;
 
+use std::env;
 use std::process::ExitCode;
 
 use clap::Parser;
 
 use crate::args::{Cli, Command};
+use crate::compile::Language;
+use crate::failure::Failure;
 
 fn main() -> ExitCode {
     child::run_hook_if_asked();
-    let result = match Cli::parse().command {
-        Command::Run(args) => run::run(&args),
-        Command::Machine(args) => machine::report(&args),
-        Command::Image(args) => image::make(&args),
-        Command::Doctor(args) => doctor::report(&args.qemu),
-        Command::Bench(args) => bench::run(&args),
-        Command::Test(args) => test::run(&args),
-        Command::Completions(args) => completions::print(&args),
+    // Compilers have options that mean something else to a parser of ours, such as --version.
+    let compiler = env::args_os().nth(1).as_deref().and_then(cc::language);
+    let result = match compiler {
+        Some(language) => cc::run(language, env::args_os().skip(2).collect()),
+        None => run(Cli::parse().command),
     };
     match result {
         Ok(status) => ExitCode::from(status),
@@ -62,5 +65,22 @@ fn main() -> ExitCode {
             }
             ExitCode::from(failure.status())
         }
+    }
+}
+
+fn run(command: Command) -> Result<u8, Failure> {
+    match command {
+        Command::Run(args) => run::run(&args),
+        Command::Machine(args) => machine::report(&args),
+        Command::Image(args) => image::make(&args),
+        Command::Doctor(args) => doctor::report(&args.qemu),
+        Command::Bench(args) => bench::run(&args),
+        Command::Test(args) => test::run(&args),
+        Command::Pack(args) => pack::run(&args),
+        Command::Sdk(args) => cc::write_sdk(&args.dir),
+        Command::Cc(args) => cc::run(Language::C, args.arguments),
+        Command::Cxx(args) => cc::run(Language::Cpp, args.arguments),
+        Command::Fc(args) => cc::run(Language::Fortran, args.arguments),
+        Command::Completions(args) => completions::print(&args),
     }
 }

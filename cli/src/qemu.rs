@@ -44,6 +44,8 @@ pub(crate) struct Endpoints {
     pub(crate) kernel: OsString,
     /// The run configuration.
     pub(crate) config: OsString,
+    /// The kernel's command line.
+    pub(crate) command_line: OsString,
     /// Options of the socket of the control channel, such as `fd=5`.
     pub(crate) control: OsString,
     /// Options of the socket of the kernel's log.
@@ -65,6 +67,9 @@ pub(crate) fn command_line(spec: &MachineSpec, ends: &Endpoints, mounts: &[HostM
     processors(&mut line, spec);
     memory(&mut line, spec);
     line.add("-kernel", &ends.kernel).add("-initrd", &ends.config);
+    if !ends.command_line.is_empty() {
+        line.add("-append", &ends.command_line);
+    }
 
     line.add("-chardev", concat("socket,id=log,", &ends.log)).add("-serial", "chardev:log");
     line.add(
@@ -205,8 +210,13 @@ mod tests {
     }
 
     fn line(spec: &MachineSpec, mounts: &[HostMount]) -> String {
-        let ends =
-            Endpoints { kernel: "k".into(), config: "c".into(), control: "fd=3".into(), log: "fd=4".into() };
+        let ends = Endpoints {
+            kernel: "k".into(),
+            config: "c".into(),
+            command_line: OsString::new(),
+            control: "fd=3".into(),
+            log: "fd=4".into(),
+        };
         shell_line(&command_line(spec, &ends, mounts))
     }
 

@@ -20,7 +20,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
         spec.gdb_port = Some(gdb::choose_port(port)?);
     }
     if args.observe.dry_run {
-        return dry_run::print(&spec, &launch.config, launch.view.mounts());
+        return dry_run::print(&spec, &launch.boot, launch.view.mounts());
     }
     if let Some(port) = spec.gdb_port {
         gdb::print_instructions(port, &launch)?;
@@ -28,7 +28,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
     let session = Session {
         spec,
         mounts: launch.view.mounts().to_vec(),
-        config: launch.config,
+        boot: launch.boot,
         log: machine::log_sink(&args.observe)?,
         reports: ReportTarget::Stderr,
         time_limit: args.observe.timeout,

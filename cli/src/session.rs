@@ -22,10 +22,11 @@ use rustix::io::FdFlags;
 use crate::channel::{self, Event, GuestSender, ReportTarget};
 use crate::child::QemuProcess;
 use crate::failure::Failure;
+use crate::kernel::Kernel;
 use crate::log_tail::{LogSink, LogTail};
 use crate::qemu::{self, Endpoints, MachineSpec};
+use crate::signals;
 use crate::view::HostMount;
-use crate::{kernel, signals};
 
 /// How long the kernel may take to say its first word; machines of hundreds of CPUs need a part of it.
 const BOOT_LIMIT: Duration = Duration::from_secs(120);
@@ -46,13 +47,36 @@ const SIGPIPE: u8 = 13;
 #[derive(Debug)]
 pub(crate) struct Session {
     pub(crate) spec: MachineSpec,
-    pub(crate) config: RunConfig,
+    pub(crate) boot: Boot,
     pub(crate) mounts: Vec<HostMount>,
     pub(crate) log: LogSink,
     pub(crate) reports: ReportTarget,
     pub(crate) time_limit: Option<Duration>,
     /// Whether signals to this process go to the program.
     pub(crate) forward_signals: bool,
+}
+
+/// What a machine is started with.
+#[derive(Debug)]
+pub(crate) struct Boot {
+    pub(crate) kernel: Kernel,
+    pub(crate) config: RunConfig,
+    /// Contents of the modules that the configuration names.
+    pub(crate) modules: Vec<Vec<u8>>,
+    /// The kernel's command line.
+    pub(crate) command_line: OsString,
+}
+
+impl Boot {
+    /// This command's kernel with a configuration and nothing else.
+    pub(crate) fn plain(config: RunConfig) -> anyhow::Result<Self> {
+        Ok(Self { kernel: Kernel::own()?, config, modules: Vec::new(), command_line: OsString::new() })
+    }
+
+    /// The boot module.
+    pub(crate) fn module(&self) -> Vec<u8> {
+        self.kernel.boot_module(&self.config, &self.modules)
+    }
 }
 
 /// A run that ended in order.
@@ -71,13 +95,14 @@ impl Session {
         if self.forward_signals {
             signals::forward(sender.clone()).context("cannot watch for signals")?;
         }
-        let kernel = memory_file("hadal-kernel", &kernel::image()?)?;
-        let config = memory_file("hadal-config", &kernel::boot_module(&self.config)?)?;
+        let kernel = memory_file("hadal-kernel", &self.boot.kernel.elf)?;
+        let config = memory_file("hadal-config", &self.boot.module())?;
         let (control, control_far) = socket_pair()?;
         let (log, log_far) = socket_pair()?;
         let ends = Endpoints {
             kernel: inherited_path(&kernel),
             config: inherited_path(&config),
+            command_line: self.boot.command_line,
             control: format!("fd={}", control_far.as_raw_fd()).into(),
             log: format!("fd={}", log_far.as_raw_fd()).into(),
         };

@@ -7,6 +7,7 @@
 
 extern crate alloc;
 
+mod boot_files;
 mod console;
 mod control;
 mod end;

@@ -7,21 +7,22 @@ use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use hadal_abi::config::{self, BootAction, Mount, RunConfig};
+use hadal_abi::config::{BootAction, Filling, Mount, ProgramSource, RunConfig};
 use hadal_abi::control::ExitStatus;
-use hadal_abi::symbols::SymbolTable;
 use hadal_drivers::Devices;
 use hadal_hal::boot::BootInfo;
 use hadal_hal::cpu;
 use hadal_hal::sync::SpinLock;
 use hadal_linux::process::{Credentials, LIMIT_COUNT, Limit, Process, ProcessSetup, UNLIMITED};
 use hadal_linux::{loader, machine};
+use hadal_vfs::memory_file::MemoryFile;
 use hadal_vfs::ninep::MountOptions;
 use hadal_vfs::{Caller, Errno, Inode, MountFlags, Namespace, Owner, cpio, devfs, ninep, tmpfs};
 use spin::Once;
 
+use crate::boot_files::Files;
 use crate::platform::Platform;
-use crate::{console, control, end, entropy, linux, report, stdio, symbols};
+use crate::{boot_files, console, control, end, entropy, linux, report, stdio, symbols};
 
 /// Share of the machine's memory that files in `/tmp` and `/dev/shm` may take.
 const TMP_SHARE: u64 = 2;
@@ -31,6 +32,7 @@ const FILE_CACHE_BYTES: usize = 32 << 20;
 const DEFAULT_FILES: Limit = Limit { soft: 1024, hard: 1 << 20 };
 
 static CONFIG: Once<RunConfig> = Once::new();
+static FILES: Once<Files> = Once::new();
 static PROCESS: Once<&'static Process> = Once::new();
 /// What the starting thread needs; it takes it.
 static BOOT: SpinLock<Option<(Box<BootInfo>, Box<Platform>)>> = SpinLock::new(None);
@@ -52,22 +54,23 @@ pub(crate) fn config() -> Option<&'static RunConfig> {
 
 /// Reads the configuration and starts the thread that does the rest.
 pub(crate) fn start(info: Box<BootInfo>, platform: Box<Platform>) {
-    let module = info.modules.first().map_or(&[][..], |module| module.bytes());
-    let config = match config::decode(module) {
-        Ok(config) => config,
-        Err(error) => {
-            panic!("{error}: start the kernel with `hadal run`, or from an image that `hadal image` made")
-        }
+    let boot = match boot_files::find(&info) {
+        Ok(boot) => boot,
+        Err(why) => panic!(
+            "{why}: start the kernel with `hadal run`, or from an image that `hadal cc` or `hadal image` made"
+        ),
     };
-    if let Some(table) = SymbolTable::find_in(module) {
+    if let Some(table) = boot.symbols {
         symbols::set(table);
     }
+    let config = boot.config;
     console::set_filter(&config.log_filter);
     if config.realtime_ns != 0 {
         hadal_time::set_realtime(config.realtime_ns);
     }
     hadal_sched::set_overcommitted(config.host_cores != 0 && cpu::count() > config.host_cores as usize);
     CONFIG.call_once(|| config);
+    FILES.call_once(|| boot.files);
     *BOOT.lock() = Some((info, platform));
     match hadal_sched::create(first_thread, 0, None) {
         Ok(thread) => thread.start(),
@@ -96,7 +99,7 @@ fn first_thread(_: usize) -> ! {
             end::machine(ExitStatus::Exited(0))
         }
         BootAction::RunProgram => {
-            if let Err(why) = run_program(config, &info, &devices) {
+            if let Err(why) = run_program(config, &info, &devices, platform.zone_count()) {
                 end::machine(ExitStatus::CannotStart(why));
             }
         }
@@ -115,10 +118,17 @@ fn seed_random_numbers(config: &RunConfig, devices: &Devices) {
     entropy::seed(config.random_seed, &bytes);
 }
 
-fn run_program(config: &'static RunConfig, info: &BootInfo, devices: &Devices) -> Result<(), String> {
-    let namespace = Arc::new(root(config, info, devices)?);
+fn run_program(
+    config: &'static RunConfig,
+    info: &BootInfo,
+    devices: &Devices,
+    zones: usize,
+) -> Result<(), String> {
+    let files = FILES.get().ok_or("the boot files have not been looked at")?;
+    let namespace = Arc::new(root(config, files, devices)?);
     mount_kernel_trees(&namespace, info)?;
     mount_shares(config, devices, &namespace)?;
+    mount_program(config, files, &namespace)?;
     let start = namespace.root();
     let cwd = namespace.resolve(&Caller::KERNEL, &start, &config.cwd, hadal_vfs::Follow::Yes);
     let cwd = cwd.map_err(|error| in_words(&config.cwd, "the working directory", error))?;
@@ -133,6 +143,7 @@ fn run_program(config: &'static RunConfig, info: &BootInfo, devices: &Devices) -
         arguments: config.argv.clone(),
         environment: config.env.clone(),
         traced: config.strace,
+        fills_at_once: config.filling == Filling::Mapping && zones == 1,
     });
     let process = process.map_err(|error| error.to_string())?;
     PROCESS.call_once(|| process);
@@ -152,16 +163,17 @@ fn limits(config: &RunConfig) -> [Limit; LIMIT_COUNT] {
     limits
 }
 
-/// The root file system: a share of the host, or the archive that came with the image.
-fn root(config: &RunConfig, info: &BootInfo, devices: &Devices) -> Result<Namespace, String> {
+/// The root file system: a share of the host, the archive that came with the image, or empty memory around a program.
+fn root(config: &RunConfig, files: &Files, devices: &Devices) -> Result<Namespace, String> {
+    let in_memory = |root, source| Namespace::new(root, MountFlags::empty(), "tmpfs", source);
     if config.initramfs {
-        let archive = info.modules.get(1).ok_or("the image has no file system module")?;
+        let archive = files.archive.ok_or("the image has no file system module")?;
         let root = tmp(0o755);
-        cpio::unpack(archive.bytes(), &root)
-            .map_err(|error| format!("the image's file system: {error:?}"))?;
-        return Ok(Namespace::new(root, MountFlags::empty(), "tmpfs", "initramfs"));
+        cpio::unpack(archive, &root).map_err(|error| format!("the image's file system: {error:?}"))?;
+        return Ok(in_memory(root, "initramfs"));
     }
     match config.mounts.first() {
+        None if config.program_source == ProgramSource::Image => Ok(in_memory(tmp(0o755), "image")),
         Some(mount) if mount.guest_path == b"/" => {
             let root = share(config, devices, mount)?;
             Ok(Namespace::new(root, flags(mount), "9p", &mount.tag))
@@ -196,6 +208,22 @@ fn mount_shares(config: &RunConfig, devices: &Devices, namespace: &Namespace) ->
             .map_err(|error| in_words(&mount.guest_path, "a share of the host", error))?;
     }
     Ok(())
+}
+
+/// Shows the program of an image at its path, whatever else is there.
+fn mount_program(config: &RunConfig, files: &Files, namespace: &Namespace) -> Result<(), String> {
+    if config.program_source != ProgramSource::Image {
+        return Ok(());
+    }
+    let content = files.program.ok_or("the kernel's image holds no program")?;
+    let owner = Owner { uid: config.uid, gid: config.gid };
+    let file = MemoryFile::create(content, 0o555, owner);
+    if let Some(end) = config.program.iter().rposition(|&byte| byte == b'/').filter(|&end| end > 0) {
+        make_directory(namespace, &config.program[..end]);
+    }
+    namespace
+        .mount(&config.program, file, MountFlags::READ_ONLY, "image", "image")
+        .map_err(|error| in_words(&config.program, "the image's program", error))
 }
 
 /// Makes a directory and those above it where that can be: in the kernel's own trees.

@@ -30,6 +30,8 @@ const MAX_MODULES: usize = 16;
 /// A file that the boot loader placed in memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Module {
+    /// The loader's text for it: a name by convention. Empty if there is none.
+    pub text: &'static str,
     start: u64,
     len: usize,
 }
@@ -81,6 +83,8 @@ pub struct BootInfo {
     pub rsdp: Option<u64>,
     /// The display, if the loader knows one.
     pub display: Option<Display>,
+    /// What lies in the kernel's own segment for a program.
+    pub payload: Option<Module>,
     usable: ArrayVec<Range<u64>, MAX_RANGES>,
     reserved: ArrayVec<Range<u64>, MAX_RANGES>,
 }
@@ -93,12 +97,17 @@ impl BootInfo {
             modules: ArrayVec::new(),
             rsdp: None,
             display: None,
+            payload: None,
             usable: ArrayVec::new(),
             reserved: ArrayVec::new(),
         };
         // Firmware data, the start-up page of the other processors, and the VGA hole.
         info.reserve(0..1 << 20);
         info.reserve(image());
+        info.payload = payload();
+        if let Some(Module { start, len, .. }) = info.payload {
+            info.reserve(start..start + len as u64);
+        }
         info
     }
 
@@ -107,10 +116,10 @@ impl BootInfo {
         self.reserved.push(page);
     }
 
-    fn add_module(&mut self, start: u64, len: usize) {
+    fn add_module(&mut self, start: u64, len: usize, text: &'static str) {
         self.reserve(start..start + len as u64);
         // More modules than anybody names are left alone, but stay reserved.
-        let _ = self.modules.try_push(Module { start, len });
+        let _ = self.modules.try_push(Module { text, start, len });
     }
 
     fn add_usable(&mut self, range: Range<u64>) {
@@ -154,12 +163,28 @@ impl BootInfo {
 unsafe extern "C" {
     safe static __image_start: u8;
     safe static __kernel_end: u8;
+    safe static __payload: u8;
 }
+
+/// Bytes from the payload's start to its length, a `u64` that is 0 without a payload.
+const PAYLOAD_LEN_AT: usize = 8;
 
 /// Physical range of the kernel image with its BSS.
 fn image() -> Range<u64> {
     let end = core::ptr::from_ref(&__kernel_end) as usize - KERNEL_BASE;
     core::ptr::from_ref(&__image_start) as u64..end as u64
+}
+
+/// The segment that an image's maker fills: it starts with a magic and its length, both eight bytes.
+fn payload() -> Option<Module> {
+    let start = (core::ptr::from_ref(&__payload) as usize - KERNEL_BASE) as u64;
+    let head = boot_bytes(start, PAYLOAD_LEN_AT + size_of::<u64>());
+    let len = head[PAYLOAD_LEN_AT..].first_chunk().map_or(0, |len| u64::from_le_bytes(*len));
+    (len > 0 && start.checked_add(len)? <= BOOT_MAPPED).then_some(Module {
+        text: "",
+        start,
+        len: len as usize,
+    })
 }
 
 /// Bytes of boot data at a physical address.

@@ -32,4 +32,6 @@ pub mod task;
 pub mod traps;
 pub mod vdso;
 
+mod filling;
+
 pub use hadal_vfs::{Errno, Result};

@@ -78,6 +78,8 @@ pub struct ProcessSetup {
     pub environment: Vec<Vec<u8>>,
     /// Each system call is traced to [`machine::Machine::trace`].
     pub traced: bool,
+    /// Memory is filled when it is mapped ([`crate::filling`]), not at the first touch.
+    pub fills_at_once: bool,
 }
 
 /// A program with its threads.
@@ -112,6 +114,8 @@ pub struct Process {
     pub stack_start: AtomicUsize,
     /// Each system call is traced.
     pub traced: bool,
+    /// Memory is filled when it is mapped.
+    pub fills_at_once: bool,
     /// Monotonic time of the start.
     pub started_ns: u64,
     threads: SpinLock<BTreeSet<u32>>,
@@ -162,6 +166,7 @@ impl Process {
             auxiliary: SpinLock::new(Vec::new()),
             stack_start: AtomicUsize::new(0),
             traced: setup.traced,
+            fills_at_once: setup.fills_at_once,
             started_ns: hadal_time::now_ns(),
             threads: SpinLock::new(BTreeSet::new()),
             ending: AtomicU32::new(0),

@@ -4,7 +4,8 @@
 //! A file system implements [`Inode`] and [`File`]; a [`Namespace`] mounts several of them in one tree and does
 //! everything that takes a path; an [`OpenFile`] is what a descriptor of an [`FdTable`] points to. The file
 //! systems are [`ninep`] (the host's files), [`tmpfs`] (memory), [`synthetic`] (`/proc` and `/sys`, filled in by the
-//! Linux personality) and [`devfs`] (`/dev`). [`pipe`] makes pipes, [`cpio`] unpacks an initramfs.
+//! Linux personality) and [`devfs`] (`/dev`). [`pipe`] makes pipes, [`cpio`] unpacks an initramfs, [`memory_file`] shows what a boot
+//! loader left in memory.
 //!
 //! Nothing here knows system calls or program memory: buffers are kernel slices and errors are [`Errno`]s.
 //! All of it runs in threads: functions may sleep, and none is called from an interrupt handler.
@@ -24,6 +25,7 @@ mod open_file;
 
 pub mod cpio;
 pub mod devfs;
+pub mod memory_file;
 pub mod namespace;
 pub mod ninep;
 pub mod pipe;

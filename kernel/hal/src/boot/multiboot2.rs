@@ -23,7 +23,7 @@ pub(super) fn read(pa: u64) -> BootInfo {
     info.reserve(pa..pa + loader.total_size() as u64);
     for module in loader.module_tags() {
         let (start, end) = (u64::from(module.start_address()), u64::from(module.end_address()));
-        info.add_module(start, (end - start) as usize);
+        info.add_module(start, (end - start) as usize, module.cmdline().map_or("", for_ever));
     }
     if let Some(map) = loader.memory_map_tag() {
         for area in map.memory_areas() {
@@ -64,7 +64,11 @@ fn display(loader: &BootInformation<'_>) -> Option<Display> {
 }
 
 fn command_line(loader: &BootInformation<'_>) -> &'static str {
-    let Some(text) = loader.command_line_tag().and_then(|tag| tag.cmdline().ok()) else { return "" };
+    loader.command_line_tag().and_then(|tag| tag.cmdline().ok()).map_or("", for_ever)
+}
+
+/// A text of the information structure, with the lifetime that it has.
+fn for_ever(text: &str) -> &'static str {
     // SAFETY: the text lies in the information structure, which is reserved and never written, so it lives for ever.
     unsafe { core::str::from_utf8_unchecked(core::slice::from_raw_parts(text.as_ptr(), text.len())) }
 }

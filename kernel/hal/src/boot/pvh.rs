@@ -62,7 +62,11 @@ pub(super) fn read(pa: u64) -> BootInfo {
     info.command_line = boot_text(start.command_line_pa, COMMAND_LINE_LIMIT);
     info.rsdp = (start.rsdp_pa != 0).then_some(start.rsdp_pa);
     for module in entries::<ModuleEntry>(start.modules_pa, start.module_count) {
-        info.add_module(module.start, module.len as usize);
+        let text = boot_text(module.command_line_pa, COMMAND_LINE_LIMIT);
+        if !text.is_empty() {
+            info.reserve(module.command_line_pa..module.command_line_pa + text.len() as u64);
+        }
+        info.add_module(module.start, module.len as usize, text);
     }
     for range in entries::<MemoryEntry>(start.memory_map_pa, start.memory_map_count) {
         if range.kind == MEMORY_USABLE {

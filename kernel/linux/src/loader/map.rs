@@ -12,8 +12,8 @@ use hadal_mem::space::{
 
 use super::image::Segment;
 use super::{ElfFile, StartError};
-use crate::Errno;
 use crate::process::Process;
+use crate::{Errno, filling};
 
 /// What an image is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +54,8 @@ pub(super) fn place(process: &Process, elf: &ElfFile, kind: Kind) -> Result<Plac
     process.space.unmap(start, image.span()).map_err(failed)?;
     for segment in &image.segments {
         map_segment(process, segment, bias, &source, &name).map_err(failed)?;
+        let (first, end) = (segment.first_page() + bias, segment.end_page() + bias);
+        filling::fill(process, first, end - first);
     }
     Ok(Placed { start, end: start + image.span(), bias, entry: image.entry.wrapping_add(bias) })
 }

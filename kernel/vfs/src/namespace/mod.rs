@@ -41,7 +41,7 @@ pub struct Mount {
     pub id: u32,
     /// Absolute canonical path of the mount point.
     pub path: Arc<[u8]>,
-    /// The directory that appears there.
+    /// The directory or file that appears there.
     pub root: Arc<dyn Inode>,
     /// Options.
     pub flags: MountFlags,
@@ -147,8 +147,8 @@ impl Namespace {
         Self { mounts: SpinLock::new(Arc::new(alloc::vec![Arc::new(mount)])) }
     }
 
-    /// Mounts a directory on an absolute path without `.`, `..`, symbolic links and doubled slashes. The mount
-    /// point need not exist.
+    /// Mounts a directory, or a single file, on an absolute path without `.`, `..`, symbolic links and doubled slashes.
+    /// The mount point need not exist.
     pub fn mount(
         &self,
         path: &[u8],
@@ -158,9 +158,6 @@ impl Namespace {
         source: &str,
     ) -> Result<()> {
         let path = canonical(path)?;
-        if !root.is_directory() {
-            return Err(Errno::ENOTDIR);
-        }
         let mut mounts = self.mounts.lock();
         let id = mounts.iter().map(|mount| mount.id).max().unwrap_or(0) + 1;
         let mount = Mount {

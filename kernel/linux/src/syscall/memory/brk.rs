@@ -5,9 +5,16 @@
 //!
 //! Refused: nothing.
 
-use crate::Result;
 use crate::call::Call;
+use crate::{Result, filling};
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    Ok(call.process.space.brk(call.arg(0)))
+    let space = &call.process.space;
+    if !call.process.fills_at_once {
+        return Ok(space.brk(call.arg(0)));
+    }
+    let old_end = space.brk(0);
+    let new_end = space.brk(call.arg(0));
+    filling::fill(call.process, old_end, new_end.saturating_sub(old_end));
+    Ok(new_end)
 }

@@ -17,7 +17,7 @@ use linux_raw_sys::general::*;
 use super::common::{page_aligned, pages, prot};
 use super::errno;
 use crate::call::Call;
-use crate::{Errno, Result};
+use crate::{Errno, Result, filling};
 
 const MAP_TYPE_MASK: u32 = 0x0f;
 const KNOWN: u32 = MAP_TYPE_MASK
@@ -69,6 +69,8 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let mapped = call.process.space.map(request).map_err(errno)?;
     if flags & MAP_POPULATE != 0 && flags & MAP_NONBLOCK == 0 && accessible {
         populate(call, mapped, len)?;
+    } else if accessible && flags & (MAP_NORESERVE | MAP_STACK | MAP_GROWSDOWN) == 0 {
+        filling::fill(call.process, mapped, len);
     }
     Ok(mapped)
 }

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `hadal-cc`: `hadal cc` under a name that build systems take for a compiler.
+#![forbid(unsafe_code)]
+
+#[path = "../forward.rs"]
+mod forward;
+
+fn main() -> std::process::ExitCode {
+    forward::to("cc")
+}

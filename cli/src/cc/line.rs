@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! [`Line`]: what a compiler's command line asks for, as far as `hadal cc` has to know.
+//!
+//! Everything is the compiler's and is passed through untouched, but for the few options that are Hadal's own. Of the
+//! others it matters whether the line links, what the output is called, and which libraries are wanted.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+
+use crate::failure::Failure;
+
+/// How far the compiler goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// It answers a question or does nothing: there is no input, or `-###` is given.
+    Query,
+    /// It preprocesses, compiles, assembles, or links to another object file (`-r`).
+    Objects,
+    /// It links a program.
+    Program,
+}
+
+/// Whose threads `-pthread` and `-fopenmp` use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pthread {
+    /// Hadal's, on its own primitives.
+    Hadal,
+    /// The C library's.
+    System,
+}
+
+/// What Hadal's own options ask for instead of compiling.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Question {
+    /// `--help`
+    Help,
+    /// `--print-paths`
+    Paths,
+}
+
+/// A compiler's command line, read.
+#[derive(Debug)]
+pub(crate) struct Line {
+    /// The arguments for the compiler, without the output's name and without Hadal's own options.
+    pub(crate) args: Vec<OsString>,
+    pub(crate) stage: Stage,
+    pub(crate) output: Option<OsString>,
+    pub(crate) pthread: Pthread,
+    /// Whether threads are asked for.
+    pub(crate) threads: bool,
+    /// Whether Fortran's library is linked.
+    pub(crate) fortran: bool,
+    /// Whether `-static` or `-static-pie` is there.
+    pub(crate) is_static: bool,
+    /// Whether the line does without the compiler's libraries, so that Hadal's stay away, too.
+    pub(crate) no_libraries: bool,
+    /// `--linux`: an ordinary Linux program.
+    pub(crate) for_linux: bool,
+    /// `--module`, as written.
+    pub(crate) modules: Vec<OsString>,
+    pub(crate) question: Option<Question>,
+}
+
+/// Options whose value is the next argument (GCC manual, "Option Summary"; clang takes the same and more).
+const WITH_VALUE: &[&str] = &[
+    "-A",
+    "-B",
+    "-D",
+    "-I",
+    "-J",
+    "-L",
+    "-MF",
+    "-MQ",
+    "-MT",
+    "-T",
+    "-U",
+    "-Xassembler",
+    "-Xclang",
+    "-Xlinker",
+    "-Xpreprocessor",
+    "-aux-info",
+    "-dumpbase",
+    "-dumpbase-ext",
+    "-dumpdir",
+    "-e",
+    "-idirafter",
+    "-imacros",
+    "-imultilib",
+    "-include",
+    "-iprefix",
+    "-iquote",
+    "-isysroot",
+    "-isystem",
+    "-iwithprefix",
+    "-iwithprefixbefore",
+    "-l",
+    "-mllvm",
+    "-target",
+    "-u",
+    "-wrapper",
+    "-x",
+    "-z",
+    "--entry",
+    "--param",
+    "--sysroot",
+];
+
+/// Options that make something other than a program.
+const NO_PROGRAM: &[&str] =
+    &["-shared", "--shared", "-dynamiclib", "-Wl,-shared", "-Wl,--shared", "-Wl,-Bshareable"];
+
+impl Line {
+    /// Reads the arguments of `hadal cc`.
+    pub(crate) fn read(args: Vec<OsString>) -> Result<Self, Failure> {
+        let mut line = Self {
+            args: Vec::new(),
+            stage: Stage::Query,
+            output: None,
+            pthread: Pthread::Hadal,
+            threads: false,
+            fortran: false,
+            is_static: false,
+            no_libraries: false,
+            for_linux: false,
+            modules: Vec::new(),
+            question: None,
+        };
+        let mut inputs = 0;
+        let mut objects = false;
+        let mut dry = false;
+        let mut rest = expand(args).into_iter();
+        while let Some(arg) = rest.next() {
+            let text = arg.to_string_lossy().into_owned();
+            match text.as_str() {
+                "-o" | "--output" => {
+                    line.output = Some(rest.next().ok_or_else(|| missing(&text))?);
+                    continue;
+                }
+                "--module" => {
+                    line.modules.push(rest.next().ok_or_else(|| missing(&text))?);
+                    continue;
+                }
+                "--help" => line.question = Some(Question::Help),
+                "--print-paths" => line.question = Some(Question::Paths),
+                "--linux" => line.for_linux = true,
+                "--pthread=system" => line.pthread = Pthread::System,
+                "--pthread=hadal" => line.pthread = Pthread::Hadal,
+                text if text.starts_with("--pthread=") => return Err(wrong_pthread(text)),
+                text if NO_PROGRAM.contains(&text) => return Err(no_program(text)),
+                _ => {
+                    if let Some(value) = attached(&arg, "--module=") {
+                        line.modules.push(value);
+                        continue;
+                    }
+                    if let Some(value) = attached(&arg, "--output=").or_else(|| attached(&arg, "-o")) {
+                        line.output = Some(value);
+                        continue;
+                    }
+                    match text.as_str() {
+                        "-c" | "-S" | "-E" | "-M" | "-MM" | "-fsyntax-only" | "-r" | "-Wl,-r" => {
+                            objects = true
+                        }
+                        "-###" => dry = true,
+                        "-pthread" | "-lpthread" | "-fopenmp" | "-fopenmp=libgomp" => line.threads = true,
+                        "-lgfortran" => line.fortran = true,
+                        "-static" | "--static" | "-static-pie" => line.is_static = true,
+                        "-nostdlib" | "-nodefaultlibs" | "-nolibc" => line.no_libraries = true,
+                        _ => {}
+                    }
+                    let is_option = text.starts_with('-') && text != "-";
+                    inputs += usize::from(!is_option || text.starts_with("-l"));
+                    let takes_value = WITH_VALUE.contains(&text.as_str());
+                    let input_by_name = text == "-l";
+                    line.args.push(arg);
+                    if takes_value && let Some(value) = rest.next() {
+                        line.threads |= input_by_name && value == "pthread";
+                        line.args.push(value);
+                    }
+                }
+            }
+        }
+        line.stage = match (inputs, dry, objects) {
+            (0, ..) | (_, true, _) => Stage::Query,
+            (.., true) => Stage::Objects,
+            _ => Stage::Program,
+        };
+        line.make_static();
+        Ok(line)
+    }
+
+    /// An image holds no dynamic linker: what asks for a position-independent program gets a static one.
+    fn make_static(&mut self) {
+        if self.for_linux || self.stage != Stage::Program {
+            return;
+        }
+        for arg in self.args.iter_mut().filter(|arg| *arg == "-pie" || *arg == "--pie") {
+            *arg = "-static-pie".into();
+            self.is_static = true;
+        }
+    }
+}
+
+fn missing(option: &str) -> Failure {
+    Failure::Usage {
+        what: format!("{option} needs a value"),
+        help: "`hadal cc --help` lists Hadal's own options".into(),
+    }
+}
+
+fn wrong_pthread(option: &str) -> Failure {
+    Failure::Usage {
+        what: format!("{option}: no such thread library"),
+        help: "--pthread=hadal (the default) or --pthread=system".into(),
+    }
+}
+
+fn no_program(option: &str) -> Failure {
+    Failure::Usage {
+        what: format!("{option}: a shared library cannot be part of an image, which is one static program"),
+        help:
+            "compile with -c, put the objects into a static library (ar rcs libX.a X.o), and link with that"
+                .into(),
+    }
+}
+
+/// The rest of an argument behind a prefix, unless nothing is there.
+fn attached(arg: &OsStr, prefix: &str) -> Option<OsString> {
+    let rest = arg.as_bytes().strip_prefix(prefix.as_bytes())?;
+    // The only options of compilers that begin with -o and are no names are spelt with a letter more (-object, …).
+    (!rest.is_empty()).then(|| OsString::from_vec(rest.to_vec()))
+}
+
+/// Replaces `@FILE` by the words in that file, as compilers do; what cannot be read stays, for the compiler to complain.
+fn expand(args: Vec<OsString>) -> Vec<OsString> {
+    let mut out = Vec::new();
+    for arg in args {
+        let file = arg.as_bytes().strip_prefix(b"@").map(OsStr::from_bytes);
+        match file.and_then(|file| fs::read(file).ok()) {
+            Some(content) => out.extend(expand(words(&content))),
+            None => out.push(arg),
+        }
+    }
+    out
+}
+
+/// Words of a response file: separated by white space, quotes keep it, a backslash keeps any character.
+fn words(content: &[u8]) -> Vec<OsString> {
+    let mut words = Vec::new();
+    let mut word: Option<Vec<u8>> = None;
+    let mut quote = None;
+    let mut bytes = content.iter().copied();
+    while let Some(byte) = bytes.next() {
+        match (quote, byte) {
+            (_, b'\\') => word.get_or_insert_default().extend(bytes.next()),
+            (Some(open), _) if byte == open => quote = None,
+            (Some(_), _) => word.get_or_insert_default().push(byte),
+            (None, b'\'' | b'"') => {
+                quote = Some(byte);
+                word.get_or_insert_default();
+            }
+            (None, _) if byte.is_ascii_whitespace() => words.extend(word.take()),
+            (None, _) => word.get_or_insert_default().push(byte),
+        }
+    }
+    words.extend(word);
+    words.into_iter().map(OsString::from_vec).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(args: &[&str]) -> Line {
+        Line::read(args.iter().map(OsString::from).collect()).unwrap()
+    }
+
+    #[test]
+    fn stages_are_told_apart() {
+        for objects in ["-c", "-S", "-E", "-M", "-MM", "-fsyntax-only", "-r"] {
+            assert_eq!(read(&[objects, "a.c"]).stage, Stage::Objects, "{objects}");
+        }
+        for query in
+            [&["--version"][..], &["-v"], &["-dumpmachine"], &["-o", "x"], &["-###", "a.c"], &["-I", "dir"]]
+        {
+            assert_eq!(read(query).stage, Stage::Query, "{query:?}");
+        }
+        for program in [&["a.c"][..], &["-MD", "-MF", "d", "a.c"], &["-x", "c", "-"], &["-L.", "-lmine"]] {
+            assert_eq!(read(program).stage, Stage::Program, "{program:?}");
+        }
+    }
+
+    #[test]
+    fn the_output_is_taken_out_and_the_rest_stays() {
+        let line = read(&["-O2", "-o", "x", "a.c", "-Wl,-z,now", "-funknown-to-us", "--param", "x=1"]);
+        assert_eq!(line.output, Some("x".into()));
+        assert_eq!(line.args, ["-O2", "a.c", "-Wl,-z,now", "-funknown-to-us", "--param", "x=1"]);
+        assert_eq!(read(&["-ox", "a.c"]).output, Some("x".into()));
+        assert_eq!(read(&["-D", "-o", "a.c"]).output, None);
+    }
+
+    #[test]
+    fn own_options_do_not_reach_the_compiler() {
+        let line =
+            read(&["--pthread=system", "--linux", "--module", "a=b", "--module=c=d", "-pthread", "a.c"]);
+        assert_eq!(line.args, ["-pthread", "a.c"]);
+        assert!(line.for_linux && line.threads && line.pthread == Pthread::System);
+        assert_eq!(line.modules, ["a=b", "c=d"]);
+        assert_eq!(read(&["--help"]).question, Some(Question::Help));
+    }
+
+    #[test]
+    fn shared_libraries_and_wrong_values_are_refused() {
+        for wrong in
+            [&["-shared", "a.c"][..], &["-Wl,-shared", "a.o"], &["--pthread=mine", "a.c"], &["a.c", "-o"]]
+        {
+            assert!(Line::read(wrong.iter().map(OsString::from).collect()).is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn position_independent_programs_become_static() {
+        let line = read(&["-pie", "a.c"]);
+        assert_eq!((line.args[0].clone(), line.is_static), ("-static-pie".into(), true));
+        assert!(!read(&["--linux", "-pie", "a.c"]).is_static);
+    }
+
+    #[test]
+    fn response_files_are_read_as_compilers_do() {
+        assert_eq!(words(b" a 'b c'\n\"d\\\"e\" f\\ g ''"), ["a", "b c", "d\"e", "f g", ""]);
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("args");
+        fs::write(&file, "-c a.c -o 'x y'").unwrap();
+        let line = read(&[&format!("@{}", file.display())]);
+        assert_eq!((line.stage, line.output), (Stage::Objects, Some("x y".into())));
+        assert_eq!(read(&["@/no/such/file"]).args, ["@/no/such/file"]);
+    }
+}

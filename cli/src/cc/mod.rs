@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `hadal cc`, `hadal c++` and `hadal fc`: the system's compilers, making program images.
+//!
+//! [`line`] reads the command line, [`sdk`] has headers and libraries. A line that does not link is the compiler's own,
+//! with one more include directory. A line that links is a static link to a scratch file, which then goes into an image
+//! with the kernel. The status is the compiler's when it fails.
+
+mod line;
+pub(crate) mod sdk;
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::Context;
+use clap::CommandFactory;
+
+use crate::args::Cli;
+use crate::compile::{self, Language};
+use crate::failure::Failure;
+use crate::pack;
+use line::{Line, Pthread, Question, Stage};
+use sdk::Sdk;
+
+/// Name of the image when the line gives none.
+const DEFAULT_IMAGE: &str = "a.hadal";
+/// Name of the Linux program when the line gives none.
+const DEFAULT_PROGRAM: &str = "a.out";
+
+/// Commands of ours that must not be taken for the compiler: `CC=hadal-cc ./configure` sets the variable for us, too.
+const OWN_COMMANDS: [&str; 5] = ["hadal", "hadal-cc", "hadal-c++", "hadal-cxx", "hadal-fc"];
+
+/// Functions that libgfortran.a refers to weakly. A static link leaves those out that nothing else needs, and libgfortran
+/// then calls address 0 once another library brings a part of them (gcc bug 58909 is the same for C++).
+const WEAK_IN_LIBGFORTRAN: [&str; 14] = [
+    "pthread_cond_broadcast",
+    "pthread_cond_destroy",
+    "pthread_cond_init",
+    "pthread_cond_wait",
+    "pthread_create",
+    "pthread_getspecific",
+    "pthread_join",
+    "pthread_key_create",
+    "pthread_key_delete",
+    "pthread_mutex_destroy",
+    "pthread_mutex_init",
+    "pthread_mutex_trylock",
+    "pthread_self",
+    "pthread_setspecific",
+];
+
+/// The language of a subcommand's name.
+pub(crate) fn language(subcommand: &OsStr) -> Option<Language> {
+    match subcommand.to_str()? {
+        "cc" => Some(Language::C),
+        "c++" => Some(Language::Cpp),
+        "fc" => Some(Language::Fortran),
+        _ => None,
+    }
+}
+
+/// Runs the compiler; returns the status with which the command ends.
+pub(crate) fn run(language: Language, args: Vec<OsString>) -> Result<u8, Failure> {
+    link_cxx();
+    let mut line = Line::read(args)?;
+    line.fortran |= language == Language::Fortran;
+    match line.question {
+        Some(Question::Help) => return print_help(language),
+        Some(Question::Paths) => return print_paths(),
+        None => {}
+    }
+    let compiler = compiler(language)?;
+    if line.stage == Stage::Query {
+        // Only what is asked for: a question about versions must not wait for a library to be compiled.
+        return call(&compiler, &line, |_| {});
+    }
+    let sdk = Sdk::find()?;
+    match (line.stage, line.for_linux) {
+        (Stage::Program, false) => make_image(&compiler, &line, &sdk),
+        (Stage::Program, true) => call(&compiler, &line, |command| {
+            add_libraries(command, &line, &sdk);
+            command.arg("-o").arg(line.output.as_deref().unwrap_or(OsStr::new(DEFAULT_PROGRAM)));
+        }),
+        _ => call(&compiler, &line, |command| {
+            command.arg("-isystem").arg(sdk.include());
+        }),
+    }
+}
+
+/// Makes `hadal-c++` beside this command if `hadal-cxx` is there and the directory may be written to.
+fn link_cxx() {
+    let Some(dir) = env::current_exe().ok().and_then(|own| own.parent().map(Path::to_path_buf)) else {
+        return;
+    };
+    let link = dir.join("hadal-c++");
+    if dir.join("hadal-cxx").is_file() && !link.exists() {
+        // Without it `hadal c++` and `hadal-cxx` work all the same.
+        let _ = std::os::unix::fs::symlink("hadal-cxx", link);
+    }
+}
+
+/// The compiler's command words, never one of our own commands.
+pub(crate) fn compiler(language: Language) -> Result<Vec<OsString>, Failure> {
+    let is_own = |words: &str| {
+        let first = words.split_whitespace().next().unwrap_or("");
+        Path::new(first).file_name().is_some_and(|name| OWN_COMMANDS.iter().any(|own| name == *own))
+    };
+    let named = env::var(language.variable()).ok().filter(|words| !is_own(words));
+    compile::compiler_command(language, named.as_deref())
+}
+
+/// Runs the compiler on the line's arguments; without an addition of its own the output's name is passed on, too.
+fn call(compiler: &[OsString], line: &Line, add: impl FnOnce(&mut Command)) -> Result<u8, Failure> {
+    let mut command = Command::new(&compiler[0]);
+    command.args(&compiler[1..]).args(&line.args);
+    if line.stage != Stage::Program
+        && let Some(output) = &line.output
+    {
+        command.arg("-o").arg(output);
+    }
+    add(&mut command);
+    let status = command.status().with_context(|| Path::new(&compiler[0]).display().to_string())?;
+    // A compiler that a signal ended has no status.
+    Ok(status.code().map_or(hadal_abi::status::COMPILE, |code| code as u8))
+}
+
+/// Adds the headers and, behind everything of the program's, the libraries.
+fn add_libraries(command: &mut Command, line: &Line, sdk: &Sdk) {
+    command.arg("-isystem").arg(sdk.include());
+    if line.no_libraries {
+        return;
+    }
+    let core = if line.for_linux { "libhrt-linux.a" } else { "libhrt.a" };
+    let pthread = "libhrt-pthread.a";
+    let own_threads = line.threads && line.pthread == Pthread::Hadal && !line.for_linux;
+    if let Some(library) = sdk.library(pthread).filter(|_| own_threads) {
+        // libgomp and libstdc++, which the compiler adds behind this, must find these functions and not libc's.
+        command.arg("-Wl,--whole-archive").arg(library).arg("-Wl,--no-whole-archive");
+    }
+    command.args(sdk.library(core));
+    if line.fortran {
+        let names: String = WEAK_IN_LIBGFORTRAN.iter().map(|name| format!(",-u,{name}")).collect();
+        command.arg(format!("-Wl{names}"));
+    }
+    if line.for_linux {
+        command.arg("-pthread");
+    }
+}
+
+fn make_image(compiler: &[OsString], line: &Line, sdk: &Sdk) -> Result<u8, Failure> {
+    let output = PathBuf::from(line.output.clone().unwrap_or_else(|| DEFAULT_IMAGE.into()));
+    let scratch = tempfile::tempdir().context("cannot make a temporary directory")?;
+    // The linker writes the name into what it reports, so it is the one that the user knows.
+    let program = scratch.path().join(output.file_name().unwrap_or(OsStr::new(DEFAULT_IMAGE)));
+    let status = call(compiler, line, |command| {
+        if !line.is_static {
+            command.arg("-static");
+        }
+        add_libraries(command, line, sdk);
+        command.arg("-o").arg(&program);
+    })?;
+    if status == 0 {
+        let modules = pack::read_modules(&line.modules)?;
+        pack::make(&program, &output, modules, &pack::Defaults::default())?;
+    }
+    Ok(status)
+}
+
+fn print_help(language: Language) -> Result<u8, Failure> {
+    let mut cli = Cli::command();
+    let name = match language {
+        Language::C => "cc",
+        Language::Cpp => "c++",
+        Language::Fortran => "fc",
+    };
+    cli.build();
+    if let Some(command) = cli.find_subcommand_mut(name) {
+        command.print_long_help().context("cannot write to standard output")?;
+    }
+    Ok(0)
+}
+
+fn print_paths() -> Result<u8, Failure> {
+    let sdk = Sdk::find()?;
+    println!("include {}", sdk.include().display());
+    println!("lib {}", sdk.lib().display());
+    Ok(0)
+}
+
+/// `hadal sdk DIR`: headers and libraries for other build systems.
+pub(crate) fn write_sdk(dir: &Path) -> Result<u8, Failure> {
+    Sdk::find()?.copy_to(dir).with_context(|| format!("cannot write to {}", dir.display()))?;
+    eprintln!("hadal: wrote {0}/include and {0}/lib", dir.display());
+    Ok(0)
+}

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The headers of `hadal/hrt.h` and its library, which the command carries as sources.
+//!
+//! They are compiled once for each compiler, into the cache. Several commands at a time build one after another, and a
+//! directory appears with everything in it or not at all. Which source belongs to which library is said in
+//! `runtimes/hrt/README.md`.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result};
+use rustix::fs::{FlockOperation, flock};
+
+use crate::compile::{self, Language};
+use crate::failure::Failure;
+use crate::paths;
+
+/// Path below the SDK's directory and content of each file: `include/hadal/hrt.h`, `src/bind.c`, …
+static FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/sdk_files.rs"));
+
+/// How the sources are compiled; with -fPIC they serve static and static position-independent programs alike.
+const FLAGS: [&str; 9] = [
+    "-std=gnu11",
+    "-O2",
+    "-g",
+    "-fPIC",
+    "-fexceptions",
+    "-fasynchronous-unwind-tables",
+    "-Wall",
+    "-Wextra",
+    "-c",
+];
+
+/// The libraries and the directories below `src` that go into each.
+const LIBRARIES: [(&str, &[&str]); 3] = [
+    ("libhrt.a", &["", "sync", "kernel"]),
+    ("libhrt-linux.a", &["", "sync", "linux"]),
+    ("libhrt-pthread.a", &["pthread"]),
+];
+
+/// A directory with `include` and `lib`.
+#[derive(Clone, Debug)]
+pub(crate) struct Sdk {
+    dir: PathBuf,
+}
+
+impl Sdk {
+    /// Finds the SDK for the C compiler of the environment in the cache, or builds it.
+    pub(crate) fn find() -> Result<Self, Failure> {
+        let compiler = super::compiler(Language::C)?;
+        let cache = paths::cache_dir("sdk")?;
+        let dir = cache.join(format!("{:016x}", identity(&compiler)));
+        if !dir.is_dir() {
+            // Held until this function ends; the kernel lets go of it if the process dies.
+            let lock = File::create(cache.join("lock")).context("cannot lock the cache")?;
+            flock(&lock, FlockOperation::LockExclusive).context("cannot lock the cache")?;
+            if !dir.is_dir() {
+                let scratch = tempfile::tempdir_in(&cache).context("cannot write to the cache")?;
+                build(&compiler, scratch.path())?;
+                let built = scratch.keep();
+                fs::rename(&built, &dir).with_context(|| dir.display().to_string())?;
+            }
+        }
+        Ok(Self { dir })
+    }
+
+    /// Where `hadal/hrt.h` is found.
+    pub(crate) fn include(&self) -> PathBuf {
+        self.dir.join("include")
+    }
+
+    /// Where the libraries are.
+    pub(crate) fn lib(&self) -> PathBuf {
+        self.dir.join("lib")
+    }
+
+    /// A library, if this version has it.
+    pub(crate) fn library(&self, name: &str) -> Option<PathBuf> {
+        Some(self.lib().join(name)).filter(|file| file.is_file())
+    }
+
+    /// Copies headers and libraries to a directory, with files by which pkg-config finds them.
+    pub(crate) fn copy_to(&self, to: &Path) -> Result<()> {
+        let to = std::path::absolute(to)?;
+        for part in ["include", "lib"] {
+            copy_tree(&self.dir.join(part), &to.join(part))?;
+        }
+        let packages = to.join("lib/pkgconfig");
+        fs::create_dir_all(&packages)?;
+        for (name, what, library, others) in [
+            ("hadal-hrt", "Hadal's run-time interface, for programs of an image", "-lhrt", ""),
+            ("hadal-hrt-linux", "Hadal's run-time interface, for Linux", "-lhrt-linux", " -pthread"),
+        ] {
+            let text = format!(
+                "prefix={}\n\nName: {name}\nDescription: {what}\nVersion: {}\nCflags: -I${{prefix}}/include\n\
+                 Libs: -L${{prefix}}/lib {library}{others}\n",
+                to.display(),
+                env!("CARGO_PKG_VERSION")
+            );
+            fs::write(packages.join(format!("{name}.pc")), text)?;
+        }
+        Ok(())
+    }
+}
+
+/// A number that changes with the sources, the way they are compiled, and the compiler.
+fn identity(compiler: &[OsString]) -> u64 {
+    let stamp = compile::file_stamp(Path::new(&compiler[0])).unwrap_or_default();
+    let mut parts: Vec<&[u8]> =
+        FILES.iter().flat_map(|(path, text)| [path.as_bytes(), text.as_bytes()]).collect();
+    parts.extend(FLAGS.iter().map(|flag| flag.as_bytes()));
+    parts.extend(compiler.iter().map(|word| word.as_bytes()));
+    parts.push(stamp.as_bytes());
+    paths::content_hash(&parts)
+}
+
+/// Writes the files and compiles the libraries below `dir`.
+fn build(compiler: &[OsString], dir: &Path) -> Result<(), Failure> {
+    for (path, text) in FILES {
+        let file = dir.join(path);
+        let parent = file.parent().context("a file has a directory")?;
+        fs::create_dir_all(parent).with_context(|| parent.display().to_string())?;
+        fs::write(&file, text).with_context(|| file.display().to_string())?;
+    }
+    fs::create_dir_all(dir.join("lib")).context("cannot write to the cache")?;
+    for (library, folders) in LIBRARIES {
+        let sources: Vec<&str> =
+            FILES.iter().map(|(path, _)| *path).filter(|path| is_of(path, folders)).collect();
+        if sources.is_empty() {
+            continue;
+        }
+        let objects = dir.join("objects").join(library);
+        fs::create_dir_all(&objects).context("cannot write to the cache")?;
+        for (number, source) in sources.iter().enumerate() {
+            // Two folders may have files of the same name; the member's name is for people only.
+            let stem = Path::new(source).file_stem().unwrap_or_default().to_string_lossy();
+            let mut command = Command::new(&compiler[0]);
+            command.args(&compiler[1..]).args(FLAGS).arg("-I").arg(dir.join("include"));
+            command.arg(dir.join(source)).arg("-o").arg(objects.join(format!("{number:03}-{stem}.o")));
+            run(command, source)?;
+        }
+        let mut command = Command::new(archiver()?);
+        command.arg("rcsD").arg(dir.join("lib").join(library));
+        let mut members: Vec<PathBuf> =
+            fs::read_dir(&objects).context("objects")?.flatten().map(|entry| entry.path()).collect();
+        members.sort();
+        run(command_with(command, &members), library)?;
+    }
+    fs::remove_dir_all(dir.join("objects")).ok();
+    Ok(())
+}
+
+fn command_with(mut command: Command, files: &[PathBuf]) -> Command {
+    command.args(files);
+    command
+}
+
+/// Whether a source lies in one of these folders.
+fn is_of(path: &str, folders: &[&str]) -> bool {
+    let path = Path::new(path);
+    let is_source = path.extension().is_some_and(|ending| ending == "c" || ending == "S");
+    let folder = path.strip_prefix("src").ok().and_then(Path::parent);
+    is_source && folder.is_some_and(|folder| folders.iter().any(|one| folder == Path::new(one)))
+}
+
+fn archiver() -> Result<PathBuf, Failure> {
+    let named = std::env::var_os("AR").filter(|name| !name.is_empty());
+    let name = named.unwrap_or_else(|| "ar".into());
+    paths::find_command(&name).ok_or_else(|| {
+        Failure::setup(
+            format!("{} not found", Path::new(&name).display()),
+            "install it (Debian, Ubuntu: apt-get install binutils) or name another in AR",
+        )
+    })
+}
+
+/// Runs a tool whose failure is not the user's.
+fn run(mut command: Command, what: &str) -> Result<(), Failure> {
+    let tool = command.get_program().to_string_lossy().into_owned();
+    let output = command.output().with_context(|| tool.clone())?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    Err(Failure::setup(
+        format!(
+            "Hadal's own library does not build: {tool} ended with {} for {what}:\n{said}",
+            output.status
+        ),
+        "a newer compiler may help (CC names it); gcc 10 and clang 13 are the oldest tried",
+    ))
+}
+
+fn copy_tree(from: &Path, to: &Path) -> Result<()> {
+    fs::create_dir_all(to).with_context(|| to.display().to_string())?;
+    for entry in fs::read_dir(from).with_context(|| from.display().to_string())? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        match entry.file_type()?.is_dir() {
+            true => copy_tree(&entry.path(), &target)?,
+            false => drop(fs::copy(entry.path(), &target).with_context(|| target.display().to_string())?),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_header_is_carried_along() {
+        assert!(
+            FILES.iter().any(|(path, text)| *path == "include/hadal/hrt.h" && text.contains("HADAL_HRT_H"))
+        );
+        assert!(FILES.iter().any(|(path, _)| *path == "include/hadal/hrt/base.h"));
+    }
+
+    #[test]
+    fn sources_belong_to_libraries_by_folder() {
+        assert!(
+            is_of("src/bind.c", &[""])
+                && is_of("src/switch.S", &[""])
+                && is_of("src/sync/mutex.c", &["sync"])
+        );
+        assert!(!is_of("src/linux/table.c", &["", "kernel"]));
+        assert!(!is_of("src/internal.h", &[""]) && !is_of("include/hadal/hrt.h", &[""]));
+    }
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Memory that is filled when it is mapped, for programs of an image: their steady state has no page fault.
+//!
+//! It is done for the program's segments, the heap and `mmap`. Thread stacks, `MAP_NORESERVE` and inaccessible memory are
+//! reservations of which little is ever used, so they wait for the first touch. So does a mapping that would take more than
+//! its share of the free memory: on Linux, too, reserving more than there is succeeds.
+
+use hadal_mem::frames;
+use hadal_mem::space::PAGE_SIZE;
+
+use crate::process::Process;
+
+/// Part of the free memory that one mapping may take at once: all but one in so many.
+const KEPT_SHARE: u64 = 4;
+
+/// Fills what was just mapped, if the process wants that and memory is not short. What cannot be filled now is filled when
+/// it is touched, with the error that belongs to it.
+pub(crate) fn fill(process: &Process, start: usize, len: usize) {
+    if !process.fills_at_once || len == 0 {
+        return;
+    }
+    let free = frames::global().stats().free_bytes;
+    if len as u64 <= free - free / KEPT_SHARE {
+        let _ = process.space.populate(start, len.next_multiple_of(PAGE_SIZE));
+    }
+}
