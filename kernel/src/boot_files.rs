@@ -5,6 +5,7 @@
 //! several modules (GRUB) gives that one first, then the archive if the configuration speaks of one, then named ones.
 //! Without a configuration there the kernel's own payload (`hadal_abi::image`) has one.
 
+use alloc::ffi::CString;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
@@ -12,21 +13,13 @@ use hadal_abi::config::{self, RunConfig};
 use hadal_abi::image::{self, Contents, Header};
 use hadal_abi::symbols::SymbolTable;
 use hadal_hal::boot::{self, BootInfo};
+use hadal_hrt::module::Module;
 
 /// What the kernel's segment for a program holds until an image is made.
 #[allow(unsafe_code, reason = "the section is the one that the linker script puts into that segment")]
 #[unsafe(link_section = ".hadal.image")]
 #[used]
 static EMPTY: [u8; image::HEADER_LEN] = Header::EMPTY.to_bytes();
-
-/// A file for the program, in memory for ever.
-#[derive(Clone, Debug)]
-pub(crate) struct Module {
-    /// Its name.
-    pub(crate) name: String,
-    /// Its content.
-    pub(crate) content: &'static [u8],
-}
 
 /// Files that came with the kernel.
 #[derive(Debug, Default)]
@@ -35,8 +28,6 @@ pub(crate) struct Files {
     pub(crate) program: Option<&'static [u8]>,
     /// The root file system, a cpio archive.
     pub(crate) archive: Option<&'static [u8]>,
-    /// Modules: those of the configuration, then the loader's, then the image's.
-    pub(crate) modules: Vec<Module>,
 }
 
 /// Everything, sorted.
@@ -47,6 +38,8 @@ pub(crate) struct Boot {
     pub(crate) symbols: Option<SymbolTable<'static>>,
     /// The files.
     pub(crate) files: Files,
+    /// The program's modules: those of the configuration, then the loader's, then the image's.
+    pub(crate) modules: Vec<Module>,
 }
 
 /// Looks at everything that the boot loader left. The error is a sentence.
@@ -66,15 +59,17 @@ pub(crate) fn find(info: &BootInfo) -> Result<Boot, String> {
     if decoded.config.initramfs {
         files.archive = given.next().map(|module| module.bytes());
     }
-    let names = decoded.config.modules.iter().map(|module| module.name.clone());
-    files.modules.extend(names.zip(decoded.modules).map(|(name, content)| Module { name, content }));
-    files.modules.extend(given.enumerate().map(|(index, module)| Module {
-        name: if module.text.is_empty() { alloc::format!("module{index}") } else { module.text.to_string() },
-        content: module.bytes(),
-    }));
+    let mut modules = Vec::new();
+    let names = decoded.config.modules.iter().map(|module| module.name.as_str());
+    modules.extend(names.zip(decoded.modules).map(|(name, content)| named(name, content)));
+    modules.extend(given.map(|module| named(module.text, module.bytes())));
     if let Some(payload) = payload {
         files.program = Some(payload.program);
-        files.modules.extend(payload.modules.into_iter().map(|(name, content)| Module { name, content }));
+        modules.extend(payload.modules.iter().map(|(name, content)| named(name, content)));
     }
-    Ok(Boot { config: decoded.config, symbols: SymbolTable::find_in(decoded.rest), files })
+    Ok(Boot { config: decoded.config, symbols: SymbolTable::find_in(decoded.rest), files, modules })
+}
+
+fn named(name: &str, content: &'static [u8]) -> Module {
+    Module { name: CString::new(name).unwrap_or_default(), content }
 }

@@ -2,6 +2,7 @@
 //! From a booted kernel to a running program: the configuration, devices, file systems, the process.
 
 use alloc::boxed::Box;
+use alloc::ffi::CString;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
@@ -71,6 +72,7 @@ pub(crate) fn start(info: Box<BootInfo>, platform: Box<Platform>) {
     hadal_sched::set_overcommitted(config.host_cores != 0 && cpu::count() > config.host_cores as usize);
     CONFIG.call_once(|| config);
     FILES.call_once(|| boot.files);
+    hadal_hrt::module::set(boot.modules, CString::new(info.command_line).unwrap_or_default());
     *BOOT.lock() = Some((info, platform));
     match hadal_sched::create(first_thread, 0, None) {
         Ok(thread) => thread.start(),

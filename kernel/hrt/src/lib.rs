@@ -18,6 +18,7 @@ mod join;
 mod keys;
 mod life;
 mod memory_of_program;
+pub mod module;
 mod place;
 mod pool;
 mod record;

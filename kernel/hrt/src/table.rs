@@ -5,7 +5,7 @@ use hadal_hal::call::{Entry, not_in_a_handler, nothing_in_a_handler};
 use hadal_hal::call_entry;
 
 use crate::status::{Code, Status};
-use crate::{admission, bare, create, join, keys, slot, thread, time, topology};
+use crate::{admission, bare, create, join, keys, module, slot, thread, time, topology};
 
 /// The version of the table (`HRT_CALLS_VERSION`).
 const VERSION: u32 = 1;
@@ -128,8 +128,8 @@ table! {
     usable_bytes: nothing, number;
     zone_of: unavailable, status;
     // what the boot brought
-    module: unavailable, status;
-    command_line: nothing, number;
+    module: module::module, status;
+    command_line: module::command_line, anywhere;
 }
 
 /// What is not there.
