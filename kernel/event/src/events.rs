@@ -88,6 +88,7 @@ impl Events {
         self.broadcasts.retire(index);
         for cpu in &self.cpus {
             cpu.section.wait_until_left();
+            cpu.arrivals[index].store(0, Ordering::SeqCst);
             cpu.waiting[index].wake_all(nodes, &mut wake);
         }
         self.slots.give_back(event);
@@ -139,7 +140,7 @@ impl Events {
         self.broadcasts.take_each(&cpu.seen, &mut deliver);
     }
 
-    /// How often an event's slot has got an event on a CPU.
+    /// How often an event has arrived at a CPU.
     pub(crate) fn arrivals(&self, cpu: usize, event: u32) -> u64 {
         self.cpus[cpu].arrivals[Slots::<EVENTS>::index(event)].load(Ordering::SeqCst)
     }

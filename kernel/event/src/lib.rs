@@ -71,6 +71,7 @@ fn all() -> &'static Events {
 
 /// Sets events up for all CPUs; once, when their number is known.
 pub fn init() {
+    handler::init();
     ALL.call_once(|| Events::new(cpu::count()));
     ipi::init();
     irq::set_handler(irq::VECTOR_EVENT, on_interrupt, 0);

@@ -113,6 +113,15 @@ pub fn is_running() -> bool {
     percpu::this().handlers.load(Ordering::Relaxed) != 0
 }
 
+/// Whether a range is in the part of the interrupt stack that the handler running on this CPU uses.
+pub(crate) fn owns(address: usize, len: usize) -> bool {
+    let running = &percpu::this().handler;
+    let (bottom, top) = (running.stack_bottom.load(Ordering::Relaxed), running.rsp.load(Ordering::Relaxed));
+    is_running()
+        && address as u64 > bottom
+        && (address as u64).checked_add(len as u64).is_some_and(|end| end <= top)
+}
+
 /// The interrupt, counted from 1, in which a CPU runs a handler of the program, or 0.
 pub fn in_interrupt(cpu: usize) -> u64 {
     let block = percpu::of(cpu);
@@ -146,12 +155,14 @@ pub fn note_thread_pointer(fs_base: u64) {
     let _ = THREAD_POINTER.compare_exchange(0, fs_base, Ordering::Relaxed, Ordering::Relaxed);
 }
 
-/// Makes a handler ready to be called: touches the pages of its code and of what its argument points to, and has room for
-/// vector registers. For the calling program thread.
+/// Makes room for vector registers on all CPUs; once, when their number is known.
+pub fn init() {
+    AREAS.call_once(|| CpuLocal::new(cpu::count(), |_| Area(UnsafeCell::new(fpu::State::fresh()))));
+}
+
+/// Touches the pages of a handler's code and of what its argument points to, since no page is filled in a handler. From any
+/// context of the program.
 pub fn prepare(handler: &Handler) {
-    if handler.vectors {
-        AREAS.call_once(|| CpuLocal::new(cpu::count(), |_| Area(UnsafeCell::new(fpu::State::fresh()))));
-    }
     // What is not there stays so: the argument need not be an address.
     let _ = user::load_u32(handler.function);
     if let Ok(word) = user::load_u32(handler.arg & !3) {
@@ -161,7 +172,7 @@ pub fn prepare(handler: &Handler) {
 }
 
 /// Calls a handler, from an interrupt on its way in: interrupts are off and the stack is the CPU's interrupt stack.
-/// [`prepare`] has been called for it.
+/// [`prepare`] should have been called for it.
 ///
 /// # Panics
 /// If the function has used more than the interrupt stack: memory of the kernel is overwritten.
@@ -200,7 +211,7 @@ fn call(handler: &Handler) {
 /// Gives `f` vector registers as a function expects them, and a thread pointer that can be read: a function with a stack
 /// protector reads its guard there, and the interrupted code may be the kernel's idle loop.
 fn with_vectors_saved(f: impl FnOnce()) {
-    let Some(areas) = AREAS.get() else { return };
+    let areas = AREAS.get().expect("areas exist before the program");
     // SAFETY: the calling CPU's area, with interrupts off.
     let area = unsafe { &mut *areas.this().0.get() };
     area.save();

@@ -7,6 +7,7 @@
 //! it is sound whatever the program asks for. With interrupts off no fault is resolved: an access under a spin lock fails if
 //! the page is not there, and the caller touches the page first and tries again.
 
+use crate::handler;
 use crate::layout::{PROGRAM_END, PROGRAM_START};
 
 /// The address is not the program's, or not accessible in that way (`EFAULT`).
@@ -175,7 +176,8 @@ use routines::{
 };
 
 fn check(address: usize, len: usize) -> Result<(), Fault> {
-    if len == 0 || in_window(address, len) { Ok(()) } else { Err(Fault) }
+    // A handler's own variables are on the interrupt stack.
+    if len == 0 || in_window(address, len) || handler::owns(address, len) { Ok(()) } else { Err(Fault) }
 }
 
 fn result(failed: u32) -> Result<(), Fault> {

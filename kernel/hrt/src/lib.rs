@@ -14,6 +14,8 @@ mod attr;
 mod bare;
 mod children;
 mod create;
+mod event;
+mod irq;
 mod join;
 mod keys;
 mod life;
@@ -28,6 +30,7 @@ mod status;
 mod table;
 mod thread;
 mod time;
+mod timer;
 mod topology;
 
 pub use slot::{Counters, counters};

@@ -5,7 +5,7 @@ use hadal_hal::call::{Entry, not_in_a_handler, nothing_in_a_handler};
 use hadal_hal::call_entry;
 
 use crate::status::{Code, Status};
-use crate::{admission, bare, create, join, keys, module, slot, thread, time, topology};
+use crate::{admission, bare, create, event, irq, join, keys, module, slot, thread, time, timer, topology};
 
 /// The version of the table (`HRT_CALLS_VERSION`).
 const VERSION: u32 = 1;
@@ -90,28 +90,28 @@ table! {
     task_pop: nothing, number;
     task_idle: unavailable, status;
     // events
-    event_register: unavailable, status;
-    event_unregister: unavailable, status;
-    event_notify: unavailable, status;
-    event_notify_set: unavailable, status;
-    event_notify_all: unavailable, status;
-    event_wait: unavailable, status;
-    memory_wait: unavailable, status;
+    event_register: event::register, status;
+    event_unregister: event::unregister, status;
+    event_notify: event::notify, anywhere;
+    event_notify_set: event::notify_set, anywhere;
+    event_notify_all: event::notify_all, anywhere;
+    event_wait: event::wait, status;
+    memory_wait: event::memory_wait, status;
     // interrupts
-    ipi_register: unavailable, status;
-    ipi_unregister: unavailable, status;
-    ipi_send: unavailable, status;
+    ipi_register: irq::ipi_register, status;
+    ipi_unregister: irq::ipi_unregister, status;
+    ipi_send: irq::ipi_send, anywhere;
     irq_register: unavailable, status;
     irq_unregister: unavailable, status;
     irq_steer: unavailable, status;
     irq_mask: unavailable, status;
     irq_info: unavailable, status;
-    irq_disable: nothing, number;
-    irq_restore: unavailable, status;
+    irq_disable: irq::disable, number;
+    irq_restore: irq::restore, status;
     // clocks and timers
     now_ns: time::now_ns, anywhere;
-    timer_start: unavailable, status;
-    timer_cancel: unavailable, status;
+    timer_start: timer::start, anywhere;
+    timer_cancel: timer::cancel, anywhere;
     hpet_read: unavailable, status;
     pit_read: unavailable, status;
     // topology

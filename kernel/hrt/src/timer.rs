@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Timers that call the program (`hadal/hrt/time.h`).
+
+use hadal_hal::handler::{self, Handler, Kind};
+use hadal_hal::{cpu, user};
+
+use crate::event::{cpu_of, handler};
+use crate::status::{Code, Status, code};
+
+/// `HRT_CPU_ANY`.
+const CPU_ANY: i32 = -1;
+
+/// `timer_start`.
+pub(crate) extern "C" fn start(
+    on: i32,
+    deadline_ns: u64,
+    function: usize,
+    arg: usize,
+    flags: u32,
+    timer: usize,
+) -> Code {
+    let start = || {
+        let target = if on == CPU_ANY { cpu::current_id() } else { cpu_of(on)? };
+        let action = handler(function, arg, flags)?;
+        let handler = Handler { kind: Kind::Timer, vectors: action.vectors, function, arg };
+        handler::prepare(&handler);
+        if timer != 0 {
+            // Before it fires: the callback may look.
+            user::store_u64(timer, 0)?;
+        }
+        let name = hadal_sched::handler_at(target, deadline_ns, handler).ok_or(Status::NoMemory)?;
+        if timer != 0 {
+            user::store_u64(timer, name)?;
+        }
+        Ok(())
+    };
+    code(start())
+}
+
+/// `timer_cancel`.
+pub(crate) extern "C" fn cancel(timer: u64) -> Code {
+    if hadal_sched::cancel_handler(timer) { 0 } else { Status::NoSuchThing as Code }
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT */
+/* What the tests of events, interrupts and timers share. */
+#ifndef EVENT_H
+#define EVENT_H
+
+#include <hadal/hrt.h>
+#include <sched.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#define CPUS_MAX 1024
+
+/* Ends the program with the line of a check that failed. */
+#define CHECK(condition)                                                                                     \
+    do {                                                                                                     \
+        if (!(condition)) {                                                                                  \
+            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                                  \
+            _exit(1);                                                                                        \
+        }                                                                                                    \
+    } while (0)
+
+/* Waits for something that another CPU does; the test's time limit ends it if that never happens. */
+#define UNTIL(condition)                                                                                     \
+    while (!(condition)) {                                                                                   \
+        sched_yield();                                                                                       \
+    }
+
+/* A counter for each CPU, on lines of their own. */
+struct counter {
+    _Alignas(128) uint64_t value;
+};
+
+static inline HRT_HANDLER uint64_t count_of(const struct counter *counter) {
+    return __atomic_load_n(&counter->value, __ATOMIC_ACQUIRE);
+}
+
+static inline HRT_HANDLER void count(struct counter *counter) {
+    __atomic_fetch_add(&counter->value, 1, __ATOMIC_ACQ_REL);
+}
+
+static inline uint32_t cpus(void) { return hrt_calls->cpu_count(); }
+
+/* Binds the calling thread to a CPU. */
+static inline void run_on(uint32_t cpu) {
+    cpu_set_t set[CPUS_MAX / CPU_SETSIZE];
+    CPU_ZERO_S(sizeof set, set);
+    CPU_SET_S(cpu, sizeof set, set);
+    CHECK(sched_setaffinity(0, sizeof set, set) == 0);
+}
+
+#endif
