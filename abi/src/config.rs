@@ -139,6 +139,10 @@ pub struct RunConfig {
     pub strace: bool,
     /// Whether to send counters at the end.
     pub stats: bool,
+    /// Bytes of each CPU's trace buffer; 0 means: no trace.
+    pub trace_buffer_bytes: u64,
+    /// Samples of each CPU per second for the profile; 0 means: no profile.
+    pub profile_hz: u32,
     /// Host name as `uname` gives it.
     pub hostname: String,
     /// Host clock at launch in nanoseconds since 1970; 0 means: read the machine's own clock.
@@ -173,6 +177,8 @@ impl RunConfig {
             log_filter: String::from("warn"),
             strace: false,
             stats: false,
+            trace_buffer_bytes: 0,
+            profile_hz: 0,
             hostname: String::from("hadal"),
             realtime_ns: 0,
             random_seed: [0; 32],

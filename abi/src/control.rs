@@ -14,7 +14,7 @@ use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::status;
+use crate::{status, trace};
 
 /// Version of the channel, the payload of `Hello`.
 pub const VERSION: u32 = 1;
@@ -35,6 +35,9 @@ mod kind {
     pub(super) const STRACE: u8 = 0x06;
     pub(super) const STATS: u8 = 0x07;
     pub(super) const EXIT: u8 = 0x08;
+    pub(super) const TRACE_START: u8 = 0x09;
+    pub(super) const TRACE_RECORDS: u8 = 0x0a;
+    pub(super) const TRACE_THREADS: u8 = 0x0b;
     pub(super) const STDIN: u8 = 0x81;
     pub(super) const SIGNAL: u8 = 0x82;
     pub(super) const REPORT_THREADS: u8 = 0x83;
@@ -56,6 +59,11 @@ impl Header {
             OutputStream::Stderr => kind::STDERR,
         };
         Self::new(kind, len)
+    }
+
+    /// Header of a piece of the trace of `len` bytes (`None` when it exceeds [`MAX_PAYLOAD_LEN`]).
+    pub fn trace_records(len: usize) -> Option<Self> {
+        Self::new(kind::TRACE_RECORDS, len)
     }
 
     fn new(kind: u8, len: usize) -> Option<Self> {
@@ -145,6 +153,12 @@ pub enum GuestMessage {
     Strace(String),
     /// Counters, sent once before `Exit` when they were asked for.
     Stats(Stats),
+    /// The trace begins.
+    TraceStart(trace::Head),
+    /// A piece of the trace: a [`trace::PieceHead`] and records.
+    TraceRecords(Vec<u8>),
+    /// Names of threads in the trace, or some of them.
+    TraceThreads(Vec<trace::ThreadName>),
     /// The run is over.
     Exit(ExitStatus),
 }
@@ -240,6 +254,9 @@ impl GuestMessage {
             Self::Report(text) => put(out, kind::REPORT, text.as_bytes()),
             Self::Strace(text) => put(out, kind::STRACE, text.as_bytes()),
             Self::Stats(stats) => put_packed(out, kind::STATS, stats),
+            Self::TraceStart(head) => put_packed(out, kind::TRACE_START, head),
+            Self::TraceRecords(piece) => put(out, kind::TRACE_RECORDS, piece),
+            Self::TraceThreads(names) => put_packed(out, kind::TRACE_THREADS, names),
             Self::Exit(status) => put_packed(out, kind::EXIT, status),
         }
     }
@@ -257,6 +274,9 @@ impl TryFrom<Frame> for GuestMessage {
             kind::REPORT => Self::Report(text(payload)),
             kind::STRACE => Self::Strace(text(payload)),
             kind::STATS => Self::Stats(packed(kind, &payload)?),
+            kind::TRACE_START => Self::TraceStart(packed(kind, &payload)?),
+            kind::TRACE_RECORDS => Self::TraceRecords(payload),
+            kind::TRACE_THREADS => Self::TraceThreads(packed(kind, &payload)?),
             kind::EXIT => Self::Exit(packed(kind, &payload)?),
             _ => return Err(ChannelError::Kind(kind)),
         })
@@ -361,6 +381,13 @@ mod tests {
             GuestMessage::Stats(Stats {
                 counters: vec![("system calls".into(), 7), ("ipis".into(), u64::MAX)],
             }),
+            GuestMessage::TraceStart(trace::Head {
+                start: trace::Moment { tsc: 1, ns: 2 },
+                idle_threads: vec![0, 300],
+                vectors: vec![(0xf0, "timer".into())],
+            }),
+            GuestMessage::TraceRecords(vec![1; 64]),
+            GuestMessage::TraceThreads(vec![trace::ThreadName { thread: 5, name: "heat".into() }]),
             GuestMessage::Exit(ExitStatus::Exited(3)),
             GuestMessage::Exit(ExitStatus::Signaled { signal: 11 }),
             GuestMessage::Exit(ExitStatus::CannotStart("no".into())),

@@ -2,8 +2,10 @@
 //! The trace of a run: fixed-size records as the kernel keeps them and as they travel, and what the host needs besides.
 //!
 //! A [`Record`] is four little-endian words: time-stamp counter, tag, and two words whose meaning [`Kind`] gives. The tag is
-//! kind (bits 0 to 7), thread (8 to 31) and the low half of the record's number in its CPU's buffer (32 to 63). At the end of
-//! a run the guest sends one [`Head`] and then each CPU's records, oldest first, in as many frames as they need.
+//! kind (bits 0 to 7), thread (8 to 31) and the low half of the record's number in its CPU's buffer (32 to 63). The guest
+//! sends a [`Head`] when recording begins. At the end of the run it sends each CPU's records, oldest first, in as many pieces
+//! as they need, a [`PieceHead`] before each, and the names of threads. A piece can be made without memory: a kernel that has
+//! failed sends them, too.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -159,11 +161,7 @@ impl Record {
 
     /// [`Record::from_words`] on the wire.
     pub fn from_bytes(bytes: &[u8; RECORD_LEN]) -> Option<Self> {
-        let mut words = [0; 4];
-        for (word, bytes) in words.iter_mut().zip(bytes.as_chunks::<8>().0) {
-            *word = u64::from_le_bytes(*bytes);
-        }
-        Self::from_words(words)
+        Self::from_words(words(bytes))
     }
 
     /// The text of a [`Kind::ThreadName`] or [`Kind::Mark`].
@@ -183,39 +181,68 @@ pub struct Moment {
     pub ns: u64,
 }
 
-/// How much one CPU recorded.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CpuRecords {
-    /// Records made.
-    pub made: u64,
-    /// Those that newer ones have overwritten.
-    pub overwritten: u64,
-    /// Index of the CPU's idle thread.
-    pub idle_thread: u32,
-}
-
-/// A thread that exists at the end of the recording.
+/// A thread and what it is called, for threads whose own records are overwritten.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadName {
     /// Index in the scheduler's table.
     pub thread: u32,
     /// Its name, empty if it has none.
     pub name: String,
-    /// Whether it belongs to a program.
-    pub program: bool,
 }
 
-/// What the host has to know before it can read records.
+/// What the host has to know before it can read records; sent when recording begins.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Head {
     /// When recording began.
     pub start: Moment,
-    /// When it ended.
+    /// Index of each CPU's idle thread.
+    pub idle_threads: Vec<u32>,
+    /// Interrupt vectors with a purpose of their own; the others belong to devices.
+    pub vectors: Vec<(u8, String)>,
+}
+
+/// Bytes of an encoded [`PieceHead`].
+pub const PIECE_HEAD_LEN: usize = 32;
+
+/// What stands before the records of one CPU, or some of them, on the wire.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PieceHead {
+    /// Whose records these are.
+    pub cpu: u32,
+    /// Records that the CPU made in all, those included that newer ones have overwritten.
+    pub made: u64,
+    /// When recording ended.
     pub end: Moment,
-    /// The CPUs in order.
-    pub cpus: Vec<CpuRecords>,
-    /// Threads that have not ended.
-    pub threads: Vec<ThreadName>,
+}
+
+impl PieceHead {
+    /// The head on the wire.
+    pub fn to_bytes(self) -> [u8; PIECE_HEAD_LEN] {
+        let mut bytes = [0; PIECE_HEAD_LEN];
+        let words = [self.cpu.into(), self.made, self.end.tsc, self.end.ns];
+        for (place, word) in bytes.as_chunks_mut::<8>().0.iter_mut().zip(words) {
+            *place = word.to_le_bytes();
+        }
+        bytes
+    }
+
+    /// Splits a piece into its head and the records; `None` if it is no piece.
+    pub fn split(piece: &[u8]) -> Option<(Self, &[[u8; RECORD_LEN]])> {
+        let (head, rest) = piece.split_first_chunk::<PIECE_HEAD_LEN>()?;
+        let (records, []) = rest.as_chunks() else { return None };
+        let [cpu, made, tsc, ns] = words(head);
+        let head = Self { cpu: u32::try_from(cpu).ok()?, made, end: Moment { tsc, ns } };
+        Some((head, records))
+    }
+}
+
+/// Four words on the wire.
+fn words(bytes: &[u8; RECORD_LEN]) -> [u64; 4] {
+    let mut words = [0; 4];
+    for (word, bytes) in words.iter_mut().zip(bytes.as_chunks::<8>().0) {
+        *word = u64::from_le_bytes(*bytes);
+    }
+    words
 }
 
 #[cfg(test)]
@@ -237,6 +264,18 @@ mod tests {
         let bytes: Vec<u8> = words.iter().flat_map(|word: &u64| word.to_le_bytes()).collect();
         let record = Record::from_bytes(bytes.as_slice().try_into().unwrap()).unwrap();
         assert_eq!((record.time, record.thread, record.text().as_str()), (7, 9, "hello"));
+    }
+
+    #[test]
+    fn pieces_split_into_what_they_were_made_of() {
+        let head = PieceHead { cpu: 3, made: 1 << 40, end: Moment { tsc: 5, ns: 6 } };
+        let mut piece = head.to_bytes().to_vec();
+        assert_eq!(PieceHead::split(&piece), Some((head, &[][..])));
+        piece.extend([7; RECORD_LEN]);
+        assert_eq!(PieceHead::split(&piece), Some((head, &[[7; RECORD_LEN]][..])));
+        piece.pop();
+        assert_eq!(PieceHead::split(&piece), None);
+        assert_eq!(PieceHead::split(&piece[..9]), None);
     }
 
     #[test]

@@ -143,6 +143,15 @@ pub(crate) struct RunArgs {
     #[arg(long, help_heading = "Observation")]
     pub(crate) stats: bool,
 
+    /// Write what each CPU and thread did when to a file for ui.perfetto.dev (Chrome trace format)
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, help_heading = "Observation")]
+    pub(crate) trace: Option<PathBuf>,
+
+    /// Trace buffer of each CPU; a full one keeps the newest records [default: 4M]
+    #[arg(long, value_name = "SIZE", value_parser = values::parse_buffer, requires = "trace",
+          help_heading = "Observation")]
+    pub(crate) trace_buffer: Option<Bytes>,
+
     /// Wait for a debugger before the first instruction, on this TCP port [default: a free one]
     #[arg(long, value_name = "PORT", num_args = 0..=1, require_equals = true, default_missing_value = "0",
           help_heading = "Observation")]
@@ -201,6 +210,7 @@ Examples:
   hadal run --mount /data:/data:rw ./a.out    a second directory that the program may write to
   hadal run --timeout 10s ./deadlock          ends with status 122 and a list of threads
   hadal run --strace ./a.out 2> calls.txt
+  hadal run --trace out.json ./a.out          open out.json at ui.perfetto.dev
   hadal run --gdb ./a.out                     prints how to attach
 
 The program sees this machine's files read-only and its working directory read-write; /tmp is in memory.

@@ -14,6 +14,7 @@ use std::thread;
 use hadal_abi::control::{
     ChannelError, Decoder, ExitStatus, Frame, GuestMessage, HostMessage, OutputStream, Stats,
 };
+use hadal_abi::trace;
 use rustix::event::{PollFd, PollFlags, poll};
 
 /// Longest answer to one request for input.
@@ -26,6 +27,8 @@ pub(crate) enum Event {
     Hello { version: u32 },
     /// Counters of the run.
     Stats(Stats),
+    /// A part of the trace.
+    Trace(TracePart),
     /// The guest sent text for people, which has been printed.
     Reported,
     /// The run is over.
@@ -38,6 +41,14 @@ pub(crate) enum Event {
     PanicLogged,
     /// Someone sent this process a signal.
     HostSignal(u8),
+}
+
+/// What the guest sends of a trace.
+#[derive(Debug)]
+pub(crate) enum TracePart {
+    Start(trace::Head),
+    Records(Vec<u8>),
+    Names(Vec<trace::ThreadName>),
 }
 
 /// Where reports for people go.
@@ -184,6 +195,9 @@ impl Reader {
                 }
                 Event::Reported
             }
+            GuestMessage::TraceStart(head) => Event::Trace(TracePart::Start(head)),
+            GuestMessage::TraceRecords(piece) => Event::Trace(TracePart::Records(piece)),
+            GuestMessage::TraceThreads(names) => Event::Trace(TracePart::Names(names)),
             GuestMessage::Hello { version } => Event::Hello { version },
             GuestMessage::Stats(stats) => Event::Stats(stats),
             GuestMessage::Exit(status) => Event::Exit(status),

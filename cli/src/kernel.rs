@@ -69,6 +69,11 @@ impl Kernel {
         Ok(Self { elf: repacked.bytes().to_vec().into(), symbols: own.symbols })
     }
 
+    /// The names of its functions ([`hadal_abi::symbols`]).
+    pub(crate) fn symbols(&self) -> &[u8] {
+        &self.symbols
+    }
+
     /// The boot module for a run: its configuration, the modules that it names, then the kernel's symbols.
     pub(crate) fn boot_module(&self, config: &RunConfig, modules: &[Vec<u8>]) -> Vec<u8> {
         let modules: Vec<&[u8]> = modules.iter().map(Vec::as_slice).collect();

@@ -267,6 +267,8 @@ fn configuration(
         log_filter: machine::log_filter(&args.observe),
         strace: args.strace,
         stats: args.stats,
+        trace_buffer_bytes: 0,
+        profile_hz: 0,
         hostname: rustix::system::uname().nodename().to_string_lossy().into_owned(),
         realtime_ns: now.as_nanos() as i64,
         random_seed,

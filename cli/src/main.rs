@@ -37,6 +37,7 @@ mod signals;
 mod stdio;
 mod symbols;
 mod test;
+mod trace;
 mod values;
 mod view;
 

@@ -1,30 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `hadal run`: prepares the program, starts the machine, and ends as the program ended.
 
+use hadal_abi::config::RunConfig;
 use hadal_abi::control::Stats;
 
 use crate::args::RunArgs;
 use crate::channel::ReportTarget;
 use crate::failure::Failure;
 use crate::session::Session;
+use crate::trace::{Recording, TraceFile};
 use crate::values::Bytes;
-use crate::{dry_run, gdb, launch, machine};
+use crate::{dry_run, gdb, launch, machine, trace};
 
 /// Runs the program; returns the status with which the command ends.
 pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
     // A mistyped option must not become a missing QEMU or a failed probe of KVM.
     launch::program_name(&args.command)?;
     let mut spec = machine::spec(&args.machine)?;
-    let launch = launch::prepare(args, Bytes(spec.memory_bytes))?;
+    let mut launch = launch::prepare(args, Bytes(spec.memory_bytes))?;
+    launch.boot.config.trace_buffer_bytes = trace::buffer_bytes(args, spec.cpus, Bytes(spec.memory_bytes))?;
     if let Some(port) = args.gdb {
         spec.gdb_port = Some(gdb::choose_port(port)?);
     }
     if args.observe.dry_run {
         return dry_run::print(&spec, &launch.boot, launch.view.mounts());
     }
+    let trace_file = args.trace.as_deref().map(TraceFile::create).transpose()?;
     if let Some(port) = spec.gdb_port {
         gdb::print_instructions(port, &launch)?;
     }
+    let program = program_label(&launch.boot.config);
+    let symbols = launch.boot.kernel.symbols().to_vec();
     let session = Session {
         spec,
         mounts: launch.view.mounts().to_vec(),
@@ -34,11 +40,27 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
         time_limit: args.observe.timeout,
         forward_signals: true,
     };
-    let outcome = session.run()?;
+    let mut recording = Recording::default();
+    let outcome = session.record(&mut recording);
+    if let Some(file) = trace_file {
+        let written = file.write(recording, &program, &symbols);
+        // How the run ended matters more.
+        if outcome.is_ok() {
+            written?;
+        }
+    }
+    let outcome = outcome?;
     if let Some(stats) = &outcome.stats {
         eprint!("{}", stats_table(stats));
     }
     Ok(outcome.status)
+}
+
+/// The program's file name, for people.
+fn program_label(config: &RunConfig) -> String {
+    let name = config.argv.first().map_or(&b"?"[..], |name| name);
+    let last = name.rsplit(|&byte| byte == b'/').next().unwrap_or(name);
+    String::from_utf8_lossy(last).into_owned()
 }
 
 /// Counters as lines, the numbers right-aligned.

@@ -19,13 +19,14 @@ use hadal_abi::machine::{QEMU_STATUS_DONE, QEMU_STATUS_PANIC};
 use rustix::fs::MemfdFlags;
 use rustix::io::FdFlags;
 
-use crate::channel::{self, Event, GuestSender, ReportTarget};
+use crate::channel::{self, Event, GuestSender, ReportTarget, TracePart};
 use crate::child::QemuProcess;
 use crate::failure::Failure;
 use crate::kernel::Kernel;
 use crate::log_tail::{LogSink, LogTail};
 use crate::qemu::{self, Endpoints, MachineSpec};
 use crate::signals;
+use crate::trace::Recording;
 use crate::view::HostMount;
 
 /// How long the kernel may take to say its first word; machines of hundreds of CPUs need a part of it.
@@ -91,6 +92,11 @@ pub(crate) struct Outcome {
 impl Session {
     /// Runs the machine to its end.
     pub(crate) fn run(self) -> Result<Outcome, Failure> {
+        self.record(&mut Recording::default())
+    }
+
+    /// The same, and keeps what the guest recorded, however the run ends.
+    pub(crate) fn record(self, recording: &mut Recording) -> Result<Outcome, Failure> {
         let (sender, events) = mpsc::channel();
         if self.forward_signals {
             signals::forward(sender.clone()).context("cannot watch for signals")?;
@@ -124,6 +130,7 @@ impl Session {
             boot_limit: self.spec.gdb_port.is_none().then_some(BOOT_LIMIT),
             hello: false,
             ending: None,
+            recording,
             stats: None,
             last_signal: None,
             output_error: None,
@@ -160,7 +167,7 @@ enum Ending {
 }
 
 /// A running machine and what is known of it.
-struct Watch {
+struct Watch<'a> {
     started: Instant,
     process: QemuProcess,
     guest: GuestSender,
@@ -173,11 +180,12 @@ struct Watch {
     /// Set when last words are awaited, with the time when patience ends.
     ending: Option<(Ending, Instant)>,
     stats: Option<Stats>,
+    recording: &'a mut Recording,
     last_signal: Option<(u8, Instant)>,
     output_error: Option<(OutputStream, std::io::Error)>,
 }
 
-impl Watch {
+impl Watch<'_> {
     fn follow(mut self) -> Result<Outcome, Failure> {
         loop {
             let event = match self.deadline() {
@@ -221,6 +229,7 @@ impl Watch {
                 ));
             }
             Event::Stats(stats) => self.stats = Some(stats),
+            Event::Trace(part) => self.trace(part)?,
             Event::OutputFailed(stream, error) => {
                 // As on Linux: nobody reads any more, and the program is told by a signal.
                 if error.kind() == std::io::ErrorKind::BrokenPipe {
@@ -234,6 +243,25 @@ impl Watch {
             }
             Event::HostSignal(signal) => return self.host_signal(signal),
             Event::PanicLogged | Event::Reported | Event::Exit(_) | Event::ChannelEnded(_) => {}
+        }
+        Ok(())
+    }
+
+    /// Keeps a part of the trace. A machine that is still sending gets time for more.
+    fn trace(&mut self, part: TracePart) -> Result<(), Failure> {
+        match part {
+            TracePart::Start(head) => self.recording.head = Some(head),
+            TracePart::Names(names) => self.recording.names.extend(names),
+            TracePart::Records(piece) => {
+                if !self.recording.add_piece(&piece) {
+                    self.process.kill();
+                    let how = "a piece of the trace is damaged".into();
+                    return Err(Failure::Lost { how, log: self.last_lines() });
+                }
+                if let Some((_, patience)) = &mut self.ending {
+                    *patience = Instant::now() + LAST_WORDS_LIMIT;
+                }
+            }
         }
         Ok(())
     }

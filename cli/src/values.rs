@@ -24,6 +24,9 @@ pub(crate) enum ValueError {
     /// Too much memory for an address.
     #[error("more than {} cannot be addressed", Bytes(MAX_MEMORY_BYTES))]
     MemoryTooLarge,
+    /// Too small or too large for a buffer.
+    #[error("expected a size from {} to {}", Bytes(*BUFFER_BYTES.start()), Bytes(*BUFFER_BYTES.end()))]
+    Buffer,
     /// Not a count of CPUs.
     #[error("expected a number of CPUs from 1 to {MAX_CPUS}")]
     Cpus,
@@ -46,6 +49,9 @@ pub(crate) enum ValueError {
 
 /// Most memory a machine may have: what 46 physical address bits reach, less the devices' share.
 const MAX_MEMORY_BYTES: u64 = 32 << 40;
+
+/// Sizes of a buffer of the kernel: some thousand records at least, the largest block of memory at most.
+const BUFFER_BYTES: std::ops::RangeInclusive<u64> = 64 * KIB..=KIB * MIB;
 
 /// Most NUMA nodes QEMU builds.
 const MAX_NODES: u32 = 128;
@@ -95,6 +101,12 @@ pub(crate) fn parse_memory(text: &str) -> Result<Bytes, ValueError> {
         MIN_MEMORY_BYTES..=MAX_MEMORY_BYTES => Ok(Bytes(bytes / MIB * MIB)),
         _ => Err(ValueError::MemoryTooLarge),
     }
+}
+
+/// A buffer of the kernel.
+pub(crate) fn parse_buffer(text: &str) -> Result<Bytes, ValueError> {
+    let bytes = parse_size(text)?;
+    (BUFFER_BYTES.contains(&bytes)).then_some(Bytes(bytes)).ok_or(ValueError::Buffer)
 }
 
 /// Number of CPUs.

@@ -48,6 +48,19 @@ pub(crate) fn send(message: &GuestMessage) {
     }
 }
 
+/// Sends a whole frame.
+pub(crate) fn send_frame(frame: &[u8]) {
+    if let Some(channel) = CHANNEL.get() {
+        // As for messages.
+        let _ = channel.write_all(frame);
+    }
+}
+
+/// Sends a whole frame from a kernel that has failed; returns whether the host can read it.
+pub(crate) fn send_frame_polled(frame: &[u8]) -> bool {
+    CHANNEL.get().is_some_and(|channel| channel.write_polled(frame))
+}
+
 /// Sends text for people, in pieces that fit a frame.
 pub(crate) fn report(text: &str) {
     let mut rest = text;

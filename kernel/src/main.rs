@@ -20,6 +20,7 @@ mod report;
 mod run;
 mod stdio;
 mod symbols;
+mod trace;
 mod traps;
 mod watchdog;
 

@@ -10,7 +10,7 @@ use hadal_abi::machine::{DEBUG_EXIT_PANIC, DEBUG_EXIT_PORT};
 use hadal_hal::trap::TrapFrame;
 use hadal_hal::{apic, backtrace, cpu, irq, percpu, port};
 
-use crate::{console, symbols};
+use crate::{console, symbols, trace};
 
 /// Text for people, past every lock.
 pub(crate) struct Raw;
@@ -45,6 +45,9 @@ fn claim() {
 
 /// Tells the VMM that the kernel has failed; on a real machine, stops.
 fn end_machine() -> ! {
+    if !REPORTING_TWICE.load(Ordering::SeqCst) {
+        trace::finish_polled();
+    }
     port::out32(DEBUG_EXIT_PORT, DEBUG_EXIT_PANIC);
     cpu::halt_forever()
 }

@@ -23,7 +23,7 @@ use spin::Once;
 
 use crate::boot_files::Files;
 use crate::platform::Platform;
-use crate::{boot_files, console, control, end, entropy, linux, report, stdio, symbols};
+use crate::{boot_files, console, control, end, entropy, linux, report, stdio, symbols, trace};
 
 /// Share of the machine's memory that files in `/tmp` and `/dev/shm` may take.
 const TMP_SHARE: u64 = 2;
@@ -134,6 +134,9 @@ fn run_program(
     let start = namespace.root();
     let cwd = namespace.resolve(&Caller::KERNEL, &start, &config.cwd, hadal_vfs::Follow::Yes);
     let cwd = cwd.map_err(|error| in_words(&config.cwd, "the working directory", error))?;
+    if config.trace_buffer_bytes != 0 {
+        trace::start(config.trace_buffer_bytes)?;
+    }
     let process = loader::start(ProcessSetup {
         namespace,
         cwd,

@@ -98,6 +98,16 @@ pub const VECTOR_STOP: u8 = 0xf3;
 /// "Look at your pending events": all active messages share it.
 pub const VECTOR_EVENT: u8 = 0xf4;
 
+/// The vectors above by name, for people.
+pub const NAMES: &[(u8, &str)] = &[
+    (VECTOR_SPURIOUS, "spurious"),
+    (VECTOR_TIMER, "timer"),
+    (VECTOR_RESCHEDULE, "reschedule"),
+    (VECTOR_TLB, "TLB flush"),
+    (VECTOR_STOP, "stop"),
+    (VECTOR_EVENT, "events"),
+];
+
 /// Vectors that [`register_device`] gives out.
 const DEVICES: core::ops::RangeInclusive<u8> = 0x30..=0xdf;
 /// Vectors for interprocessor interrupts of programs.

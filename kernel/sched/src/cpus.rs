@@ -217,6 +217,11 @@ pub fn idle_time_ns(cpu: usize) -> u64 {
     of(cpu).idle_thread().run_time_ns()
 }
 
+/// Index of the thread that a CPU runs when there is no other.
+pub fn idle_thread(cpu: usize) -> u32 {
+    of(cpu).idle_thread.load(Ordering::Relaxed)
+}
+
 /// Number of threads that wait for a CPU.
 pub fn run_queue_length(cpu: usize) -> usize {
     of(cpu).ready_len()

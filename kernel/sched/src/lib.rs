@@ -25,7 +25,8 @@ mod token;
 
 pub use balance::claim_idle;
 pub use cpus::{
-    Counters, counters, enter_idle_loop, idle_time_ns, init, on_reschedule_interrupt, run_queue_length,
+    Counters, counters, enter_idle_loop, idle_thread, idle_time_ns, init, on_reschedule_interrupt,
+    run_queue_length,
 };
 pub use overcommit::{set_overcommitted, yield_to_all};
 pub use switch::{
@@ -33,7 +34,7 @@ pub use switch::{
 };
 pub use thread::{
     Info, PRIORITIES, PRIORITY_DEFAULT, Policy, SpawnError, State, Thread, create, current, live_threads,
-    thread,
+    thread, threads,
 };
 pub use timers::{
     SLICE_NS, TimerHandle, call_at, cancel_handler, handler_at, interrupt_within, on_timer_interrupt,

@@ -373,6 +373,12 @@ pub fn thread(index: u32) -> &'static Thread {
     TABLE.get(index)
 }
 
+/// All control blocks that were ever made, alive or not.
+pub fn threads() -> impl Iterator<Item = &'static Thread> {
+    let made = *TABLE.made.lock();
+    (0..(made * CHUNK) as u32).map(|index| TABLE.get(index))
+}
+
 /// Number of threads that were created and have not exited; idle threads are not counted.
 pub fn live_threads() -> usize {
     TABLE.live.load(Ordering::Relaxed)

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The threads in a recording: who is who while indices are reused, and in what state each one is.
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+
+use hadal_abi::trace::{Kind, Left, ThreadName};
+
+use super::json::{Args, Arrow, Ns, Track, Value, Writer};
+use super::tracks::Row;
+
+/// Process number of the threads' rows.
+const PID: u32 = 2;
+
+/// What a thread is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Unknown,
+    Running(usize),
+    Ready,
+    Waiting,
+}
+
+/// Where an arrow begins.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Origin {
+    pub(crate) id: u64,
+    pub(crate) track: Track,
+    pub(crate) at: Ns,
+}
+
+/// One thread from its creation to its end.
+#[derive(Debug)]
+pub(crate) struct Thread {
+    index: u32,
+    name: String,
+    states: Track,
+    /// What it does in the kernel.
+    pub(crate) work: Row,
+    state: State,
+    since: Ns,
+    /// The wake-up that it has not seen yet.
+    woken: Option<Origin>,
+}
+
+impl Thread {
+    /// Goes over to another state, and draws the one that ends.
+    fn change<W: Write>(&mut self, out: &mut Writer<W>, state: State, at: Ns) -> io::Result<()> {
+        let at = at.max(self.since);
+        let mut args = Args::new();
+        let name = match self.state {
+            State::Unknown => None,
+            State::Running(cpu) => {
+                args.push(("cpu", cpu.into()));
+                Some("running")
+            }
+            State::Ready => Some("ready"),
+            State::Waiting => {
+                if let Some(call) = self.work.innermost(Kind::CallEnter) {
+                    args.push(("in", call.into()));
+                }
+                Some("waiting")
+            }
+        };
+        if let Some(name) = name {
+            out.slice(self.states, name, (self.since, at), &args)?;
+        }
+        self.state = state;
+        self.since = at;
+        Ok(())
+    }
+
+    /// Draws what is open.
+    fn close<W: Write>(&mut self, out: &mut Writer<W>, at: Ns) -> io::Result<()> {
+        self.change(out, State::Unknown, at)?;
+        self.work.end_all(out, at)
+    }
+
+    fn describe<W: Write>(&self, out: &mut Writer<W>) -> io::Result<()> {
+        let label = format!("{} {}", self.name, self.index + 1);
+        for (track, name) in
+            [(self.states, label.clone()), (self.work.track, format!("{label} in the kernel"))]
+        {
+            out.describe(track, "thread_name", &vec![("name", Value::Text(name))])?;
+            out.describe(track, "thread_sort_index", &vec![("sort_index", u64::from(track.tid).into())])?;
+        }
+        Ok(())
+    }
+}
+
+/// All threads by index.
+pub(crate) struct Threads {
+    live: HashMap<u32, Thread>,
+    idle: Vec<u32>,
+    /// What threads are called that existed before.
+    known: HashMap<u32, String>,
+    /// Number of the next row.
+    next_row: u32,
+    /// Threads that there were.
+    pub(crate) count: u64,
+}
+
+impl Threads {
+    pub(crate) fn new(names: &[ThreadName], idle: &[u32]) -> Self {
+        let known = names.iter().map(|named| (named.thread, named.name.clone())).collect();
+        Self { live: HashMap::new(), idle: idle.to_vec(), known, next_row: 1, count: 0 }
+    }
+
+    /// The name of a thread, the CPU's part for idle ones.
+    pub(crate) fn name(&self, index: u32) -> String {
+        if self.idle.contains(&index) {
+            return "idle".into();
+        }
+        let known = self.live.get(&index).map(|thread| &thread.name).or_else(|| self.known.get(&index));
+        known.cloned().unwrap_or_else(|| "kernel thread".into())
+    }
+
+    /// The thread with an index, which may not have been seen before; `None` for an idle one.
+    pub(crate) fn get(&mut self, index: u32, at: Ns) -> Option<&mut Thread> {
+        if self.idle.contains(&index) {
+            return None;
+        }
+        if !self.live.contains_key(&index) {
+            let name = self.name(index);
+            self.insert(index, name, at);
+        }
+        self.live.get_mut(&index)
+    }
+
+    fn insert(&mut self, index: u32, name: String, at: Ns) {
+        let track = |tid| Track { pid: PID, tid };
+        let row = self.next_row;
+        self.next_row += 2;
+        self.count += 1;
+        let thread = Thread {
+            index,
+            name,
+            states: track(row),
+            work: Row::new(track(row + 1), at),
+            state: State::Unknown,
+            since: at,
+            woken: None,
+        };
+        self.live.insert(index, thread);
+    }
+
+    /// A thread has been made, at `entry` in the kernel.
+    pub(crate) fn create<W: Write>(
+        &mut self,
+        out: &mut Writer<W>,
+        index: u32,
+        name: String,
+        at: Ns,
+    ) -> io::Result<()> {
+        self.remove(out, index, at)?;
+        self.insert(index, name, at);
+        Ok(())
+    }
+
+    /// A thread has ended, and its index may be used again.
+    pub(crate) fn remove<W: Write>(&mut self, out: &mut Writer<W>, index: u32, at: Ns) -> io::Result<()> {
+        if let Some(mut thread) = self.live.remove(&index) {
+            thread.close(out, at)?;
+            thread.describe(out)?;
+        }
+        Ok(())
+    }
+
+    /// A thread is called so from now on.
+    pub(crate) fn rename(&mut self, index: u32, name: String, at: Ns) {
+        if let Some(thread) = self.get(index, at)
+            && !name.is_empty()
+        {
+            thread.name = name;
+        }
+    }
+
+    /// A thread was made runnable.
+    pub(crate) fn wake<W: Write>(
+        &mut self,
+        out: &mut Writer<W>,
+        index: u32,
+        origin: Origin,
+    ) -> io::Result<()> {
+        let Some(thread) = self.get(index, origin.at) else { return Ok(()) };
+        thread.woken = Some(origin);
+        // One that is still on its way out of its CPU is ready when it has left.
+        if !matches!(thread.state, State::Running(_)) {
+            thread.change(out, State::Ready, origin.at)?;
+        }
+        Ok(())
+    }
+
+    /// A thread leaves its CPU, on which it had been since `since` at least.
+    pub(crate) fn leave<W: Write>(
+        &mut self,
+        out: &mut Writer<W>,
+        (index, cpu): (u32, usize),
+        left: Left,
+        (since, at): (Ns, Ns),
+    ) -> io::Result<()> {
+        let Some(thread) = self.get(index, since) else { return Ok(()) };
+        if thread.state == State::Unknown {
+            thread.state = State::Running(cpu);
+        }
+        match left {
+            Left::Ended => self.remove(out, index, at),
+            Left::Waiting if thread.woken.is_none() => thread.change(out, State::Waiting, at),
+            Left::Waiting | Left::Ready => thread.change(out, State::Ready, at),
+        }
+    }
+
+    /// A thread gets a CPU; the arrow from whoever woke it ends here.
+    pub(crate) fn arrive<W: Write>(
+        &mut self,
+        out: &mut Writer<W>,
+        (index, cpu): (u32, usize),
+        at: Ns,
+    ) -> io::Result<()> {
+        let Some(thread) = self.get(index, at) else { return Ok(()) };
+        thread.change(out, State::Running(cpu), at)?;
+        if let Some(origin) = thread.woken.take() {
+            out.arrow(Arrow::From, origin.id, origin.track, "wake", origin.at)?;
+            out.arrow(Arrow::To, origin.id, thread.states, "wake", thread.since)?;
+        }
+        Ok(())
+    }
+
+    /// Something happened to a thread.
+    pub(crate) fn instant<W: Write>(
+        &mut self,
+        out: &mut Writer<W>,
+        index: u32,
+        name: &str,
+        at: Ns,
+        args: &Args,
+    ) -> io::Result<()> {
+        match self.get(index, at) {
+            Some(thread) => out.instant(thread.work.track, name, at, args),
+            None => Ok(()),
+        }
+    }
+
+    /// Draws what is open: nothing is known from here on, or the trace ends.
+    pub(crate) fn close<W: Write>(&mut self, out: &mut Writer<W>, at: Ns) -> io::Result<()> {
+        self.live.values_mut().try_for_each(|thread| thread.close(out, at))
+    }
+
+    /// Names all rows of threads that have not ended.
+    pub(crate) fn describe<W: Write>(&self, out: &mut Writer<W>, program: &str) -> io::Result<()> {
+        let all = Track { pid: PID, tid: 0 };
+        out.describe(all, "process_name", &vec![("name", format!("threads of {program}").into())])?;
+        out.describe(all, "process_sort_index", &vec![("sort_index", u64::from(PID).into())])?;
+        self.live.values().try_for_each(|thread| thread.describe(out))
+    }
+}

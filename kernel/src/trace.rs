@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The trace of a run: when it is recorded, and how it reaches the host at the end.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use hadal_abi::control::{GuestMessage, HEADER_LEN, Header};
+use hadal_abi::trace::{Head, Moment, PIECE_HEAD_LEN, PieceHead, RECORD_LEN, ThreadName};
+use hadal_hal::{cpu, irq, tsc};
+use hadal_linux::task::Task;
+use hadal_trace::ring::Ring;
+
+use crate::control;
+
+/// Records in a piece. The frame with them fits in one buffer of the channel, and on any stack.
+const PIECE_RECORDS: usize = 254;
+const FRAME_LEN: usize = HEADER_LEN + PIECE_HEAD_LEN + PIECE_RECORDS * RECORD_LEN;
+/// Names in a frame.
+const NAMES: usize = 4096;
+
+/// Begins to record; says why if it cannot.
+pub(crate) fn start(buffer_bytes: u64) -> Result<(), String> {
+    let cpus = cpu::count();
+    hadal_trace::prepare(cpus, buffer_bytes as usize).map_err(|hadal_trace::NoMemory| {
+        let mib = buffer_bytes >> 20;
+        format!("no memory for trace buffers of {mib} MiB on each of {cpus} CPUs (--trace-buffer)")
+    })?;
+    control::send(&GuestMessage::TraceStart(Head {
+        start: now(),
+        idle_threads: (0..cpus).map(hadal_sched::idle_thread).collect(),
+        vectors: irq::NAMES.iter().map(|&(vector, name)| (vector, name.into())).collect(),
+    }));
+    hadal_trace::set_enabled(true);
+    Ok(())
+}
+
+fn now() -> Moment {
+    Moment { tsc: tsc::read(), ns: hadal_time::now_ns() }
+}
+
+/// Ends the recording and sends it; nothing if there is none.
+pub(crate) fn finish() {
+    hadal_trace::set_enabled(false);
+    let end = now();
+    for (cpu, ring) in hadal_trace::rings().iter().enumerate() {
+        for_each_piece(cpu, ring, end, |frame| {
+            control::send_frame(frame);
+            true
+        });
+    }
+    if !hadal_trace::rings().is_empty() {
+        send_names();
+    }
+}
+
+/// The same for a kernel that has failed: without memory, locks and names. Stops when the channel does not take it.
+pub(crate) fn finish_polled() {
+    hadal_trace::set_enabled(false);
+    let end = now();
+    for (cpu, ring) in hadal_trace::rings().iter().enumerate() {
+        if !for_each_piece(cpu, ring, end, control::send_frame_polled) {
+            return;
+        }
+    }
+}
+
+/// Makes frames of a CPU's records, at least one, until `send` says that there is no point.
+fn for_each_piece(cpu: usize, ring: &Ring, end: Moment, mut send: impl FnMut(&[u8]) -> bool) -> bool {
+    let head = PieceHead { cpu: cpu as u32, made: ring.made(), end }.to_bytes();
+    let mut frame = [0; FRAME_LEN];
+    let mut next = ring.oldest();
+    loop {
+        let mut len = HEADER_LEN + PIECE_HEAD_LEN;
+        frame[HEADER_LEN..len].copy_from_slice(&head);
+        while len < FRAME_LEN && next < ring.made() {
+            // A record that its CPU was about to write when recording ended is missed.
+            if let Some(words) = ring.read(next) {
+                for (place, word) in frame[len..len + RECORD_LEN].as_chunks_mut::<8>().0.iter_mut().zip(words)
+                {
+                    *place = word.to_le_bytes();
+                }
+                len += RECORD_LEN;
+            }
+            next += 1;
+        }
+        let Some(header) = Header::trace_records(len - HEADER_LEN) else { return false };
+        frame[..HEADER_LEN].copy_from_slice(&header.to_bytes());
+        if !send(&frame[..len]) {
+            return false;
+        }
+        if next >= ring.made() {
+            return true;
+        }
+    }
+}
+
+/// Sends the names of all threads that ever had one, those that have ended included.
+fn send_names() {
+    let named = hadal_sched::threads().filter_map(|thread| {
+        let name = Task::of(thread).name();
+        let len = name.iter().position(|&byte| byte == 0).unwrap_or(name.len());
+        let name = String::from_utf8_lossy(&name[..len]).into_owned();
+        (len > 0).then(|| ThreadName { thread: thread.id(), name })
+    });
+    let named: Vec<_> = named.collect();
+    for part in named.chunks(NAMES) {
+        control::send(&GuestMessage::TraceThreads(part.to_vec()));
+    }
+}
