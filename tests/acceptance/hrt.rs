@@ -4,14 +4,17 @@
 use std::time::Duration;
 
 use hadal_tests::case::{expect_status, expect_stdout};
-use hadal_tests::programs::{HRT_CALLS, HRT_THREADS, Program};
+use hadal_tests::programs::{HRT_CALLS, HRT_THREADS, HRT_WORDS, Program};
 use hadal_tests::{Hadal, TestError, Way, scratch};
 
 use crate::suite::Suite;
 
 pub(crate) fn register(suite: &mut Suite) {
-    let programs: [(&str, &'static Program, &'static str); 2] =
-        [("calls", &HRT_CALLS, "calls work\n"), ("threads", &HRT_THREADS, "threads work\n")];
+    let programs: [(&str, &'static Program, &'static str); 3] = [
+        ("calls", &HRT_CALLS, "calls work\n"),
+        ("threads", &HRT_THREADS, "threads work\n"),
+        ("words", &HRT_WORDS, "words work\n"),
+    ];
     for (subject, program, expected) in programs {
         for cpus in [1, 2, 4, 8] {
             suite.hadal(format!("hrt/{subject}/{cpus}cpus"), move |name| {

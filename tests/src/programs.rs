@@ -197,6 +197,8 @@ programs! {
     HRT_CALLS = "hrt-calls", ["hrt/calls.c"], ["-pthread", HRT_INCLUDE];
     /// Threads through the kernel's table.
     HRT_THREADS = "hrt-threads", ["hrt/threads.c"], ["-pthread", HRT_INCLUDE];
+    /// Waiting on words through the kernel's table.
+    HRT_WORDS = "hrt-words", ["hrt/words.c"], ["-pthread", HRT_INCLUDE];
     /// Threads that change places.
     PLACES = "places", ["pthread/places.c"], ["-pthread"];
     /// Priority inheritance.

@@ -32,6 +32,7 @@ mod thread;
 mod time;
 mod timer;
 mod topology;
+mod wait;
 
 pub use slot::{Counters, counters};
 pub use table::{AUXILIARY_KEY, address};

@@ -208,7 +208,7 @@ fn wait(own: &'static Record) -> Result<(), Status> {
         if own.life.now().state() == State::Running {
             break Ok(());
         }
-        if own.thread().interrupted() && process.ending().is_some() {
+        if signal::must_leave(task, process) {
             break Err(Status::Interrupted);
         }
         hadal_sched::park_call(None);

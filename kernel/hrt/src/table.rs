@@ -5,7 +5,9 @@ use hadal_hal::call::{Entry, not_in_a_handler, nothing_in_a_handler};
 use hadal_hal::call_entry;
 
 use crate::status::{Code, Status};
-use crate::{admission, bare, create, event, irq, join, keys, module, slot, thread, time, timer, topology};
+use crate::{
+    admission, bare, create, event, irq, join, keys, module, slot, thread, time, timer, topology, wait,
+};
 
 /// The version of the table (`HRT_CALLS_VERSION`).
 const VERSION: u32 = 1;
@@ -82,9 +84,9 @@ table! {
     group_admit: unavailable, status;
     group_destroy: unavailable, status;
     // waiting on words
-    wait: unavailable, status;
-    wake: nothing, number;
-    requeue: unavailable, status;
+    wait: wait::wait, status;
+    wake: wait::wake, anywhere;
+    requeue: wait::requeue, status;
     // tasks
     task_push: unavailable, status;
     task_pop: nothing, number;

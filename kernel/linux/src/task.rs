@@ -31,8 +31,6 @@ pub struct Task {
     pub clear_child_tid: AtomicUsize,
     /// Head of the robust futex list, or 0.
     pub robust_list: AtomicUsize,
-    /// The futex that the thread waits on; a waker clears it under the bucket's lock.
-    pub(crate) futex_key: SpinLock<Option<futex::Key>>,
     /// Address of the registered rseq area, or 0.
     pub rseq: AtomicUsize,
     /// Word before the abort address of its critical sections.
@@ -75,7 +73,6 @@ impl Task {
             signals: TaskSignals::new(),
             clear_child_tid: AtomicUsize::new(0),
             robust_list: AtomicUsize::new(0),
-            futex_key: SpinLock::new(None),
             rseq: AtomicUsize::new(0),
             rseq_signature: AtomicU32::new(0),
             rseq_cpu: AtomicU32::new(0),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Blocking synchronisation for kernel code, built on park and unpark: [`WaitQueue`] and [`Mutex`].
+//! Blocking synchronisation, built on park and unpark: [`WaitQueue`] and [`Mutex`] for kernel code, [`words`] for programs.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), no_std)]
 
@@ -7,6 +7,9 @@ extern crate alloc;
 
 mod mutex;
 mod wait_queue;
+mod waiters;
+pub mod words;
 
 pub use mutex::{Mutex, MutexGuard};
 pub use wait_queue::{WaitError, WaitMode, WaitQueue};
+pub use waiters::AllThreads;

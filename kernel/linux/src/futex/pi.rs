@@ -3,9 +3,10 @@
 //! Hadal has no priorities to inherit yet, so the protocol is all there is.
 
 use hadal_hal::user;
+use hadal_sync::AllThreads;
 
 use super::robust::WAITERS;
-use super::{ANY, Key, wait, with_word};
+use super::{ANY, Key, unpark, wait};
 use crate::memory::efault;
 use crate::process::Process;
 use crate::task::Task;
@@ -67,26 +68,22 @@ pub fn lock_pi(
 pub fn unlock_pi(task: &Task, process: &Process, address: usize, key: Key) -> Result<()> {
     loop {
         // Under the bucket's lock, so that the heir cannot give up between being named and being woken.
-        let done = with_word(process.futexes.bucket(&key), address, |word, waiters| {
+        let mut done = None;
+        let decide = |heir: Option<u32>, more: bool| {
+            let Ok(word) = user::load_u32(address) else { return false };
             if word & TID_MASK != task.tid() {
-                return Some(Err(Errno::EPERM));
+                done = Some(Err(Errno::EPERM));
+                return false;
             }
-            let heir = waiters.iter().position(|waiter| waiter.key == key);
-            let more = waiters.iter().filter(|waiter| waiter.key == key).nth(1).is_some();
-            let new =
-                heir.map_or(0, |at| Task::of(waiters[at].thread).tid() | if more { WAITERS } else { 0 });
-            match user::cmpxchg_u32(address, word, new) {
-                Ok(Ok(_)) => {
-                    if let Some(waiter) = heir.and_then(|at| waiters.remove(at)) {
-                        *Task::of(waiter.thread).futex_key.lock() = None;
-                        waiter.thread.unpark();
-                    }
-                    Some(Ok(()))
-                }
-                // Changed meanwhile, or not writable now: the next turn touches it with interrupts on.
-                _ => None,
+            let new = heir.map_or(0, |heir| (heir + 1) | if more { WAITERS } else { 0 });
+            // Otherwise changed meanwhile, or not writable now: the next turn touches it with interrupts on.
+            let given = matches!(user::cmpxchg_u32(address, word, new), Ok(Ok(_)));
+            if given {
+                done = Some(Ok(()));
             }
-        })?;
+            given
+        };
+        process.futexes.words.hand_over(&AllThreads, &key, decide, unpark);
         if let Some(outcome) = done {
             return outcome;
         }

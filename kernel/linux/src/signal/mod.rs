@@ -255,6 +255,13 @@ pub fn rest(task: &Task, process: &Process) {
     }
 }
 
+/// Whether even a wait that signals do not end has to end: the program ends, or a signal will end it.
+pub fn must_leave(task: &Task, process: &Process) -> bool {
+    task.thread().interrupted()
+        && (process.ending().is_some()
+            || !deliverable(task, process).minus(process.signals.caught()).is_empty())
+}
+
 /// The calling thread has work again, and takes signals.
 pub fn resume(task: &Task, process: &Process) {
     task.signals.resting.store(false, Ordering::Relaxed);

@@ -87,6 +87,9 @@ fn wake(task: &'static Task) {
 fn wake_one(process: &Process, signo: u8) {
     let first = Task::find(process, process.pid()).filter(|task| task.signals.wants(signo));
     let chosen = first.or_else(|| process.find_task(|task| task.signals.wants(signo)));
+    // All others wait for work: one of them has to look whether the signal ends the program.
+    let unblocked = |task: &Task| !task.signals.mask().contains(signo);
+    let chosen = chosen.or_else(|| process.find_task(unblocked));
     if let Some(task) = chosen {
         wake(task);
     }

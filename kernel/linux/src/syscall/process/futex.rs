@@ -12,7 +12,7 @@ use hadal_time::{now_ns, realtime_ns};
 use linux_raw_sys::general::*;
 
 use crate::call::Call;
-use crate::futex::{self, ANY, Key};
+use crate::futex::{self, ANY};
 use crate::memory::{self, efault};
 use crate::{Errno, Result};
 
@@ -23,7 +23,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let process = call.process;
     let private = operation & FUTEX_PRIVATE_FLAG != 0;
     let realtime = operation & FUTEX_CLOCK_REALTIME != 0;
-    let key = Key::new(process, address, private);
+    let key = futex::key(process, address, private);
     let count = value as i32 as usize & i32::MAX as usize;
     match operation & !(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME) {
         FUTEX_WAIT => {
@@ -89,8 +89,8 @@ fn requeue(call: &Call<'_>, private: bool, expected: Option<u32>) -> Result<(usi
     if wake < 0 || move_up_to < 0 {
         return Err(Errno::EINVAL);
     }
-    let from = Key::new(call.process, call.arg(0), private)?;
-    let to = Key::new(call.process, call.arg(4), private)?;
+    let from = futex::key(call.process, call.arg(0), private)?;
+    let to = futex::key(call.process, call.arg(4), private)?;
     futex::requeue(call.process, call.arg(0), (from, to), (wake as usize, move_up_to as usize), expected)
 }
 
@@ -102,8 +102,8 @@ fn wake_op(call: &Call<'_>, private: bool) -> Result<usize> {
     let (operand, compared) = (sign_extend(encoded >> 12 & 0xfff), sign_extend(encoded & 0xfff));
     const SHIFT: u32 = 8;
     let operand = if operation & SHIFT != 0 { 1 << (operand & 31) } else { operand };
-    let first = Key::new(call.process, call.arg(0), private)?;
-    let second = Key::new(call.process, call.arg(4), private)?;
+    let first = futex::key(call.process, call.arg(0), private)?;
+    let second = futex::key(call.process, call.arg(4), private)?;
     let old = loop {
         let old = user::load_u32(call.arg(4)).map_err(efault)?;
         let new = match operation & !SHIFT {

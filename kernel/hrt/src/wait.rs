@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Waiting on words of program memory, as everything in `hrt/sync.h` does when it has to.
+
+use hadal_hal::user;
+use hadal_linux::signal;
+use hadal_linux::task::Task;
+use hadal_sched::{Kick, Thread, Wake, thread};
+use hadal_sync::AllThreads;
+use hadal_sync::words::{ANY, Counts, Key, Words};
+
+use crate::join::deadline;
+use crate::status::{Code, Status, code};
+
+/// `HRT_WAKE_NO_KICK`.
+const NO_KICK: u32 = 1;
+/// `HRT_WAIT_NO_INTR`.
+const NO_INTR: u32 = 1;
+
+static WORDS: Words<1024> = Words::new();
+
+/// The key of an aligned word of the program's.
+fn checked(word: usize) -> Result<Key, Status> {
+    if !word.is_multiple_of(4) {
+        return Err(Status::Invalid);
+    }
+    if user::in_window(word, 4) { Ok(Key::private(word)) } else { Err(Status::BadAddress) }
+}
+
+/// Calls `act`, which reads the word under a lock; retries while its page comes and goes.
+fn with_word<R>(word: usize, mut act: impl FnMut() -> Result<R, user::Fault>) -> Result<R, Status> {
+    loop {
+        user::load_u32(word)?;
+        if let Ok(outcome) = act() {
+            return Ok(outcome);
+        }
+    }
+}
+
+fn wait_for(word: usize, expected: u32, deadline_ns: u64, flags: u32) -> Result<(), Status> {
+    let key = checked(word)?;
+    if flags & !NO_INTR != 0 {
+        return Err(Status::Invalid);
+    }
+    let own = hadal_sched::current();
+    let look = || user::load_u32(word).map(|value| value == expected);
+    if !with_word(word, || WORDS.join(&AllThreads, own.id(), (&key, ANY), look))? {
+        return Err(Status::TryAgain);
+    }
+    own.note_wait(Some(("word", word as u64)));
+    let failed = if flags & NO_INTR == 0 {
+        sleep(own, deadline_ns, || own.interrupted())
+    } else {
+        let task = Task::current();
+        let process = task.process();
+        signal::rest(task, process);
+        let failed = sleep(own, deadline_ns, || signal::must_leave(task, process));
+        signal::resume(task, process);
+        failed
+    };
+    own.note_wait(None);
+    match failed {
+        // Woken after all if the bucket was left already.
+        Some(status) if WORDS.leave(&AllThreads, own.id()) => Err(status),
+        _ => Ok(()),
+    }
+}
+
+/// Parks until woken, or for a reason not to wait any longer.
+fn sleep(own: &'static Thread, deadline_ns: u64, interrupted: impl Fn() -> bool) -> Option<Status> {
+    while WORDS.is_waiting(&AllThreads, own.id()) {
+        if interrupted() {
+            return Some(Status::Interrupted);
+        }
+        if hadal_sched::park_call(deadline(deadline_ns)) == Wake::TimedOut {
+            return Some(Status::TimedOut);
+        }
+    }
+    None
+}
+
+/// `wait`.
+pub(crate) extern "C" fn wait(word: usize, expected: u32, deadline_ns: u64, flags: u32) -> Code {
+    code(wait_for(word, expected, deadline_ns, flags))
+}
+
+/// `wake`: no word is read, so any address will do.
+pub(crate) extern "C" fn wake(word: usize, count: u32, flags: u32) -> u32 {
+    let kick = if flags & NO_KICK != 0 { Kick::No } else { Kick::Yes };
+    let wake = |index| thread(index).wake(kick);
+    WORDS.wake(&AllThreads, (&Key::private(word), ANY), count as usize, wake) as u32
+}
+
+fn move_waiters(word: usize, expected: u32, count: u32, target: usize) -> Result<(), Status> {
+    let (from, to) = (checked(word)?, checked(target)?);
+    let most = Counts { woken: count as usize, moved: usize::MAX };
+    let look = || user::load_u32(word).map(|value| value == expected);
+    let wake = |index| thread(index).unpark();
+    let done = with_word(word, || WORDS.requeue(&AllThreads, (&from, &to), most, look, wake))?;
+    done.map(drop).ok_or(Status::TryAgain)
+}
+
+/// `requeue`.
+pub(crate) extern "C" fn requeue(word: usize, expected: u32, count: u32, target: usize) -> Code {
+    code(move_waiters(word, expected, count, target))
+}
