@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod bad_input;
+mod cc;
 mod cli;
 mod faults;
 mod files;
@@ -47,5 +48,6 @@ fn main() -> ExitCode {
     numa::register(&mut suite);
     scale::register(&mut suite);
     image::register(&mut suite);
+    cc::register(&mut suite);
     libtest_mimic::run(&arguments, suite.into_trials()).exit_code()
 }
