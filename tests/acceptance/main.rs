@@ -15,6 +15,7 @@ mod hrt;
 mod image;
 mod linux;
 mod memory;
+mod model;
 mod numa;
 mod openmp;
 mod scale;
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
     linux::register(&mut suite);
     signals::register(&mut suite);
     memory::register(&mut suite);
+    model::register(&mut suite);
     soundness::register(&mut suite);
     faults::register(&mut suite);
     bad_input::register(&mut suite);

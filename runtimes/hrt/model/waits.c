@@ -283,7 +283,7 @@ const struct model_scenario model_wait_scenarios[] = {
      .setup = sem_setup,
      .threads = {sem_relay, sem_interrupted_waiter, sem_poster},
      .finish = sem_one_at_end,
-     .preemptions = 2,
+     .preemptions = 1,
      .interrupts = 2},
     {.name = "sem/destroy", .setup = sem_setup, .threads = {sem_waiter_destroys, sem_poster}},
     {.name = "once/three",

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The model checker over the synchronisation objects of `hadal/hrt.h`: the sources of `runtimes/hrt/sync`, compiled
+//! with the checker's atomic operations, under every schedule of each scenario.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use hadal_tests::{TestError, scratch};
+
+use crate::suite::Suite;
+
+const FLAGS: [&str; 5] = ["-O2", "-Wall", "-Wextra", "-Werror", "-DHRT_ATOMIC_HEADER=\"model/atomic.h\""];
+
+pub(crate) fn register(suite: &mut Suite) {
+    suite.host("sync/model", check);
+}
+
+fn run(command: &mut Command) -> Result<(), TestError> {
+    let output = command.output().map_err(TestError::io(format!("cannot run {command:?}")))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    Err(TestError::Wrong(format!("{command:?} ended with {}:\n{out}{err}", output.status)))
+}
+
+/// The files of a directory with this extension, in order.
+fn files(directory: &Path, extension: &str) -> Result<Vec<PathBuf>, TestError> {
+    let entries = std::fs::read_dir(directory)
+        .map_err(TestError::io(format!("cannot read {}", directory.display())))?;
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|found| found == extension));
+    paths.sort();
+    Ok(paths)
+}
+
+fn check() -> Result<(), TestError> {
+    let root = scratch::workspace();
+    let runtime = root.join("runtimes/hrt");
+    let work = scratch::empty_directory("sync/model")?;
+    let include = root.join("kernel/hrt/include");
+    let compile = |compiler: &str, standard: &str, sources: Vec<PathBuf>| {
+        let mut command = Command::new(compiler);
+        command.current_dir(&work).arg("-c").arg(standard).args(FLAGS);
+        run(command.arg("-I").arg(&include).arg("-I").arg(&runtime).args(sources))
+    };
+    compile("gcc", "-std=c11", files(&runtime.join("sync"), "c")?)?;
+    compile("gcc", "-std=c11", files(&runtime.join("model"), "c")?)?;
+    compile("g++", "-std=c++20", files(&runtime.join("model"), "cpp")?)?;
+    let checker = work.join("model");
+    run(Command::new("g++").args(files(&work, "o")?).arg("-o").arg(&checker))?;
+    run(&mut Command::new(&checker))
+}
