@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Lists the files that an installed command needs to build the benchmarks: programs, the counting plugin, the example
-//! `heat`, the header of the kernel's interface and the library behind it. They are embedded and compiled when used.
+//! `heat`. They are embedded and compiled when used.
 
 use std::env;
 use std::fmt::Write as _;
@@ -9,10 +9,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
 /// Folders and files below the repository's root, all of whose sources are embedded.
-const ROOTS: [&str; 5] =
-    ["bench/plugin", "bench/programs", "examples/heat", "kernel/hrt/include", "runtimes/hrt"];
+const ROOTS: [&str; 3] = ["bench/plugin", "bench/programs", "examples/heat"];
 
-const ENDINGS: [&str; 4] = ["c", "cpp", "h", "S"];
+const ENDINGS: [&str; 3] = ["c", "cpp", "h"];
 
 fn main() {
     let manifest = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR"));

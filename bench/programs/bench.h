@@ -4,10 +4,11 @@
  *
  *   PROGRAM path|parallel CPUS FIGURE...
  *
- * A program is a table of figures and a main that calls bench_main(). A figure's function measures and hands each sample
- * to bench_sample(), in ticks of the time-stamp counter per operation. Under `-icount shift=0` a tick is an instruction;
- * otherwise samples become nanoseconds, by a rate that is measured between the program's start and the figure's end.
- * The cost of an empty measurement is subtracted once per sample: bench_overhead().
+ * A program is a table of figures and a main that calls bench_main(). A figure's function measures and hands
+ * each sample to bench_sample(), in ticks of the time-stamp counter per operation. Under `-icount shift=0` a
+ * tick is an instruction; otherwise samples become nanoseconds, by a rate that is measured between the
+ * program's start and the figure's end. The cost of an empty measurement is subtracted once per sample:
+ * bench_overhead().
  *
  * Each figure is a line of JSON on standard output (read by bench/src/protocol.rs).
  */
@@ -32,7 +33,7 @@
 #define BENCH_LINE_BYTES 128 /* two cache lines: the unit of adjacent-line prefetching */
 #define BENCH_ALIGNED __attribute__((aligned(BENCH_LINE_BYTES)))
 #define BENCH_SAMPLES_MAX 8192
-#define BENCH_WARM_UP 64 /* samples that are thrown away */
+#define BENCH_WARM_UP 64 /* samples that are thrown away, unless a figure says otherwise */
 /* Key of Hadal's call table in the auxiliary vector (HRT_AT_HADAL_HRT of hadal/hrt/calls.h). */
 #define BENCH_AT_HADAL 0x48525400ul
 
@@ -47,6 +48,7 @@ struct bench_figure {
 static struct {
     enum bench_mode mode;
     unsigned cpus;
+    bool on_hadal;
     uint64_t overhead_ticks;
     uint64_t start_ticks;
     uint64_t start_ns;
@@ -54,7 +56,8 @@ static struct {
 
 static double bench_samples[BENCH_SAMPLES_MAX];
 static size_t bench_count;
-static size_t bench_dropped; /* warm-up */
+static unsigned bench_warm_up = BENCH_WARM_UP;
+static unsigned bench_dropped;
 
 __attribute__((noreturn, format(printf, 1, 2))) static inline void bench_fail(const char *format, ...) {
     va_list arguments;
@@ -80,8 +83,8 @@ static inline uint64_t bench_now_ns(void) {
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* The time-stamp counter. Not serialising: under TCG there is nothing to serialise, and on real CPUs the samples are of
- * stretches long against the depth of a pipeline. */
+/* The time-stamp counter. Not serialising: under TCG there is nothing to serialise, and on real CPUs the
+ * samples are of stretches long against the depth of a pipeline. */
 static inline uint64_t bench_ticks(void) {
     uint64_t ticks = __builtin_ia32_rdtsc();
     __asm__ volatile("" ::: "memory");
@@ -94,7 +97,7 @@ static inline void bench_fence(void) { __asm__ volatile("" ::: "memory"); }
 static inline void bench_pause(void) { __builtin_ia32_pause(); }
 
 /* Whether this is Hadal and not Linux: for figures whose counterpart on Linux is another mechanism. */
-static inline bool bench_on_hadal(void) { return getauxval(BENCH_AT_HADAL) != 0; }
+static inline bool bench_on_hadal(void) { return bench.on_hadal; }
 
 static inline bool bench_is_path(void) { return bench.mode == BENCH_PATH; }
 
@@ -105,7 +108,7 @@ static inline unsigned bench_choose(unsigned path, unsigned parallel) {
 
 /* A sample that took no measurement of its own: `ticks` for `operations`. */
 static inline void bench_sample_raw(double ticks, double operations) {
-    if (bench_dropped < BENCH_WARM_UP) {
+    if (bench_dropped < bench_warm_up) {
         bench_dropped++;
     } else if (bench_count < BENCH_SAMPLES_MAX) {
         bench_samples[bench_count++] = ticks / operations;
@@ -118,7 +121,13 @@ static inline void bench_sample(uint64_t ticks, double operations) {
 }
 
 /* How often a figure must measure for `samples` samples that count. */
-static inline unsigned bench_rounds(unsigned samples) { return samples + BENCH_WARM_UP; }
+static inline unsigned bench_rounds(unsigned samples) { return samples + bench_warm_up; }
+
+static inline void bench_reset(void) {
+    bench_count = 0;
+    bench_dropped = 0;
+    bench_warm_up = BENCH_WARM_UP;
+}
 
 static inline double bench_ns_per_tick(void) {
     /* Long enough that reading the clocks does not matter. */
@@ -130,16 +139,15 @@ static inline double bench_ns_per_tick(void) {
 }
 
 static inline void bench_print(const char *name, const char *unit, double scale) {
-    printf("{\"name\":\"%s\",\"unit\":\"%s\",\"cpus\":%u,\"overhead\":%llu,\"samples\":[", name, unit, bench.cpus,
-           (unsigned long long)bench.overhead_ticks);
+    printf("{\"name\":\"%s\",\"unit\":\"%s\",\"cpus\":%u,\"overhead\":%llu,\"samples\":[", name, unit,
+           bench.cpus, (unsigned long long)bench.overhead_ticks);
     for (size_t i = 0; i < bench_count; i++) {
         /* Six digits are more than any clock is worth. */
         printf("%s%.6g", i == 0 ? "" : ",", bench_samples[i] * scale);
     }
     printf("]}\n");
     fflush(stdout);
-    bench_count = 0;
-    bench_dropped = 0;
+    bench_reset();
 }
 
 /* Ends a figure whose samples are ticks. */
@@ -151,6 +159,9 @@ static inline void bench_report(const char *name) {
     }
 }
 
+/* Ends a figure whose samples are nanoseconds. */
+static inline void bench_report_ns(const char *name) { bench_print(name, "ns", 1.0); }
+
 /* Ends a figure whose samples have no dimension. */
 static inline void bench_report_ratio(const char *name) { bench_print(name, "ratio", 1.0); }
 
@@ -158,8 +169,7 @@ static inline void bench_report_ratio(const char *name) { bench_print(name, "rat
 static inline void bench_skip(const char *name, const char *why) {
     printf("{\"name\":\"%s\",\"unit\":\"\",\"cpus\":%u,\"skipped\":\"%s\"}\n", name, bench.cpus, why);
     fflush(stdout);
-    bench_count = 0;
-    bench_dropped = 0;
+    bench_reset();
 }
 
 static inline int bench_compare_ticks(const void *left, const void *right) {
@@ -177,6 +187,13 @@ static inline uint64_t bench_overhead(void) {
     }
     qsort(readings, READINGS, sizeof readings[0], bench_compare_ticks);
     return readings[READINGS / 2];
+}
+
+/* Spins for a while, for somebody else to fall asleep. */
+static inline void bench_delay_ns(uint64_t ns) {
+    for (uint64_t end = bench_now_ns() + ns; bench_now_ns() < end;) {
+        bench_pause();
+    }
 }
 
 /* Binds the calling thread to a CPU. */
@@ -252,6 +269,7 @@ static inline int bench_main(int argc, char **argv, const struct bench_figure *f
     bench.start_ticks = bench_ticks();
     bench.mode = strcmp(argv[1], "path") == 0 ? BENCH_PATH : BENCH_PARALLEL;
     bench.cpus = (unsigned)strtoul(argv[2], NULL, 10);
+    bench.on_hadal = getauxval(BENCH_AT_HADAL) != 0;
     bench.overhead_ticks = bench_overhead();
     bench_pin(0);
     for (int i = 3; i < argc; i++) {
@@ -266,6 +284,10 @@ static inline int bench_main(int argc, char **argv, const struct bench_figure *f
     }
     return 0;
 }
+
+#define BENCH_REPEAT_4(statement) statement statement statement statement
+/* So often that a loop around it costs next to nothing per operation. */
+#define BENCH_REPEAT_64(statement) BENCH_REPEAT_4(BENCH_REPEAT_4(BENCH_REPEAT_4(statement)))
 
 #define BENCH_MAIN(figures)                                                                                  \
     int main(int argc, char **argv) {                                                                        \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //
-// What the system takes from a program that only computes: the same work again and again on every CPU. Each sample is
-// one quantum of work, so everything above the least of them is somebody else's.
+// What the system takes from a program that only computes: the same work again and again on every CPU. Each
+// sample is one quantum of work, so everything above the least of them is somebody else's.
 
 #include "bench.h"
 

@@ -102,10 +102,6 @@ const fn both(name: &'static str, program: &'static str, machine: Machine, what:
     Benchmark { name, how: How::Program(program), path: true, parallel: Some(machine), what }
 }
 
-const fn path(name: &'static str, program: &'static str, what: &'static str) -> Benchmark {
-    Benchmark { name, how: How::Program(program), path: true, parallel: None, what }
-}
-
 const fn time(name: &'static str, program: &'static str, machine: Machine, what: &'static str) -> Benchmark {
     Benchmark { name, how: How::Program(program), path: false, parallel: Some(machine), what }
 }
@@ -136,6 +132,87 @@ pub(crate) const BENCHMARKS: &[Benchmark] = &[
         what: "1000 steps of examples/heat on all CPUs: what it computes, not how it starts",
     },
     both("syscall.getppid", "syscall", Host, "the shortest system call: ring 0 on Hadal, ring 3 on Linux"),
+    both("thread.create", "thread", Host, "create a thread that may use libc; Linux: pthread_create"),
+    both("thread.create_bare", "thread", Host, "create a thread without libc's part"),
+    both("thread.create_tls", "thread", Host, "what libc's part adds to creating and joining"),
+    both("thread.create_join", "thread", Host, "create a thread with an empty function and join it"),
+    both("thread.create_join_bare", "thread", Host, "the same without libc's part"),
+    both(
+        "thread.fork_join",
+        "thread",
+        Host,
+        "fork the calling function and join the child; Linux: create and join",
+    ),
+    both("thread.sequence", "thread", Host, "create N threads, join them all: per thread"),
+    both(
+        "thread.yield",
+        "thread",
+        Host,
+        "one switch between two threads of a CPU, caller-saved registers lost",
+    ),
+    both("thread.yield_fpu", "thread", Host, "one switch that keeps every register; Linux: sched_yield"),
+    both("sync.spin", "sync", Host, "lock and unlock a free spin lock; Linux: pthread_spin_lock"),
+    both("sync.ticket", "sync", Host, "lock and unlock a free ticket lock; the same source on Linux"),
+    both("sync.mcs", "sync", Host, "lock and unlock a free MCS lock; the same source on Linux"),
+    both("sync.mutex", "sync", Host, "lock and unlock a free mutex; Linux: pthread_mutex_lock"),
+    time("sync.spin_contended", "sync", Host, "a turn in a spin lock that all CPUs want"),
+    time("sync.ticket_contended", "sync", Host, "a turn in a ticket lock that all CPUs want"),
+    time("sync.mcs_contended", "sync", Host, "a turn in an MCS lock that all CPUs want"),
+    time("sync.mutex_contended", "sync", Host, "a turn in a mutex that all CPUs want"),
+    both("event.ipi", "event", Host, "raw IPI to its handler: the limit; Linux: a signal"),
+    time(
+        "event.polled",
+        "event",
+        Host,
+        "a store to a line that another CPU polls: the limit without interrupts",
+    ),
+    time(
+        "event.memory_wait",
+        "event",
+        Host,
+        "the same by hrt_memory_wait: MWAIT where there is one, else polling",
+    ),
+    both(
+        "event.notify",
+        "event",
+        Host,
+        "active message to its action, each CPU in turn; Linux: a signal to a thread",
+    ),
+    both("event.condvar_wake", "event", Host, "signal to the woken thread, without kick; Linux: pthreads"),
+    both("event.condvar_wake_kick", "event", Host, "signal to the woken thread, with kick; Linux: pthreads"),
+    time(
+        "event.forwarded_syscall",
+        "event",
+        Host,
+        "a system call that another CPU does, by active message, and back",
+    ),
+    time("event.broadcast_last", "broadcast", Eight, "condition variable to 7 CPUs: until the last goes on"),
+    time(
+        "event.broadcast_spread",
+        "broadcast",
+        Eight,
+        "condition variable to 7 CPUs: from the first to the last",
+    ),
+    time("event.message_last", "broadcast", Eight, "active message to 7 CPUs: until the last has it"),
+    time("event.message_spread", "broadcast", Eight, "active message to 7 CPUs: from the first to the last"),
+    both("task.submit", "task", Host, "submit a task and wait for its end on the own CPU"),
+    time("task.steal", "task", Host, "submit a task until another CPU begins it"),
+    both("fiber.switch", "fiber", Host, "one switch between two fibers of a thread"),
+    both("fiber.create_join", "fiber", Host, "create a fiber with an empty function and join it"),
+    time("barrier.central", "barrier", Steps, "a barrier with one counter; Linux: pthread_barrier_wait"),
+    time("barrier.dissemination", "barrier", Steps, "a dissemination barrier; Linux: pthread_barrier_wait"),
+    time("barrier.tree", "barrier", Steps, "a barrier by topology; Linux: pthread_barrier_wait"),
+    time("timer.accuracy", "timer", Host, "how late a one-shot timer fires; Linux: clock_nanosleep"),
+    time("timer.jitter", "timer", Host, "how much that differs from one shot to the next"),
+    both("memory.page_touch", "memory", Host, "map 2 MiB of anonymous memory and touch it, per 4 KiB"),
+    both("memory.alloc", "memory", Host, "64 bytes by hrt_alloc; Linux: malloc"),
+    both("memory.free", "memory", Host, "and back"),
+    both("memory.alloc_page", "memory", Host, "4 KiB by hrt_alloc; Linux: malloc"),
+    both("memory.free_page", "memory", Host, "and back"),
+    time("memory.pair_all", "memory", Host, "64 bytes taken and given back while all CPUs do so"),
+    time("memory.alloc_scaling", "memory", Host, "that in parts of its cost while no other CPU does"),
+    time("memory.alloc_local", "memory", HostZones, "4 KiB from the own zone"),
+    time("memory.alloc_remote", "memory", HostZones, "4 KiB from another zone"),
     time(
         "noise.fixed_work",
         "noise",
@@ -211,7 +288,6 @@ mod tests {
         assert_eq!(benchmark.shapes(Mode::Path, 16), [Shape { cpus: 1, zones: 1 }]);
         assert_eq!(benchmark.shapes(Mode::Parallel, 16), [Shape { cpus: 16, zones: 1 }]);
         assert_eq!(time("a.b", "c", Eight, "d").shapes(Mode::Path, 2), []);
-        assert_eq!(path("a.b", "c", "d").shapes(Mode::Parallel, 2), []);
         assert_eq!(time("a.b", "c", Steps, "d").shapes(Mode::Parallel, 2).len(), STEPS.len());
         assert_eq!(time("a.b", "c", HostZones, "d").shapes(Mode::Parallel, 1), [Shape { cpus: 2, zones: 2 }]);
     }

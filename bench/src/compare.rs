@@ -86,7 +86,7 @@ pub(crate) fn run(args: &CompareArgs, environment: &Environment) -> Result<u8> {
         println!("{}: {} path lengths", args.baseline.display(), new.results.len());
         return Ok(0);
     }
-    let failures = changes.iter().filter(|change| change.is_failure()).count();
+    let failures = changes.iter().filter(|change| change.is_failure()).count() + results.failed.len();
     let compared = baseline.results.len();
     println!("{compared} path lengths compared, {failures} failed (limit: +{:.0}%)", TOLERANCE * 100.0);
     if failures > 0 {

@@ -20,10 +20,27 @@ use Bound::{AtMost, PerCpu, TimesBetter, TimesOther};
 use Mode::{Parallel, Path};
 
 const GOALS: &[(&str, Mode, Bound)] = &[
+    ("thread.create", Path, AtMost(700.0)),
+    ("thread.create_bare", Path, AtMost(400.0)),
+    ("thread.create_tls", Path, AtMost(300.0)),
+    ("thread.create_join", Path, AtMost(1100.0)),
+    ("thread.create_join_bare", Path, AtMost(800.0)),
+    ("thread.fork_join", Path, AtMost(800.0)),
+    ("thread.yield", Path, AtMost(80.0)),
+    ("thread.yield_fpu", Path, AtMost(150.0)),
+    ("sync.spin", Path, AtMost(7.0)),
+    ("sync.mutex", Path, AtMost(20.0)),
+    ("task.submit", Path, AtMost(150.0)),
+    ("fiber.switch", Path, AtMost(40.0)),
     ("syscall.getppid", Path, AtMost(120.0)),
     ("boot.entry_to_main", Path, PerCpu(3e6, 3e5)),
     ("boot.time", Parallel, TimesBetter(4.0)),
     ("openmp.heat", Parallel, TimesBetter(1.0)),
+    ("event.notify", Parallel, TimesOther(1.15, "event.ipi")),
+    ("event.condvar_wake_kick", Parallel, TimesBetter(8.0)),
+    ("event.broadcast_last", Parallel, TimesBetter(3.0)),
+    ("event.broadcast_spread", Parallel, TimesBetter(3.0)),
+    ("memory.alloc_scaling", Parallel, AtMost(1.2)),
 ];
 
 /// What came of a goal.

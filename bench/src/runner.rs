@@ -93,7 +93,7 @@ pub(crate) fn measure(
     let chosen = catalogue::select(&order.names)?;
     let works = works(&chosen, order.mode);
     ensure!(!works.is_empty(), "none of these is measured in {} mode", order.mode.name());
-    let toolchain = Toolchain::new(&environment.cache)?;
+    let toolchain = Toolchain::new(&environment.cache, &environment.hadal)?;
     let steps: usize = works
         .iter()
         .map(|work| Place::ALL.iter().filter(|place| order.measures(work, **place)).count())
@@ -203,7 +203,7 @@ impl Session<'_> {
         let mode = self.order.mode;
         let arguments = [mode.name(), &work.shape.cpus.to_string()].map(str::to_owned);
         let figures = work.figures.iter().map(|name| (*name).to_owned());
-        let program = self.toolchain.program(name)?.with_args(arguments.into_iter().chain(figures));
+        let program = self.toolchain.program(name, place)?.with_args(arguments.into_iter().chain(figures));
         match place {
             Place::Hadal => Measured::of(&self.hadal.run(mode, work.shape, &[], &program.words())?),
             Place::Native => Measured::of(&native::run(&program, self.toolchain.programs())?),

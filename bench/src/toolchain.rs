@@ -4,15 +4,20 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 
 use crate::host;
+use crate::results::Place;
 
 /// Name below the repository's root, and content.
 const SOURCES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/sources.rs"));
+
+const FLAGS: [&str; 4] = ["-O2", "-g", "-Wall", "-Wextra"];
 
 const COMPILER_REMEDY: &str = "install gcc, g++ and libc6-dev";
 
@@ -52,18 +57,25 @@ fn library_path(line: &str) -> Option<&Path> {
     path.is_absolute().then_some(path)
 }
 
+/// Results of another command or of older sources are removed after this.
+const KEEP: Duration = Duration::from_secs(3600);
+
 /// The sources on disk, and where results go.
 #[derive(Debug)]
 pub(crate) struct Toolchain {
+    hadal: PathBuf,
     tree: PathBuf,
     built: PathBuf,
 }
 
 impl Toolchain {
-    /// Unpacks the sources into the cache, unless they are there.
-    pub(crate) fn new(cache: &Path) -> Result<Self> {
-        let home = cache.join(env!("HADAL_BENCH_SOURCES"));
-        let toolchain = Self { tree: home.join("tree"), built: home.join("built") };
+    /// Unpacks the sources into the cache, unless they are there. Images hold a kernel, so they belong to one command.
+    pub(crate) fn new(cache: &Path, hadal: &Path) -> Result<Self> {
+        let name = format!("programs-{}-{:016x}", env!("HADAL_BENCH_SOURCES"), identity(hadal));
+        remove_old(cache, &name);
+        let home = cache.join(name);
+        let toolchain =
+            Self { hadal: hadal.to_path_buf(), tree: home.join("tree"), built: home.join("built") };
         // Written last: when it is there, everything is.
         let record = home.join("complete");
         if !record.is_file() {
@@ -81,22 +93,33 @@ impl Toolchain {
         &self.built
     }
 
-    /// A program of `programs/`: static, the same file in every place.
-    pub(crate) fn program(&self, name: &str) -> Result<Program> {
-        self.compile(name, &format!("bench/programs/{name}.c"), &["-static", "-pthread"])
+    /// A program of `programs/` for a place: an image for Hadal, a static program with libhrt-linux for the others. Both
+    /// keep libc's own threads, which are only there to have something on every CPU.
+    pub(crate) fn program(&self, name: &str, place: Place) -> Result<Program> {
+        let source = format!("bench/programs/{name}.c");
+        let mut compiler = Command::new(&self.hadal);
+        compiler.arg("cc").args(FLAGS);
+        match place {
+            Place::Hadal => self.build(&format!("{name}.hadal"), compiler.arg(source)),
+            Place::Linux | Place::Native => {
+                self.build(name, compiler.args(["--linux", "-static"]).arg(source))
+            }
+        }
     }
 
-    /// Compiles one source of the tree.
+    /// An ordinary program, or something like it, from one source of the tree.
     pub(crate) fn compile(&self, name: &str, source: &str, flags: &[&str]) -> Result<Program> {
+        self.build(name, Command::new("cc").args(FLAGS).arg(source).args(flags))
+    }
+
+    /// Runs a compiler unless its result is there.
+    fn build(&self, name: &str, compiler: &mut Command) -> Result<Program> {
         let file = self.built.join(name);
         if !file.is_file() {
             let scratch =
                 tempfile::tempdir_in(&self.built).context("cannot make a directory for a program")?;
-            let built = scratch.path().join("program");
-            let mut compiler = Command::new("cc");
-            compiler.current_dir(&self.tree).args(["-O2", "-g", "-Wall", "-Wextra", "-Ikernel/hrt/include"]);
-            compiler.arg("-o").arg(&built).arg(source).args(flags);
-            host::run_tool(&mut compiler, COMPILER_REMEDY)?;
+            let built = scratch.path().join(name);
+            host::run_tool(compiler.current_dir(&self.tree).arg("-o").arg(&built), COMPILER_REMEDY)?;
             // Two commands may build the same program; either result is good.
             fs::rename(&built, &file).with_context(|| format!("cannot keep {}", file.display()))?;
         }
@@ -110,6 +133,34 @@ impl Toolchain {
         let plugin = self.compile(&format!("path-{api}.so"), "bench/plugin/path.c", &flags)?;
         ensure!(plugin.file.is_file(), "the plugin is gone");
         Ok(plugin.file)
+    }
+}
+
+/// A number that changes with the command and with the kernel that it puts into images.
+fn identity(hadal: &Path) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    let kernel = std::env::var_os("HADAL_KERNEL").map(PathBuf::from);
+    for file in std::iter::once(hadal).chain(kernel.as_deref()) {
+        let metadata = file.metadata().ok();
+        let stamp = metadata.and_then(|metadata| Some((metadata.len(), metadata.modified().ok()?)));
+        (file, stamp).hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
+/// Removes what other commands have left in the cache.
+fn remove_old(cache: &Path, name: &str) {
+    let entries = fs::read_dir(cache).into_iter().flatten().flatten();
+    let is_other = |entry: &fs::DirEntry| {
+        let other = entry.file_name();
+        other.to_string_lossy().starts_with("programs-") && other != name
+    };
+    for entry in entries.filter(is_other) {
+        let changed = entry.metadata().and_then(|metadata| metadata.modified()).ok();
+        if changed.and_then(|changed| changed.elapsed().ok()).is_some_and(|age| age > KEEP) {
+            // What cannot be removed does no harm.
+            let _ = fs::remove_dir_all(entry.path());
+        }
     }
 }
 
@@ -140,6 +191,5 @@ mod tests {
                 assert!(SOURCES.iter().any(|(known, _)| *known == source), "{source}");
             }
         }
-        assert!(SOURCES.iter().any(|(name, _)| *name == "kernel/hrt/include/hadal/hrt.h"));
     }
 }

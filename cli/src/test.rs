@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `hadal test`: every test of the source tree, one step after the other, with one line of sums at the end.
 //!
-//! The steps are formatting and lints, the host's unit and property tests, the models of the lock-free parts (loom), and
-//! the acceptance programs (package `hadal-tests`), which run whole programs with this very command. Each step's output is passed on as it comes.
+//! The steps are formatting and lints, the host's unit and property tests, the models of the lock-free parts (loom), the
+//! acceptance programs (package `hadal-tests`), which run whole programs with this very command, and the path lengths,
+//! which must not grow. Each step's output is passed on as it comes.
 
 use std::env;
 use std::fs;
@@ -23,10 +24,22 @@ const ACCEPTANCE: &str = "hadal-tests";
 /// Has lock-free code with models.
 const MODELLED: &str = "hadal-sched";
 
+/// Path lengths of the last change.
+const BASELINE: &str = "bench/baseline.json";
+
+/// What a step runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tool {
+    Cargo,
+    /// This command.
+    Hadal,
+}
+
 /// One command of the test run.
 #[derive(Debug)]
 struct Step {
     title: &'static str,
+    tool: Tool,
     args: Vec<String>,
     /// Whether it is built with loom's atomics, which needs a target directory of its own.
     models: bool,
@@ -89,6 +102,7 @@ fn source_tree() -> Result<PathBuf, Failure> {
 fn steps(args: &TestArgs, has_acceptance: bool) -> Vec<Step> {
     let step = |title, line: &str, counts| Step {
         title,
+        tool: Tool::Cargo,
         args: line.split(' ').map(str::to_owned).collect(),
         models: false,
         counts,
@@ -123,15 +137,22 @@ fn steps(args: &TestArgs, has_acceptance: bool) -> Vec<Step> {
             true,
         )));
     }
+    if args.filter.is_none() && !args.quick {
+        let compare = step("path lengths", &format!("bench compare {BASELINE}"), false);
+        steps.push(Step { tool: Tool::Hadal, ..compare });
+    }
     steps
 }
 
 /// Runs one step, passing its output on, and adds up its results.
 fn run_step(root: &Path, step: &Step, args: &TestArgs) -> Result<Sums, Failure> {
-    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(&cargo);
-    command.current_dir(root).args(&step.args).stdin(Stdio::null());
-    command.env("HADAL", env::current_exe().context("cannot find this command's own file")?);
+    let this_command = env::current_exe().context("cannot find this command's own file")?;
+    let tool = match step.tool {
+        Tool::Cargo => env::var_os("CARGO").unwrap_or_else(|| "cargo".into()),
+        Tool::Hadal => this_command.clone().into_os_string(),
+    };
+    let mut command = Command::new(&tool);
+    command.current_dir(root).args(&step.args).stdin(Stdio::null()).env("HADAL", &this_command);
     if args.quick {
         command.env("HADAL_TESTS_QUICK", "1");
     }
@@ -139,10 +160,10 @@ fn run_step(root: &Path, step: &Step, args: &TestArgs) -> Result<Sums, Failure> 
         command.env("RUSTFLAGS", "--cfg loom").env_remove("CARGO_ENCODED_RUSTFLAGS");
     }
     if !step.counts {
-        let status = command.status().with_context(|| cargo_hint(&cargo))?;
+        let status = command.status().with_context(|| cargo_hint(&tool))?;
         return Ok(one(status.success()));
     }
-    let mut child = command.stdout(Stdio::piped()).spawn().with_context(|| cargo_hint(&cargo))?;
+    let mut child = command.stdout(Stdio::piped()).spawn().with_context(|| cargo_hint(&tool))?;
     let mut sums = Sums::default();
     if let Some(output) = child.stdout.take() {
         for line in BufReader::new(output).split(b'\n') {
@@ -197,5 +218,13 @@ mod tests {
         let args = TestArgs { quick: false, filter: Some("futex".into()) };
         let titles: Vec<_> = steps(&args, true).iter().map(|s| s.title).collect();
         assert_eq!(titles, ["unit tests", "programs"]);
+    }
+
+    #[test]
+    fn path_lengths_are_compared_by_this_command_and_last() {
+        let all = |quick| steps(&TestArgs { quick, filter: None }, true);
+        let last = |steps: Vec<Step>| steps.into_iter().next_back().unwrap();
+        assert_eq!(last(all(false)).tool, Tool::Hadal);
+        assert_eq!(last(all(true)).title, "programs");
     }
 }

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod bad_input;
+mod bench;
 mod cc;
 mod cli;
 mod faults;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let mut suite = Suite::from_environment();
     style::register(&mut suite);
+    bench::register(&mut suite);
     openmp::register(&mut suite);
     threads::register(&mut suite);
     hrt::register(&mut suite);

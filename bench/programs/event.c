@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//
+// Nemo events: from the notification to its arrival on another CPU, by mechanism. The limits are a raw IPI
+// and a polled cache line. Times are those of the time-stamp counter, which all CPUs share. In path mode
+// there is one CPU, which notifies itself. On Linux, condition variables are those of pthreads; IPIs and
+// active messages are what libhrt-linux makes of signals and threads.
+
+#include "bench.h"
+
+#include <hadal/hrt.h>
+#include <unistd.h>
+
+/* Long enough for a CPU to have nothing to do. */
+enum { SETTLE_NS = 30000 };
+
+static unsigned samples(void) { return bench_choose(100, 1000); }
+
+/* CPUs to notify in turn: every one but the own. */
+static unsigned target_of(unsigned round) { return bench_is_path() ? 0 : 1 + round % (bench.cpus - 1); }
+
+static BENCH_ALIGNED uint64_t arrived;
+
+/* When the notification sent at `start` has arrived. */
+static void take_sample(uint64_t start) {
+    while (__atomic_load_n(&arrived, __ATOMIC_ACQUIRE) == 0) {
+        if (bench_is_path()) {
+            hrt_thread_yield();
+        } else {
+            bench_pause();
+        }
+    }
+    bench_sample(arrived - start, 1);
+}
+
+static HRT_HANDLER void note_arrival(void *arg) {
+    (void)arg;
+    __atomic_store_n(&arrived, __builtin_ia32_rdtsc(), __ATOMIC_RELEASE);
+}
+
+/* --- interrupts ----------------------------------------------------------------------------------------- */
+
+static void ipi(const char *name) {
+    uint32_t vector;
+    BENCH_CHECK(hrt_ipi_register(note_arrival, NULL, 0, &vector));
+    for (unsigned i = 0; i < bench_rounds(samples()); i++) {
+        arrived = 0;
+        uint64_t start = bench_ticks();
+        BENCH_CHECK(hrt_ipi_send(vector, (int32_t)target_of(i)));
+        take_sample(start);
+    }
+    BENCH_CHECK(hrt_ipi_unregister(vector));
+    bench_report(name);
+}
+
+static void notify(const char *name) {
+    uint32_t event;
+    BENCH_CHECK(hrt_event_register(note_arrival, NULL, 0, &event));
+    for (unsigned i = 0; i < bench_rounds(samples()); i++) {
+        arrived = 0;
+        uint64_t start = bench_ticks();
+        BENCH_CHECK(hrt_event_notify(event, (int32_t)target_of(i)));
+        take_sample(start);
+    }
+    BENCH_CHECK(hrt_event_unregister(event));
+    bench_report(name);
+}
+
+/* --- cache lines ---------------------------------------------------------------------------------------- */
+
+struct line {
+    void (*await)(const volatile uint64_t *word, uint64_t old);
+    BENCH_ALIGNED volatile uint64_t word;
+    BENCH_ALIGNED uint32_t waiting; /* round for which the other side waits */
+};
+
+static void poll_line(const volatile uint64_t *word, uint64_t old) {
+    while (*word == old) {
+        bench_pause();
+    }
+}
+
+static void wait_for_line(const volatile uint64_t *word, uint64_t old) {
+    BENCH_CHECK(hrt_memory_wait(word, old, HRT_FOREVER));
+}
+
+static void watch_line(unsigned member, void *arg) {
+    struct line *line = arg;
+    for (unsigned i = 0; i < bench_rounds(samples()); i++) {
+        if (member == 0) {
+            bench_await(&line->waiting, i + 1);
+            bench_delay_ns(1000);
+            arrived = 0;
+            uint64_t start = bench_ticks();
+            line->word = i + 1;
+            take_sample(start);
+        } else {
+            __atomic_store_n(&line->waiting, i + 1, __ATOMIC_RELEASE);
+            line->await(&line->word, i);
+            __atomic_store_n(&arrived, bench_ticks(), __ATOMIC_RELEASE);
+        }
+    }
+}
+
+static void line_with(const char *name, void (*await)(const volatile uint64_t *word, uint64_t old)) {
+    struct line line = {.await = await};
+    bench_run_team(2, watch_line, &line);
+    bench_report(name);
+}
+
+static void polled(const char *name) { line_with(name, poll_line); }
+static void memory_wait(const char *name) { line_with(name, wait_for_line); }
+
+/* --- condition variables -------------------------------------------------------------------------------- */
+
+/* What a waiter waits for, with either kind of condition variable. */
+struct sleeper {
+    uint32_t flags;
+    unsigned cpu;
+    BENCH_ALIGNED hrt_mutex_t mutex;
+    hrt_cond_t cond;
+    pthread_mutex_t posix_mutex;
+    pthread_cond_t posix_cond;
+    unsigned sent; /* below: by the mutex */
+    unsigned seen;
+    bool waits;
+    bool over;
+};
+
+static void lock(struct sleeper *sleeper) {
+    BENCH_CHECK(bench_on_hadal() ? hrt_mutex_lock(&sleeper->mutex)
+                                 : pthread_mutex_lock(&sleeper->posix_mutex));
+}
+
+static void unlock(struct sleeper *sleeper) {
+    BENCH_CHECK(bench_on_hadal() ? hrt_mutex_unlock(&sleeper->mutex)
+                                 : pthread_mutex_unlock(&sleeper->posix_mutex));
+}
+
+static void wait(struct sleeper *sleeper) {
+    BENCH_CHECK(bench_on_hadal() ? hrt_cond_wait(&sleeper->cond, &sleeper->mutex)
+                                 : pthread_cond_wait(&sleeper->posix_cond, &sleeper->posix_mutex));
+}
+
+static void *sleep_and_wake(void *arg) {
+    struct sleeper *sleeper = arg;
+    bench_pin(sleeper->cpu);
+    lock(sleeper);
+    while (!sleeper->over) {
+        sleeper->waits = true;
+        while (sleeper->sent == sleeper->seen) {
+            wait(sleeper);
+        }
+        __atomic_store_n(&arrived, bench_ticks(), __ATOMIC_RELEASE);
+        sleeper->seen = sleeper->sent;
+        sleeper->waits = false;
+    }
+    unlock(sleeper);
+    return NULL;
+}
+
+/* Returns when the other thread sleeps. */
+static void let_it_sleep(struct sleeper *sleeper) {
+    for (;;) {
+        lock(sleeper);
+        bool waits = sleeper->waits && sleeper->sent == sleeper->seen;
+        unlock(sleeper);
+        if (waits) {
+            break;
+        }
+        hrt_thread_yield();
+    }
+    if (!bench_is_path()) {
+        bench_delay_ns(SETTLE_NS);
+    }
+}
+
+/* From the signal, with the mutex free, to the woken thread, with the mutex held. */
+static void condvar(const char *name, uint32_t flags) {
+    struct sleeper sleeper = {.flags = flags,
+                              .cpu = target_of(0),
+                              .mutex = HRT_MUTEX_INIT,
+                              .cond = HRT_COND_INIT,
+                              .posix_mutex = PTHREAD_MUTEX_INITIALIZER,
+                              .posix_cond = PTHREAD_COND_INITIALIZER};
+    pthread_t thread;
+    unsigned rounds = bench_rounds(bench_choose(100, 600));
+    BENCH_CHECK(pthread_create(&thread, NULL, sleep_and_wake, &sleeper));
+    for (unsigned i = 0; i < rounds; i++) {
+        let_it_sleep(&sleeper);
+        lock(&sleeper);
+        sleeper.sent++;
+        sleeper.over = i + 1 == rounds;
+        arrived = 0;
+        unlock(&sleeper);
+        uint64_t start = bench_ticks();
+        BENCH_CHECK(bench_on_hadal() ? hrt_cond_signal(&sleeper.cond, flags)
+                                     : pthread_cond_signal(&sleeper.posix_cond));
+        take_sample(start);
+    }
+    BENCH_CHECK(pthread_join(thread, NULL));
+    bench_report(name);
+}
+
+static void condvar_wake(const char *name) { condvar(name, HRT_WAKE_NO_KICK); }
+static void condvar_wake_kick(const char *name) { condvar(name, HRT_WAKE_KICK); }
+
+/* --- a system call for another CPU ---------------------------------------------------------------------- */
+
+/* The action of an active message may not call the kernel for the program; it wakes a thread there that does.
+ */
+static BENCH_ALIGNED uint32_t request;
+static BENCH_ALIGNED uint32_t answer;
+
+static HRT_HANDLER void take_request(void *arg) {
+    (void)arg;
+    __atomic_fetch_add(&request, 1, __ATOMIC_RELEASE);
+    hrt_wake(&request, 1, HRT_WAKE_KICK);
+}
+
+static void *serve(void *arg) {
+    unsigned rounds = *(unsigned *)arg;
+    bench_pin(1);
+    for (unsigned i = 0; i < rounds; i++) {
+        while (__atomic_load_n(&request, __ATOMIC_ACQUIRE) == i) {
+            hrt_wait(&request, i, HRT_FOREVER, 0);
+        }
+        getppid();
+        __atomic_store_n(&answer, i + 1, __ATOMIC_RELEASE);
+    }
+    return NULL;
+}
+
+/* There and back: the caller has its answer. */
+static void forwarded_syscall(const char *name) {
+    uint32_t event;
+    unsigned rounds = bench_rounds(samples());
+    pthread_t server;
+    request = answer = 0;
+    BENCH_CHECK(hrt_event_register(take_request, NULL, 0, &event));
+    BENCH_CHECK(pthread_create(&server, NULL, serve, &rounds));
+    for (unsigned i = 0; i < rounds; i++) {
+        bench_delay_ns(SETTLE_NS);
+        uint64_t start = bench_ticks();
+        BENCH_CHECK(hrt_event_notify(event, 1));
+        bench_await(&answer, i + 1);
+        bench_sample(bench_ticks() - start, 1);
+    }
+    BENCH_CHECK(pthread_join(server, NULL));
+    BENCH_CHECK(hrt_event_unregister(event));
+    bench_report(name);
+}
+
+static const struct bench_figure figures[] = {
+    {"event.ipi", ipi},
+    {"event.polled", polled},
+    {"event.memory_wait", memory_wait},
+    {"event.notify", notify},
+    {"event.condvar_wake", condvar_wake},
+    {"event.condvar_wake_kick", condvar_wake_kick},
+    {"event.forwarded_syscall", forwarded_syscall},
+};
+
+BENCH_MAIN(figures)
