@@ -11,10 +11,10 @@
 //   | ret. from fork   |                 | struct hrt_child, once
 //
 // The copy has the parent's alignment modulo 64, so that locals for vector instructions stay where the code
-// expects them. Besides rbp one address in the frame is the frame's own: a function of gcc that aligns its
-// stack further reaches its return address through a pointer it saves just below the frame pointer.
-#include <string.h>
-
+// expects them. What points into the frame, from the frame itself or from a register, points into the copy
+// afterwards: compilers keep addresses of locals in both without being asked. One address in the frame points
+// above it: a function of gcc that aligns its stack further reaches its return address through a pointer it
+// saves just below the frame pointer.
 #include "internal.h"
 
 #define FRAME_ALIGN 64
@@ -33,10 +33,21 @@ HRT_BARE size_t hrt_frame_bytes(uintptr_t frame, const struct hrt_registers *reg
     return frame + 3 * sizeof(uintptr_t) - registers->rsp;
 }
 
-// In the copy `words`, whose word `base` is that of the frame pointer: redirects the pointer to behind the
-// return address.
+// A frame and its copy.
+struct copy {
+    uintptr_t from, to; // lowest addresses
+    size_t words;       // the owner's included
+};
+
+// What `value` is in the copy.
+HRT_BARE static uintptr_t moved(const struct copy *copy, uintptr_t value) {
+    uintptr_t offset = value - copy->from;
+    return offset < (copy->words - 1) * sizeof(uintptr_t) ? copy->to + offset : value;
+}
+
+// The pointer to behind the return address, see above.
 HRT_BARE static void redirect(uintptr_t *words, size_t base, uintptr_t frame, uintptr_t child_frame) {
-    uintptr_t back = words[base + 1];
+    uintptr_t back = ((const uintptr_t *)frame)[1];
     for (size_t i = 1; i <= ALIGNED_CALLER_WORDS && i <= base; i++) {
         uintptr_t value = words[base - i];
         bool above = value > frame + 16 && value - frame <= 1024 && value % 8 == 0;
@@ -49,22 +60,30 @@ HRT_BARE static void redirect(uintptr_t *words, size_t base, uintptr_t frame, ui
 HRT_BARE void hrt_frame_copy(struct hrt_child *child, uintptr_t top, void *place, uintptr_t frame,
                              const struct hrt_registers *registers, void (*end)(void), void *owner) {
     size_t bytes = hrt_frame_bytes(frame, registers);
-    uintptr_t start = top - bytes;
-    start -= (start - registers->rsp) % FRAME_ALIGN;
-    uintptr_t *copy = place ? place : (uintptr_t *)start;
-    const uintptr_t *original = (const uintptr_t *)registers->rsp;
-    size_t words = bytes / sizeof(uintptr_t), base = words - 3;
-    for (size_t i = 0; i < words - 1; i++) {
-        copy[i] = original[i];
+    struct copy copy = {.from = registers->rsp, .to = top - bytes, .words = bytes / sizeof(uintptr_t)};
+    copy.to -= (copy.to - copy.from) % FRAME_ALIGN;
+    uintptr_t *words = place ? place : (uintptr_t *)copy.to;
+    const uintptr_t *original = (const uintptr_t *)copy.from;
+    size_t base = copy.words - 3;
+    for (size_t i = 0; i < base; i++) {
+        words[i] = moved(&copy, original[i]);
     }
-    redirect(copy, base, frame, start + base * sizeof(uintptr_t));
-    copy[base + 1] = (uintptr_t)end;
-    copy[base + 2] = (uintptr_t)owner;
-    child->registers = *registers;
-    child->registers.rsp = start;
-    child->registers.rbp = start + base * sizeof(uintptr_t);
+    redirect(words, base, frame, moved(&copy, frame));
+    words[base] = original[base];
+    words[base + 1] = (uintptr_t)end;
+    words[base + 2] = (uintptr_t)owner;
+    child->registers = (struct hrt_registers){
+        .rip = registers->rip,
+        .rsp = copy.to,
+        .rbp = moved(&copy, frame),
+        .rbx = moved(&copy, registers->rbx),
+        .r12 = moved(&copy, registers->r12),
+        .r13 = moved(&copy, registers->r13),
+        .r14 = moved(&copy, registers->r14),
+        .r15 = moved(&copy, registers->r15),
+    };
     child->source = place;
-    child->words = place ? words : 0;
+    child->words = place ? copy.words : 0;
 }
 
 // Writes the child's start into the free stack of a slot: right below the slot if it fits in the room that

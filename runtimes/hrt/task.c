@@ -9,9 +9,9 @@
 
 #include "internal.h"
 
-// The upper half marks a task that was submitted: the caller's memory may hold anything before. Then there is
-// the CPU it was submitted to, and the state.
-#define TASK 0x7a510000u
+// The upper half of the state word marks a task that was submitted, by its address: the caller's memory may
+// hold anything before, also what is left of another task's state. Then there is the CPU it was submitted to,
+// WAITED, and the phase.
 #define MARK 0xffff0000u
 #define QUEUED 1u
 #define RUNNING 2u
@@ -20,6 +20,10 @@
 #define WAITED 4u
 #define CPU_SHIFT 3
 #define CPU_MASK 0x1fffu
+
+static uint32_t mark_of(const hrt_task_t *task) {
+    return ((uint32_t)((uintptr_t)task >> 3) * 0x9e3779b1u) & MARK;
+}
 
 // The tasks that a thread is running, the innermost first: it cannot wait for one of them.
 struct hrt_running {
@@ -59,7 +63,7 @@ static void run(hrt_task_t *task) {
     hrt_local.running = running.outer;
     // From here on the memory may be something else: only its address counts.
     uint32_t *state = &task->state;
-    if (__atomic_exchange_n(state, TASK | DONE, __ATOMIC_ACQ_REL) & WAITED) {
+    if (__atomic_exchange_n(state, mark_of(task) | DONE, __ATOMIC_ACQ_REL) & WAITED) {
         hrt_calls->wake(state, INT_MAX, HRT_WAKE_KICK);
     }
 }
@@ -111,11 +115,15 @@ static void start_workers(void) {
 
 // --- submitting and waiting
 
-static bool is_task(uint32_t state) { return (state & MARK) == TASK && (state & PHASE) != 0; }
+// The phase of a task that was submitted; 0 of any other memory.
+static uint32_t phase_of(const hrt_task_t *task, uint32_t state) {
+    return (state & MARK) == mark_of(task) ? state & PHASE : 0;
+}
 
 int hrt_task_submit(hrt_task_t *task, hrt_thread_fn fn, void *arg, int32_t cpu, uint32_t size_hint) {
     uint32_t state = __atomic_load_n(&task->state, __ATOMIC_RELAXED);
-    if (HRT_UNLIKELY(is_task(state) && (state & PHASE) != DONE)) {
+    uint32_t phase = phase_of(task, state);
+    if (HRT_UNLIKELY(phase == QUEUED || phase == RUNNING)) {
         return HRT_EBUSY;
     }
     uint32_t here = hrt_cpu_self();
@@ -131,7 +139,7 @@ int hrt_task_submit(hrt_task_t *task, hrt_thread_fn fn, void *arg, int32_t cpu, 
     task->fn = fn;
     task->arg = arg;
     task->size_hint = size_hint;
-    __atomic_store_n(&task->state, TASK | (uint32_t)cpu << CPU_SHIFT | QUEUED, __ATOMIC_RELEASE);
+    __atomic_store_n(&task->state, mark_of(task) | (uint32_t)cpu << CPU_SHIFT | QUEUED, __ATOMIC_RELEASE);
     count(&counters_of(here)->submitted);
     int status = hrt_calls->task_push(task, cpu, size_hint);
     if (HRT_UNLIKELY(status != HRT_OK)) {
@@ -163,11 +171,12 @@ static void sleep_on(hrt_task_t *task, uint32_t state) {
 int hrt_task_wait(hrt_task_t *task, void **result) {
     for (;;) {
         uint32_t state = __atomic_load_n(&task->state, __ATOMIC_ACQUIRE);
-        if (HRT_UNLIKELY(!is_task(state))) {
-            return HRT_EINVAL;
-        }
-        if ((state & PHASE) == DONE) {
+        uint32_t phase = phase_of(task, state);
+        if (phase == DONE) {
             break;
+        }
+        if (HRT_UNLIKELY(phase == 0)) {
+            return HRT_EINVAL;
         }
         if (!run_next()) {
             if (is_own(task)) {
@@ -183,5 +192,5 @@ int hrt_task_wait(hrt_task_t *task, void **result) {
 }
 
 bool hrt_task_done(const hrt_task_t *task) {
-    return __atomic_load_n(&task->state, __ATOMIC_ACQUIRE) == (TASK | DONE);
+    return phase_of(task, __atomic_load_n(&task->state, __ATOMIC_ACQUIRE)) == DONE;
 }

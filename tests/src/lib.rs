@@ -3,6 +3,7 @@
 //! the `hadal` command, and compares.
 //!
 //! - [`programs`]: what is built, and in which [`programs::Way`]; the results are cached by time of change.
+//! - [`libhrt`]: the run-time library for those programs that use it.
 //! - [`run`]: a command with its input, a time limit, and everything it wrote.
 //! - [`machine`]: the `hadal` command line of one run, and how many machines may run at once.
 //! - [`case`]: one comparison of a program on both systems.
@@ -14,6 +15,7 @@
 pub mod case;
 pub mod elf;
 pub mod error;
+pub mod libhrt;
 pub mod machine;
 pub mod programs;
 pub mod run;

@@ -8,6 +8,7 @@ use std::sync::Mutex;
 use std::time::SystemTime;
 
 use crate::error::TestError;
+use crate::libhrt::{self, Library};
 use crate::scratch;
 
 /// Compiler and kind of executable.
@@ -62,6 +63,15 @@ impl Way {
         }
     }
 
+    /// The compiler of the same family and C library for C.
+    pub(crate) fn c_compiler(self) -> &'static str {
+        match self {
+            Self::ClangDynamic => "clang",
+            Self::MuslStatic => "musl-gcc",
+            _ => "gcc",
+        }
+    }
+
     fn flags(self) -> &'static [&'static str] {
         match self {
             Self::GccDynamic => &["-fPIE", "-pie"],
@@ -82,7 +92,7 @@ pub struct Program {
     pub name: &'static str,
     /// Its source files; headers beside them and in `common/` count too when something changed.
     pub sources: &'static [&'static str],
-    /// Flags beside those of the [`Way`].
+    /// Flags beside those of the [`Way`]. `-lhrt` and `-lhrt-linux` link with libhrt and find its header.
     pub flags: &'static [&'static str],
 }
 
@@ -99,10 +109,13 @@ impl Program {
         let _one_at_a_time = BUILDING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let directory = scratch::programs().join(way.name());
         let output = directory.join(self.name);
-        let command = self.command(way, &directory, &output);
+        let library = self.library().map(|library| library.build(way)).transpose()?;
+        let command = self.command(way, &directory, &output, library.as_deref());
         let line = format!("{command:?}");
         let record = directory.join(format!("{}.command", self.name));
-        if fs::read_to_string(&record).is_ok_and(|old| old == line) && self.is_fresh(&output) {
+        if fs::read_to_string(&record).is_ok_and(|old| old == line)
+            && self.is_fresh(&output, library.as_deref())
+        {
             return Ok(output);
         }
         fs::create_dir_all(directory.join("modules"))
@@ -112,7 +125,11 @@ impl Program {
         Ok(output)
     }
 
-    fn command(&self, way: Way, directory: &Path, output: &Path) -> Command {
+    fn library(&self) -> Option<Library> {
+        self.flags.iter().find_map(|flag| Library::of_flag(flag))
+    }
+
+    fn command(&self, way: Way, directory: &Path, output: &Path, library: Option<&Path>) -> Command {
         let mut command = Command::new(way.compiler().0);
         command.args(COMMON_FLAGS).args(way.flags());
         if !self.flags.iter().any(|flag| flag.starts_with("-O")) {
@@ -121,7 +138,15 @@ impl Program {
         if way == Way::Gfortran {
             command.arg("-J").arg(directory.join("modules"));
         }
-        command.args(self.flags).args(self.source_paths()).arg("-o").arg(output).arg("-lm");
+        if let Some(library) = library {
+            // The library comes behind the sources: see its README.
+            command.arg("-I").arg(libhrt::include());
+            command.args(self.flags.iter().filter(|flag| Library::of_flag(flag).is_none()));
+            command.args(self.source_paths()).arg(library);
+        } else {
+            command.args(self.flags).args(self.source_paths());
+        }
+        command.arg("-o").arg(output).arg("-lm");
         command
     }
 
@@ -146,8 +171,11 @@ impl Program {
     }
 
     /// True when the executable is newer than every file beside its sources.
-    fn is_fresh(&self, output: &Path) -> bool {
+    fn is_fresh(&self, output: &Path, library: Option<&Path>) -> bool {
         let Some(built) = modified(output) else { return false };
+        if library.and_then(modified).is_some_and(|changed| changed > built) {
+            return false;
+        }
         let common = Path::new(env!("CARGO_MANIFEST_DIR")).join("programs").join("common");
         let sources = self.source_paths();
         let directories = sources.iter().filter_map(|source| source.parent()).chain([common.as_path()]);

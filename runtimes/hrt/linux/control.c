@@ -15,7 +15,10 @@ static int with_thread(hrt_thread_t thread, int (*change)(struct record *record,
     // The caller may ask about itself before anything else: then it has no record yet.
     hrt_linux_self();
     pthread_mutex_lock(&hrt_linux_records);
-    struct record *record = hrt_linux_record_find(thread);
+    struct record *record;
+    while ((record = hrt_linux_record_find(thread)) && !record->started) {
+        pthread_cond_wait(&hrt_linux_started, &hrt_linux_records);
+    }
     int status = !record || record->ended ? HRT_ESRCH : change(record, arg);
     pthread_mutex_unlock(&hrt_linux_records);
     return status;
@@ -73,7 +76,10 @@ static int schedule(struct record *record, const void *arg) {
     if (status != HRT_OK) {
         return status;
     }
-    status = hrt_linux_schedule(record, &attr);
+    status = hrt_linux_schedule(record, &record->attr, &attr);
+    if (status == HRT_OK) {
+        record->attr = attr;
+    }
     struct record *self = hrt_linux_self();
     if (status == HRT_EADMIT && self != record) {
         memcpy(self->refusal, record->refusal, sizeof self->refusal);
@@ -178,11 +184,11 @@ static void fill(struct record *record, struct hrt_thread_info *info) {
     memcpy(info->name, record->text, sizeof info->name);
     clockid_t clock;
     struct timespec time;
-    if (!record->ended && record->tid && pthread_getcpuclockid(record->thread, &clock) == 0 &&
-        clock_gettime(clock, &time) == 0) {
+    bool live = record->started && !record->ended;
+    if (live && pthread_getcpuclockid(record->thread, &clock) == 0 && clock_gettime(clock, &time) == 0) {
         info->run_ns = (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
     }
-    if (!record->ended && record->tid) {
+    if (live) {
         look(record, info);
     }
 }

@@ -12,6 +12,7 @@
 #define BLOCKS 256u
 
 pthread_mutex_t hrt_linux_records = PTHREAD_MUTEX_INITIALIZER;
+pthread_cond_t hrt_linux_started = PTHREAD_COND_INITIALIZER;
 
 static struct record *blocks[BLOCKS];
 static uint32_t record_count;
@@ -105,6 +106,7 @@ static struct record *adopt(void) {
     struct record *self = hrt_linux_record_new();
     if (self) {
         self->foreign = true;
+        self->started = true;
         self->detached = true;
         self->thread = pthread_self();
         self->tid = (pid_t)syscall(SYS_gettid);

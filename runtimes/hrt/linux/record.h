@@ -26,6 +26,7 @@ struct record {
     bool foreign; /* made by pthread_create, or the first thread */
     bool detached;
     bool joining;
+    bool started; /* runs under its attributes; `tid` and `thread` are known */
     bool ended;
     struct hrt_slot_kind kind;
     struct hrt_thread_attr attr;
@@ -37,6 +38,7 @@ struct record {
     uint32_t go;         /* has work */
     uint32_t end_rounds; /* of a foreign thread: calls of its key's destructor */
     bool reserved;
+    bool watched; /* its creator waits for `ready` */
     int admitted; /* what Linux said about its schedule */
     uintptr_t stack;
     uint64_t period_start_ns; /* of the current period, for periodic threads */
@@ -50,6 +52,8 @@ struct record {
 
 /* Everything in records but what belongs to their own thread is under this lock. */
 extern pthread_mutex_t hrt_linux_records;
+/* A thread has started. */
+extern pthread_cond_t hrt_linux_started;
 
 /* The caller's record; a foreign thread gets one. NULL: no memory. */
 struct record *hrt_linux_self(void);
@@ -64,8 +68,10 @@ struct record *hrt_linux_record_next(uint32_t index);
 
 /* Checks what hrt/thread.h says about attributes. */
 int hrt_linux_attr_check(const struct hrt_thread_attr *attr);
-/* Lets Linux's thread follow `attr` as far as it can; HRT_EADMIT with `refusal` of the record set. */
-int hrt_linux_schedule(struct record *record, const struct hrt_thread_attr *attr);
+/* Lets Linux's thread, which follows `old`, follow `attr` as far as it can; HRT_EADMIT with `refusal` of the
+ * record set. */
+int hrt_linux_schedule(struct record *record, const struct hrt_thread_attr *old,
+                       const struct hrt_thread_attr *attr);
 /* By the thread itself: runs under its attributes from now on, its CPU or zone included. */
 int hrt_linux_schedule_self(struct record *self);
 /* Tells Linux a thread's name, as much of it as fits. */

@@ -86,52 +86,41 @@ static int admit(struct record *record, const struct hrt_thread_attr *attr) {
     return status;
 }
 
-int hrt_linux_schedule(struct record *record, const struct hrt_thread_attr *attr) {
-    if (attr->policy == HRT_POLICY_EDF_PERIODIC || attr->policy == HRT_POLICY_EDF_SPORADIC) {
+static bool is_admitted(const struct hrt_thread_attr *attr) {
+    return attr->policy == HRT_POLICY_EDF_PERIODIC || attr->policy == HRT_POLICY_EDF_SPORADIC;
+}
+
+int hrt_linux_schedule(struct record *record, const struct hrt_thread_attr *old,
+                       const struct hrt_thread_attr *attr) {
+    int saved = errno;
+    if (is_admitted(attr)) {
         int status = admit(record, attr);
         if (status != HRT_OK) {
             return status;
         }
-    } else if (record->attr.policy == HRT_POLICY_EDF_PERIODIC ||
-               record->attr.policy == HRT_POLICY_EDF_SPORADIC) {
-        struct sched_param none = {0};
-        sched_setscheduler(record->tid, SCHED_OTHER, &none);
+    } else if (is_admitted(old)) {
+        sched_setscheduler(record->tid, SCHED_OTHER, &(struct sched_param){0});
     }
-    if (attr->priority != record->attr.priority) {
-        int saved = errno;
+    if (attr->priority != old->priority) {
         // More urgent than the default needs a privilege: without it the wish is remembered only.
         setpriority(PRIO_PROCESS, (id_t)record->tid, HRT_PRIORITY_DEFAULT - attr->priority);
-        errno = saved;
     }
+    errno = saved;
     record->period_start_ns = attr->start_ns ? attr->start_ns : hrt_linux_now_ns();
     record->missed = 0;
-    record->attr.policy = attr->policy;
-    record->attr.priority = attr->priority;
-    record->attr.period_ns = attr->period_ns;
-    record->attr.work_ns = attr->work_ns;
-    record->attr.deadline_ns = attr->deadline_ns;
-    record->attr.start_ns = attr->start_ns;
     return HRT_OK;
 }
 
 int hrt_linux_schedule_self(struct record *self) {
-    struct hrt_thread_attr wanted = self->attr;
-    // What a new Linux thread is: round robin at the default priority.
-    self->attr.policy = HRT_POLICY_ROUND_ROBIN;
-    self->attr.priority = HRT_PRIORITY_DEFAULT;
-    if (wanted.cpu != HRT_CPU_ANY) {
-        hrt_linux_bind_caller(wanted.cpu);
-        self->bound_cpu = wanted.cpu;
-    } else if (wanted.zone != HRT_ZONE_ANY) {
-        hrt_linux_bind_caller_to_zone((uint32_t)wanted.zone);
+    struct hrt_thread_attr fresh;
+    hrt_thread_attr_init(&fresh);
+    if (self->attr.cpu == HRT_CPU_ANY && self->attr.zone != HRT_ZONE_ANY) {
+        hrt_linux_bind_caller_to_zone((uint32_t)self->attr.zone);
     } else {
-        hrt_linux_bind_caller(HRT_CPU_ANY);
+        hrt_linux_bind_caller(self->attr.cpu);
     }
-    if (wanted.name) {
+    if (self->attr.name) {
         hrt_linux_show_name(pthread_self(), self->text);
     }
-    if (wanted.policy == HRT_POLICY_ROUND_ROBIN && wanted.priority == HRT_PRIORITY_DEFAULT) {
-        return HRT_OK;
-    }
-    return hrt_linux_schedule(self, &wanted);
+    return hrt_linux_schedule(self, &fresh, &self->attr);
 }

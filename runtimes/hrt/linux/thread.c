@@ -34,11 +34,13 @@ static void announce(uint32_t *word) {
 static void *start(void *arg) {
     struct record *self = arg;
     hrt_local.linux_thread = self;
+    self->tid = (pid_t)syscall(SYS_gettid);
+    self->admitted = hrt_linux_schedule_self(self);
     pthread_mutex_lock(&hrt_linux_records);
     self->thread = pthread_self();
-    self->tid = (pid_t)syscall(SYS_gettid);
+    self->started = true;
+    pthread_cond_broadcast(&hrt_linux_started);
     pthread_mutex_unlock(&hrt_linux_records);
-    self->admitted = hrt_linux_schedule_self(self);
     if (self->admitted != HRT_OK) {
         announce(&self->ready);
         return NULL;
@@ -54,6 +56,7 @@ static struct record *new_record(const struct hrt_thread_attr *attr) {
     if (record) {
         record->attr = *attr;
         record->creator = creator ? creator->name : 0;
+        record->bound_cpu = attr->cpu;
         record->detached = attr->flags & HRT_THREAD_DETACHED;
         record->kind = (struct hrt_slot_kind){.cpu = attr->cpu, .stack_bytes = attr->stack_bytes};
         strncpy(record->text, attr->name ? attr->name : "", sizeof record->text - 1);
@@ -99,6 +102,7 @@ static void forget(struct record *record) {
 // Makes the thread; its work is in the record already, or `reserved` says that it comes later.
 static int make(struct record *record, bool wait_ready) {
     bool detached = record->detached;
+    record->watched = wait_ready;
     if (wait_ready) {
         // It must not end by itself while its record is looked at.
         record->detached = false;
@@ -217,7 +221,7 @@ int hrt_linux_slot_wait(const struct hrt_slot_kind *kind, void *result, struct h
     }
     // Below what the loop itself uses, as on the kernel.
     self->stack = (uintptr_t)hrt_local.slot - HRT_SLOT_FORK_BYTES - 64;
-    if (self->go) {
+    if (!self->watched) {
         self->ready = 1;
     } else {
         announce(&self->ready);

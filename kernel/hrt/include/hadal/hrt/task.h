@@ -13,7 +13,8 @@
 
 HRT_BEGIN
 
-/* A task, or the future of its result. Memory of the caller's: it must live until the task is done. */
+/* A task, or the future of its result. Memory of the caller's, where it stays until the task
+ * is done and waited for. It needs no initial value. */
 typedef struct hrt_task {
     hrt_thread_fn fn;
     void *arg;

@@ -106,10 +106,12 @@ static inline int hrt_thread_create(hrt_thread_t *thread, const struct hrt_threa
 /*
  * Forks: returns HRT_OK in the parent, with the child's name in `*child`, HRT_FORK_CHILD in the child, or why
  * there is no child. The child has a copy of the calling function's frame and ends where that function
- * returns; the function's result, if it is an integer or a pointer, is what hrt_thread_join() gives. Pointers
- * to locals taken before the fork still point to the parent's; the frames of the function's callers do not
- * exist for the child. A macro, because the calling function must keep a frame pointer. Not from a function
- * with a variable-length array.
+ * returns; the function's result, if it is an integer or a pointer, is what hrt_thread_join() gives. What
+ * pointed to a local of the function, from another local, points to the copy in the child; pointers to its
+ * locals that were stored elsewhere still point to the parent's. The frames of the function's callers do not
+ * exist for the child, nor do arguments of the function that are on the stack (from the seventh on). A macro,
+ * because the calling function must keep a frame pointer. Not from a function with a variable-length array.
+ * HRT_EINVAL: the stack is not twice as large as the frame.
  */
 int hrt_fork_frame(const struct hrt_thread_attr *attr, hrt_thread_t *child, void *frame);
 #define hrt_thread_fork(attr, child) hrt_fork_frame((attr), (child), __builtin_frame_address(0))

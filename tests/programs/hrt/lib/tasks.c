@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// Tasks.
+#include "parts.h"
+
+#define MANY 6000
+
+static void *fibonacci(void *arg) {
+    long n = (long)arg;
+    if (n < 2) {
+        return arg;
+    }
+    // Not initialised, as a caller's may be.
+    hrt_task_t left;
+    void *result = NULL;
+    CHECK_EQUAL(hrt_task_submit(&left, fibonacci, number(n - 1), HRT_CPU_ANY, HRT_TASK_SIZE_UNKNOWN), HRT_OK);
+    long right = (long)fibonacci(number(n - 2));
+    CHECK_EQUAL(hrt_task_wait(&left, &result), HRT_OK);
+    return number((long)result + right);
+}
+
+static void *adds(void *arg) {
+    __atomic_fetch_add((long *)arg, 1, __ATOMIC_RELAXED);
+    return arg;
+}
+
+void tasks(void) {
+    static hrt_task_t many[MANY];
+    void *result;
+    long sum = 0;
+    CHECK_EQUAL((long)fibonacci(number(15)), 610);
+    // More than a queue holds: the rest runs at once.
+    for (int i = 0; i < MANY; i++) {
+        int32_t cpu = i % 3 ? HRT_CPU_ANY : (int32_t)((uint32_t)i % hrt_cpu_count());
+        CHECK_EQUAL(hrt_task_submit(&many[i], adds, &sum, cpu, (uint32_t)i % 2), HRT_OK);
+    }
+    for (int i = 0; i < MANY; i++) {
+        CHECK_EQUAL(hrt_task_wait(&many[i], &result), HRT_OK);
+        CHECK(result == &sum);
+    }
+    CHECK_EQUAL(sum, MANY);
+    // A task that nobody waits for is run by a worker.
+    CHECK_EQUAL(hrt_task_submit(&many[0], adds, &sum, HRT_CPU_ANY, 0), HRT_OK);
+    while (!hrt_task_done(&many[0])) {
+        hrt_thread_sleep_until(hrt_now_ns() + 100000);
+    }
+    CHECK_EQUAL(sum, MANY + 1);
+    CHECK_EQUAL(hrt_task_submit(&many[1], adds, &sum, HRT_CPU_ANY, 1), HRT_OK);
+    while (!hrt_task_done(&many[1]) && !hrt_task_run_one()) {
+        hrt_thread_yield();
+    }
+    CHECK_EQUAL(hrt_task_wait(&many[1], NULL), HRT_OK);
+    struct hrt_task_counters counters;
+    hrt_task_counters(&counters);
+    CHECK(counters.submitted >= MANY + 2);
+    CHECK_EQUAL(counters.submitted, counters.run_locally + counters.stolen + counters.run_inline);
+}
+
+static hrt_task_t own;
+
+static void *waits_for_itself(void *arg) {
+    (void)arg;
+    return number(hrt_task_wait(&own, NULL));
+}
+
+static uint32_t gate;
+
+static void *waits_for_gate(void *arg) {
+    while (!__atomic_load_n(&gate, __ATOMIC_ACQUIRE)) {
+        hrt_wait(&gate, 0, HRT_FOREVER, 0);
+    }
+    return arg;
+}
+
+static void *waits_for_task(void *arg) {
+    void *result = NULL;
+    CHECK_EQUAL(hrt_task_wait(arg, &result), HRT_OK);
+    return result;
+}
+
+void task_misuse(void) {
+    hrt_task_t task = {0};
+    void *result;
+    CHECK(!hrt_task_done(&task));
+    CHECK_EQUAL(hrt_task_wait(&task, NULL), HRT_EINVAL);
+    memset(&task, 0xff, sizeof task);
+    CHECK_EQUAL(hrt_task_wait(&task, NULL), HRT_EINVAL);
+    CHECK_EQUAL(hrt_task_submit(&task, adds, NULL, (int32_t)hrt_cpu_count(), 0), HRT_EINVAL);
+    CHECK_EQUAL(hrt_task_submit(&task, adds, NULL, -2, 0), HRT_EINVAL);
+    CHECK_EQUAL(hrt_task_submit(&task, NULL, NULL, HRT_CPU_ANY, 0), HRT_EINVAL);
+
+    CHECK_EQUAL(hrt_task_submit(&own, waits_for_itself, NULL, HRT_CPU_ANY, 0), HRT_OK);
+    CHECK_EQUAL(hrt_task_wait(&own, &result), HRT_OK);
+    CHECK_EQUAL((long)result, HRT_EDEADLK);
+
+    CHECK_EQUAL(hrt_task_submit(&task, waits_for_gate, number(5), HRT_CPU_ANY, 0), HRT_OK);
+    CHECK_EQUAL(hrt_task_submit(&task, waits_for_gate, NULL, HRT_CPU_ANY, 0), HRT_EBUSY);
+    // Several threads wait for one task.
+    hrt_thread_t threads[4];
+    for (int i = 0; i < 4; i++) {
+        CHECK_EQUAL(hrt_thread_create(&threads[i], NULL, waits_for_task, &task), HRT_OK);
+    }
+    hrt_thread_sleep_until(hrt_now_ns() + 2000000);
+    CHECK(!hrt_task_done(&task));
+    __atomic_store_n(&gate, 1, __ATOMIC_RELEASE);
+    hrt_wake(&gate, 1000, HRT_WAKE_KICK);
+    CHECK_EQUAL(hrt_task_wait(&task, &result), HRT_OK);
+    CHECK_EQUAL((long)result, 5);
+    for (int i = 0; i < 4; i++) {
+        CHECK_EQUAL(joined(threads[i]), 5);
+    }
+    CHECK_EQUAL(hrt_task_wait(&task, NULL), HRT_OK);
+    CHECK(hrt_task_done(&task));
+}
