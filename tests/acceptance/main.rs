@@ -13,6 +13,7 @@ mod cli;
 mod faults;
 mod files;
 mod hrt;
+mod hrt_lib;
 mod image;
 mod linux;
 mod memory;
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
     openmp::register(&mut suite);
     threads::register(&mut suite);
     hrt::register(&mut suite);
+    hrt_lib::register(&mut suite);
     linux::register(&mut suite);
     signals::register(&mut suite);
     memory::register(&mut suite);

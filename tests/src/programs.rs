@@ -285,4 +285,20 @@ programs! {
     WAIT = "wait", ["linux/wait.c"], [];
     /// Memory zones.
     ZONES = "zones", ["numa/zones.c"], [];
+    /// The libhrt set: every function of the library.
+    HRT_LIB = "hrt-lib", ["hrt/lib/main.c", "hrt/lib/threads.c", "hrt/lib/locals.c", "hrt/lib/schedules.c",
+        "hrt/lib/forks.c", "hrt/lib/fibers.c", "hrt/lib/tasks.c", "hrt/lib/machine.c"], ["-lhrt-linux"];
+    /// The same without or with more optimisation, for the frames of forking functions.
+    HRT_FORK_O0 = "hrt-lib-O0", ["hrt/lib/main.c", "hrt/lib/threads.c", "hrt/lib/locals.c", "hrt/lib/schedules.c",
+        "hrt/lib/forks.c", "hrt/lib/fibers.c", "hrt/lib/tasks.c", "hrt/lib/machine.c"], ["-O0", "-lhrt-linux"];
+    /// The same without or with more optimisation, for the frames of forking functions.
+    HRT_FORK_O1 = "hrt-lib-O1", ["hrt/lib/main.c", "hrt/lib/threads.c", "hrt/lib/locals.c", "hrt/lib/schedules.c",
+        "hrt/lib/forks.c", "hrt/lib/fibers.c", "hrt/lib/tasks.c", "hrt/lib/machine.c"], ["-O1", "-lhrt-linux"];
+    /// The same without or with more optimisation, for the frames of forking functions.
+    HRT_FORK_O3 = "hrt-lib-O3", ["hrt/lib/main.c", "hrt/lib/threads.c", "hrt/lib/locals.c", "hrt/lib/schedules.c",
+        "hrt/lib/forks.c", "hrt/lib/fibers.c", "hrt/lib/tasks.c", "hrt/lib/machine.c"], ["-O3", "-lhrt-linux"];
+    /// thread_local objects and exceptions.
+    HRT_CPP_OBJECTS = "hrt-cpp-objects", ["hrt/cpp/objects.cpp"], ["-lhrt-linux"];
+    /// Many threads at once.
+    HRT_MANY_THREADS = "hrt-many-threads", ["hrt/many_threads.c"], ["-lhrt-linux"];
 }

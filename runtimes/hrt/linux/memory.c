@@ -3,7 +3,6 @@
 // for those of a chosen zone. A table of the live blocks, by address, tells hrt_free() what is one.
 #define _GNU_SOURCE
 #include <errno.h>
-#include <linux/mempolicy.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,10 @@
 #include <unistd.h>
 
 #include "linux.h"
+
+// Modes of mbind(2); linux/mempolicy.h is not on every system with a C library.
+#define MPOL_PREFERRED 1
+#define MPOL_BIND 2
 
 #define HUGE_BYTES (2ull << 20)
 #define ALIGN_MAX (1ull << 30)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 // What Linux gives no process, and (until event.c, irq.c and timer.c take it over) what this library has not
 // got: every function says so.
+#define _GNU_SOURCE
 #include "linux.h"
 
 int hrt_linux_event_register(hrt_handler_fn action, void *arg, uint32_t flags, uint32_t *event) {

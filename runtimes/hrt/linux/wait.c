@@ -3,11 +3,17 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <limits.h>
-#include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "linux.h"
+
+// Of futex(2); linux/futex.h is not on every system with a C library.
+#define FUTEX_WAKE 1
+#define FUTEX_CMP_REQUEUE 4
+#define FUTEX_WAIT_BITSET 9
+#define FUTEX_PRIVATE_FLAG 128
+#define FUTEX_BITSET_MATCH_ANY UINT32_MAX
 
 // The system call without touching errno, which the interface promises.
 static long futex(const uint32_t *word, int operation, uint32_t value, const void *time_or_count,

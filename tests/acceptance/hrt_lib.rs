@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! libhrt: every function of `hadal/hrt.h` that is more than a call of the table, on Linux and on the kernel, with the same
+//! binary.
+
+use std::time::Duration;
+
+use hadal_tests::case::{expect_status, expect_stdout};
+use hadal_tests::machine::arguments;
+use hadal_tests::programs::{
+    HRT_CPP_OBJECTS, HRT_FORK_O0, HRT_FORK_O1, HRT_FORK_O3, HRT_LIB, HRT_MANY_THREADS, Program,
+};
+use hadal_tests::{Case, Hadal, TestError, Way, scratch};
+
+use crate::suite::Suite;
+
+pub(crate) fn register(suite: &mut Suite) {
+    for cpus in [1, 2, 4, 8] {
+        suite.compare(format!("hrt-lib/all/{cpus}cpus"), &HRT_LIB, Way::GccDynamic, cpus, |case| {
+            case.limit_s(120)
+        });
+    }
+    suite.compare("hrt-lib/all/numa", &HRT_LIB, Way::GccDynamic, 4, |case| {
+        case.limit_s(120).hadal(|hadal| hadal.with("--numa", "2").with("--memory", "2G"))
+    });
+    for way in [Way::GccStatic, Way::GccStaticPie, Way::ClangDynamic, Way::MuslStatic] {
+        suite.compare(format!("hrt-lib/all/{}", way.name()), &HRT_LIB, way, 2, |case| case.limit_s(120));
+    }
+    // What a frame looks like depends on compiler and optimisation; the set above is -O2.
+    let levels: [(&str, &'static Program); 3] =
+        [("O0", &HRT_FORK_O0), ("O1", &HRT_FORK_O1), ("O3", &HRT_FORK_O3)];
+    for (level, program) in levels {
+        for way in [Way::GccDynamic, Way::ClangDynamic] {
+            let forks = |case: Case| case.args(&["forks", "fiber-forks", "fibers"]);
+            suite.compare(format!("hrt-lib/fork/{}/{level}", way.name()), program, way, 2, forks);
+        }
+    }
+    for way in [Way::Gxx, Way::GxxStatic] {
+        suite.compare(format!("hrt-lib/cpp-objects/{}", way.name()), &HRT_CPP_OBJECTS, way, 2, |case| case);
+    }
+    suite.compare("hrt-lib/modules", &HRT_LIB, Way::GccDynamic, 1, |case| case.args(&["modules"]));
+    for (kind, cpus) in [("bare", 1), ("bare", 4), ("libc", 4)] {
+        suite.hadal(format!("hrt-lib/2000-threads/{kind}/{cpus}cpus"), move |name| {
+            many(name, 2000, kind, cpus)
+        });
+    }
+    for kind in ["bare", "libc"] {
+        suite.hadal_slow(format!("hrt-lib/100000-threads/{kind}"), move |name| many(name, 100_000, kind, 4));
+    }
+}
+
+fn many(name: &str, count: u32, kind: &str, cpus: u32) -> Result<(), TestError> {
+    let directory = scratch::empty_directory(name)?;
+    let hadal =
+        Hadal::new(cpus).with("--memory", "8G").cwd(&directory).limit(Duration::from_secs(240)).alone();
+    let program = HRT_MANY_THREADS.build(Way::GccDynamic)?;
+    let outcome = hadal.run(&program, &arguments(&[count.to_string(), kind.to_owned()]))?;
+    expect_status(&outcome, 0)?;
+    expect_stdout(&outcome, &format!("{count} threads: ok\n").repeat(2))
+}
