@@ -59,6 +59,7 @@ fn kernel_main(info: BootInfo) -> ! {
     let (bottom, top) = smp::boot_stack_bounds();
     hadal_sched::init(bottom, top);
     hadal_event::init();
+    platform.start_lines();
     log::info!(
         "{cpus} CPUs, {} zones, clock {} MHz",
         platform.zone_count(),

@@ -2,9 +2,11 @@
 //! What the firmware says about the machine: processors, zones, clocks, PCI windows.
 
 use alloc::vec::Vec;
-use hadal_acpi::{CpuState, PhysicalMemory, Rsdp, Tables, Topology};
+use hadal_acpi::{CpuState, MadtEntry, PhysicalMemory, Polarity, Rsdp, Tables, Topology, Trigger};
+use hadal_event::lines::{self, Lines, Signal};
 use hadal_hal::boot::{BootInfo, Protocol};
 use hadal_hal::hpet::Hpet;
+use hadal_hal::ioapic::{self, IoApic};
 use hadal_hal::mmio::Region;
 use hadal_hal::percpu::MAX_CPUS;
 use hadal_hal::{apic, cpu, layout, phys, smp};
@@ -28,6 +30,8 @@ static FIRMWARE: Firmware = Firmware;
 /// Zones that the kernel keeps apart; memory and CPUs of further ones count as zone 0's.
 pub(crate) const MAX_ZONES: usize = hadal_mem::frames::MAX_ZONES;
 const MAX_MEMORY_RANGES: usize = 64;
+const MAX_IO_APICS: usize = 16;
+const MAX_SIGNALS: usize = 16;
 const HPET_BYTES: usize = 0x400;
 
 /// A window of PCI configuration space.
@@ -44,6 +48,10 @@ pub(crate) struct Platform {
     memory_count: usize,
     hpet_pa: Option<u64>,
     windows: [Option<Window>; 4],
+    /// Physical address and first line of each I/O APIC.
+    io_apics: [Option<(u32, u32)>; MAX_IO_APICS],
+    /// Lines that do not signal as their bus has it.
+    signals: [Option<(u32, Signal)>; MAX_SIGNALS],
 }
 
 impl Platform {
@@ -58,6 +66,8 @@ impl Platform {
             memory_count: 0,
             hpet_pa: None,
             windows: [None; 4],
+            io_apics: [None; MAX_IO_APICS],
+            signals: [None; MAX_SIGNALS],
         };
         let rsdp = match (info.rsdp, info.protocol) {
             (Some(pa), Protocol::Pvh | Protocol::Multiboot2) => Rsdp::read(&FIRMWARE, pa),
@@ -100,12 +110,45 @@ impl Platform {
             self.memory[self.memory_count] = (range.base, range.base + range.length, zone(range.zone));
             self.memory_count += 1;
         }
+        self.read_lines(tables);
         self.hpet_pa = tables.hpet().ok().map(|hpet| hpet.pa);
         if let Ok(mcfg) = tables.mcfg() {
             for (slot, window) in self.windows.iter_mut().zip(mcfg.windows()) {
                 *slot = Some(window);
             }
         }
+    }
+
+    fn read_lines(&mut self, tables: &Tables<'_>) {
+        let Ok(madt) = tables.madt() else { return };
+        let (mut io_apics, mut signals) = (self.io_apics.iter_mut(), self.signals.iter_mut());
+        for entry in madt.entries() {
+            match entry {
+                MadtEntry::IoApic { pa, first_gsi, .. } => {
+                    if let Some(slot) = io_apics.next() {
+                        *slot = Some((pa, first_gsi));
+                    }
+                }
+                MadtEntry::SourceOverride { gsi, polarity, trigger, .. } => {
+                    let signal =
+                        Signal { active_low: polarity == Polarity::Low, level: trigger == Trigger::Level };
+                    if let Some(slot) = signals.next() {
+                        *slot = Some((gsi, signal));
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Takes the interrupt lines over, all masked.
+    pub(crate) fn start_lines(&self) {
+        let chip =
+            |&(pa, first): &(u32, u32)| IoApic::new(Region::map(pa.into(), ioapic::REGION_BYTES), first);
+        lines::init(Lines {
+            chips: self.io_apics.iter().flatten().map(chip).collect(),
+            signals: self.signals.iter().flatten().copied().collect(),
+        });
     }
 
     /// The zone that a physical address belongs to, and where that stops being so.

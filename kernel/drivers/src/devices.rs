@@ -5,6 +5,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use hadal_acpi::EcamWindow;
+use hadal_hal::irq::Source;
 
 use crate::pci::{Address, Bus, Function};
 use crate::virtio::device::Running;

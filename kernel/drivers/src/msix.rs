@@ -5,10 +5,12 @@
 //! its index in [`INTERRUPTS`].
 
 use alloc::boxed::Box;
-use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use alloc::string::String;
+use core::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
 
-use hadal_hal::irq;
+use hadal_hal::irq::{self, Source};
 use hadal_hal::mmio::Region;
+use hadal_hal::sync::SpinLock;
 use spin::Once;
 
 use crate::DriverError;
@@ -32,23 +34,80 @@ const MAX_INTERRUPTS: usize = 64;
 static INTERRUPTS: [Once<Interrupt>; MAX_INTERRUPTS] = [const { Once::new() }; MAX_INTERRUPTS];
 static USED: AtomicUsize = AtomicUsize::new(0);
 
-/// A bound handler and how often it ran.
-pub(crate) struct Interrupt {
+/// A function and how often it ran.
+struct Handler {
     count: AtomicU64,
-    handler: Box<dyn Fn() + Send + Sync>,
+    call: Box<dyn Fn() + Send + Sync>,
 }
 
-impl Interrupt {
-    /// Number of interrupts taken.
-    pub(crate) fn count(&self) -> u64 {
-        self.count.load(Ordering::Relaxed)
+impl Handler {
+    fn new(call: impl Fn() + Send + Sync + 'static) -> Self {
+        Self { count: AtomicU64::new(0), call: Box::new(call) }
+    }
+
+    fn run(&self) {
+        self.count.fetch_add(1, Ordering::Relaxed);
+        (self.call)();
+    }
+}
+
+/// A message of a function: what it runs and where it goes.
+pub(crate) struct Interrupt {
+    handler: Handler,
+    name: String,
+    entry: Entry,
+    vector: AtomicU8,
+    cpu: AtomicUsize,
+    /// Held to change the entry.
+    steering: SpinLock<()>,
+}
+
+impl Source for Interrupt {
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn vector(&self) -> u8 {
+        self.vector.load(Ordering::Relaxed)
+    }
+
+    fn cpu(&self) -> usize {
+        self.cpu.load(Ordering::Relaxed)
+    }
+
+    fn count(&self) -> u64 {
+        self.handler.count.load(Ordering::Relaxed)
+    }
+
+    fn steer(&self, cpu: usize) {
+        let _steering = self.steering.lock();
+        self.cpu.store(cpu, Ordering::Relaxed);
+        self.entry.send_to(cpu, self.vector());
+    }
+}
+
+/// An entry of a function's table.
+#[derive(Clone, Copy)]
+struct Entry {
+    table: Region,
+    base: usize,
+}
+
+impl Entry {
+    /// Unmasks the entry with a new destination. The function notes what it cannot send meanwhile, and sends it then.
+    fn send_to(&self, cpu: usize, vector: u8) {
+        let address = irq::msi_address(cpu);
+        self.table.write32(self.base + ENTRY_CONTROL, ENTRY_MASKED);
+        self.table.write32(self.base + ENTRY_ADDRESS_LOW, address as u32);
+        self.table.write32(self.base + ENTRY_ADDRESS_HIGH, (address >> 32) as u32);
+        self.table.write32(self.base + ENTRY_DATA, irq::msi_data(vector));
+        self.table.write32(self.base + ENTRY_CONTROL, 0);
     }
 }
 
 fn dispatch(index: usize) {
     if let Some(interrupt) = INTERRUPTS.get(index).and_then(Once::get) {
-        interrupt.count.fetch_add(1, Ordering::Relaxed);
-        (interrupt.handler)();
+        interrupt.handler.run();
     }
 }
 
@@ -98,22 +157,29 @@ impl Msix {
         self.entries
     }
 
-    /// Runs `handler` on the boot CPU, with interrupts off, whenever the function sends message `entry`.
+    /// Runs `handler` with interrupts off whenever the function sends message `entry`, on the boot CPU until the interrupt is
+    /// steered elsewhere. `name` is for people.
     pub(crate) fn bind(
         &self,
         entry: u16,
+        name: String,
         handler: impl Fn() + Send + Sync + 'static,
     ) -> Result<&'static Interrupt, DriverError> {
         let index = USED.fetch_add(1, Ordering::Relaxed);
         let slot = INTERRUPTS.get(index).ok_or(DriverError::NoVector)?;
-        let interrupt = slot.call_once(|| Interrupt { count: AtomicU64::new(0), handler: Box::new(handler) });
+        let entry = Entry { table: self.table, base: usize::from(entry) * ENTRY_BYTES };
+        let interrupt = slot.call_once(|| Interrupt {
+            handler: Handler::new(handler),
+            name,
+            entry,
+            vector: AtomicU8::new(0),
+            cpu: AtomicUsize::new(TARGET_CPU),
+            steering: SpinLock::new(()),
+        });
         let vector = irq::register_device(dispatch, index).ok_or(DriverError::NoVector)?;
-        let address = irq::msi_address(TARGET_CPU);
-        let base = usize::from(entry) * ENTRY_BYTES;
-        self.table.write32(base + ENTRY_ADDRESS_LOW, address as u32);
-        self.table.write32(base + ENTRY_ADDRESS_HIGH, (address >> 32) as u32);
-        self.table.write32(base + ENTRY_DATA, irq::msi_data(vector));
-        self.table.write32(base + ENTRY_CONTROL, 0);
+        interrupt.vector.store(vector, Ordering::Relaxed);
+        interrupt.steer(TARGET_CPU);
+        irq::add_source(interrupt);
         Ok(interrupt)
     }
 }
@@ -138,15 +204,11 @@ mod tests {
     fn a_handler_is_called_and_counted() {
         let calls = std::sync::Arc::new(AtomicU64::new(0));
         let seen = calls.clone();
-        let last = MAX_INTERRUPTS - 1;
-        let interrupt = INTERRUPTS[last].call_once(|| Interrupt {
-            count: AtomicU64::new(0),
-            handler: Box::new(move || {
-                seen.fetch_add(1, Ordering::Relaxed);
-            }),
+        let handler = Handler::new(move || {
+            seen.fetch_add(1, Ordering::Relaxed);
         });
-        dispatch(last);
+        handler.run();
         dispatch(MAX_INTERRUPTS);
-        assert_eq!((calls.load(Ordering::Relaxed), interrupt.count()), (1, 1));
+        assert_eq!((calls.load(Ordering::Relaxed), handler.count.load(Ordering::Relaxed)), (1, 1));
     }
 }

@@ -6,6 +6,7 @@
 //!   no allocation. Notifications of one event to one CPU that has not begun to run the action yet become one.
 //! - [`wait`]: threads that sleep until an event arrives at a CPU.
 //! - [`ipi`]: raw interprocessor interrupts with a vector each.
+//! - [`lines`]: device interrupts of programs, and where device interrupts go.
 //! - [`memory`]: waits for a word of memory to change.
 //!
 //! The logic is in `events.rs` and what that uses; this file binds it to interrupts and threads.
@@ -18,6 +19,7 @@ mod atomic;
 mod broadcast;
 mod events;
 pub mod ipi;
+pub mod lines;
 pub mod memory;
 #[cfg(all(test, loom))]
 mod model;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The interrupt flag, vector numbers, and the table of handlers behind the vectors.
 
+use alloc::string::String;
+use alloc::vec::Vec;
 use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 use crate::sync::SpinLock;
-use crate::{cpu, percpu, tsc};
+use crate::{apic, cpu, percpu, tsc};
 
 /// Restores the interrupt flag that [`disable`] found.
 #[must_use = "interrupts are restored when the guard is dropped"]
@@ -85,6 +87,20 @@ pub fn off_since(cpu: usize) -> u64 {
     percpu::of(cpu).irqs_off_since.load(Ordering::Relaxed)
 }
 
+/// Sends a non-maskable interrupt to a CPU where the program has had interrupts off since [`off_since`] gave `since`; there
+/// [`off_too_long`] is true if that is still so.
+pub fn complain(cpu: usize, since: u64) {
+    percpu::of(cpu).irqs_off_too_long.store(since, Ordering::Relaxed);
+    apic::send_nmi(cpu);
+}
+
+/// Whether somebody has complained about the interrupts that are off on this CPU.
+pub fn off_too_long() -> bool {
+    let block = percpu::this();
+    let since = block.irqs_off_since.load(Ordering::Relaxed);
+    since != 0 && since == block.irqs_off_too_long.load(Ordering::Relaxed)
+}
+
 /// Spurious interrupts of the local APIC.
 pub const VECTOR_SPURIOUS: u8 = 0xff;
 /// The local one-shot timer.
@@ -97,6 +113,8 @@ pub const VECTOR_TLB: u8 = 0xf2;
 pub const VECTOR_STOP: u8 = 0xf3;
 /// "Look at your pending events": all active messages share it.
 pub const VECTOR_EVENT: u8 = 0xf4;
+/// "You are being watched": from the watchdog to the CPU that devices interrupt.
+pub const VECTOR_WATCH: u8 = 0xf5;
 
 /// The vectors above by name, for people.
 pub const NAMES: &[(u8, &str)] = &[
@@ -158,6 +176,32 @@ pub fn synchronize() {
             cpu::relax();
         }
     }
+}
+
+/// A device interrupt of the kernel that can be told from others and sent to another CPU.
+pub trait Source: Sync {
+    /// What a person may recognise it by.
+    fn name(&self) -> String;
+    /// Its vector.
+    fn vector(&self) -> u8;
+    /// The CPU that it goes to.
+    fn cpu(&self) -> usize;
+    /// Interrupts so far.
+    fn count(&self) -> u64;
+    /// Sends it to another CPU from now on.
+    fn steer(&self, cpu: usize);
+}
+
+static SOURCES: SpinLock<Vec<&'static dyn Source>> = SpinLock::new(Vec::new());
+
+/// Makes a device interrupt of the kernel known to those who list and steer them.
+pub fn add_source(source: &'static dyn Source) {
+    SOURCES.lock().push(source);
+}
+
+/// The device interrupts of the kernel, in the order in which they were made known.
+pub fn source(index: usize) -> Option<&'static dyn Source> {
+    SOURCES.lock().get(index).copied()
 }
 
 /// Runs the handler of a vector; without one the interrupt is counted.

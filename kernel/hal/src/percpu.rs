@@ -50,6 +50,8 @@ pub struct PerCpu {
     pub(crate) handler: crate::handler::Running,
     /// When the program turned interrupts off here, as a time stamp; 0 while they are on.
     pub(crate) irqs_off_since: AtomicU64,
+    /// The value of `irqs_off_since` that has lasted too long.
+    pub(crate) irqs_off_too_long: AtomicU64,
     /// Destination that the local APIC's command register holds; no APIC has the first value.
     pub(crate) ipi_target: AtomicU32,
     pub(crate) ipis_sent: AtomicU64,
@@ -78,6 +80,7 @@ impl PerCpu {
             interrupts_done: AtomicU64::new(0),
             handler: crate::handler::Running::new(),
             irqs_off_since: AtomicU64::new(0),
+            irqs_off_too_long: AtomicU64::new(0),
             ipi_target: AtomicU32::new(u32::MAX),
             ipis_sent: AtomicU64::new(0),
             page_table_changes: AtomicU64::new(0),

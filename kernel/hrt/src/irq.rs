@@ -2,9 +2,11 @@
 //! Interrupts: raw interprocessor interrupts, device lines, the interrupt flag (`hadal/hrt/irq.h`).
 
 use hadal_event::ipi;
+use hadal_event::lines::{self, LineError};
 use hadal_hal::{irq, user};
+use zerocopy::{Immutable, IntoBytes};
 
-use crate::event::{handler, named};
+use crate::event::{cpu_of, handler, named};
 use crate::status::{Code, Status, code};
 
 /// `ipi_register`.
@@ -30,6 +32,75 @@ pub(crate) extern "C" fn ipi_unregister(vector: u32) -> Code {
 pub(crate) extern "C" fn ipi_send(vector: u32, cpu: i32) -> Code {
     // A negative number is a CPU that does not exist.
     code(ipi::send(vector, cpu as u32 as usize).map_err(Status::from))
+}
+
+impl From<LineError> for Status {
+    fn from(error: LineError) -> Self {
+        match error {
+            LineError::NoLine => Self::NoDevice,
+            LineError::Busy => Self::Busy,
+            LineError::Full => Self::NoSpace,
+            LineError::NoCpu => Self::Invalid,
+            LineError::NotPermitted => Self::NotPermitted,
+        }
+    }
+}
+
+/// `irq_register`.
+pub(crate) extern "C" fn register(line: u32, function: usize, arg: usize, flags: u32) -> Code {
+    code(handler(function, arg, flags).and_then(|action| Ok(lines::register(line, action)?)))
+}
+
+/// `irq_unregister`.
+pub(crate) extern "C" fn unregister(line: u32) -> Code {
+    code(lines::unregister(line).map_err(Status::from))
+}
+
+/// `irq_steer`.
+pub(crate) extern "C" fn steer(line: u32, cpu: i32) -> Code {
+    code(cpu_of(cpu).and_then(|cpu| Ok(lines::steer(line, cpu)?)))
+}
+
+/// `irq_mask`.
+pub(crate) extern "C" fn mask(line: u32, masked: bool) -> Code {
+    code(lines::mask(line, masked).map_err(Status::from))
+}
+
+/// `struct hrt_irq_info`.
+#[repr(C)]
+#[derive(IntoBytes, Immutable)]
+struct Info {
+    line: u32,
+    cpu: i32,
+    vector: u32,
+    masked: u8,
+    kernel: u8,
+    reserved: [u8; 2],
+    count: u64,
+    name: [u8; 24],
+}
+
+/// `irq_info`.
+pub(crate) extern "C" fn info(index: u32, info: usize, info_bytes: u64) -> Code {
+    let give = || {
+        let found = lines::info(index as usize).ok_or(Status::NoDevice)?;
+        let mut name = [0; 24];
+        let length = found.name.len().min(name.len() - 1);
+        name[..length].copy_from_slice(&found.name.as_bytes()[..length]);
+        let record = Info {
+            line: found.line,
+            cpu: found.cpu as i32,
+            vector: found.vector.into(),
+            masked: found.masked.into(),
+            kernel: found.kernel.into(),
+            reserved: [0; 2],
+            count: found.count,
+            name,
+        };
+        let length = record.as_bytes().len().min(info_bytes as usize);
+        Ok(user::copy_to(info, &record.as_bytes()[..length])?)
+    };
+    code(give())
 }
 
 /// `irq_disable`.

@@ -103,19 +103,19 @@ table! {
     ipi_register: irq::ipi_register, status;
     ipi_unregister: irq::ipi_unregister, status;
     ipi_send: irq::ipi_send, anywhere;
-    irq_register: unavailable, status;
-    irq_unregister: unavailable, status;
-    irq_steer: unavailable, status;
-    irq_mask: unavailable, status;
-    irq_info: unavailable, status;
+    irq_register: irq::register, status;
+    irq_unregister: irq::unregister, status;
+    irq_steer: irq::steer, status;
+    irq_mask: irq::mask, status;
+    irq_info: irq::info, status;
     irq_disable: irq::disable, number;
     irq_restore: irq::restore, status;
     // clocks and timers
     now_ns: time::now_ns, anywhere;
     timer_start: timer::start, anywhere;
     timer_cancel: timer::cancel, anywhere;
-    hpet_read: unavailable, status;
-    pit_read: unavailable, status;
+    hpet_read: timer::hpet_read, status;
+    pit_read: timer::pit_read, status;
     // topology
     cpu_count: topology::cpu_count, anywhere;
     cpu_self: topology::cpu_self, anywhere;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Timers that call the program (`hadal/hrt/time.h`).
+//! Timers that call the program, and the counters of the platform (`hadal/hrt/time.h`).
 
 use hadal_hal::handler::{self, Handler, Kind};
-use hadal_hal::{cpu, user};
+use hadal_hal::{cpu, pit, user};
 
 use crate::event::{cpu_of, handler};
 use crate::status::{Code, Status, code};
@@ -40,4 +40,24 @@ pub(crate) extern "C" fn start(
 /// `timer_cancel`.
 pub(crate) extern "C" fn cancel(timer: u64) -> Code {
     if hadal_sched::cancel_handler(timer) { 0 } else { Status::NoSuchThing as Code }
+}
+
+/// `hpet_read`.
+pub(crate) extern "C" fn hpet_read(count: usize, hz: usize) -> Code {
+    let read = || {
+        let hpet = hadal_time::hpet().ok_or(Status::NoDevice)?;
+        user::store_u64(count, hpet.read())?;
+        Ok(user::store_u64(hz, 1_000_000_000_000_000 / u64::from(hpet.period_fs()))?)
+    };
+    code(read())
+}
+
+/// `pit_read`.
+pub(crate) extern "C" fn pit_read(count: usize, hz: usize) -> Code {
+    let read = || {
+        let value = pit::read_channel_0().ok_or(Status::NoDevice)?;
+        user::copy_to(count, &value.to_le_bytes())?;
+        Ok(user::store_u64(hz, pit::HZ.into())?)
+    };
+    code(read())
 }

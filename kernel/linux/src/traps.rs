@@ -3,11 +3,11 @@
 
 use core::sync::atomic::Ordering;
 
-use hadal_hal::cpu;
 use hadal_hal::handler::{Handler, Misstep};
 use hadal_hal::percpu::{self, attention};
 use hadal_hal::trace::{self, Kind};
-use hadal_hal::trap::{Access, TrapFrame, vector};
+use hadal_hal::trap::{Access, INTERRUPT_FLAG, TrapFrame, vector};
+use hadal_hal::{cpu, irq};
 use hadal_mem::space::{FaultAccess, FaultOutcome};
 
 use crate::process::{ExitStatus, Process};
@@ -65,8 +65,15 @@ pub fn handler_failed(process: &'static Process, handler: Handler, misstep: Miss
 /// A non-maskable interrupt: somebody wants to know where this CPU is, or to get it out of code that has turned interrupts
 /// off.
 pub fn non_maskable(frame: &TrapFrame) {
-    if frame.is_program() {
-        Task::current().note_place(frame);
+    if !frame.is_program() {
+        return;
+    }
+    let task = Task::current();
+    task.note_place(frame);
+    // Program code holds no lock of the kernel, so this may take some.
+    if irq::off_too_long() && frame.rflags & INTERRUPT_FLAG == 0 {
+        let cpu = cpu::current_id();
+        task.process().end_for(Offence::InterruptsOff { frame: *frame, cpu });
     }
 }
 

@@ -7,6 +7,7 @@ use hadal_hal::hpet::Hpet;
 use hadal_hal::pit::{self, Pit};
 use hadal_hal::sync::SpinLock;
 use hadal_hal::{rtc, tsc};
+use spin::Once;
 
 use crate::NS_PER_SECOND;
 use crate::calibrate::{Counter, Measurement, measure, remeasure};
@@ -95,11 +96,21 @@ impl Counter for Reference {
     }
 }
 
+static HPET: Once<Hpet> = Once::new();
+
+/// The machine's HPET, which counts since [`init`].
+pub fn hpet() -> Option<Hpet> {
+    HPET.get().copied()
+}
+
 /// Finds the frequency of the time-stamp counter and starts the clock at zero. Called once, by the boot CPU.
 ///
 /// What CPUID states exactly is believed; otherwise the counter is measured for at most half a millisecond
 /// against the best timer there is.
 pub fn init(hpet: Option<Hpet>) -> Calibration {
+    if let Some(hpet) = hpet {
+        HPET.call_once(|| hpet);
+    }
     let statement = stated(|leaf| {
         let found = raw_cpuid::native_cpuid::cpuid_count(leaf, 0);
         Registers { eax: found.eax, ebx: found.ebx, ecx: found.ecx, edx: found.edx }

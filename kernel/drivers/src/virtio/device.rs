@@ -4,6 +4,8 @@
 //! Every queue of a device sends message 0 of its MSI-X table; message 1 reports changes of the configuration, of which
 //! the only one that matters here is a device that has given up (`NEEDS_RESET`).
 
+use alloc::format;
+use alloc::string::String;
 use alloc::sync::Arc;
 use core::sync::atomic::{AtomicBool, Ordering};
 
@@ -159,6 +161,11 @@ impl Device {
         self.function.address()
     }
 
+    /// What a person sees in a list of interrupts.
+    fn interrupt_name(&self, suffix: &str) -> String {
+        format!("virtio {}{suffix}", self.address())
+    }
+
     /// Whether a class feature was agreed on.
     pub(crate) fn has_feature(&self, feature: u64) -> bool {
         self.features & feature != 0
@@ -210,10 +217,11 @@ impl Device {
     /// Starts the device, whose queues are set up: from now on `driver` is called for its interrupts.
     pub(crate) fn start<D: Driver>(self, driver: &Arc<D>) -> Result<Running, DriverError> {
         let queues = driver.clone();
-        let interrupt = self.msix.bind(QUEUE_MESSAGE, move || queues.on_queue_interrupt())?;
+        let interrupt =
+            self.msix.bind(QUEUE_MESSAGE, self.interrupt_name(""), move || queues.on_queue_interrupt())?;
         if self.msix.entries() > CONFIG_MESSAGE {
             let (driver, common, address) = (driver.clone(), self.common, self.address());
-            self.msix.bind(CONFIG_MESSAGE, move || {
+            self.msix.bind(CONFIG_MESSAGE, self.interrupt_name(" config"), move || {
                 if common.read8(register::STATUS) & STATUS_NEEDS_RESET != 0 {
                     log::error!("virtio device {address} has failed");
                     // After the reset it touches none of the buffers it still had.
