@@ -10,6 +10,7 @@ mod bad_input;
 mod bench;
 mod cc;
 mod cli;
+mod events;
 mod faults;
 mod files;
 mod hrt;
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
     threads::register(&mut suite);
     hrt::register(&mut suite);
     hrt_lib::register(&mut suite);
+    events::register(&mut suite);
     linux::register(&mut suite);
     signals::register(&mut suite);
     memory::register(&mut suite);

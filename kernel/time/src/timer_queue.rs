@@ -14,6 +14,9 @@ pub struct TimerId {
 }
 
 impl TimerId {
+    /// Bits of a generation: one bit is left for those who keep names of several kinds.
+    pub const GENERATIONS: u32 = u32::MAX >> 1;
+
     /// Slot and generation, for names that are kept outside.
     pub fn parts(self) -> (u32, u32) {
         (self.slot, self.generation)
@@ -144,7 +147,7 @@ impl<T> TimerQueue<T> {
         }
         let slot = &mut self.slots[removed.slot as usize];
         let id = TimerId { slot: removed.slot, generation: slot.generation };
-        slot.generation = slot.generation.wrapping_add(1);
+        slot.generation = slot.generation.wrapping_add(1) & TimerId::GENERATIONS;
         self.free.push(removed.slot);
         slot.pending.take().map(|pending| (id, pending.payload))
     }
