@@ -16,6 +16,22 @@ struct hrt_slot;
 struct hrt_fibers;
 struct hrt_running;
 
+/* What libhrt-pthread keeps of a thread (pthread/thread.h); it is zero for threads that it did not make. */
+struct hrt_pthread {
+    uint32_t life;            /* enum hrt_pthread_life */
+    uint32_t joiner;          /* 1: somebody joins it */
+    uint32_t ends;            /* 1: it has called pthread_exit(); else an unwinding is a cancellation */
+    uint32_t spoilt;          /* 1: its priority, CPUs, or signals are not a new thread's: use it once only */
+    uint32_t named;           /* 1: its name has been set */
+    uint32_t is_slot;         /* 1: runs on a slot; the fields below matter */
+    const uint32_t *waits_on; /* the word it sleeps on at a cancellation point */
+    struct hrt_pthread *joins; /* whom it joins */
+    void *(*start)(void *arg);
+    void *arg;
+    void *result;
+    uint64_t mask; /* signals blocked at the start */
+};
+
 /* All thread-local data of libhrt: the only such variable, because its address is the border between the
  * program's and the libraries'. Bare threads have none. slot_switch.S and fiber_switch.S know the offsets. */
 struct hrt_local {
@@ -24,6 +40,8 @@ struct hrt_local {
     void (*fibers_end)(void);    /* then, too: what to call when its work ends */
     struct hrt_running *running; /* the task it is running (task.c) */
     void *linux_thread;          /* its record in linux/thread.c */
+    void (*exit)(void *result);  /* what hrt_thread_exit() calls in a thread of libhrt-pthread */
+    struct hrt_pthread pthread;
 };
 extern __thread struct hrt_local hrt_local __attribute__((tls_model("initial-exec")));
 
@@ -46,7 +64,8 @@ struct hrt_slot {
     uintptr_t exit_stack;  /* stack pointer of hrt_slot_run's caller; slot_switch.S knows the offset */
     struct hrt_slot *self; /* for hrt_slot_at: an address is a slot's if this is there */
     struct hrt_slot_kind kind;
-    bool used; /* has run something: thread-local data needs a reset */
+    struct hrt_local *local; /* of its thread; NULL in a bare one */
+    bool used;               /* has run something: thread-local data needs a reset */
 };
 
 /* Code that bare threads run: they have no thread-local data, where stack protectors keep their value. */

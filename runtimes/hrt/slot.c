@@ -90,6 +90,7 @@ HRT_BARE _Noreturn void hrt_slot_begin(struct hrt_slot *slot, const struct hrt_s
     slot->self = slot;
     slot->kind = *kind;
     slot->used = false;
+    slot->local = kind->bare ? NULL : &hrt_local;
     if (kind->bare) {
         __atomic_fetch_add(&bare_begun, 1, __ATOMIC_RELEASE);
         hrt_calls->wake(&bare_begun, INT_MAX, HRT_WAKE_KICK);
@@ -218,7 +219,11 @@ HRT_BARE static struct hrt_slot *bare_slot(const struct hrt_thread_info *info) {
 
 HRT_BARE _Noreturn void hrt_thread_exit(void *result) {
     struct hrt_thread_info info;
-    struct hrt_slot *slot = is_bare(&info) ? bare_slot(&info) : hrt_local.slot;
+    bool bare = is_bare(&info);
+    if (!bare && hrt_local.exit) {
+        hrt_local.exit(result);
+    }
+    struct hrt_slot *slot = bare ? bare_slot(&info) : hrt_local.slot;
     if (slot) {
         hrt_slot_restart(slot, result);
     }

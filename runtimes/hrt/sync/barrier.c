@@ -51,8 +51,8 @@ static int pass_station(struct hrt_barrier_station *station, unsigned spins) {
     return result;
 }
 
-// Without fixed ranks, a thread that was let go elsewhere may come to a leaf that is full of the episode before
-// and not yet open.
+// Without fixed ranks, a thread that was let go elsewhere may come to a leaf that is full of the episode
+// before and not yet open.
 static void await_room(struct hrt_barrier_station *leaf, unsigned spins) {
     uint64_t state = HRT_LOAD(&leaf->state, HRT_ACQUIRE);
     if ((uint32_t)state == leaf->need) {

@@ -33,8 +33,7 @@ int hrt_sem_value(hrt_sem_t *sem, uint32_t *value) {
     return is_sem(state) ? HRT_OK : HRT_EINVAL;
 }
 
-// Takes one, or becomes a waiter when there is none.
-static int take_or_announce(hrt_sem_t *sem) {
+int hrt_sem_take_or_announce(hrt_sem_t *sem) {
     uint64_t state = HRT_LOAD(&sem->state, HRT_RELAXED);
     for (;;) {
         if (!is_sem(state)) {
@@ -50,7 +49,7 @@ static int take_or_announce(hrt_sem_t *sem) {
     }
 }
 
-static bool take_as_waiter(hrt_sem_t *sem) {
+bool hrt_sem_take_as_waiter(hrt_sem_t *sem) {
     uint64_t state = HRT_LOAD(&sem->state, HRT_RELAXED);
     while (value_of(state) > 0) {
         if (HRT_CAS(&sem->state, &state, state - HRT_SEM_ONE_WAITER - 1, HRT_ACQUIRE)) {
@@ -60,11 +59,9 @@ static bool take_as_waiter(hrt_sem_t *sem) {
     return false;
 }
 
-// The waiter goes, with one if there is one: decided in one step, so that no post counts on a waiter that has
-// gone.
-static bool take_or_leave(hrt_sem_t *sem) {
+bool hrt_sem_take_or_leave(hrt_sem_t *sem) {
     for (;;) {
-        if (take_as_waiter(sem)) {
+        if (hrt_sem_take_as_waiter(sem)) {
             return true;
         }
         uint64_t state = HRT_LOAD(&sem->state, HRT_RELAXED);
@@ -75,16 +72,16 @@ static bool take_or_leave(hrt_sem_t *sem) {
 }
 
 int hrt_sem_wait_interruptible(hrt_sem_t *sem, uint64_t deadline_ns) {
-    int status = take_or_announce(sem);
+    int status = hrt_sem_take_or_announce(sem);
     if (status != HRT_EAGAIN) {
         return status;
     }
     for (;;) {
         status = hrt_wait(hrt_lower_half(&sem->state), 0, deadline_ns, 0);
         if (status != HRT_OK && status != HRT_EAGAIN) {
-            return take_or_leave(sem) ? HRT_OK : status;
+            return hrt_sem_take_or_leave(sem) ? HRT_OK : status;
         }
-        if (take_as_waiter(sem)) {
+        if (hrt_sem_take_as_waiter(sem)) {
             return HRT_OK;
         }
     }

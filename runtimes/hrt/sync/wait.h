@@ -24,6 +24,15 @@ static inline const uint32_t *hrt_upper_half(const uint64_t *state) { return (co
 int hrt_mutex_unlock_wholly(hrt_mutex_t *mutex, uint32_t *depth);
 int hrt_mutex_relock(hrt_mutex_t *mutex, uint32_t depth);
 
+/* The parts of a wait for a semaphore. Takes one (HRT_OK) or becomes a waiter (HRT_EAGAIN), who then sleeps
+ * on the lower half while that is 0. */
+int hrt_sem_take_or_announce(hrt_sem_t *sem);
+/* A waiter takes one if there is one, and is none any more. */
+bool hrt_sem_take_as_waiter(hrt_sem_t *sem);
+/* The waiter goes, with one if there is one: decided in one step, so that no post counts on a waiter that has
+ * gone. */
+bool hrt_sem_take_or_leave(hrt_sem_t *sem);
+
 /* Fills in the stations of a tree barrier; HRT_EINVAL: no such CPU; HRT_ENOMEM. */
 int hrt_barrier_plant(hrt_barrier_t *barrier, const uint32_t *cpus);
 

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// What a thread inherits from its creator beside its signal mask: CPUs, policy, priority, name. Slots are as
+// libc's threads are when nobody has changed any of that; so once somebody has, new threads are made by libc,
+// and a slot whose own thread was changed is not used again.
+#define _GNU_SOURCE
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "thread.h"
+
+static uint32_t changed;
+
+bool hrt_pthread_inherits(void) { return HRT_LOAD(&changed, HRT_RELAXED) != 0; }
+
+static void change(struct hrt_pthread *thread) {
+    HRT_STORE(&changed, 1, HRT_RELAXED);
+    HRT_STORE(&thread->spoilt, 1, HRT_RELAXED);
+}
+
+// The kernel's name of a thread, which libc puts into its CPU clock: ~tid << 3 (clock_gettime(2)).
+static int tid_of(pthread_t thread, pid_t *tid) {
+    clockid_t clock;
+    int error = pthread_getcpuclockid(thread, &clock);
+    if (error == 0) {
+        *tid = (pid_t) ~(clock >> 3);
+    }
+    return error;
+}
+
+int pthread_setschedparam(pthread_t thread, int policy, const struct sched_param *param) {
+    pid_t tid;
+    int error = tid_of(thread, &tid);
+    if (error != 0) {
+        return error;
+    }
+    change(hrt_pthread_of(thread));
+    return __sched_setscheduler(tid, policy, param) == 0 ? 0 : errno;
+}
+
+int pthread_setschedprio(pthread_t thread, int priority) {
+    struct sched_param param = {.sched_priority = priority};
+    pid_t tid;
+    int error = tid_of(thread, &tid);
+    if (error != 0) {
+        return error;
+    }
+    change(hrt_pthread_of(thread));
+    return __sched_setparam(tid, &param) == 0 ? 0 : errno;
+}
+
+int pthread_getschedparam(pthread_t thread, int *policy, struct sched_param *param) {
+    pid_t tid;
+    int error = tid_of(thread, &tid);
+    if (error != 0) {
+        return error;
+    }
+    *policy = sched_getscheduler(tid);
+    return *policy >= 0 && sched_getparam(tid, param) == 0 ? 0 : errno;
+}
+
+int pthread_setaffinity_np(pthread_t thread, size_t bytes, const cpu_set_t *cpus) {
+    change(hrt_pthread_of(thread));
+    return __pthread_setaffinity_new(thread, bytes, cpus);
+}
+
+// By the kernel's names only the calling thread is known to be ours.
+int sched_setaffinity(pid_t tid, size_t bytes, const cpu_set_t *cpus) {
+    change(&hrt_local.pthread);
+    return __sched_setaffinity_new(tid, bytes, cpus);
+}
+
+int sched_setscheduler(pid_t tid, int policy, const struct sched_param *param) {
+    change(&hrt_local.pthread);
+    return __sched_setscheduler(tid, policy, param);
+}
+
+int sched_setparam(pid_t tid, const struct sched_param *param) {
+    change(&hrt_local.pthread);
+    return __sched_setparam(tid, param);
+}
+
+int pthread_setname_np(pthread_t thread, const char *name) {
+    HRT_STORE(&hrt_pthread_of(thread)->named, 1, HRT_RELAXED);
+    return __pthread_setname_np(thread, name);
+}
+
+// A signal for one thread that blocks it would stay for the next on its slot.
+int pthread_kill(pthread_t thread, int signal) {
+    struct hrt_pthread *target = hrt_pthread_of(thread);
+    if (target->is_slot) {
+        uint32_t life = HRT_LOAD(&target->life, HRT_ACQUIRE);
+        if (life == HRT_PTHREAD_NONE || life == HRT_PTHREAD_TAKEN) {
+            return ESRCH;
+        }
+        if (life == HRT_PTHREAD_DONE) {
+            return signal >= 0 && signal < _NSIG ? 0 : EINVAL;
+        }
+        HRT_STORE(&target->spoilt, 1, HRT_RELAXED);
+    }
+    return __pthread_kill(thread, signal);
+}
+
+int pthread_getattr_np(pthread_t thread, pthread_attr_t *attr) {
+    int error = __pthread_getattr_np(thread, attr);
+    struct hrt_pthread *target = hrt_pthread_of(thread);
+    if (error == 0 && target->is_slot) {
+        bool detached = HRT_LOAD(&target->life, HRT_RELAXED) == HRT_PTHREAD_DETACHED;
+        pthread_attr_setdetachstate(attr, detached ? PTHREAD_CREATE_DETACHED : PTHREAD_CREATE_JOINABLE);
+    }
+    return error;
+}

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// Threads. One without special wishes runs on a slot: stack, TLS block and libc's descriptor are there
+// already. One that wants a stack of its own, a guard, a schedule or CPUs is a fresh thread of libc's.
+#define _GNU_SOURCE
+#include <errno.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "thread.h"
+
+// sigsetjmp without the signal mask: a macro's name only, so declared here.
+int hrt_setjmp(void *buffer, int save_mask) __asm__("__sigsetjmp") __attribute__((returns_twice));
+
+int hrt_pthread_error(int status) {
+    switch (status) {
+    case HRT_ENOSPC:
+    case HRT_ENOMEM:
+    case HRT_EOVERFLOW:
+        return EAGAIN;
+    case HRT_EADMIT:
+        return EPERM;
+    default:
+        return status;
+    }
+}
+
+// --- threads on slots
+
+static void block_signals(sigset_t *before) {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, before);
+}
+
+static void set_mask(uint64_t mask) {
+    sigset_t signals;
+    sigemptyset(&signals);
+    memcpy(&signals, &mask, sizeof mask);
+    pthread_sigmask(SIG_SETMASK, &signals, NULL);
+}
+
+static uint64_t get_mask(void) {
+    sigset_t signals;
+    uint64_t mask;
+    pthread_sigmask(SIG_SETMASK, NULL, &signals);
+    memcpy(&mask, &signals, sizeof mask);
+    return mask;
+}
+
+// Unwinding has come to run(): what it left behind inside is forgotten.
+static void land(__pthread_unwind_buf_t *landing) {
+    __pthread_unregister_cancel(landing);
+    __pthread_register_cancel(landing);
+}
+
+// The thread's result is there for its joiner, if it has one.
+static void announce(struct hrt_pthread *self) {
+    uint32_t joinable = HRT_PTHREAD_JOINABLE;
+    if (HRT_CAS(&self->life, &joinable, HRT_PTHREAD_DONE, HRT_RELEASE)) {
+        hrt_wake(&self->life, HRT_WAKE_ALL, HRT_WAKE_KICK);
+    }
+}
+
+// Until the joiner has the result the slot is not free, because its pthread_t is still the thread's.
+static void await_joiner(struct hrt_pthread *self) {
+    while (HRT_LOAD(&self->life, HRT_ACQUIRE) == HRT_PTHREAD_DONE) {
+        hrt_wait(&self->life, HRT_PTHREAD_DONE, HRT_FOREVER, HRT_WAIT_NO_INTR);
+    }
+}
+
+static void rename_slot(struct hrt_pthread *self) {
+    if (HRT_LOAD(&self->named, HRT_RELAXED) != 0) {
+        HRT_STORE(&self->named, 0, HRT_RELAXED);
+        prctl(PR_SET_NAME, program_invocation_short_name);
+    }
+}
+
+static void end(struct hrt_pthread *self) {
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+    pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, NULL);
+    hrt_pthread_clean();
+    sigset_t before;
+    block_signals(&before);
+    hrt_local.exit = NULL;
+    announce(self);
+    hrt_pthread_ended();
+    await_joiner(self);
+    rename_slot(self);
+}
+
+static _Noreturn void leave_slot(struct hrt_pthread *self, __pthread_unwind_buf_t *landing) {
+    HRT_STORE(&self->life, HRT_PTHREAD_NONE, HRT_RELEASE);
+    __pthread_unwind_next(landing);
+}
+
+enum stage { RUNS, ENDED };
+
+// The work of a slot. pthread_exit() and cancellation unwind to here: after the former the slot goes on,
+// after the latter libc's descriptor is marked for good and the thread must end.
+static void *run(void *arg) {
+    struct hrt_pthread *self = arg;
+    __pthread_unwind_buf_t landing;
+    volatile enum stage stage = RUNS;
+    set_mask(self->mask);
+    hrt_local.exit = pthread_exit;
+    bool unwound = hrt_setjmp(landing.__cancel_jmp_buf, 0) != 0;
+    if (stage == ENDED) {
+        leave_slot(self, &landing);
+    }
+    bool cancelled = false;
+    if (unwound) {
+        land(&landing);
+        cancelled = self->ends == 0;
+        self->result = cancelled ? PTHREAD_CANCELED : self->result;
+    } else {
+        __pthread_register_cancel(&landing);
+        self->result = self->start(self->arg);
+    }
+    end(self);
+    stage = ENDED;
+    if (cancelled || HRT_LOAD(&self->spoilt, HRT_RELAXED) != 0) {
+        leave_slot(self, &landing);
+    }
+    // A request that came too late is still pending; it comes back to the landing.
+    pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
+    pthread_testcancel();
+    __pthread_unregister_cancel(&landing);
+    HRT_STORE(&self->life, HRT_PTHREAD_NONE, HRT_RELEASE);
+    return NULL;
+}
+
+// Whether a slot can do what the attributes ask for; then its stack size and state.
+static bool fits_slot(const pthread_attr_t *attr, struct hrt_thread_attr *slot, int *detached) {
+    pthread_attr_t defaults;
+    hrt_thread_attr_init(slot);
+    *detached = PTHREAD_CREATE_JOINABLE;
+    if (hrt_pthread_inherits()) {
+        return false;
+    }
+    if (attr == NULL) {
+        size_t bytes;
+        bool known =
+            pthread_getattr_default_np(&defaults) == 0 && pthread_attr_getstacksize(&defaults, &bytes) == 0;
+        pthread_attr_destroy(&defaults);
+        slot->stack_bytes = known ? bytes : HRT_STACK_DEFAULT;
+        return known;
+    }
+    int inherits;
+    size_t guard, bytes;
+    void *stack = NULL;
+    sigset_t mask;
+    cpu_set_t cpus, all;
+    memset(&all, 0xff, sizeof all);
+    pthread_attr_getdetachstate(attr, detached);
+    pthread_attr_getinheritsched(attr, &inherits);
+    pthread_attr_getguardsize(attr, &guard);
+    pthread_attr_getstacksize(attr, &bytes);
+    slot->stack_bytes = bytes;
+    // libc gives the address of a stack that was never set as minus its size.
+    bool own_stack = pthread_attr_getstack(attr, &stack, &bytes) == 0 && (uintptr_t)stack + bytes != 0;
+    bool own_mask = pthread_attr_getsigmask_np(attr, &mask) != PTHREAD_ATTR_NO_SIGMASK_NP;
+    bool own_cpus = pthread_attr_getaffinity_np(attr, sizeof cpus, &cpus) != 0 || !CPU_EQUAL(&cpus, &all);
+    return inherits == PTHREAD_INHERIT_SCHED && guard == (size_t)sysconf(_SC_PAGESIZE) && !own_stack &&
+           !own_mask && !own_cpus;
+}
+
+static int create_on_slot(pthread_t *thread, struct hrt_thread_attr *attr, int detached,
+                          void *(*start)(void *), void *arg) {
+    hrt_thread_t name;
+    uintptr_t stack, bottom;
+    struct hrt_slot_kind need;
+    int status;
+    // Nobody joins it but through us.
+    attr->flags |= HRT_THREAD_DETACHED;
+    while ((status = hrt_calls->thread_reserve(attr, &name, &stack, &bottom, &need)) == HRT_ENOSPC) {
+        status = hrt_slot_make(&need);
+        if (status != HRT_OK) {
+            return hrt_pthread_error(status);
+        }
+    }
+    if (status != HRT_OK) {
+        return hrt_pthread_error(status);
+    }
+    struct hrt_local *local = hrt_slot_at(stack)->local;
+    struct hrt_pthread *self = &local->pthread;
+    *self = (struct hrt_pthread){.is_slot = 1, .start = start, .arg = arg, .mask = get_mask()};
+    self->life = detached == PTHREAD_CREATE_DETACHED ? HRT_PTHREAD_DETACHED : HRT_PTHREAD_JOINABLE;
+    *thread = hrt_pthread_name(local);
+    hrt_pthread_begins();
+    return hrt_pthread_error(hrt_calls->thread_start(name, run, self));
+}
+
+// --- fresh threads
+
+struct fresh {
+    void *(*start)(void *);
+    void *arg;
+};
+
+static void *run_fresh(void *arg) {
+    struct fresh fresh = *(struct fresh *)arg;
+    free(arg);
+    hrt_local.exit = pthread_exit;
+    if (hrt_pthread_end_later() != 0) {
+        hrt_pthread_ended(); // no key left: main will not wait for its destructors
+    }
+    return fresh.start(fresh.arg);
+}
+
+static int create_fresh(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *), void *arg) {
+    struct fresh *fresh = malloc(sizeof *fresh);
+    if (fresh == NULL) {
+        return EAGAIN;
+    }
+    *fresh = (struct fresh){start, arg};
+    hrt_pthread_begins();
+    int error = __pthread_create_2_1(thread, attr, run_fresh, fresh);
+    if (error != 0) {
+        hrt_pthread_ended();
+        free(fresh);
+    }
+    return error;
+}
+
+// Slots wait with all signals blocked: those sent to the process are for the program's threads.
+int hrt_libc_thread_create(void *thread, const void *attr, void *(*start)(void *), void *arg) {
+    sigset_t before;
+    block_signals(&before);
+    int error = __pthread_create_2_1(thread, attr, start, arg);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return error;
+}
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *), void *arg) {
+    struct hrt_thread_attr slot;
+    int detached;
+    return fits_slot(attr, &slot, &detached) ? create_on_slot(thread, &slot, detached, start, arg)
+                                             : create_fresh(thread, attr, start, arg);
+}
+
+void pthread_exit(void *result) {
+    struct hrt_pthread *self = &hrt_local.pthread;
+    if (!self->is_slot || self->life == HRT_PTHREAD_NONE) {
+        if (self->life != HRT_PTHREAD_NONE) {
+            hrt_pthread_end_main_later(result);
+        }
+        __pthread_exit(result);
+    }
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+    self->result = result;
+    self->ends = 1;
+    // Unwinds to run() as libc does, but without telling libc that the thread ends.
+    __pthread_unwind_buf_t here;
+    __pthread_register_cancel(&here);
+    __pthread_unwind_next(&here);
+}
