@@ -56,8 +56,7 @@ fn kernel_main(info: BootInfo) -> ! {
     let cpus = smp::start_others(&tables, hadal_time::tsc_hz() * START_LIMIT_S, application_processor);
     memory::init_cpus(cpus, &platform);
     platform.name_zones();
-    let (bottom, top) = smp::boot_stack_bounds();
-    hadal_sched::init(bottom, top);
+    hadal_sched::init(smp::boot_stack_top());
     hadal_event::init();
     platform.start_lines();
     log::info!(
@@ -78,5 +77,5 @@ fn kernel_main(info: BootInfo) -> ! {
 fn application_processor(id: usize) -> ! {
     debug_assert!(id == cpu::current_id() && paging::root() != 0);
     platform::name_zone_of_this_cpu();
-    hadal_sched::enter_idle_loop(Some(smp::boot_stack_bounds()))
+    hadal_sched::enter_idle_loop(Some(smp::boot_stack_top()))
 }

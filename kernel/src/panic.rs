@@ -8,7 +8,7 @@ use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use hadal_abi::machine::PANIC_MARKER;
 use hadal_abi::machine::{DEBUG_EXIT_PANIC, DEBUG_EXIT_PORT};
 use hadal_hal::trap::TrapFrame;
-use hadal_hal::{apic, backtrace, cpu, irq, percpu, port};
+use hadal_hal::{apic, backtrace, cpu, irq, port};
 
 use crate::{console, symbols, trace};
 
@@ -53,13 +53,9 @@ fn end_machine() -> ! {
 }
 
 fn where_am_i() {
-    let thread = percpu::thread_index();
-    let _ = writeln!(
-        Raw,
-        "  cpu {}, thread {thread}, {} ms after boot",
-        cpu::current_id(),
-        hadal_time::now_ns() / 1_000_000
-    );
+    let own = cpu::current_id();
+    let thread = hadal_sched::running_on(own).map_or(0, |thread| thread.id());
+    let _ = writeln!(Raw, "  cpu {own}, thread {thread}, {} ms after boot", hadal_time::now_ns() / 1_000_000);
 }
 
 fn print_trace(frames: impl Iterator<Item = u64>) {

@@ -1,37 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Thread contexts: a kernel stack, what a switch saves, and the switch itself.
 //!
-//! A context runs on at most one CPU: [`switch`] claims the next one through its `on_cpu` flag, and gives the previous one
-//! up only after its stack is no longer in use. Contexts are type-stable: they live for ever and are reused.
+//! There are two switches. [`Switch::to`] is for calls that the program makes as it calls any function: the C ABI says that
+//! only the callee-saved registers and the control words of the floating-point units survive, so only they are saved.
+//! [`Switch::to_full`] is for system calls and interrupts, where every register survives: it saves the vector state before
+//! and loads it afterwards, unless it is still there. What a thread needs back is on its own stack, and it takes it back
+//! itself after the switch: so it does not matter by which kind another thread switches to it.
+//!
+//! # Safety
+//! A context runs on at most one CPU, because a CPU switches only to contexts that it has claimed ([`Context::claim`]), and
+//! a claim ends only when the context's stack is no longer in use. Contexts are type-stable: they live for ever and are
+//! reused.
 
 use alloc::boxed::Box;
 use core::arch::naked_asm;
 use core::cell::UnsafeCell;
-use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use core::mem::offset_of;
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
 use crate::fpu;
-use crate::{cpu, irq, percpu, tlb};
+use crate::percpu::{self, PerCpu};
+use crate::{cpu, irq, tlb};
 
 /// Bytes of a kernel stack.
 pub const KERNEL_STACK_SIZE: usize = 32 << 10;
-/// What the lowest words of a stack hold; checked at every switch.
+/// What the lowest words of a stack hold; checked whenever a thread gives the CPU up inside a system call or a fault.
 const CANARY: u64 = 0x6861_6461_6c2e_7374;
 
 #[repr(C, align(4096))]
 struct KernelStack([u64; KERNEL_STACK_SIZE / 8]);
 
 /// The state of a thread that is not running.
+#[repr(C)]
 pub struct Context {
-    stack: UnsafeCell<Option<Box<KernelStack>>>,
     /// Stack pointer while switched out.
     rsp: UnsafeCell<u64>,
+    /// MXCSR and x87 control word of a thread that gave the CPU up by [`Switch::to`].
+    mxcsr: UnsafeCell<u32>,
+    x87_control: UnsafeCell<u16>,
+    /// What the scheduler calls the thread, for traces.
+    id: u32,
+    /// The per-CPU block of the CPU that has claimed the context, or 0.
+    claimed_by: AtomicUsize,
     stack_top: AtomicU64,
-    on_cpu: AtomicBool,
-    /// Vector state and FS base of program code; kernel threads have none.
+    stack: UnsafeCell<Option<Box<KernelStack>>>,
+    /// Vector state and first FS base of program code; kernel threads have none.
     program: UnsafeCell<Option<Program>>,
     has_program: AtomicBool,
-    /// CPU (plus one) whose vector registers were this context's last.
-    live_on: AtomicUsize,
+    /// CPU (plus one) that saved the vector registers last.
+    saved_on: AtomicUsize,
 }
 
 struct Program {
@@ -45,68 +62,98 @@ unsafe impl Sync for Context {}
 // SAFETY: nothing in it is bound to a CPU.
 unsafe impl Send for Context {}
 
-impl Default for Context {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl Context {
-    /// A context without a stack: for the code that a CPU is running already.
-    pub const fn new() -> Self {
+    /// A context without a stack of a thread with a number: for the code that a CPU is running already, or to be prepared.
+    pub const fn new(id: u32) -> Self {
         Self {
-            stack: UnsafeCell::new(None),
+            id,
             rsp: UnsafeCell::new(0),
+            mxcsr: UnsafeCell::new(0),
+            x87_control: UnsafeCell::new(0),
+            claimed_by: AtomicUsize::new(0),
             stack_top: AtomicU64::new(0),
-            on_cpu: AtomicBool::new(false),
+            stack: UnsafeCell::new(None),
             program: UnsafeCell::new(None),
             has_program: AtomicBool::new(false),
-            live_on: AtomicUsize::new(0),
+            saved_on: AtomicUsize::new(0),
         }
     }
 
-    /// Claims the context for the caller; spins while its last switch-out is still in progress.
-    fn claim(&self) {
-        while self.on_cpu.swap(true, Ordering::Acquire) {
+    /// Claims the context for the calling CPU, with interrupts off; fails while another CPU has it, or is still leaving it.
+    #[inline]
+    pub fn claim(&self) -> bool {
+        let own = percpu::this().address();
+        self.claimed_by.compare_exchange(0, own, Ordering::Acquire, Ordering::Relaxed).is_ok()
+    }
+
+    /// Ends a claim of the calling CPU, with interrupts off: another CPU may claim the context.
+    ///
+    /// # Panics
+    /// If the calling CPU has no claim, or is running the context.
+    pub fn release(&self) {
+        assert!(self.is_claimed_here() && !self.is_running_here(), "a claim ends after the context was left");
+        self.claimed_by.store(0, Ordering::Release);
+    }
+
+    /// Whether the calling CPU has a claim.
+    pub fn is_claimed_here(&self) -> bool {
+        self.claimed_by.load(Ordering::Relaxed) == percpu::this().address()
+    }
+
+    /// Whether any CPU has a claim.
+    pub fn is_claimed(&self) -> bool {
+        self.claimed_by.load(Ordering::Acquire) != 0
+    }
+
+    fn is_running_here(&self) -> bool {
+        percpu::this().context.load(Ordering::Relaxed) == self.address()
+    }
+
+    fn address(&self) -> usize {
+        core::ptr::from_ref(self) as usize
+    }
+
+    /// Claims the context for a short change; spins while a CPU is still leaving it.
+    fn change(&self) -> Change<'_> {
+        let irq = irq::disable();
+        while !self.claim() {
             cpu::relax();
         }
+        Change { context: self, _irq: irq }
     }
 
     /// Makes the context start with `entry(arg)` on an empty kernel stack. Returns `false` when memory for the stack is
     /// out. The context must not be runnable.
     pub fn prepare(&self, entry: fn(usize) -> !, arg: usize) -> bool {
-        self.claim();
+        let change = self.change();
         // SAFETY: the context is claimed.
-        let stack = unsafe { &mut *self.stack.get() };
+        let stack = unsafe { &mut *change.context.stack.get() };
         if stack.is_none() {
             *stack = new_stack();
         }
-        let Some(stack) = stack else {
-            self.on_cpu.store(false, Ordering::Release);
-            return false;
-        };
+        let Some(stack) = stack else { return false };
         let words = &mut stack.0;
         words[0] = CANARY;
         let top = words.len();
-        // What `switch_stacks` pops: r15, r14, r13, r12, rbx, rbp, return address; one word keeps the ABI's alignment.
+        // What a switch pops: FS base, r15, r14, r13, r12, rbx, rbp, return address.
         let first = top - 8;
         words[first..].fill(0);
-        words[first + 3] = arg as u64;
-        words[first + 4] = entry as usize as u64;
-        words[first + 6] = start as *const () as u64;
+        words[first + 3] = self.address() as u64;
+        words[first + 4] = arg as u64;
+        words[first + 5] = entry as usize as u64;
+        words[first + 7] = start as *const () as u64;
         let base = words.as_ptr() as u64;
         // SAFETY: the context is claimed.
         unsafe { *self.rsp.get() = base + 8 * first as u64 };
         self.stack_top.store(base + KERNEL_STACK_SIZE as u64, Ordering::Relaxed);
-        self.on_cpu.store(false, Ordering::Release);
         true
     }
 
     /// Gives the context fresh program state, or that of the calling thread. The context must not be runnable.
     pub fn set_program(&self, fs_base: u64, inherit: bool) {
-        self.claim();
+        let change = self.change();
         // SAFETY: the context is claimed.
-        let program = unsafe { &mut *self.program.get() };
+        let program = unsafe { &mut *change.context.program.get() };
         let program = program.get_or_insert_with(|| Program { vectors: fpu::State::fresh(), fs_base: 0 });
         if inherit {
             program.vectors.save();
@@ -114,9 +161,8 @@ impl Context {
             program.vectors.reset();
         }
         program.fs_base = fs_base;
-        self.live_on.store(0, Ordering::Relaxed);
+        self.saved_on.store(0, Ordering::Relaxed);
         self.has_program.store(true, Ordering::Relaxed);
-        self.on_cpu.store(false, Ordering::Release);
     }
 
     /// Forgets the program state before the context is reused for another thread; its memory is kept.
@@ -124,28 +170,46 @@ impl Context {
         self.has_program.store(false, Ordering::Relaxed);
     }
 
-    /// Whether some CPU runs the context or is still leaving it.
-    pub fn is_on_cpu(&self) -> bool {
-        self.on_cpu.load(Ordering::Acquire)
-    }
-
-    /// Bounds of the kernel stack, or zeros.
-    pub fn stack_bounds(&self) -> (u64, u64) {
-        let top = self.stack_top.load(Ordering::Relaxed);
-        (top.saturating_sub(KERNEL_STACK_SIZE as u64), top)
-    }
-
-    /// Frame pointer saved by the last switch-out, for backtraces of threads that do not run.
-    pub fn saved_frame_pointer(&self) -> Option<u64> {
-        if self.is_on_cpu() {
-            return None;
+    /// Saves the vector registers, which stay valid as long as no other program thread runs on this CPU.
+    fn save_vectors(&self, block: &PerCpu) {
+        check_canary(self);
+        if !self.has_program.load(Ordering::Relaxed) {
+            return;
         }
-        let (bottom, top) = self.stack_bounds();
-        // SAFETY: a racy read of one word: a stale value gives a wrong backtrace, and bounds are checked.
-        let rsp = unsafe { self.rsp.get().read_volatile() };
-        let slot = rsp + 5 * 8;
-        // SAFETY: within the stack of this context, which lives for ever.
-        (bottom..top - 8).contains(&slot).then(|| unsafe { (slot as *const u64).read_volatile() })
+        // SAFETY: the running context belongs to this CPU.
+        if let Some(program) = unsafe { &mut *self.program.get() } {
+            program.vectors.save();
+            self.saved_on.store(cpu::current_id() + 1, Ordering::Relaxed);
+            block.live_context.store(self.address(), Ordering::Relaxed);
+        }
+    }
+
+    /// Loads what [`Context::save_vectors`] saved, unless the registers still hold it: every program thread that gives the
+    /// CPU up says so in `live_context`.
+    fn load_vectors(&self) {
+        if !self.has_program.load(Ordering::Relaxed) {
+            return;
+        }
+        // SAFETY: the running context belongs to this CPU.
+        if let Some(program) = unsafe { &*self.program.get() } {
+            let live = self.saved_on.load(Ordering::Relaxed) == cpu::current_id() + 1
+                && percpu::this().live_context.load(Ordering::Relaxed) == self.address();
+            if !live {
+                program.vectors.load();
+            }
+        }
+    }
+}
+
+/// A context that nobody may run for the moment.
+struct Change<'a> {
+    context: &'a Context,
+    _irq: irq::IrqGuard,
+}
+
+impl Drop for Change<'_> {
+    fn drop(&mut self) {
+        self.context.claimed_by.store(0, Ordering::Release);
     }
 }
 
@@ -164,77 +228,151 @@ fn new_stack() -> Option<Box<KernelStack>> {
     }
 }
 
-/// First code of a new context, with interrupts off as every switch leaves them: rbx holds the entry, r12 its argument.
+/// First code of a new context, with interrupts off as every switch leaves them: rbx holds the entry, r12 its argument, r13
+/// the context.
 #[unsafe(naked)]
 unsafe extern "C" fn start() {
-    naked_asm!("mov rdi, r12", "xor ebp, ebp", "sti", "jmp rbx")
+    naked_asm!(
+        "mov rdi, r13",
+        "xor ebp, ebp",
+        "call {load}",
+        "mov rdi, r12",
+        "sti",
+        // Never returns; the call keeps the stack as the ABI wants it.
+        "call rbx",
+        "ud2",
+        load = sym load_first_state,
+    )
 }
 
-/// Makes `context` that of the code which is running on this CPU, on the stack whose bounds are given.
-pub fn adopt(context: &Context, stack_bottom: u64, stack_top: u64) {
-    context.claim();
-    context.stack_top.store(stack_top, Ordering::Relaxed);
-    percpu::this().set_kernel_stack(stack_bottom, stack_top);
+/// The program state of a thread that has not run yet.
+extern "C" fn load_first_state(context: &'static Context) {
+    context.load_vectors();
+    if context.has_program.load(Ordering::Relaxed) {
+        // SAFETY: the running context belongs to this CPU.
+        if let Some(program) = unsafe { &*context.program.get() } {
+            set_fs_base(program.fs_base);
+        }
+    }
 }
 
-/// Switches from the running context to another; returns when somebody switches back.
+/// Makes `context` that of the code which is running on this CPU, on the stack whose top is given.
 ///
 /// # Panics
-/// If interrupts are on or the running thread has overrun its kernel stack.
-pub fn switch(previous: &Context, next: &Context) {
-    assert!(!irq::enabled() || cfg!(not(target_os = "none")), "a switch needs interrupts off");
-    // SAFETY: the running context belongs to this CPU.
-    unsafe { check_canary(&*previous.stack.get()) };
-    leave_program(previous);
-    next.claim();
-    let (bottom, top) = next.stack_bounds();
-    percpu::this().set_kernel_stack(bottom, top);
-    tlb::service();
-    enter_program_state(next);
-    // SAFETY: both contexts are claimed by this CPU; `next.rsp` was stored by `prepare` or an earlier switch. The flag of
-    // `previous` is cleared on the new stack, when nothing uses the old one any more.
-    unsafe { switch_stacks(previous.rsp.get(), *next.rsp.get(), previous.on_cpu.as_ptr()) };
+/// If a CPU has claimed the context, or this one has called it before.
+pub fn adopt(context: &'static Context, stack_top: u64) {
+    let block = percpu::this();
+    assert!(context.claim() && block.context.load(Ordering::Relaxed) == 0, "a CPU adopts one fresh context");
+    context.stack_top.store(stack_top, Ordering::Relaxed);
+    block.set_kernel_stack(stack_top);
+    block.context.store(context.address(), Ordering::Relaxed);
 }
 
-fn check_canary(stack: &Option<Box<KernelStack>>) {
-    if let Some(stack) = stack {
-        assert!(stack.0[0] == CANARY, "a thread has overrun its kernel stack");
-    }
+/// Number of the thread that the calling CPU runs; 0 before the first.
+pub fn running_id() -> u32 {
+    let context = percpu::this().context.load(Ordering::Relaxed) as *const Context;
+    // SAFETY: null, or as in `Switch::to_full`.
+    unsafe { context.as_ref() }.map_or(0, |context| context.id)
 }
 
-fn leave_program(context: &Context) {
-    if !context.has_program.load(Ordering::Relaxed) {
-        return;
-    }
-    // SAFETY: the running context belongs to this CPU.
-    if let Some(program) = unsafe { &mut *context.program.get() } {
-        program.vectors.save();
-        program.fs_base = fs_base();
-        context.live_on.store(cpu::current_id() + 1, Ordering::Relaxed);
-    }
+/// What becomes of the claim on the context that gives the CPU up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Claim {
+    /// It stays: the context waits for its turn on this CPU.
+    Keep,
+    /// It ends as soon as the stack is no longer in use: any CPU may run the context next.
+    Release,
 }
 
-fn enter_program_state(context: &Context) {
-    if !context.has_program.load(Ordering::Relaxed) {
-        return;
+/// Switches from the context that the calling CPU runs to another one that it has claimed. Made by
+/// [`crate::running::Here::switch`].
+#[derive(Clone, Copy)]
+pub struct Switch {
+    block: &'static PerCpu,
+}
+
+impl Switch {
+    #[inline(always)]
+    pub(crate) fn on(block: &'static PerCpu) -> Self {
+        Self { block }
     }
-    // SAFETY: the caller has claimed the context.
-    if let Some(program) = unsafe { &*context.program.get() } {
-        // The registers still hold this context's values if it ran here last and no other program did since.
-        let live = context.live_on.load(Ordering::Relaxed) == cpu::current_id() + 1
-            && percpu::this().live_context.load(Ordering::Relaxed) == core::ptr::from_ref(context) as usize;
-        if !live {
-            program.vectors.load();
-            percpu::this().live_context.store(core::ptr::from_ref(context) as usize, Ordering::Relaxed);
+
+    /// Switches for a thread that has nothing in caller-saved registers, vector registers among them. Called with
+    /// interrupts off; returns with interrupts on, when somebody switches back.
+    ///
+    /// # Panics
+    /// If the calling CPU has not claimed the context.
+    #[inline(always)]
+    pub fn to(self, next: &'static Context, claim: Claim) {
+        // From now on the vector registers are nobody's.
+        self.block.live_context.store(0, Ordering::Relaxed);
+        let own = self.begin(next);
+        // SAFETY: see `begin`.
+        unsafe {
+            match claim {
+                Claim::Keep => code(&PIECES.light_keep)(own, next),
+                Claim::Release => code(&PIECES.light_release)(own, next),
+            }
         }
-        set_fs_base(program.fs_base);
+    }
+
+    /// [`Switch::to`] that keeps the claim, with nothing to look up.
+    #[inline(always)]
+    pub(crate) fn to_quickly(self, next: &'static Context) {
+        self.block.live_context.store(0, Ordering::Relaxed);
+        let own = self.begin(next);
+        // SAFETY: see `begin`; the caller knows that the CPU has FSGSBASE.
+        unsafe { light_keep_fsgsbase(own, next) };
+    }
+
+    /// Switches for a thread whose registers must all survive. Called with interrupts off; returns with interrupts off.
+    ///
+    /// # Panics
+    /// If interrupts are on, the calling CPU has not claimed the context, or the running thread has overrun its kernel stack.
+    pub fn to_full(self, next: &'static Context, claim: Claim) {
+        assert!(!irq::enabled(), "a switch needs interrupts off");
+        // SAFETY: `adopt` and `begin` store addresses of contexts, which live for ever.
+        let own = unsafe { &*(self.block.context.load(Ordering::Relaxed) as *const Context) };
+        own.save_vectors(self.block);
+        tlb::service();
+        self.begin(next);
+        // SAFETY: see `begin`.
+        unsafe {
+            match claim {
+                Claim::Keep => code(&PIECES.stacks_keep)(own, next),
+                Claim::Release => code(&PIECES.stacks_release)(own, next),
+            }
+        }
+        own.load_vectors();
+    }
+
+    /// Names the next context as the CPU's and returns the one that gives the CPU up.
+    ///
+    /// What makes the switch sound: the context that gives the CPU up is the one this CPU runs, for `block.context` is
+    /// stored here and by `adopt` only; the next one is claimed by this CPU and so runs nowhere else, and its stack pointer
+    /// was stored by `prepare` or by the switch that left it. (A switch to itself stores and loads the same one.)
+    #[inline(always)]
+    fn begin(self, next: &'static Context) -> *const Context {
+        let block = self.block;
+        assert!(next.claimed_by.load(Ordering::Relaxed) == block.address(), "a switch needs a claim");
+        let own = block.context.load(Ordering::Relaxed) as *const Context;
+        block.context.store(next.address(), Ordering::Relaxed);
+        block.set_kernel_stack(next.stack_top.load(Ordering::Relaxed));
+        own
+    }
+}
+
+fn check_canary(context: &Context) {
+    // SAFETY: the running context belongs to this CPU.
+    if let Some(stack) = unsafe { &*context.stack.get() } {
+        assert!(stack.0[0] == CANARY, "a thread has overrun its kernel stack");
     }
 }
 
 /// Runs `f` on the vector state of the running thread: the registers are saved first and loaded afterwards.
 pub fn with_vectors<R>(context: &Context, f: impl FnOnce(&mut fpu::State) -> R) -> R {
     let _irq = irq::disable();
-    assert!(context.is_on_cpu());
+    assert!(context.is_running_here());
     // SAFETY: the context is the running thread's, interrupts are off, so nobody else touches it.
     let program = unsafe { &mut *context.program.get() };
     let vectors = &mut program.as_mut().expect("a program thread has vector state").vectors;
@@ -299,27 +437,114 @@ pub(crate) fn enable_fsgsbase() {
         unsafe { Cr4::update(|flags| flags.insert(Cr4Flags::FSGSBASE)) };
     }
     FSGSBASE.store(supported, Ordering::Relaxed);
+    if supported {
+        PIECES.use_fsgsbase();
+    }
 }
 
-/// rdi: where the stack pointer goes; rsi: the next stack pointer; rdx: flag to clear once the old stack is free.
-#[unsafe(naked)]
-unsafe extern "C" fn switch_stacks(previous: *mut u64, next: u64, on_cpu: *mut bool) {
-    naked_asm!(
-        "push rbp",
-        "push rbx",
-        "push r12",
-        "push r13",
-        "push r14",
-        "push r15",
-        "mov [rdi], rsp",
-        "mov rsp, rsi",
-        "mov byte ptr [rdx], 0",
-        "pop r15",
-        "pop r14",
-        "pop r13",
-        "pop r12",
-        "pop rbx",
-        "pop rbp",
-        "ret",
-    )
+type SwitchCode = unsafe extern "C" fn(*const Context, *const Context);
+
+// The full and the light switch, keeping and ending the claim; and all of it once more for CPUs without the FSGSBASE
+// instructions. rdi: the context that gives the CPU up; rsi: the one that gets it, as it finds after the switch.
+macro_rules! switch_code {
+    ($stacks:ident, $light:ident, $save_fs:literal, $load_fs:literal, $claim:literal) => {
+        #[unsafe(naked)]
+        unsafe extern "C" fn $stacks(from: *const Context, to: *const Context) {
+            naked_asm!(
+                "push rbp",
+                "push rbx",
+                "push r12",
+                "push r13",
+                "push r14",
+                "push r15",
+                $save_fs,
+                "push rax",
+                "mov [rdi + {rsp}], rsp",
+                "mov rsp, [rsi + {rsp}]",
+                concat!($claim, "/* {claimed_by} */"),
+                "pop rax",
+                $load_fs,
+                "pop r15",
+                "pop r14",
+                "pop r13",
+                "pop r12",
+                "pop rbx",
+                "pop rbp",
+                "ret",
+                rsp = const offset_of!(Context, rsp),
+                claimed_by = const offset_of!(Context, claimed_by),
+            )
+        }
+
+        /// FNCLEX first: FLDCW would raise what the other thread's operations have left pending.
+        #[unsafe(naked)]
+        unsafe extern "C" fn $light(from: *const Context, to: *const Context) {
+            naked_asm!(
+                "stmxcsr [rdi + {mxcsr}]",
+                "fnstcw [rdi + {x87_control}]",
+                "call {stacks}",
+                "fnclex",
+                "ldmxcsr [rsi + {mxcsr}]",
+                "fldcw [rsi + {x87_control}]",
+                "sti",
+                "ret",
+                stacks = sym $stacks,
+                mxcsr = const offset_of!(Context, mxcsr),
+                x87_control = const offset_of!(Context, x87_control),
+            )
+        }
+    };
+}
+switch_code!(stacks_keep_fsgsbase, light_keep_fsgsbase, "rdfsbase rax", "wrfsbase rax", "");
+switch_code!(
+    stacks_release_fsgsbase,
+    light_release_fsgsbase,
+    "rdfsbase rax",
+    "wrfsbase rax",
+    "mov qword ptr [rdi + {claimed_by}], 0"
+);
+switch_code!(
+    stacks_keep_msr,
+    light_keep_msr,
+    "mov ecx, 0xc0000100; rdmsr; shl rdx, 32; or rax, rdx",
+    "mov rdx, rax; shr rdx, 32; mov ecx, 0xc0000100; wrmsr",
+    ""
+);
+switch_code!(
+    stacks_release_msr,
+    light_release_msr,
+    "mov ecx, 0xc0000100; rdmsr; shl rdx, 32; or rax, rdx",
+    "mov rdx, rax; shr rdx, 32; mov ecx, 0xc0000100; wrmsr",
+    "mov qword ptr [rdi + {claimed_by}], 0"
+);
+
+/// The pieces that fit the machine; chosen once, before the first switch, since all of them share a stack's layout but not
+/// all CPUs have the instructions.
+struct Pieces {
+    light_keep: AtomicPtr<()>,
+    light_release: AtomicPtr<()>,
+    stacks_keep: AtomicPtr<()>,
+    stacks_release: AtomicPtr<()>,
+}
+
+static PIECES: Pieces = Pieces {
+    light_keep: AtomicPtr::new(light_keep_msr as *mut ()),
+    light_release: AtomicPtr::new(light_release_msr as *mut ()),
+    stacks_keep: AtomicPtr::new(stacks_keep_msr as *mut ()),
+    stacks_release: AtomicPtr::new(stacks_release_msr as *mut ()),
+};
+
+impl Pieces {
+    fn use_fsgsbase(&self) {
+        self.light_keep.store(light_keep_fsgsbase as *mut (), Ordering::Relaxed);
+        self.light_release.store(light_release_fsgsbase as *mut (), Ordering::Relaxed);
+        self.stacks_keep.store(stacks_keep_fsgsbase as *mut (), Ordering::Relaxed);
+        self.stacks_release.store(stacks_release_fsgsbase as *mut (), Ordering::Relaxed);
+    }
+}
+
+#[inline(always)]
+fn code(piece: &AtomicPtr<()>) -> SwitchCode {
+    // SAFETY: the words of `PIECES` hold nothing but functions of this type.
+    unsafe { core::mem::transmute::<*mut (), SwitchCode>(piece.load(Ordering::Relaxed)) }
 }

@@ -48,6 +48,24 @@ pub fn wait_for_interrupt() {
     }
 }
 
+/// Turns interrupts on and waits until one arrives or something is stored near `word`, with no window in between; does not
+/// wait if `still` is false once the word is watched. Interrupts are on afterwards. The CPU has MONITOR.
+pub fn wait_for_store(word: *const (), still: impl FnOnce() -> bool) {
+    #[cfg(target_os = "none")]
+    // SAFETY: MONITOR only names a cache line to watch, whatever the address; hint 0 of MWAIT is the lightest sleep. `sti`
+    // holds interrupts for one instruction, so MWAIT cannot miss one; handlers keep to their own stacks.
+    unsafe {
+        core::arch::asm!("monitor", in("rax") word, in("ecx") 0, in("edx") 0, options(nostack));
+        if still() {
+            core::arch::asm!("sti", "mwait", in("eax") 0, in("ecx") 0, options(nostack));
+        } else {
+            crate::irq::unmask();
+        }
+    }
+    #[cfg(not(target_os = "none"))]
+    let _ = (word, still());
+}
+
 /// Reads a model-specific register.
 ///
 /// # Safety

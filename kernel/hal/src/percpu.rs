@@ -24,23 +24,29 @@ pub struct PerCpu {
     this: AtomicU64,
     /// Top of the current thread's kernel stack.
     pub(crate) kernel_stack_top: AtomicU64,
-    /// Bottom of the current thread's kernel stack.
-    pub(crate) kernel_stack_bottom: AtomicU64,
     /// Where the system-call entry parks the program's stack pointer for four instructions.
     pub(crate) program_rsp: AtomicU64,
     /// Bits of [`attention`].
     attention: AtomicU32,
     cpu_id: AtomicU32,
     apic_id: AtomicU32,
-    /// Index of the running thread in the scheduler's table.
-    thread: AtomicU32,
+    /// Address of the key that the next two belong to ([`crate::running`]), or 0.
+    pub(crate) running_key: AtomicUsize,
+    /// The same key where the quick switch works, else 0.
+    pub(crate) quick_key: AtomicUsize,
+    /// The running thread.
+    pub(crate) thread: AtomicUsize,
+    /// The scheduler's state of this CPU.
+    pub(crate) cpu: AtomicUsize,
     /// Handlers of the program that are running in interrupt context on this CPU.
     pub(crate) handlers: AtomicU32,
     /// Generation of the TLB flush that this CPU has done last.
     pub(crate) tlb_seen: AtomicU64,
     /// Set while the CPU idles and flushes on leaving instead of on request.
     pub(crate) tlb_lazy: AtomicBool,
-    /// Address of the context whose vector registers are live.
+    /// Address of the [`crate::context::Context`] that the CPU runs, or 0.
+    pub(crate) context: AtomicUsize,
+    /// Address of the context that gave the CPU up last and whose vector registers nobody else has used since, or 0.
     pub(crate) live_context: AtomicUsize,
     /// Interrupts taken.
     pub(crate) interrupts: AtomicU64,
@@ -66,15 +72,18 @@ impl PerCpu {
         Self {
             this: AtomicU64::new(0),
             kernel_stack_top: AtomicU64::new(0),
-            kernel_stack_bottom: AtomicU64::new(0),
             program_rsp: AtomicU64::new(0),
             attention: AtomicU32::new(0),
             cpu_id: AtomicU32::new(0),
             apic_id: AtomicU32::new(0),
-            thread: AtomicU32::new(0),
+            running_key: AtomicUsize::new(0),
+            quick_key: AtomicUsize::new(0),
+            thread: AtomicUsize::new(0),
+            cpu: AtomicUsize::new(0),
             handlers: AtomicU32::new(0),
             tlb_seen: AtomicU64::new(0),
             tlb_lazy: AtomicBool::new(false),
+            context: AtomicUsize::new(0),
             live_context: AtomicUsize::new(0),
             interrupts: AtomicU64::new(0),
             interrupts_done: AtomicU64::new(0),
@@ -92,9 +101,20 @@ impl PerCpu {
 }
 
 impl PerCpu {
+    /// Where the block is, which also names the CPU.
+    #[inline(always)]
+    pub(crate) fn address(&self) -> usize {
+        core::ptr::from_ref(self) as usize
+    }
+
+    /// Adds attention; interrupts are off, so nobody else writes meanwhile.
+    #[inline(always)]
+    pub(crate) fn raise_attention(&self, bits: u32) {
+        self.attention.store(self.attention.load(Ordering::Relaxed) | bits, Ordering::Relaxed);
+    }
+
     /// Names the stack on which traps of this CPU's current thread are handled.
-    pub(crate) fn set_kernel_stack(&self, bottom: u64, top: u64) {
-        self.kernel_stack_bottom.store(bottom, Ordering::Relaxed);
+    pub(crate) fn set_kernel_stack(&self, top: u64) {
         self.kernel_stack_top.store(top, Ordering::Relaxed);
     }
 }
@@ -105,7 +125,6 @@ pub(crate) mod offset {
     pub(crate) const KERNEL_STACK_TOP: usize = core::mem::offset_of!(PerCpu, kernel_stack_top);
     pub(crate) const PROGRAM_RSP: usize = core::mem::offset_of!(PerCpu, program_rsp);
     pub(crate) const CPU_ID: usize = core::mem::offset_of!(PerCpu, cpu_id);
-    pub(crate) const THREAD: usize = core::mem::offset_of!(PerCpu, thread);
     pub(crate) const ATTENTION: usize = core::mem::offset_of!(PerCpu, attention);
     pub(crate) const HANDLERS: usize = core::mem::offset_of!(PerCpu, handlers);
     pub(crate) const HANDLER_RSP: usize = core::mem::offset_of!(PerCpu, handler.rsp);
@@ -190,32 +209,6 @@ pub fn apic_id(cpu: usize) -> u32 {
 
 pub(crate) fn set_boot_apic_id(apic_id: u32) {
     BOOT_CPU.apic_id.store(apic_id, Ordering::Relaxed);
-}
-
-/// Index of the thread that runs on this CPU, as the scheduler set it.
-#[inline(always)]
-pub fn thread_index() -> u32 {
-    #[cfg(target_os = "none")]
-    {
-        let index: u32;
-        // SAFETY: as for `cpu_id`.
-        unsafe {
-            core::arch::asm!("mov {:e}, gs:[{}]", out(reg) index, const offset::THREAD, options(nostack, readonly, preserves_flags));
-        }
-        index
-    }
-    #[cfg(not(target_os = "none"))]
-    0
-}
-
-/// Names the thread that runs on this CPU from now on.
-pub fn set_thread_index(index: u32) {
-    this().thread.store(index, Ordering::Relaxed);
-}
-
-/// Index of the thread that `cpu` runs, as of now.
-pub fn thread_index_of(cpu: usize) -> u32 {
-    of(cpu).thread.load(Ordering::Relaxed)
 }
 
 /// Adds bits of [`attention`] to this CPU.

@@ -43,10 +43,9 @@ pub fn init_boot_cpu() {
     set_tsc_aux(0);
 }
 
-/// Bounds of the stack that the boot CPU runs on.
-pub fn boot_stack_bounds() -> (u64, u64) {
-    let block = percpu::this();
-    (block.kernel_stack_bottom.load(Ordering::Relaxed), block.kernel_stack_top.load(Ordering::Relaxed))
+/// Top of the stack that the calling CPU has run on since it was started.
+pub fn boot_stack_top() -> u64 {
+    percpu::this().kernel_stack_top.load(Ordering::Relaxed)
 }
 
 /// Starts the processors `apic_ids[1..]` and waits until all run or `timeout_ticks` of the TSC have passed; each continues
@@ -113,7 +112,7 @@ pub(crate) extern "C" fn start_this_cpu(slot: u64) -> ! {
     percpu::load(id);
     // SAFETY: the array has a slot for every processor that takes a number.
     let top = unsafe { *STACK_TOPS.load(Ordering::Acquire).add(slot as usize) };
-    percpu::this().set_kernel_stack(top - STACK_SIZE as u64, top);
+    percpu::this().set_kernel_stack(top);
     trap::load();
     fpu::enable();
     context::enable_fsgsbase();

@@ -3,13 +3,19 @@
 
 pub use hadal_trace::{ALL_BUT_SELF, Kind, Left, TIMER_CALLS, TIMER_WAKES, pair, text_words};
 
-use crate::{percpu, tsc};
+use crate::{context, percpu, tsc};
+
+/// Whether the trace is recording.
+#[inline(always)]
+pub fn enabled() -> bool {
+    hadal_trace::enabled()
+}
 
 /// Records that something happened on this CPU, in the running thread. One load and a branch while recording is off.
 #[inline(always)]
 pub fn point(kind: Kind, a: u64, b: u64) {
     if hadal_trace::enabled() {
-        record(kind, percpu::thread_index(), a, b);
+        record(kind, context::running_id(), a, b);
     }
 }
 

@@ -7,7 +7,6 @@
 use alloc::boxed::Box;
 use core::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
-use hadal_hal::percpu;
 use hadal_hal::sync::SpinLock;
 use hadal_sched::Thread;
 use spin::Once;
@@ -171,7 +170,7 @@ pub(crate) fn known(index: u32) -> Option<&'static Record> {
 
 /// The calling thread's record, as it is.
 pub(crate) fn own() -> &'static Record {
-    of(percpu::thread_index())
+    of(hadal_sched::current().id())
 }
 
 /// The calling thread's record. A thread that this interface did not make gets a name, and cannot be joined.

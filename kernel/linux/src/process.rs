@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use hadal_hal::sync::SpinLock;
-use hadal_hal::{apic, cpu, percpu};
+use hadal_hal::{apic, cpu};
 use hadal_mem::space::ProgramSpace;
 use hadal_vfs::{Caller, FdTable, Location, Namespace};
 
@@ -139,7 +139,7 @@ const STUBBORN_NS: u64 = 50_000_000;
 fn insist(_: usize) {
     let own = cpu::current_id();
     for other in (0..cpu::count()).filter(|&other| other != own) {
-        let thread = hadal_sched::thread(percpu::thread_index_of(other));
+        let Some(thread) = hadal_sched::running_on(other) else { continue };
         if Task::of(thread).try_process().is_some_and(|process| process.ending().is_some()) {
             apic::send_nmi(other);
         }

@@ -1,23 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Which CPU a thread goes to, and what a CPU without work does about it.
 //!
-//! A woken thread goes back to the CPU it ran on if that one is idle, else to an idle CPU, else back to its own, or to
-//! another that is clearly less busy. A CPU that becomes idle looks once at the others before it sleeps. What falls between
-//! the two looks, and queues of unequal length, are put right at the end of a slice ([`even_out`]). All of it looks at one
-//! other CPU at a time, the next in turn, so its cost does not grow with the machine.
+//! A woken thread goes back to the CPU it ran on if it is bound there or not stealable, or if that CPU is idle; else to an
+//! idle CPU, else back to its own, or to another that is clearly less busy. A CPU that becomes idle asks once one that has
+//! threads to give ([`ask`]); that one answers from its interrupt handler ([`serve`]), so nobody but the owner touches a
+//! CPU's rings. What falls between the two, and queues of unequal length, are put right at the end of a slice
+//! ([`even_out`]). All of it concerns one other CPU at a time, the next in turn, so its cost does not grow with the machine.
 
 use alloc::boxed::Box;
 use core::sync::atomic::{AtomicU64, Ordering};
 
+use hadal_hal::running::Here;
 use hadal_hal::trace::{self, Kind};
 use hadal_hal::{apic, cpu, irq};
 use spin::Once;
 
-use crate::cpus;
+use crate::cpus::{self, Cpu};
 use crate::thread::Thread;
+use crate::wake::send_away;
 
 /// One bit for each idle CPU. Whoever sends a thread there takes the bit, so that two wakers choose two CPUs.
 static IDLE: Once<Box<[AtomicU64]>> = Once::new();
+
+/// Threads by which queues may differ.
+const TOLERANCE: usize = 2;
+/// Most threads of a level that are looked at to find one that may go elsewhere.
+const CANDIDATES: usize = 16;
 
 pub(crate) fn init(cpu_count: usize) {
     IDLE.call_once(|| (0..cpu_count.div_ceil(64)).map(|_| AtomicU64::new(0)).collect());
@@ -34,7 +42,9 @@ pub(crate) fn set_idle(cpu: usize) {
 }
 
 pub(crate) fn clear_idle(cpu: usize) {
-    if let Some((word, bit)) = word(cpu) {
+    if let Some((word, bit)) = word(cpu)
+        && word.load(Ordering::Relaxed) & bit != 0
+    {
         word.fetch_and(!bit, Ordering::Relaxed);
     }
 }
@@ -75,50 +85,18 @@ pub fn claim_idle(start: usize) -> Option<usize> {
     claim(cpu).then_some(cpu)
 }
 
-/// Threads by which queues may differ.
-const TOLERANCE: usize = 2;
-
-/// Another CPU, the next in turn; `None` when there is only one.
-fn next_in_turn(own: usize) -> Option<usize> {
-    let count = cpu::count();
-    let turn = cpus::of(own).turn.fetch_add(1, Ordering::Relaxed) as usize;
-    (count > 1).then(|| (own + 1 + turn % (count - 1)) % count)
-}
-
-/// The end of a slice on a CPU with a queue: wakes an idle CPU to come and look, or gives a thread away.
-pub(crate) fn even_out() {
-    let own = cpu::current_id();
-    if wake_idle() {
-        return;
-    }
-    let Some(other) = next_in_turn(own) else { return };
-    if cpus::of(own).ready_len() >= cpus::of(other).ready_len() + TOLERANCE
-        && let Some(thread) = cpus::of(own).steal(other)
-    {
-        trace::point(Kind::Migrate, trace::pair(thread.id(), other as u32), own as u64);
-        cpus::enqueue(thread, other);
-    }
-}
-
-fn wake_idle() -> bool {
-    let Some(words) = IDLE.get() else { return false };
-    words.iter().enumerate().any(|(index, word)| {
-        let idle = word.load(Ordering::Relaxed);
-        let cpu = index * 64 + idle.trailing_zeros() as usize;
-        let claimed = idle != 0 && claim(cpu);
-        if claimed {
-            apic::send_ipi(cpu, irq::VECTOR_RESCHEDULE);
-        }
-        claimed
-    })
-}
-
 /// The CPU on which a thread that becomes runnable should run.
+#[inline]
 pub(crate) fn choose(thread: &Thread) -> usize {
-    let last = thread.cpu();
-    if !thread.stealable() && thread.allows(last) {
-        return last;
+    match thread.bound() {
+        Some(bound) => bound,
+        None if !thread.stealable() && thread.allows(thread.cpu()) => thread.cpu(),
+        None => choose_among_all(thread),
     }
+}
+
+fn choose_among_all(thread: &Thread) -> usize {
+    let last = thread.cpu();
     if thread.allows(last) && claim(last) {
         return last;
     }
@@ -127,7 +105,7 @@ pub(crate) fn choose(thread: &Thread) -> usize {
     }
     if thread.allows(last) {
         let shorter = |&other: &usize| {
-            cpus::of(other).ready_len() + TOLERANCE <= cpus::of(last).ready_len() && thread.allows(other)
+            cpus::of(other).waiting() + TOLERANCE <= cpus::of(last).waiting() && thread.allows(other)
         };
         return next_in_turn(last).filter(shorter).unwrap_or(last);
     }
@@ -135,15 +113,60 @@ pub(crate) fn choose(thread: &Thread) -> usize {
     (1..=count).map(|step| (last + step) % count).find(|&cpu| thread.allows(cpu)).unwrap_or(last)
 }
 
-/// Takes a ready thread from the CPU with a queue that comes first after this one.
-pub(crate) fn steal() -> Option<&'static Thread> {
-    let (own, count) = (cpu::current_id(), cpu::count());
-    let thread = (1..count)
-        .map(|step| (own + step) % count)
-        .filter(|&victim| cpus::of(victim).ready_len() > 0)
-        .find_map(|victim| cpus::of(victim).steal(own))?;
-    trace::point(Kind::Migrate, trace::pair(thread.id(), own as u32), thread.cpu() as u64);
-    thread.cpu.store(own, Ordering::Relaxed);
-    cpus::of(own).steals.fetch_add(1, Ordering::Relaxed);
-    Some(thread)
+/// Another CPU, the next in turn; `None` when there is only one.
+fn next_in_turn(own: usize) -> Option<usize> {
+    let count = cpu::count();
+    let turn = cpus::of(own).turn.fetch_add(1, Ordering::Relaxed) as usize;
+    (count > 1).then(|| (own + 1 + turn % (count - 1)) % count)
+}
+
+/// Asks the CPU with threads to give that comes first after this one, which has none. Interrupts are off.
+pub(crate) fn ask(own: &Cpu) {
+    let count = cpu::count();
+    let victim = (1..count).map(|step| cpus::of((own.id + step) % count)).find(|cpu| cpu.spare() > 0);
+    if let Some(victim) = victim
+        && victim.asked_by.compare_exchange(0, own.id as u32 + 1, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+    {
+        apic::send_ipi(victim.id, irq::VECTOR_RESCHEDULE);
+    }
+}
+
+/// Gives a thread to the CPU that has asked for one. Interrupts are off.
+pub(crate) fn serve(here: Here<Thread, Cpu>) {
+    let own = here.cpu();
+    if own.asked_by.load(Ordering::Relaxed) == 0 {
+        return;
+    }
+    let thief = own.asked_by.swap(0, Ordering::AcqRel) as usize - 1;
+    let thread = own
+        .levels
+        .waiting(here.thread(), CANDIDATES)
+        .find(|thread| thread.place.is_movable() && thread.allows(thief));
+    if let Some(thread) = thread {
+        trace::point(Kind::Migrate, trace::pair(thread.id(), thief as u32), own.id as u64);
+        own.counters.steals.up();
+        send_away(own, thread, thief);
+    }
+}
+
+/// The end of a slice on a CPU with a queue: gives a thread to an idle CPU, or to one with a shorter queue. Interrupts are
+/// off.
+pub(crate) fn even_out(here: Here<Thread, Cpu>) {
+    let own = here.cpu();
+    if own.spare() == 0 {
+        return;
+    }
+    let waiting = || own.levels.waiting(here.thread(), CANDIDATES).filter(|thread| thread.place.is_movable());
+    let to_idle = waiting().find_map(|thread| Some((thread, claim_any(thread, own.id)?)));
+    let moved = to_idle.or_else(|| {
+        let other = next_in_turn(own.id)?;
+        if own.waiting() < cpus::of(other).waiting() + TOLERANCE {
+            return None;
+        }
+        Some((waiting().find(|thread| thread.allows(other))?, other))
+    });
+    if let Some((thread, target)) = moved {
+        trace::point(Kind::Migrate, trace::pair(thread.id(), target as u32), own.id as u64);
+        send_away(own, thread, target);
+    }
 }

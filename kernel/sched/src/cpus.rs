@@ -1,123 +1,116 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What each CPU has for itself: run queue, inbox, timers, idle state, counters; and its idle loop.
+//! What each CPU has for itself: ready threads, inbox, timers, counters.
+//!
+//! Its rings of ready threads ([`Levels`]) are touched by the CPU itself only, with interrupts off, so they need no lock and
+//! no atomic instruction. Others leave threads in its inbox, changed threads in its list of reviews, and ask it for work
+//! through one word; they interrupt it if it would not look soon by itself ([`watch`]).
 
 use alloc::vec::Vec;
-use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
-use hadal_hal::percpu::{self, CpuLocal, attention};
+use hadal_hal::link::AtomicRef;
+use hadal_hal::percpu::CpuLocal;
+use hadal_hal::running::{Here, Running};
 use hadal_hal::sync::SpinLock;
-use hadal_hal::trace::{self, Kind};
-use hadal_hal::{apic, context, cpu, irq, tlb};
+use hadal_hal::{context, cpu};
 use spin::Once;
 
-use crate::list::{Fifo, Inbox};
-use crate::thread::{TABLE, Thread, adopt_idle};
+use crate::counters::CpuCounters;
+use crate::inbox::{Changed, Inbox, Woken};
+use crate::levels::Levels;
+use crate::table::adopt_idle;
+use crate::thread::Thread;
 use crate::timers::Timers;
-use crate::{balance, switch, timers};
+use crate::{balance, idle};
 
-/// Control blocks that move between a CPU's cache and the shared list at a time.
-pub(crate) const FREE_BATCH: usize = 16;
+/// When a CPU will look at its inbox.
+pub(crate) mod watch {
+    /// Not before it is interrupted.
+    pub(crate) const DEAF: u8 = 0;
+    /// At the end of a slice.
+    pub(crate) const TICKING: u8 = 1;
+    /// At once: it idles and polls.
+    pub(crate) const POLLING: u8 = 2;
+}
 
 /// The scheduler's state of one CPU.
 pub(crate) struct Cpu {
-    ready: SpinLock<Fifo>,
-    /// Length of `ready`, readable without its lock.
-    ready_len: AtomicUsize,
-    inbox: Inbox,
-    /// Set while the CPU halts, or is about to: whoever pushes to the inbox must interrupt it.
-    sleeping: AtomicBool,
-    /// Set while the end of a slice is armed: a push will be seen then, without an interrupt.
-    pub(crate) ticking: AtomicBool,
+    pub(crate) id: usize,
+    /// Threads that other CPUs have made runnable.
+    pub(crate) inbox: Inbox<Woken>,
+    pub(crate) levels: Levels,
+    /// One of [`watch`].
+    pub(crate) watch: AtomicU8,
+    /// Ready threads of this CPU whose priority or binding others have changed.
+    pub(crate) reviews: Inbox<Changed>,
+    /// An idle CPU (plus one) that wants a thread, or 0.
+    pub(crate) asked_by: AtomicU32,
     pub(crate) timers: Timers,
-    idle_thread: AtomicU32,
+    idle_thread: AtomicRef<Thread>,
     pub(crate) free_threads: SpinLock<Vec<u32>>,
     /// Program yields in a row that found no other thread.
     pub(crate) fruitless_yields: AtomicU32,
     /// Counts the looks at other CPUs' queues.
     pub(crate) turn: AtomicU32,
-    pub(crate) switches: AtomicU64,
-    pub(crate) wakes: AtomicU64,
-    pub(crate) steals: AtomicU64,
+    /// CPUs that were given a thread without an interrupt: a set, by 64.
+    pub(crate) owed: alloc::boxed::Box<[AtomicU64]>,
+    pub(crate) counters: CpuCounters,
 }
 
 impl Cpu {
-    fn new() -> Self {
+    fn new(id: usize) -> Self {
         Self {
-            ready: SpinLock::new(Fifo::new()),
-            ready_len: AtomicUsize::new(0),
+            id,
             inbox: Inbox::new(),
-            sleeping: AtomicBool::new(false),
-            ticking: AtomicBool::new(false),
+            levels: Levels::new(),
+            watch: AtomicU8::new(watch::DEAF),
+            reviews: Inbox::new(),
+            asked_by: AtomicU32::new(0),
             timers: Timers::new(),
-            idle_thread: AtomicU32::new(0),
+            idle_thread: AtomicRef::none(),
             free_threads: SpinLock::new(Vec::new()),
             fruitless_yields: AtomicU32::new(0),
             turn: AtomicU32::new(0),
-            switches: AtomicU64::new(0),
-            wakes: AtomicU64::new(0),
-            steals: AtomicU64::new(0),
+            owed: (0..cpu::count().div_ceil(64)).map(|_| AtomicU64::new(0)).collect(),
+            counters: CpuCounters::default(),
         }
     }
 
-    /// Threads that are ready and not running, as far as the owner has looked.
-    pub(crate) fn ready_len(&self) -> usize {
-        self.ready_len.load(Ordering::Relaxed)
-    }
-
-    /// Adds a thread at the end; for the owner.
-    pub(crate) fn push_local(&self, thread: &'static Thread) {
-        let mut ready = self.ready.lock();
-        ready.push(&&TABLE, thread.id());
-        self.ready_len.store(ready.len(), Ordering::Relaxed);
-    }
-
-    /// Takes the next thread; for the owner.
-    pub(crate) fn pop(&self) -> Option<&'static Thread> {
-        let mut ready = self.ready.lock();
-        self.inbox.drain(&&TABLE, &mut ready);
-        let next = ready.pop(&&TABLE);
-        self.ready_len.store(ready.len(), Ordering::Relaxed);
-        next.map(|index| TABLE.get(index))
-    }
-
-    /// Takes a ready thread that may run on `thief`; for other CPUs.
-    pub(crate) fn steal(&self, thief: usize) -> Option<&'static Thread> {
-        let mut ready = self.ready.lock();
-        let taken = ready.take_first(&&TABLE, |index| {
-            let thread = TABLE.get(index);
-            thread.stealable() && thread.allows(thief)
-        });
-        self.ready_len.store(ready.len(), Ordering::Relaxed);
-        taken.map(|index| TABLE.get(index))
-    }
-
-    /// Moves the inbox to the run queue; for the owner. Returns whether a thread is ready.
-    pub(crate) fn collect(&self) -> bool {
-        let mut ready = self.ready.lock();
-        self.inbox.drain(&&TABLE, &mut ready);
-        self.ready_len.store(ready.len(), Ordering::Relaxed);
-        ready.len() > 0
-    }
-
+    /// The thread that runs when no other does.
     pub(crate) fn idle_thread(&self) -> &'static Thread {
-        TABLE.get(self.idle_thread.load(Ordering::Relaxed))
+        self.idle_thread.load(Ordering::Relaxed).expect("a CPU that schedules has an idle thread")
+    }
+
+    /// Threads that wait for this CPU and may go to another one; at most one more than there are.
+    pub(crate) fn spare(&self) -> usize {
+        self.levels.movable().min(self.waiting())
+    }
+
+    /// Threads that wait for this CPU, as far as it has looked: the running thread is in a ring, too, unless it idles.
+    pub(crate) fn waiting(&self) -> usize {
+        let idle = RUNNING.thread_of(self.id).is_none_or(|thread| thread.is(self.idle_thread()));
+        self.levels.len().saturating_sub(usize::from(!idle))
     }
 }
 
+/// What the calling CPU runs, and its [`Cpu`].
+pub(crate) static RUNNING: Running<Thread, Cpu> = Running::new();
 static CPUS: Once<CpuLocal<Cpu>> = Once::new();
-/// The part of [`CPUS`] that exists before the number of CPUs is known.
-static BOOT: Once<CpuLocal<Cpu>> = Once::new();
 
 fn all() -> &'static CpuLocal<Cpu> {
-    match CPUS.get() {
-        Some(cpus) => cpus,
-        None => BOOT.call_once(|| CpuLocal::new(1, |_| Cpu::new())),
-    }
+    CPUS.get().expect("the scheduler is initialised")
+}
+
+/// The calling CPU and what it runs.
+#[inline(always)]
+pub(crate) fn here() -> Here<Thread, Cpu> {
+    RUNNING.here()
 }
 
 /// The calling CPU.
+#[inline(always)]
 pub(crate) fn this() -> &'static Cpu {
-    all().this()
+    here().cpu()
 }
 
 /// A CPU by id.
@@ -125,124 +118,58 @@ pub(crate) fn of(cpu: usize) -> &'static Cpu {
     all().of(cpu)
 }
 
+/// All CPUs.
+pub(crate) fn iter() -> impl Iterator<Item = &'static Cpu> {
+    all().iter()
+}
+
+/// The thread that is running on this CPU.
+#[inline(always)]
+pub fn current() -> &'static Thread {
+    here().thread()
+}
+
+/// The thread that a CPU runs, as of now; `None` before that CPU has begun to schedule.
+pub fn running_on(cpu: usize) -> Option<&'static Thread> {
+    RUNNING.thread_of(cpu)
+}
+
 /// Prepares the scheduler for all CPUs; once, on the boot CPU, when all are online. The calling code becomes the boot
-/// CPU's idle thread, on the stack whose bounds are given.
-pub fn init(stack_bottom: u64, stack_top: u64) {
-    CPUS.call_once(|| CpuLocal::new(cpu::count(), |_| Cpu::new()));
+/// CPU's idle thread, on the stack whose top is given.
+pub fn init(stack_top: u64) {
+    CPUS.call_once(|| CpuLocal::new(cpu::count(), Cpu::new));
     balance::init(cpu::count());
-    adopt(stack_bottom, stack_top);
+    idle::init();
+    adopt(stack_top);
 }
 
-fn adopt(stack_bottom: u64, stack_top: u64) {
-    let idle = adopt_idle();
-    context::adopt(idle.context(), stack_bottom, stack_top);
-    percpu::set_thread_index(idle.id());
-    this().idle_thread.store(idle.id(), Ordering::Relaxed);
+fn adopt(stack_top: u64) {
+    let own = of(cpu::current_id());
+    let idle = adopt_idle(own);
+    context::adopt(idle.context(), stack_top);
+    own.idle_thread.store(Some(idle), Ordering::Relaxed);
+    RUNNING.install(idle, own);
 }
 
-/// Turns the calling code into the CPU's idle loop. Application processors come here from their start-up code and give
-/// the bounds of their stack; the boot CPU has called [`init`] and gives `None`.
-pub fn enter_idle_loop(stack: Option<(u64, u64)>) -> ! {
-    if let Some((bottom, top)) = stack {
-        while CPUS.get().is_none() {
-            cpu::relax();
-        }
-        adopt(bottom, top);
+/// Begins to schedule on an application processor, on the stack whose top is given, as soon as [`init`] has prepared it.
+pub(crate) fn join(stack_top: u64) {
+    while CPUS.get().is_none() {
+        cpu::relax();
     }
-    let own = this();
-    loop {
-        irq::mask();
-        if own.collect() {
-            switch::reschedule();
-            irq::unmask();
-            continue;
-        }
-        if let Some(thread) = balance::steal() {
-            own.push_local(thread);
-            continue;
-        }
-        own.sleeping.store(true, Ordering::SeqCst);
-        balance::set_idle(cpu::current_id());
-        // A push before the flag was visible sends no interrupt, so look once more.
-        if own.inbox.is_empty() {
-            tlb::enter_idle();
-            trace::point(Kind::IdleEnter, 0, 0);
-            cpu::wait_for_interrupt();
-            irq::mask();
-            trace::point(Kind::IdleLeave, 0, 0);
-            tlb::leave_idle();
-        }
-        own.sleeping.store(false, Ordering::SeqCst);
-        balance::clear_idle(cpu::current_id());
-    }
-}
-
-/// Puts a runnable thread into the queue of a CPU, and makes sure that the CPU notices.
-pub(crate) fn enqueue(thread: &'static Thread, target: usize) {
-    thread.cpu.store(target, Ordering::Relaxed);
-    let _irq = irq::disable();
-    let queue = of(target);
-    this().wakes.fetch_add(1, Ordering::Relaxed);
-    if target == cpu::current_id() {
-        queue.push_local(thread);
-        timers::arm_slice();
-        return;
-    }
-    queue.inbox.push(&&TABLE, thread.id());
-    if queue.sleeping.load(Ordering::SeqCst) || !queue.ticking.load(Ordering::SeqCst) {
-        apic::send_ipi(target, irq::VECTOR_RESCHEDULE);
-    }
-}
-
-/// The reschedule interrupt: look at the inbox, and at what the interrupted thread has to do.
-pub fn on_reschedule_interrupt() {
-    if CPUS.get().is_none() {
-        return;
-    }
-    let own = this();
-    if own.collect() {
-        timers::arm_slice();
-    }
-    let thread = crate::current();
-    if thread.interrupted() {
-        percpu::raise_attention(attention::SIGNAL);
-    }
-    if !thread.allows(cpu::current_id()) {
-        percpu::raise_attention(attention::RESCHEDULE);
-    }
+    adopt(stack_top);
 }
 
 /// Nanoseconds since boot in which a CPU had nothing to run.
 pub fn idle_time_ns(cpu: usize) -> u64 {
-    of(cpu).idle_thread().run_time_ns()
+    of(cpu).idle_thread.load(Ordering::Relaxed).map_or(0, Thread::run_time_ns)
 }
 
 /// Index of the thread that a CPU runs when there is no other.
 pub fn idle_thread(cpu: usize) -> u32 {
-    of(cpu).idle_thread.load(Ordering::Relaxed)
+    of(cpu).idle_thread().id()
 }
 
 /// Number of threads that wait for a CPU.
 pub fn run_queue_length(cpu: usize) -> usize {
-    of(cpu).ready_len()
-}
-
-/// Sums over all CPUs since boot.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Counters {
-    /// Switches from one thread to another.
-    pub switches: u64,
-    /// Threads made runnable.
-    pub wakes: u64,
-    /// Threads that an idle CPU took from another.
-    pub steals: u64,
-}
-
-/// The counters as of now.
-pub fn counters() -> Counters {
-    all().iter().fold(Counters::default(), |sum, cpu| Counters {
-        switches: sum.switches + cpu.switches.load(Ordering::Relaxed),
-        wakes: sum.wakes + cpu.wakes.load(Ordering::Relaxed),
-        steals: sum.steals + cpu.steals.load(Ordering::Relaxed),
-    })
+    of(cpu).waiting()
 }

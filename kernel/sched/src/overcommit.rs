@@ -23,11 +23,20 @@ pub fn set_overcommitted(overcommitted: bool) {
     OVERCOMMITTED.store(overcommitted, Ordering::Relaxed);
 }
 
+pub(crate) fn is_set() -> bool {
+    OVERCOMMITTED.load(Ordering::Relaxed)
+}
+
 /// A program's yield: lets another ready thread of this CPU run, or another CPU of an overcommitted machine. For threads
 /// with interrupts on.
 pub fn yield_to_all() {
+    note_yield(switch::yield_now());
+}
+
+/// A program's yield is done, and another thread has run or not. Interrupts are on.
+pub(crate) fn note_yield(gave_way: bool) {
     let own = cpus::this();
-    if switch::yield_now() || !OVERCOMMITTED.load(Ordering::Relaxed) {
+    if gave_way || !is_set() {
         own.fruitless_yields.store(0, Ordering::Relaxed);
         return;
     }

@@ -1,18 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Giving the CPU up: park, yield, exit, and the switch behind them.
+//! Giving the CPU up: park, yield, exit, preemption, and what they have in common.
+//!
+//! Each comes in two kinds. [`yield_call`] and [`park_call`] are for calls that a program makes like any function, through
+//! the table of `hadal/hrt.h`: the switch saves what the C ABI says survives a call. [`yield_now`] and [`park`] are for
+//! system calls and faults, where everything survives. The shortest path, one thread giving way to another of its level, is
+//! the head of [`yield_call`]; everything it need not look at is arranged for elsewhere:
+//! - a more urgent thread that becomes ready raises attention, which is looked at after the call;
+//! - the timer of a slice runs on, and looks how long the running thread has run when it fires (`timers.rs`);
+//! - a thread in a ring is claimed by this CPU and may run on it, which is seen to when it enters and when it is changed.
 
-use alloc::sync::Arc;
-use core::sync::atomic::{Ordering, fence};
-
-use hadal_hal::cpuset::CpuSet;
+use hadal_hal::context::Claim;
 use hadal_hal::percpu::{self, attention};
+use hadal_hal::running::Here;
 use hadal_hal::trace::{self, Kind};
-use hadal_hal::{apic, context, cpu, irq};
+use hadal_hal::{irq, tsc};
 use hadal_time::now_ns;
 
-use crate::cpus::Cpu;
-use crate::thread::{TABLE, Thread, current};
-use crate::{balance, cpus, timers};
+use crate::cpus::{Cpu, RUNNING, current, here};
+use crate::levels::NOWHERE;
+use crate::table::TABLE;
+use crate::thread::{Policy, Thread};
+use crate::wake::{Kick, enqueue};
+use crate::{balance, overcommit, timers};
 
 /// Why [`park`] returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,34 +32,97 @@ pub enum Wake {
     TimedOut,
 }
 
+/// Which registers of the thread that gives the CPU up survive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Saves {
+    /// What the C ABI says survives a call.
+    CalleeSaved,
+    /// All of them.
+    Everything,
+}
+
+/// Lets the next ready thread of equal or higher priority of this CPU run, if there is one. For calls of a program whose
+/// vector registers need not survive, with interrupts on.
+#[inline]
+pub fn yield_call() {
+    irq::mask();
+    if let Some(quick) = RUNNING.quick() {
+        let here = quick.here();
+        let (own, thread) = (here.cpu(), here.thread());
+        if let Some(next) = thread.place.next()
+            && own.inbox.bits() | usize::from(trace::enabled()) == 0
+        {
+            hand_over(here, own, thread, next);
+            return quick.switch(next.context());
+        }
+    }
+    yield_slowly();
+}
+
+#[cold]
+#[inline(never)]
+fn yield_slowly() {
+    let gave_way = give_way(here(), Saves::CalleeSaved);
+    irq::unmask();
+    overcommit::note_yield(gave_way);
+}
+
+/// [`yield_call`] where every register survives; moves to an allowed CPU if this one is not. Returns whether the thread gave
+/// the CPU up.
+pub fn yield_now() -> bool {
+    let _irq = irq::disable();
+    give_way(here(), Saves::Everything)
+}
+
 /// Blocks the calling thread until it is unparked or `deadline_ns` (monotonic) has passed. An unpark that came first makes
 /// it return at once.
 pub fn park(deadline_ns: Option<u64>) -> Wake {
-    let thread = current();
     let _irq = irq::disable();
-    if thread.token.spend() {
-        return Wake::Unparked;
+    match deadline_ns {
+        None => park_without_deadline(Saves::Everything),
+        Some(deadline) => park_until(deadline, Saves::Everything),
     }
-    let timer = match deadline_ns {
-        Some(deadline) if deadline <= now_ns() => return Wake::TimedOut,
-        // Without memory for a timer a wait with a time-out must not become one without: the caller polls.
-        Some(deadline) => match timers::unpark_at(deadline, thread) {
-            Some(timer) => Some(timer),
-            None => {
-                yield_now();
-                return Wake::Unparked;
-            }
-        },
-        None => None,
+}
+
+/// [`park`] for calls of a program whose vector registers need not survive, with interrupts on.
+pub fn park_call(deadline_ns: Option<u64>) -> Wake {
+    irq::mask();
+    let wake = match deadline_ns {
+        None => park_without_deadline(Saves::CalleeSaved),
+        Some(deadline) => park_until(deadline, Saves::CalleeSaved),
     };
+    irq::unmask();
+    wake
+}
+
+#[inline]
+fn park_without_deadline(saves: Saves) -> Wake {
+    let here = here();
+    let thread = here.thread();
     if thread.token.park() {
         // The waker has made the thread runnable; a second one may have left a wake-up, which the next park spends.
-        reschedule();
+        leave(here, thread, saves);
     } else {
         thread.token.spend();
     }
-    let expired = timer.is_some_and(|timer| !timer.cancel());
-    if expired { Wake::TimedOut } else { Wake::Unparked }
+    Wake::Unparked
+}
+
+fn park_until(deadline_ns: u64, saves: Saves) -> Wake {
+    let thread = current();
+    if thread.token.spend() {
+        return Wake::Unparked;
+    }
+    if deadline_ns <= now_ns() {
+        return Wake::TimedOut;
+    }
+    let Some(timer) = timers::unpark_at(deadline_ns, thread) else {
+        // Without memory for a timer a wait with a time-out must not become one without: the caller polls.
+        give_way(here(), saves);
+        return Wake::Unparked;
+    };
+    park_without_deadline(saves);
+    if timer.cancel() { Wake::Unparked } else { Wake::TimedOut }
 }
 
 /// Blocks the calling thread until `deadline_ns`, whatever wakes it meanwhile.
@@ -60,184 +132,170 @@ pub fn sleep_until(deadline_ns: u64) {
     }
 }
 
-/// [`park`] for calls through the table of `hadal/hrt.h`: the caller has given up its vector registers, as the C ABI says.
-pub fn park_call(deadline_ns: Option<u64>) -> Wake {
-    park(deadline_ns)
-}
-
-/// Lets the next ready thread of this CPU run, for calls through the table of `hadal/hrt.h`: the caller has given up its
-/// vector registers.
-pub fn yield_call() {
-    yield_now();
-}
-
-/// Whether a wake-up interrupts the woken thread's CPU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kick {
-    /// Yes, if that CPU would not look soon by itself.
-    Yes,
-    /// No: the CPU looks within 1 ms.
-    No,
-}
-
-impl Thread {
-    /// [`Thread::unpark`] with a choice of how fast it has to be.
-    pub fn wake(&'static self, _kick: Kick) {
-        self.unpark();
-    }
-
-    /// Binds the thread to one CPU, or frees it. The calling thread has moved when this returns.
-    ///
-    /// # Panics
-    /// If there is no such CPU.
-    pub fn bind(&'static self, cpu: Option<usize>) {
-        set_affinity(
-            self,
-            cpu.map(|cpu| {
-                assert!(cpu < cpu::count(), "no CPU {cpu}");
-                let mut set = CpuSet::new_empty(cpu::count());
-                set.insert(cpu);
-                Arc::new(set)
-            }),
-        );
-    }
-
-    /// Makes a parked thread runnable, or its next [`park`] return at once. From any context.
-    pub fn unpark(&'static self) {
-        if self.token.notify() {
-            let target = balance::choose(self);
-            trace::point(Kind::Wake, trace::pair(self.id(), target as u32), 0);
-            cpus::enqueue(self, target);
-        }
-    }
-
-    /// [`Thread::unpark`] onto a CPU of the caller's choice, on which the thread is allowed to run.
-    pub fn unpark_on(&'static self, cpu: usize) {
-        if self.token.notify() {
-            trace::point(Kind::Wake, trace::pair(self.id(), cpu as u32), 0);
-            cpus::enqueue(self, cpu);
-        }
-    }
-
-    /// Starts a thread that [`crate::create`] made.
-    pub fn start(&'static self) {
-        self.unpark();
-    }
-
-    /// Makes the thread look at [`Thread::interrupted`] soon: wakes it if it is parked, interrupts its CPU if it runs.
-    pub fn poke(&'static self) {
-        self.unpark();
-        // Either this sees the CPU that the thread is being switched to, or that CPU sees `interrupted`.
-        fence(Ordering::SeqCst);
-        let on = self.cpu();
-        if percpu::thread_index_of(on) == self.id() {
-            if on == cpu::current_id() {
-                percpu::raise_attention(attention::SIGNAL);
-            } else {
-                apic::send_ipi(on, irq::VECTOR_RESCHEDULE);
-            }
-        }
-    }
-}
-
-/// Lets another ready thread of this CPU run, if there is one; moves to an allowed CPU if this one is not. Returns whether
-/// the thread gave the CPU up.
-pub fn yield_now() -> bool {
-    let thread = current();
-    let _irq = irq::disable();
-    let own = cpus::this();
-    if thread.allows(cpu::current_id()) {
-        if !own.collect() {
-            percpu::clear_attention(attention::RESCHEDULE);
-            return false;
-        }
-        own.push_local(thread);
-    } else {
-        cpus::enqueue(thread, balance::choose(thread));
-    }
-    reschedule();
-    true
-}
-
 /// What program code has to do before it goes on, as far as the scheduler is concerned.
 pub fn attend() {
     if percpu::pending_attention() & attention::RESCHEDULE != 0 {
         percpu::clear_attention(attention::RESCHEDULE);
-        yield_now();
-    }
-}
-
-/// Changes where a thread may run. The calling thread has moved when this returns; another one moves when its CPU looks
-/// next, at once if it is running.
-pub fn set_affinity(thread: &'static Thread, set: Option<Arc<CpuSet>>) {
-    thread.store_affinity(set);
-    if thread.id() == current().id() {
-        yield_now();
-    } else if percpu::thread_index_of(thread.cpu()) == thread.id() {
-        apic::send_ipi(thread.cpu(), irq::VECTOR_RESCHEDULE);
+        let _irq = irq::disable();
+        preempt(here());
     }
 }
 
 /// Ends the calling thread; its control block and stack are reused.
 pub fn exit() -> ! {
     irq::mask();
-    let thread = current();
+    let here = here();
+    let thread = here.thread();
     thread.context.clear_program();
     trace::point(Kind::ThreadExit, 0, 0);
     // The next user of the control block waits until this CPU has left the stack.
     TABLE.give_back(thread);
-    reschedule();
+    leave(here, thread, Saves::CalleeSaved);
     unreachable!("a thread that has exited was run again");
 }
 
-/// The next thread to run: a ready one that may run here and that no other CPU is still leaving, else the idle thread.
-///
-/// A thread may be queued here while its last CPU has not finished switching away from it. Waiting for that CPU would be a
-/// deadlock when it waits for the thread that is running here (two threads that change places), so it is put back; from the
-/// idle thread this CPU looks again at once.
-fn choose_next(own: &'static Cpu, previous: &'static Thread) -> &'static Thread {
-    let mut put_back = 0;
-    while let Some(thread) = own.pop() {
-        if !thread.allows(cpu::current_id()) {
-            cpus::enqueue(thread, balance::choose(thread));
-        } else if thread.id() == previous.id() || !thread.context.is_on_cpu() {
-            return thread;
-        } else {
-            own.push_local(thread);
-            put_back += 1;
-            if put_back > own.ready_len() {
-                break;
-            }
-        }
+/// Runs ready threads from the idle thread until there is none. Interrupts are off.
+pub(crate) fn run_ready(here: Here<Thread, Cpu>) -> bool {
+    receive(here);
+    let levels = &here.cpu().levels;
+    let Some(next) = levels.best() else { return false };
+    if levels.len() > 1 {
+        // What came while the CPU was polling has not started one.
+        timers::start_slice(here.cpu());
     }
-    own.idle_thread()
+    switch(here, next, Claim::Keep, Saves::Everything);
+    true
 }
 
-/// Switches to the next ready thread, or the idle thread. Interrupts are off; the caller has put the running thread where
-/// it belongs.
-pub(crate) fn reschedule() {
-    let own = cpus::this();
-    let previous = current();
-    let next = choose_next(own, previous);
+/// The running thread stops running here, at least for now: it is parked, has ended, or goes to another CPU. Interrupts are
+/// off.
+#[inline]
+fn leave(here: Here<Thread, Cpu>, thread: &'static Thread, saves: Saves) {
+    let own = here.cpu();
+    if thread.place.level() != NOWHERE {
+        own.levels.remove_running(thread);
+    }
+    let mut claim = Claim::Release;
+    if !own.inbox.looks_empty() {
+        receive(here);
+        // Somebody may have woken it before it has gone: then it waits for its next turn, which may be now.
+        if thread.place.level() != NOWHERE {
+            claim = Claim::Keep;
+        }
+    }
+    let next = own.levels.best().unwrap_or_else(|| own.idle_thread());
+    if !next.is(thread) {
+        switch(here, next, claim, saves);
+    }
+}
+
+/// Lets another ready thread run and the running one wait for its turn; returns whether there was one. Interrupts are off.
+fn give_way(here: Here<Thread, Cpu>, saves: Saves) -> bool {
+    let (own, thread) = (here.cpu(), here.thread());
+    receive(here);
+    if !thread.allows(own.id) {
+        move_away(here, thread, saves);
+        return true;
+    }
+    let level = thread.place.level();
+    let next = match own.levels.top() {
+        Some(top) if top != level => {
+            if let Some(second) = thread.place.next() {
+                own.levels.set_first(second);
+            }
+            own.levels.first(top)
+        }
+        _ => thread.place.next(),
+    };
     percpu::clear_attention(attention::RESCHEDULE);
-    timers::new_slice();
-    if next.id() == previous.id() {
+    let Some(next) = next else { return false };
+    switch(here, next, Claim::Keep, saves);
+    true
+}
+
+/// Takes the CPU from the running thread if a more urgent one is ready, or an equal one and they take turns. Interrupts are
+/// off.
+fn preempt(here: Here<Thread, Cpu>) {
+    let (own, thread) = (here.cpu(), here.thread());
+    receive(here);
+    if !thread.allows(own.id) {
+        move_away(here, thread, Saves::Everything);
         return;
     }
-    let now = now_ns();
-    let ran = now.saturating_sub(previous.since_ns.load(Ordering::Relaxed));
-    previous.run_ns.fetch_add(ran, Ordering::Relaxed);
-    next.since_ns.store(now, Ordering::Relaxed);
-    next.cpu.store(cpu::current_id(), Ordering::Relaxed);
-    trace::point(Kind::Switch, trace::pair(next.id(), previous.token.left() as u32), 0);
-    percpu::set_thread_index(next.id());
-    // Whoever sets `interrupted` from now on finds the thread here and interrupts; what was set before is seen now.
-    fence(Ordering::SeqCst);
-    percpu::clear_attention(attention::SIGNAL);
-    if next.interrupted() {
-        percpu::raise_attention(attention::SIGNAL);
+    let level = thread.place.level();
+    let next = match own.levels.top() {
+        Some(top) if top > level => {
+            own.levels.set_first(thread);
+            own.levels.first(top)
+        }
+        _ if thread.policy() == Policy::RoundRobin => thread.place.next(),
+        _ => None,
+    };
+    if let Some(next) = next {
+        own.counters.preemptions.up();
+        switch(here, next, Claim::Keep, Saves::Everything);
     }
-    own.switches.fetch_add(1, Ordering::Relaxed);
-    next.switches.fetch_add(1, Ordering::Relaxed);
-    context::switch(previous.context(), next.context());
+}
+
+/// Sends the running thread to a CPU that it may run on; that one waits until this one has left it.
+fn move_away(here: Here<Thread, Cpu>, thread: &'static Thread, saves: Saves) {
+    here.cpu().levels.remove_running(thread);
+    enqueue(thread, balance::choose(thread), Kick::Yes);
+    leave(here, thread, saves);
+}
+
+/// Takes what other CPUs have sent. Interrupts are off.
+///
+/// A thread may come while its last CPU has not finished switching away from it. Waiting for that CPU would be a deadlock
+/// when it waits for the thread that is running here (two threads that change places), so the thread goes back into the
+/// inbox, to be looked at again.
+pub(crate) fn receive(here: Here<Thread, Cpu>) {
+    let (own, running) = (here.cpu(), here.thread());
+    for thread in own.inbox.take_all() {
+        if !thread.allows(own.id) {
+            enqueue(thread, balance::choose(thread), Kick::Yes);
+        } else if thread.is(running) || thread.context.claim() {
+            insert(own, thread, running);
+        } else {
+            own.inbox.push(thread);
+            timers::start_slice(own);
+        }
+    }
+}
+
+/// Puts a thread that this CPU has claimed into its ring. Interrupts are off.
+pub(crate) fn insert(own: &'static Cpu, thread: &'static Thread, running: &'static Thread) {
+    own.levels.insert(thread, thread.priority(), running);
+    if own.levels.len() > 1 {
+        timers::start_slice(own);
+    }
+}
+
+/// Switches for a thread that does not give way to an equal in the shortest way. Interrupts are off; afterwards they are off
+/// if everything was saved, else on.
+#[inline]
+fn switch(here: Here<Thread, Cpu>, next: &'static Thread, claim: Claim, saves: Saves) {
+    let previous = here.thread();
+    trace::point(Kind::Switch, trace::pair(next.id(), previous.token.left() as u32), 0);
+    percpu::clear_attention(attention::RESCHEDULE);
+    hand_over(here, here.cpu(), previous, next);
+    match saves {
+        Saves::CalleeSaved => here.switch().to(next.context(), claim),
+        Saves::Everything => here.switch().to_full(next.context(), claim),
+    }
+}
+
+/// Accounts for a switch and names the next thread as the CPU's.
+///
+/// There is no fence between naming it and looking whether it has a signal: who sets `interrupted` interrupts the CPU that
+/// the thread is on, whether or not it runs yet ([`Thread::poke`]), and that interrupt comes before the switch, and then the
+/// flag is seen here, or after it.
+#[inline(always)]
+fn hand_over(here: Here<Thread, Cpu>, own: &'static Cpu, previous: &'static Thread, next: &'static Thread) {
+    let now = tsc::read_unordered();
+    previous.note_end(now);
+    next.note_begin(now);
+    own.counters.switches.up();
+    here.set_thread(next);
+    here.raise_attention(next.attention());
 }

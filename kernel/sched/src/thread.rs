@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Threads and their table.
+//! A thread: its control block, and what may be asked and told about it.
 
-use alloc::boxed::Box;
 use alloc::sync::Arc;
-use alloc::vec::Vec;
-use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use hadal_hal::context::Context;
 use hadal_hal::cpuset::CpuSet;
-use hadal_hal::percpu;
+use hadal_hal::link::AtomicRef;
+use hadal_hal::percpu::attention;
 use hadal_hal::sync::SpinLock;
-use hadal_hal::trace::{self, Kind};
-use spin::Once;
+use hadal_hal::{cpu, tsc};
 
-use crate::list::{Link, Links};
+use crate::levels::Place;
 use crate::token::Token;
 
 /// Number of priorities; 0 is the least urgent.
@@ -65,46 +63,80 @@ pub struct Info {
 
 /// A thread of execution. Control blocks are never freed, only reused: a stale reference wakes a stranger at worst, and
 /// every sleeper tolerates that.
+#[repr(C)]
 pub struct Thread {
-    index: u32,
     pub(crate) context: Context,
+    /// Where it is among the ready threads of its CPU.
+    pub(crate) place: Place,
     pub(crate) token: Token,
-    /// Next thread in whatever list this one is in.
-    link: Link,
-    /// CPU that the thread runs on, is queued on, or ran on last.
-    pub(crate) cpu: AtomicUsize,
-    /// CPUs that it may run on; `None` means all.
-    affinity: SpinLock<Option<Arc<CpuSet>>>,
-    pinned: AtomicBool,
-    interrupted: AtomicBool,
+    /// Attention that its CPU has to give it: [`attention::SIGNAL`] if it is interrupted, else 0.
+    attention: AtomicU32,
     priority: AtomicU8,
     policy: AtomicU8,
     stealable: AtomicBool,
-    pub(crate) switches: AtomicU64,
-    pub(crate) run_ns: AtomicU64,
-    pub(crate) since_ns: AtomicU64,
+    index: u32,
+    /// The CPU it may run on, [`ANYWHERE`] or [`IN_SET`].
+    binding: AtomicU32,
+    /// CPU that the thread runs on, is queued on, or ran on last.
+    pub(crate) cpu: AtomicUsize,
+    /// TSC cycles run; while it runs, less the counter at its begin, and so negative.
+    run_cycles: AtomicU64,
+    /// The TSC when it got a CPU last.
+    since_cycles: AtomicU64,
+    switches: AtomicU64,
+    pub(crate) inbox_next: AtomicRef<Thread>,
+    pub(crate) review_next: AtomicRef<Thread>,
+    /// It is in a list of reviews.
+    pub(crate) in_review: AtomicBool,
+    /// CPUs that it may run on, if there are several.
+    affinity: SpinLock<Option<Arc<CpuSet>>>,
     waits_for: SpinLock<Option<(&'static str, u64)>>,
 }
 
+const ANYWHERE: u32 = u32::MAX;
+const IN_SET: u32 = u32::MAX - 1;
+
 impl Thread {
-    fn new(index: u32) -> Self {
+    pub(crate) fn new(index: u32) -> Self {
         Self {
-            index,
-            context: Context::new(),
+            context: Context::new(index),
+            place: Place::new(),
             token: Token::free(),
-            link: Link::new(0),
-            cpu: AtomicUsize::new(0),
-            affinity: SpinLock::new(None),
-            pinned: AtomicBool::new(false),
-            interrupted: AtomicBool::new(false),
+            attention: AtomicU32::new(0),
             priority: AtomicU8::new(PRIORITY_DEFAULT),
             policy: AtomicU8::new(Policy::RoundRobin as u8),
             stealable: AtomicBool::new(true),
+            index,
+            binding: AtomicU32::new(ANYWHERE),
+            cpu: AtomicUsize::new(0),
+            run_cycles: AtomicU64::new(0),
+            since_cycles: AtomicU64::new(0),
             switches: AtomicU64::new(0),
-            run_ns: AtomicU64::new(0),
-            since_ns: AtomicU64::new(0),
+            inbox_next: AtomicRef::none(),
+            review_next: AtomicRef::none(),
+            in_review: AtomicBool::new(false),
+            affinity: SpinLock::new(None),
             waits_for: SpinLock::new(None),
         }
+    }
+
+    /// A thread for tests that is in no table.
+    #[cfg(test)]
+    pub(crate) fn leak(index: u32) -> &'static Self {
+        alloc::boxed::Box::leak(alloc::boxed::Box::new(Self::new(index)))
+    }
+
+    /// Makes a reused control block that of a new thread; the token comes last and elsewhere.
+    pub(crate) fn reset(&self, affinity: Option<Arc<CpuSet>>) {
+        self.attention.store(0, Ordering::Relaxed);
+        self.priority.store(PRIORITY_DEFAULT, Ordering::Relaxed);
+        self.policy.store(Policy::RoundRobin as u8, Ordering::Relaxed);
+        self.stealable.store(true, Ordering::Relaxed);
+        self.run_cycles.store(0, Ordering::Relaxed);
+        self.switches.store(0, Ordering::Relaxed);
+        self.cpu.store(cpu::current_id(), Ordering::Relaxed);
+        self.note_wait(None);
+        self.store_affinity(affinity);
     }
 
     /// Index in the table: small, dense, reused.
@@ -118,63 +150,138 @@ impl Thread {
     }
 
     /// CPU that the thread runs on or will run on.
+    #[inline]
     pub fn cpu(&self) -> usize {
         self.cpu.load(Ordering::Relaxed)
     }
 
+    /// Whether it is this very thread.
+    #[inline(always)]
+    pub(crate) fn is(&self, other: &Thread) -> bool {
+        core::ptr::eq(self, other)
+    }
+
     /// Whether a blocking call that allows it should give up: a signal is pending or the process ends.
     pub fn interrupted(&self) -> bool {
-        self.interrupted.load(Ordering::Acquire)
+        self.attention.load(Ordering::Acquire) != 0
+    }
+
+    /// Attention that the thread's CPU has to give it.
+    #[inline(always)]
+    pub(crate) fn attention(&self) -> u32 {
+        self.attention.load(Ordering::Acquire)
     }
 
     /// Sets or clears [`Thread::interrupted`]. The caller unparks the thread, or [`Thread::poke`]s it if it may be running.
     pub fn set_interrupted(&self, interrupted: bool) {
-        self.interrupted.store(interrupted, Ordering::Release);
+        self.attention.store(if interrupted { attention::SIGNAL } else { 0 }, Ordering::Release);
     }
 
-    /// Nanoseconds that the thread has run, up to now if it is the calling one.
+    /// The thread gives its CPU up at this value of the time-stamp counter.
+    #[inline(always)]
+    pub(crate) fn note_end(&self, now: u64) {
+        // Only the CPU that has claimed the thread writes here, so these are no read-modify-write instructions.
+        self.run_cycles.store(self.run_cycles.load(Ordering::Relaxed).wrapping_add(now), Ordering::Relaxed);
+    }
+
+    /// The thread gets a CPU at this value of the time-stamp counter.
+    #[inline(always)]
+    pub(crate) fn note_begin(&self, now: u64) {
+        self.run_cycles.store(self.run_cycles.load(Ordering::Relaxed).wrapping_sub(now), Ordering::Relaxed);
+        self.since_cycles.store(now, Ordering::Relaxed);
+        self.switches.store(self.switches.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+    }
+
+    /// Nanoseconds that the thread has run, up to now if it is running.
     pub fn run_time_ns(&self) -> u64 {
-        let done = self.run_ns.load(Ordering::Relaxed);
-        if self.context.is_on_cpu() {
-            done + hadal_time::now_ns().saturating_sub(self.since_ns.load(Ordering::Relaxed))
-        } else {
-            done
-        }
+        let cycles = self.run_cycles.load(Ordering::Relaxed);
+        let running = cycles.cast_signed() < 0;
+        let cycles = if running { cycles.wrapping_add(tsc::read_unordered()) } else { cycles };
+        // The counters of two CPUs may differ by a little.
+        hadal_time::duration_ns(cycles.cast_signed().max(0).cast_unsigned())
+    }
+
+    /// The time-stamp counter when the thread got a CPU last.
+    pub(crate) fn since_cycles(&self) -> u64 {
+        self.since_cycles.load(Ordering::Relaxed)
     }
 
     /// Monotonic time at which the thread got a CPU last.
     pub fn last_run_ns(&self) -> u64 {
-        self.since_ns.load(Ordering::Relaxed)
+        hadal_time::ns_at(self.since_cycles())
+    }
+
+    /// Times the thread got a CPU.
+    pub fn switches(&self) -> u64 {
+        self.switches.load(Ordering::Relaxed)
+    }
+
+    /// Whether some CPU is running the thread, as of now.
+    pub fn is_running(&self) -> bool {
+        crate::running_on(self.cpu()).is_some_and(|thread| thread.is(self))
+    }
+
+    /// Whether the thread is parked.
+    pub fn is_parked(&self) -> bool {
+        self.token.is_parked()
     }
 
     /// The CPUs that the thread may run on; `None` means all.
     pub fn affinity(&self) -> Option<Arc<CpuSet>> {
-        if self.pinned.load(Ordering::Acquire) { self.affinity.lock().clone() } else { None }
+        match self.binding.load(Ordering::Acquire) {
+            ANYWHERE => None,
+            IN_SET => self.affinity.lock().clone(),
+            bound => {
+                let mut set = CpuSet::new_empty(cpu::count());
+                set.insert(bound as usize);
+                Some(Arc::new(set))
+            }
+        }
     }
 
-    /// Changes the priority (above 31 counts as 31); a thread that waits for a CPU keeps its place until it has run.
-    pub fn set_priority(&'static self, priority: u8) {
-        self.priority.store(priority.min(PRIORITIES - 1), Ordering::Relaxed);
+    /// The only CPU that the thread may run on, if there is just one.
+    #[inline]
+    pub fn bound(&self) -> Option<usize> {
+        let binding = self.binding.load(Ordering::Relaxed);
+        (binding < IN_SET).then_some(binding as usize)
+    }
+
+    pub(crate) fn store_binding(&self, cpu: Option<usize>) {
+        self.binding.store(cpu.map_or(ANYWHERE, |cpu| cpu as u32), Ordering::Release);
     }
 
     pub(crate) fn store_affinity(&self, set: Option<Arc<CpuSet>>) {
-        let mut affinity = self.affinity.lock();
-        self.pinned.store(set.is_some(), Ordering::Release);
-        *affinity = set;
+        match set {
+            Some(set) if set.len() == 1 => self.store_binding(set.iter().next()),
+            Some(set) => {
+                *self.affinity.lock() = Some(set);
+                self.binding.store(IN_SET, Ordering::Release);
+            }
+            None => self.store_binding(None),
+        }
     }
 
     /// Whether the thread may run on a CPU.
+    #[inline]
     pub(crate) fn allows(&self, cpu: usize) -> bool {
-        !self.pinned.load(Ordering::Acquire)
-            || self.affinity.lock().as_ref().is_none_or(|set| set.contains(cpu))
+        match self.binding.load(Ordering::Acquire) {
+            ANYWHERE => true,
+            IN_SET => self.affinity.lock().as_ref().is_none_or(|set| set.contains(cpu)),
+            bound => bound as usize == cpu,
+        }
     }
 
     /// 0 to 31, the most urgent.
+    #[inline]
     pub fn priority(&self) -> u8 {
         self.priority.load(Ordering::Relaxed)
     }
 
-    /// How the thread shares its CPU.
+    pub(crate) fn store_priority(&self, priority: u8) {
+        self.priority.store(priority, Ordering::Relaxed);
+    }
+
+    /// How the thread shares its CPU with equals.
     pub fn policy(&self) -> Policy {
         if self.policy.load(Ordering::Relaxed) == Policy::RunToCompletion as u8 {
             Policy::RunToCompletion
@@ -183,14 +290,21 @@ impl Thread {
         }
     }
 
-    /// Changes how the thread shares its CPU, from its next slice on.
+    /// Changes how the thread shares its CPU with equals.
     pub fn set_policy(&'static self, policy: Policy) {
         self.policy.store(policy as u8, Ordering::Relaxed);
     }
 
     /// Whether other CPUs may take the thread, and a wake-up may place it elsewhere.
+    #[inline]
     pub fn stealable(&self) -> bool {
         self.stealable.load(Ordering::Relaxed)
+    }
+
+    /// Whether there is another CPU that may have the thread.
+    #[inline]
+    pub(crate) fn may_move(&self) -> bool {
+        self.stealable() && self.bound().is_none()
     }
 
     /// Threads are stealable at first, as those of Linux programs expect; run-times that place theirs turn it off.
@@ -198,17 +312,10 @@ impl Thread {
         self.stealable.store(stealable, Ordering::Relaxed);
     }
 
-    /// Times the thread got a CPU.
-    pub fn switches(&self) -> u64 {
-        self.switches.load(Ordering::Relaxed)
-    }
-
     /// Everything at once.
     pub fn info(&self) -> Info {
-        let set = self.affinity();
-        let bound = set.filter(|set| set.len() == 1).and_then(|set| set.iter().next());
         let state = match () {
-            () if self.context.is_on_cpu() => State::Running,
+            () if self.is_running() => State::Running,
             () if self.is_parked() => State::Waiting,
             () => State::Ready,
         };
@@ -217,7 +324,7 @@ impl Thread {
             policy: self.policy(),
             priority: self.priority(),
             cpu: self.cpu(),
-            bound,
+            bound: self.bound(),
             stealable: self.stealable(),
             run_ns: self.run_time_ns(),
             switches: self.switches(),
@@ -233,153 +340,4 @@ impl Thread {
     pub fn waits_for(&self) -> Option<(&'static str, u64)> {
         *self.waits_for.lock()
     }
-
-    /// Whether the thread is parked.
-    pub fn is_parked(&self) -> bool {
-        self.token.is_parked()
-    }
-}
-
-/// Threads in a chunk of the table; chunks are made as needed.
-const CHUNK: usize = 256;
-/// Most threads at a time.
-const MAX_THREADS: usize = CHUNK * 1024;
-
-pub(crate) struct Table {
-    chunks: [Once<Box<[Thread]>>; MAX_THREADS / CHUNK],
-    made: SpinLock<usize>,
-    /// Control blocks whose threads have exited.
-    free: SpinLock<Vec<u32>>,
-    live: AtomicUsize,
-}
-
-pub(crate) static TABLE: Table = Table {
-    chunks: [const { Once::new() }; MAX_THREADS / CHUNK],
-    made: SpinLock::new(0),
-    free: SpinLock::new(Vec::new()),
-    live: AtomicUsize::new(0),
-};
-
-impl Table {
-    pub(crate) fn get(&'static self, index: u32) -> &'static Thread {
-        let index = index as usize;
-        match self.chunks[index / CHUNK].get() {
-            Some(chunk) => &chunk[index % CHUNK],
-            None => panic!("no thread {index}"),
-        }
-    }
-
-    /// Makes another chunk and adds its indices to `free`, the lowest last.
-    fn grow(&'static self, free: &mut Vec<u32>) {
-        let mut made = self.made.lock();
-        if *made == MAX_THREADS / CHUNK {
-            return;
-        }
-        let first = (*made * CHUNK) as u32;
-        let indices = first..first + CHUNK as u32;
-        self.chunks[*made].call_once(|| indices.clone().map(Thread::new).collect());
-        free.extend(indices.rev());
-        *made += 1;
-    }
-
-    fn take_free(&'static self) -> Option<&'static Thread> {
-        let cache = crate::cpus::this();
-        let mut cached = cache.free_threads.lock();
-        if cached.is_empty() {
-            let mut shared = self.free.lock();
-            if shared.is_empty() {
-                self.grow(&mut shared);
-            }
-            let keep = shared.len().saturating_sub(crate::cpus::FREE_BATCH);
-            cached.extend(shared.drain(keep..));
-        }
-        cached.pop().map(|index| self.get(index))
-    }
-
-    pub(crate) fn give_back(&'static self, thread: &'static Thread) {
-        thread.token.set_free();
-        self.live.fetch_sub(1, Ordering::Relaxed);
-        let cache = crate::cpus::this();
-        let mut cached = cache.free_threads.lock();
-        cached.push(thread.index);
-        if cached.len() > 2 * crate::cpus::FREE_BATCH {
-            let keep = cached.len() - crate::cpus::FREE_BATCH;
-            self.free.lock().extend(cached.drain(keep..));
-        }
-    }
-}
-
-impl Links for &'static Table {
-    fn link(&self, index: u32) -> &Link {
-        &self.get(index).link
-    }
-}
-
-/// Why a thread could not be made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SpawnError {
-    /// The table is full.
-    TooManyThreads,
-    /// No memory for a kernel stack.
-    NoMemory,
-}
-
-/// Makes a thread that will run `entry(arg)` on a kernel stack of its own once [`Thread::start`] is called.
-pub fn create(
-    entry: fn(usize) -> !,
-    arg: usize,
-    affinity: Option<Arc<CpuSet>>,
-) -> Result<&'static Thread, SpawnError> {
-    let thread = TABLE.take_free().ok_or(SpawnError::TooManyThreads)?;
-    TABLE.live.fetch_add(1, Ordering::Relaxed);
-    if !thread.context.prepare(entry, arg) {
-        TABLE.give_back(thread);
-        return Err(SpawnError::NoMemory);
-    }
-    thread.context.clear_program();
-    thread.interrupted.store(false, Ordering::Relaxed);
-    thread.run_ns.store(0, Ordering::Relaxed);
-    thread.switches.store(0, Ordering::Relaxed);
-    thread.priority.store(PRIORITY_DEFAULT, Ordering::Relaxed);
-    thread.policy.store(Policy::RoundRobin as u8, Ordering::Relaxed);
-    thread.stealable.store(true, Ordering::Relaxed);
-    thread.cpu.store(hadal_hal::cpu::current_id(), Ordering::Relaxed);
-    thread.note_wait(None);
-    thread.store_affinity(affinity);
-    trace::point(Kind::ThreadCreate, u64::from(thread.id()), entry as usize as u64);
-    thread.token.set_new();
-    Ok(thread)
-}
-
-/// The control block of the idle thread of the calling CPU: what it runs already.
-pub(crate) fn adopt_idle() -> &'static Thread {
-    let thread = TABLE.take_free().expect("a control block for the idle thread");
-    thread.token.set_running();
-    thread.cpu.store(hadal_hal::cpu::current_id(), Ordering::Relaxed);
-    thread
-}
-
-/// The thread that is running on this CPU.
-#[inline(always)]
-pub fn current() -> &'static Thread {
-    TABLE.get(percpu::thread_index())
-}
-
-/// The thread with an index, alive or not.
-///
-/// # Panics
-/// If no thread ever had the index.
-pub fn thread(index: u32) -> &'static Thread {
-    TABLE.get(index)
-}
-
-/// All control blocks that were ever made, alive or not.
-pub fn threads() -> impl Iterator<Item = &'static Thread> {
-    let made = *TABLE.made.lock();
-    (0..(made * CHUNK) as u32).map(|index| TABLE.get(index))
-}
-
-/// Number of threads that were created and have not exited; idle threads are not counted.
-pub fn live_threads() -> usize {
-    TABLE.live.load(Ordering::Relaxed)
 }

@@ -1,21 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Time-outs and slices: the one-shot timer of each CPU.
+//!
+//! A switch does not touch the timer. Its interrupt at the end of a slice looks how long the running thread has run: one
+//! that came in the middle gets the rest of its slice. When nothing waits any more the next end of a slice is the last.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use hadal_hal::handler::{self, Handler};
-use hadal_hal::percpu::{self, attention};
+use hadal_hal::percpu::attention;
+use hadal_hal::running::Here;
 use hadal_hal::sync::SpinLock;
 use hadal_hal::trace::{self, Kind};
 use hadal_hal::{apic, cpu, irq};
 use hadal_time::now_ns;
 use hadal_time::timer_queue::{TimerId, TimerQueue};
 
-use crate::thread::{TABLE, Thread};
-use crate::{balance, cpus};
+use crate::cpus::{self, Cpu, here, watch};
+use crate::switch::receive;
+use crate::table::TABLE;
+use crate::thread::{Policy, Thread};
+use crate::{balance, wake};
 
-/// How long a thread runs while another one is ready on its CPU.
+/// How long a thread runs while an equal one is ready on its CPU.
 pub const SLICE_NS: u64 = 4_000_000;
+/// A slice with less than this left is over: the timer is not exact.
+const SLACK_NS: u64 = 10_000;
+/// After a wake-up without an interrupt: how soon the other CPU looks at the latest.
+const SETTLE_NS: u64 = 1_000_000;
 const NEVER: u64 = u64::MAX;
 
 /// What happens when a timer fires, in the timer interrupt.
@@ -32,8 +43,10 @@ pub(crate) enum Action {
 /// The timers of one CPU.
 pub(crate) struct Timers {
     queue: SpinLock<TimerQueue<Action>>,
-    /// End of the running thread's slice, or [`NEVER`].
+    /// End of the slice, or [`NEVER`].
     slice_end: AtomicU64,
+    /// When owed interrupts are sent, or [`NEVER`].
+    settle_at: AtomicU64,
     /// What the hardware timer is armed for, or [`NEVER`].
     armed: AtomicU64,
 }
@@ -43,6 +56,7 @@ impl Timers {
         Self {
             queue: SpinLock::new(TimerQueue::new()),
             slice_end: AtomicU64::new(NEVER),
+            settle_at: AtomicU64::new(NEVER),
             armed: AtomicU64::new(NEVER),
         }
     }
@@ -141,40 +155,39 @@ fn arm_for(own: &Timers, deadline_ns: u64) {
     }
 }
 
-/// Starts a slice for the running thread if another one is ready and none is running yet. Interrupts are off.
-pub(crate) fn arm_slice() {
-    let own = cpus::this();
-    if own.timers.slice_end.load(Ordering::Relaxed) == NEVER {
-        let end = now_ns() + SLICE_NS;
-        own.timers.slice_end.store(end, Ordering::Relaxed);
-        own.ticking.store(true, Ordering::SeqCst);
-        arm_for(&own.timers, end);
+/// Begins to look after this CPU's queue, if nobody does: another thread waits for the running one. Interrupts are off.
+#[inline]
+pub(crate) fn start_slice(own: &Cpu) {
+    if own.watch.load(Ordering::Relaxed) == watch::DEAF {
+        own.watch.store(watch::TICKING, Ordering::SeqCst);
+        next_slice(own, now_ns() + SLICE_NS);
     }
 }
 
-/// Starts a new slice, or none if no other thread is ready: on every switch. Interrupts are off.
-pub(crate) fn new_slice() {
-    let own = cpus::this();
-    own.timers.slice_end.store(NEVER, Ordering::Relaxed);
-    if own.ready_len() > 0 {
-        arm_slice();
-    } else {
-        own.ticking.store(false, Ordering::SeqCst);
-        // A push between the last look and this store saw `ticking` and sent no interrupt.
-        if own.collect() {
-            arm_slice();
-        }
+fn next_slice(own: &Cpu, end_ns: u64) {
+    own.timers.slice_end.store(end_ns, Ordering::Relaxed);
+    arm_for(&own.timers, end_ns);
+}
+
+/// Calls [`wake::settle`] in 1 ms, unless it is due already. Interrupts are off.
+pub(crate) fn settle_soon(own: &Cpu) {
+    if own.timers.settle_at.load(Ordering::Relaxed) == NEVER {
+        let at = now_ns() + SETTLE_NS;
+        own.timers.settle_at.store(at, Ordering::Relaxed);
+        arm_for(&own.timers, at);
     }
 }
 
 /// The timer interrupt: runs what is due and arms the timer for what comes next.
 pub fn on_timer_interrupt() {
-    let own = cpus::this();
-    own.timers.armed.store(NEVER, Ordering::SeqCst);
+    let here = here();
+    let own = here.cpu();
+    let timers = &own.timers;
+    timers.armed.store(NEVER, Ordering::SeqCst);
     let now = now_ns();
     loop {
         // The lock is not held while the action runs: it may start or cancel timers.
-        let due = own.timers.queue.lock().pop_expired(now);
+        let due = timers.queue.lock().pop_expired(now);
         match due {
             Some((_, Action::Unpark(index))) => {
                 trace::point(Kind::TimerFire, u64::from(index), trace::TIMER_WAKES);
@@ -191,23 +204,48 @@ pub fn on_timer_interrupt() {
             None => break,
         }
     }
-    if own.timers.slice_end.load(Ordering::Relaxed) <= now {
-        own.timers.slice_end.store(NEVER, Ordering::Relaxed);
-        if own.collect() {
-            percpu::raise_attention(attention::RESCHEDULE);
-            balance::even_out();
-            // Kernel code is not preempted: if the thread stays in the kernel, look again in a while.
-            arm_slice();
-        } else {
-            own.ticking.store(false, Ordering::SeqCst);
-            if own.collect() {
-                arm_slice();
-            }
+    if timers.settle_at.load(Ordering::Relaxed) <= now {
+        timers.settle_at.store(NEVER, Ordering::Relaxed);
+        wake::settle(own);
+    }
+    if timers.slice_end.load(Ordering::Relaxed) <= now {
+        timers.slice_end.store(NEVER, Ordering::Relaxed);
+        // An idle CPU looks by itself.
+        if own.watch.load(Ordering::Relaxed) == watch::TICKING {
+            end_of_slice(here, now);
         }
     }
-    let next = own.timers.queue.lock().next_deadline_ns().unwrap_or(NEVER);
-    let next = next.min(own.timers.slice_end.load(Ordering::Relaxed));
+    let next = timers.queue.lock().next_deadline_ns().unwrap_or(NEVER);
+    let next =
+        next.min(timers.slice_end.load(Ordering::Relaxed)).min(timers.settle_at.load(Ordering::Relaxed));
     if next != NEVER {
-        arm_for(&own.timers, next);
+        arm_for(timers, next);
     }
+}
+
+fn end_of_slice(here: Here<Thread, Cpu>, now: u64) {
+    let (own, running) = (here.cpu(), here.thread());
+    receive(here);
+    balance::serve(here);
+    if own.levels.len() <= 1 && own.inbox.looks_empty() {
+        own.watch.store(watch::DEAF, Ordering::SeqCst);
+        // A push between the last look and this store saw the tick and sent no interrupt.
+        if !own.inbox.is_empty() {
+            receive(here);
+            start_slice(own);
+        }
+        return;
+    }
+    let turn_end = running.last_run_ns() + SLICE_NS;
+    if turn_end > now + SLACK_NS {
+        next_slice(own, turn_end);
+        return;
+    }
+    // Kernel code is not preempted: if the thread stays in the kernel, look again in a while.
+    next_slice(own, now + SLICE_NS);
+    let more_urgent = own.levels.top().is_some_and(|top| top > running.place.level());
+    if more_urgent || running.policy() == Policy::RoundRobin && running.place.next().is_some() {
+        here.raise_attention(attention::RESCHEDULE);
+    }
+    balance::even_out(here);
 }

@@ -28,8 +28,8 @@ pub mod timer_queue;
 pub mod vvar;
 
 pub use system::{
-    Calibration, Refinement, Source, hpet, init, now_ns, realtime_ns, refine, set_realtime,
-    set_realtime_from_rtc, tsc_at, tsc_hz,
+    Calibration, Refinement, Source, duration_ns, hpet, init, now_ns, ns_at, realtime_ns, refine,
+    set_realtime, set_realtime_from_rtc, tsc_at, tsc_hz,
 };
 
 /// Nanoseconds in a second.

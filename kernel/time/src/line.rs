@@ -25,6 +25,11 @@ impl Rate {
         Self(u64::try_from(rate).unwrap_or(u64::MAX))
     }
 
+    /// Nanoseconds for so many ticks, rounded down.
+    pub fn duration_ns(self, ticks: u64) -> u64 {
+        (self.over(ticks) >> FRACTION_BITS) as u64
+    }
+
     fn over(self, ticks: u64) -> u128 {
         u128::from(ticks) * u128::from(self.0)
     }

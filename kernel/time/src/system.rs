@@ -181,6 +181,16 @@ pub fn tsc_at(deadline_ns: u64) -> u64 {
     CLOCK.state().line.tsc_at(deadline_ns)
 }
 
+/// Monotonic nanoseconds at which the time-stamp counter had a value.
+pub fn ns_at(tsc: u64) -> u64 {
+    CLOCK.state().line.ns_at(tsc)
+}
+
+/// Nanoseconds that so many ticks of the time-stamp counter take, at the frequency known now.
+pub fn duration_ns(ticks: u64) -> u64 {
+    CLOCK.state().line.rate.duration_ns(ticks)
+}
+
 /// Monotonic nanoseconds since [`init`]; 0 before.
 #[cfg(target_os = "none")]
 pub fn now_ns() -> u64 {

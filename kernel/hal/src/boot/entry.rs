@@ -168,7 +168,7 @@ global_asm!(
     ".popsection",
     ".pushsection .bss.boot_stack, \"aw\", @nobits",
     ".balign 4096",
-    ".global hadal_boot_stack, hadal_boot_stack_top",
+    ".global hadal_boot_stack_top",
     "hadal_boot_stack: .skip {stack_size}",
     "hadal_boot_stack_top:",
     ".popsection",
@@ -182,13 +182,7 @@ global_asm!(
 );
 
 unsafe extern "C" {
-    safe static hadal_boot_stack: u8;
     safe static hadal_boot_stack_top: u8;
-}
-
-/// Bounds of the stack that the boot CPU starts on.
-pub(crate) fn stack_bounds() -> (u64, u64) {
-    (core::ptr::from_ref(&hadal_boot_stack) as u64, core::ptr::from_ref(&hadal_boot_stack_top) as u64)
 }
 
 unsafe extern "Rust" {
@@ -199,8 +193,7 @@ unsafe extern "Rust" {
 /// First Rust code, on the boot stack, with the boot page tables.
 extern "C" fn start(magic: u32, info_pa: u32) -> ! {
     percpu::load(0);
-    let (bottom, top) = stack_bounds();
-    percpu::this().set_kernel_stack(bottom, top);
+    percpu::this().set_kernel_stack(core::ptr::from_ref(&hadal_boot_stack_top) as u64);
     let info = if magic == multiboot2::MAGIC {
         multiboot2::read(u64::from(info_pa))
     } else {

@@ -226,7 +226,7 @@ extern "C" fn move_fault(frame: &mut TrapFrame) -> *mut TrapFrame {
         return frame;
     }
     let top = block.kernel_stack_top.load(Ordering::Relaxed);
-    let bottom = block.kernel_stack_bottom.load(Ordering::Relaxed);
+    let bottom = top.saturating_sub(crate::context::KERNEL_STACK_SIZE as u64);
     let below = if frame.is_program() { top } else { frame.rsp & !15 };
     let target = below.wrapping_sub(size_of::<TrapFrame>() as u64);
     // A kernel stack that has run out, or code on no stack that we know: stay here and let the handler report it.

@@ -55,7 +55,7 @@ fn ask_for_places(tasks: &[&'static Task]) {
     /// For an interrupt on each CPU, also when the machine is emulated and has more CPUs than the host.
     const PATIENCE_NS: u64 = 50_000_000;
     let own = hadal_sched::current().id();
-    let running = |task: &&&Task| task.thread().context().is_on_cpu() && task.thread().id() != own;
+    let running = |task: &&&Task| task.thread().is_running() && task.thread().id() != own;
     let asked: Vec<&&Task> = tasks.iter().filter(running).collect();
     for task in &asked {
         task.last_rip.store(0, Ordering::Relaxed);
@@ -110,7 +110,7 @@ fn line(view: &View<'_>, task: &Task, with_frames: bool) -> Line {
     // Writing to a string cannot fail.
     let _ = if thread.is_parked() {
         waiting(&mut state, task)
-    } else if thread.context().is_on_cpu() {
+    } else if thread.is_running() {
         write!(state, "runs on CPU {}", thread.cpu())
     } else {
         write!(state, "is ready to run on CPU {}", thread.cpu())

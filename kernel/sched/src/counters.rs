@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! What the scheduler counts, per CPU.
+
+use core::sync::atomic::{AtomicU64, Ordering};
+
+use crate::cpus;
+
+/// A number that one CPU counts up, with interrupts off, and all may read.
+#[derive(Default)]
+pub(crate) struct Count(AtomicU64);
+
+impl Count {
+    /// One more. No read-modify-write instruction: nobody else writes.
+    #[inline(always)]
+    pub(crate) fn up(&self) {
+        self.0.store(self.0.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+    }
+
+    fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// The numbers of one CPU.
+#[derive(Default)]
+pub(crate) struct CpuCounters {
+    pub(crate) switches: Count,
+    pub(crate) wakes: Count,
+    pub(crate) kicks: Count,
+    pub(crate) steals: Count,
+    pub(crate) preemptions: Count,
+}
+
+/// Numbers since boot.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counters {
+    /// Switches from one thread to another.
+    pub switches: u64,
+    /// Threads made runnable.
+    pub wakes: u64,
+    /// Interrupts sent so that another CPU looks at its inbox.
+    pub kicks: u64,
+    /// Threads given to an idle CPU that asked.
+    pub steals: u64,
+    /// Threads that lost the CPU to a more urgent one or at the end of a slice.
+    pub preemptions: u64,
+}
+
+impl Counters {
+    fn of(counts: &CpuCounters) -> Self {
+        Self {
+            switches: counts.switches.get(),
+            wakes: counts.wakes.get(),
+            kicks: counts.kicks.get(),
+            steals: counts.steals.get(),
+            preemptions: counts.preemptions.get(),
+        }
+    }
+
+    fn plus(self, other: Self) -> Self {
+        Self {
+            switches: self.switches + other.switches,
+            wakes: self.wakes + other.wakes,
+            kicks: self.kicks + other.kicks,
+            steals: self.steals + other.steals,
+            preemptions: self.preemptions + other.preemptions,
+        }
+    }
+}
+
+/// Sums over all CPUs.
+pub fn counters() -> Counters {
+    cpus::iter().map(|cpu| Counters::of(&cpu.counters)).fold(Counters::default(), Counters::plus)
+}
+
+/// Those of one CPU.
+///
+/// # Panics
+/// If there is no such CPU.
+pub fn counters_of(cpu: usize) -> Counters {
+    Counters::of(&cpus::of(cpu).counters)
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! What a CPU does that has nothing to run: it polls for a moment, then waits for a store to its inbox (MONITOR and MWAIT,
+//! where they work), else halts.
+//!
+//! As long as it looks by itself nobody has to interrupt it. Polling is for machines with a core for each CPU: elsewhere it
+//! would keep a core from the CPU that has the work.
+
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+
+use hadal_hal::trace::{self, Kind};
+use hadal_hal::{cpu, irq, tlb, tsc};
+
+use crate::cpus::{self, Cpu, here, watch};
+use crate::{balance, overcommit, switch};
+
+/// How long a CPU polls before it sleeps: what an interrupt and its return cost a few times over.
+const POLL_NS: u64 = 20_000;
+
+/// [`POLL_NS`] in cycles of the time-stamp counter; 0 where polling is useless.
+static POLL_CYCLES: AtomicU64 = AtomicU64::new(0);
+/// MWAIT exists and waits.
+static MWAIT: AtomicBool = AtomicBool::new(false);
+/// MWAITs in a row that returned at once for no reason.
+static FRUITLESS: AtomicU32 = AtomicU32::new(0);
+/// After so many the instruction is one of an emulator that does nothing.
+const FRUITLESS_MAX: u32 = 16;
+
+pub(crate) fn init() {
+    // On a single CPU only interrupts bring anything.
+    if cpu::count() > 1 {
+        let cycles = u128::from(POLL_NS) * u128::from(hadal_time::tsc_hz()) / 1_000_000_000;
+        POLL_CYCLES.store(cycles as u64, Ordering::Relaxed);
+        MWAIT.store(cpu::has_monitor(), Ordering::Relaxed);
+    }
+}
+
+/// Turns the calling code into the CPU's idle loop. Application processors come here from their start-up code and give
+/// the top of their stack; the boot CPU has called [`crate::init`] and gives `None`.
+pub fn enter_idle_loop(stack_top: Option<u64>) -> ! {
+    if let Some(top) = stack_top {
+        cpus::join(top);
+    }
+    loop {
+        irq::mask();
+        if !switch::run_ready(here()) {
+            rest(cpus::this());
+        }
+        irq::unmask();
+    }
+}
+
+/// Waits for something to do. Interrupts are off, and may be on afterwards.
+fn rest(own: &'static Cpu) {
+    own.watch.store(watch::POLLING, Ordering::Relaxed);
+    balance::set_idle(own.id);
+    balance::ask(own);
+    if !poll(own) && own.inbox.looks_empty() {
+        trace::point(Kind::IdleEnter, 0, 0);
+        if MWAIT.load(Ordering::Relaxed) {
+            wait_for_store(own);
+        } else {
+            halt(own);
+        }
+        trace::point(Kind::IdleLeave, 0, 0);
+    }
+    // Who pushed before this store is seen by the next look; who pushes after it interrupts.
+    own.watch.store(watch::DEAF, Ordering::SeqCst);
+    balance::clear_idle(own.id);
+}
+
+/// Looks for a while with interrupts on; returns whether there is something. Interrupts are off again afterwards.
+fn poll(own: &Cpu) -> bool {
+    if overcommit::is_set() {
+        return false;
+    }
+    let end = tsc::read_unordered().wrapping_add(POLL_CYCLES.load(Ordering::Relaxed));
+    irq::unmask();
+    let mut found = has_work(own);
+    while !found && tsc::read_unordered() < end {
+        cpu::relax();
+        found = has_work(own);
+    }
+    irq::mask();
+    // An interrupt may have brought something with the last look.
+    found || has_work(own)
+}
+
+fn has_work(own: &Cpu) -> bool {
+    !own.inbox.looks_empty() || own.levels.len() > 0
+}
+
+fn halt(own: &Cpu) {
+    own.watch.store(watch::DEAF, Ordering::SeqCst);
+    // A push before the store was visible sends no interrupt, so look once more.
+    if own.inbox.is_empty() {
+        tlb::enter_idle();
+        cpu::wait_for_interrupt();
+        irq::mask();
+        tlb::leave_idle();
+    }
+}
+
+/// A push is a store to the monitored word, so nobody has to interrupt the CPU.
+fn wait_for_store(own: &Cpu) {
+    tlb::enter_idle();
+    let begin = tsc::read_unordered();
+    cpu::wait_for_store(own.inbox.word(), || own.inbox.is_empty());
+    irq::mask();
+    tlb::leave_idle();
+    let at_once = tsc::read_unordered().wrapping_sub(begin) < POLL_CYCLES.load(Ordering::Relaxed) / 8;
+    if at_once && !has_work(own) {
+        if FRUITLESS.fetch_add(1, Ordering::Relaxed) >= FRUITLESS_MAX {
+            MWAIT.store(false, Ordering::Relaxed);
+        }
+    } else if FRUITLESS.load(Ordering::Relaxed) != 0 {
+        FRUITLESS.store(0, Ordering::Relaxed);
+    }
+}

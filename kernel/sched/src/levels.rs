@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The ready threads of one CPU, by priority: a ring for each level, and a bitmap of the levels that have one.
+//!
+//! Only the owner touches it, with interrupts off; what other CPUs want goes through its inbox and its list of reviews. The
+//! running thread stays in the ring of its level and *is* the ring's beginning: so giving the CPU to the next one of a level
+//! changes nothing here at all. What a level's word points to matters only while the running thread is of another level.
+//! Every operation takes constant time.
+
+use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
+
+use hadal_hal::link::AtomicRef;
+
+use crate::thread::{PRIORITIES, Thread};
+
+/// Nobody else looks.
+const RELAXED: Ordering = Ordering::Relaxed;
+
+/// Where a thread is in a ring; belongs to the CPU that has claimed the thread.
+pub(crate) struct Place {
+    /// `None` for the only thread of its level and for one in no ring.
+    next: AtomicRef<Thread>,
+    /// Valid if there is a next one.
+    previous: AtomicRef<Thread>,
+    level: AtomicU8,
+    /// It counts among [`Levels::movable`].
+    movable: AtomicBool,
+}
+
+/// The level of a thread in no ring: above all others, so that no ready thread precedes a running one that is not here.
+pub(crate) const NOWHERE: u8 = u8::MAX;
+
+impl Place {
+    pub(crate) fn new() -> Self {
+        Self {
+            next: AtomicRef::none(),
+            previous: AtomicRef::none(),
+            level: AtomicU8::new(NOWHERE),
+            movable: AtomicBool::new(false),
+        }
+    }
+
+    /// The level, or [`NOWHERE`].
+    #[inline(always)]
+    pub(crate) fn level(&self) -> u8 {
+        self.level.load(RELAXED)
+    }
+
+    /// Whether another CPU may have it.
+    pub(crate) fn is_movable(&self) -> bool {
+        self.movable.load(RELAXED)
+    }
+
+    /// The thread after this one, if it is not alone.
+    #[inline(always)]
+    pub(crate) fn next(&self) -> Option<&'static Thread> {
+        self.next.load(RELAXED)
+    }
+}
+
+/// The rings.
+pub(crate) struct Levels {
+    any: [AtomicRef<Thread>; PRIORITIES as usize],
+    occupied: AtomicU32,
+    len: AtomicU32,
+    movable: AtomicU32,
+}
+
+impl Levels {
+    pub(crate) fn new() -> Self {
+        Self {
+            any: core::array::from_fn(|_| AtomicRef::none()),
+            occupied: AtomicU32::new(0),
+            len: AtomicU32::new(0),
+            movable: AtomicU32::new(0),
+        }
+    }
+
+    /// Threads in all rings, the running one included. Other CPUs may ask, too.
+    #[inline(always)]
+    pub(crate) fn len(&self) -> usize {
+        self.len.load(RELAXED) as usize
+    }
+
+    /// How many of them other CPUs may have, were they not running.
+    pub(crate) fn movable(&self) -> usize {
+        self.movable.load(RELAXED) as usize
+    }
+
+    /// The highest level with a thread.
+    #[inline(always)]
+    pub(crate) fn top(&self) -> Option<u8> {
+        let occupied = self.occupied.load(RELAXED);
+        (occupied != 0).then(|| 31 - occupied.leading_zeros() as u8)
+    }
+
+    /// The beginning of a level's ring when the running thread is of another one.
+    #[inline(always)]
+    pub(crate) fn first(&self, level: u8) -> Option<&'static Thread> {
+        self.any[usize::from(level) % self.any.len()].load(RELAXED)
+    }
+
+    /// The thread to run when the running one is in no ring.
+    #[inline(always)]
+    pub(crate) fn best(&self) -> Option<&'static Thread> {
+        self.first(self.top()?)
+    }
+
+    /// Makes a thread of some ring its beginning, for the time when the running thread is of another level.
+    pub(crate) fn set_first(&self, thread: &'static Thread) {
+        self.any[usize::from(thread.place.level()) % self.any.len()].store(Some(thread), RELAXED);
+    }
+
+    /// Puts a thread at the end of a level. `running` is the CPU's thread.
+    pub(crate) fn insert(&self, thread: &'static Thread, level: u8, running: &'static Thread) {
+        let word = &self.any[usize::from(level) % self.any.len()];
+        let any = word.load(RELAXED);
+        let first = if running.place.level() == level { Some(running) } else { any };
+        let place = &thread.place;
+        place.level.store(level, RELAXED);
+        self.len.store(self.len.load(RELAXED) + 1, RELAXED);
+        if thread.may_move() {
+            place.movable.store(true, RELAXED);
+            self.movable.store(self.movable.load(RELAXED) + 1, RELAXED);
+        }
+        let Some(first) = first else {
+            word.store(Some(thread), RELAXED);
+            self.occupied.store(self.occupied.load(RELAXED) | 1 << (level % PRIORITIES), RELAXED);
+            return;
+        };
+        let last = if first.place.next().is_some() { first.place.previous.load(RELAXED) } else { None };
+        let last = last.unwrap_or(first);
+        place.next.store(Some(first), RELAXED);
+        place.previous.store(Some(last), RELAXED);
+        last.place.next.store(Some(thread), RELAXED);
+        first.place.previous.store(Some(thread), RELAXED);
+    }
+
+    /// Takes the running thread out of its ring; its level begins with the next one then.
+    #[inline(always)]
+    pub(crate) fn remove_running(&self, thread: &'static Thread) {
+        let word = &self.any[usize::from(thread.place.level()) % self.any.len()];
+        word.store(thread.place.next(), RELAXED);
+        self.unlink(thread);
+    }
+
+    /// Takes another thread out of its ring.
+    pub(crate) fn remove(&self, thread: &'static Thread) {
+        let word = &self.any[usize::from(thread.place.level()) % self.any.len()];
+        if word.load(RELAXED).is_some_and(|any| core::ptr::eq(any, thread)) {
+            word.store(thread.place.next(), RELAXED);
+        }
+        self.unlink(thread);
+    }
+
+    #[inline(always)]
+    fn unlink(&self, thread: &'static Thread) {
+        let place = &thread.place;
+        let level = place.level();
+        place.level.store(NOWHERE, RELAXED);
+        self.len.store(self.len.load(RELAXED) - 1, RELAXED);
+        if place.is_movable() {
+            place.movable.store(false, RELAXED);
+            self.movable.store(self.movable.load(RELAXED) - 1, RELAXED);
+        }
+        let Some(next) = place.next() else {
+            self.occupied.store(self.occupied.load(RELAXED) & !(1 << (level % PRIORITIES)), RELAXED);
+            return;
+        };
+        place.next.store(None, RELAXED);
+        match place.previous.load(RELAXED) {
+            Some(previous) if !core::ptr::eq(previous, next) => {
+                previous.place.next.store(Some(next), RELAXED);
+                next.place.previous.store(Some(previous), RELAXED);
+            }
+            _ => {
+                next.place.next.store(None, RELAXED);
+            }
+        }
+    }
+
+    /// The threads that wait, urgent ones first, at most `limit` of each level; `running` is the CPU's thread.
+    pub(crate) fn waiting(
+        &self,
+        running: &'static Thread,
+        limit: usize,
+    ) -> impl Iterator<Item = &'static Thread> {
+        (0..PRIORITIES).rev().flat_map(move |level| {
+            let here = running.place.level() == level;
+            let first = if here { running.place.next() } else { self.first(level) };
+            let mut at = first;
+            core::iter::from_fn(move || {
+                let thread = at?;
+                let end = if here { Some(running) } else { first };
+                at = thread.place.next().filter(|next| end.is_none_or(|end| !core::ptr::eq(*next, end)));
+                Some(thread)
+            })
+            .take(limit)
+        })
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::{Levels, NOWHERE};
+    use crate::thread::Thread;
+    use std::vec::Vec;
+
+    fn turn(levels: &Levels, from: &'static Thread) -> Vec<u32> {
+        let first = levels.first(from.place.level()).unwrap();
+        let mut seen = vec![first.id()];
+        let mut at = first;
+        while let Some(next) = at.place.next().filter(|next| next.id() != first.id()) {
+            seen.push(next.id());
+            at = next;
+        }
+        seen
+    }
+
+    #[test]
+    fn a_ring_keeps_its_order() {
+        let (levels, idle) = (Levels::new(), Thread::leak(99));
+        let threads: Vec<_> = (0..4).map(Thread::leak).collect();
+        threads.iter().for_each(|thread| levels.insert(thread, 7, idle));
+        assert_eq!(turn(&levels, threads[0]), [0, 1, 2, 3]);
+        assert_eq!((levels.len(), levels.top()), (4, Some(7)));
+        // Thread 2 runs: what comes now waits for a whole turn, up to before it.
+        let late = Thread::leak(4);
+        levels.insert(late, 7, threads[2]);
+        assert_eq!(turn(&levels, threads[0]), [0, 1, 4, 2, 3]);
+        assert!(levels.waiting(threads[2], 9).map(Thread::id).eq([3, 0, 1, 4]));
+        levels.remove(threads[1]);
+        levels.remove(threads[0]);
+        assert_eq!(turn(&levels, threads[2]), [4, 2, 3]);
+        for thread in [threads[3], threads[2], late] {
+            levels.remove(thread);
+            assert_eq!((thread.place.level(), thread.place.next().is_none()), (NOWHERE, true));
+        }
+        assert_eq!((levels.len(), levels.top()), (0, None));
+    }
+
+    #[test]
+    fn the_highest_level_comes_first() {
+        let (levels, idle) = (Levels::new(), Thread::leak(99));
+        let threads: Vec<_> = (0..3).map(Thread::leak).collect();
+        for (thread, level) in threads.iter().zip([0, 31, 16]) {
+            levels.insert(thread, level, idle);
+        }
+        assert_eq!(levels.top(), Some(31));
+        assert!(levels.waiting(idle, 9).map(Thread::id).eq([1, 2, 0]));
+        levels.remove(threads[1]);
+        assert_eq!(levels.top(), Some(16));
+        assert_eq!(levels.first(16).map(Thread::id), Some(2));
+    }
+
+    #[test]
+    fn a_preempted_thread_is_first_again() {
+        let (levels, idle) = (Levels::new(), Thread::leak(99));
+        let threads: Vec<_> = (0..3).map(Thread::leak).collect();
+        threads.iter().for_each(|thread| levels.insert(thread, 5, idle));
+        levels.set_first(threads[2]);
+        assert_eq!(turn(&levels, threads[0]), [2, 0, 1]);
+    }
+}

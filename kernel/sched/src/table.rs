@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The table of all threads: chunks that are never freed, and lists of unused control blocks.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+use hadal_hal::cpuset::CpuSet;
+use hadal_hal::sync::SpinLock;
+use hadal_hal::trace::{self, Kind};
+use hadal_hal::tsc;
+use spin::Once;
+
+use crate::cpus::{self, Cpu};
+use crate::thread::Thread;
+
+/// Threads in a chunk of the table; chunks are made as needed.
+const CHUNK: usize = 256;
+/// Most threads at a time.
+const MAX_THREADS: usize = CHUNK * 1024;
+/// Control blocks that move between a CPU's cache and the shared list at a time.
+const FREE_BATCH: usize = 16;
+
+pub(crate) struct Table {
+    chunks: [Once<Box<[Thread]>>; MAX_THREADS / CHUNK],
+    made: SpinLock<usize>,
+    /// Control blocks whose threads have exited.
+    free: SpinLock<Vec<u32>>,
+    live: AtomicUsize,
+}
+
+pub(crate) static TABLE: Table = Table {
+    chunks: [const { Once::new() }; MAX_THREADS / CHUNK],
+    made: SpinLock::new(0),
+    free: SpinLock::new(Vec::new()),
+    live: AtomicUsize::new(0),
+};
+
+impl Table {
+    pub(crate) fn get(&'static self, index: u32) -> &'static Thread {
+        let index = index as usize;
+        match self.chunks[index / CHUNK].get() {
+            Some(chunk) => &chunk[index % CHUNK],
+            None => panic!("no thread {index}"),
+        }
+    }
+
+    /// Makes another chunk and adds its indices to `free`, the lowest last.
+    fn grow(&'static self, free: &mut Vec<u32>) {
+        let mut made = self.made.lock();
+        if *made == MAX_THREADS / CHUNK {
+            return;
+        }
+        let first = (*made * CHUNK) as u32;
+        let indices = first..first + CHUNK as u32;
+        self.chunks[*made].call_once(|| indices.clone().map(Thread::new).collect());
+        free.extend(indices.rev());
+        *made += 1;
+    }
+
+    fn take_free(&'static self, cache: &Cpu) -> Option<&'static Thread> {
+        let mut cached = cache.free_threads.lock();
+        if cached.is_empty() {
+            let mut shared = self.free.lock();
+            if shared.is_empty() {
+                self.grow(&mut shared);
+            }
+            let keep = shared.len().saturating_sub(FREE_BATCH);
+            cached.extend(shared.drain(keep..));
+        }
+        cached.pop().map(|index| self.get(index))
+    }
+
+    pub(crate) fn give_back(&'static self, thread: &'static Thread) {
+        thread.token.set_free();
+        self.live.fetch_sub(1, Ordering::Relaxed);
+        let cache = cpus::this();
+        let mut cached = cache.free_threads.lock();
+        cached.push(thread.id());
+        if cached.len() > 2 * FREE_BATCH {
+            let keep = cached.len() - FREE_BATCH;
+            self.free.lock().extend(cached.drain(keep..));
+        }
+    }
+}
+
+/// Why a thread could not be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SpawnError {
+    /// The table is full.
+    TooManyThreads,
+    /// No memory for a kernel stack.
+    NoMemory,
+}
+
+/// Makes a thread that will run `entry(arg)` on a kernel stack of its own once [`Thread::start`] is called.
+pub fn create(
+    entry: fn(usize) -> !,
+    arg: usize,
+    affinity: Option<Arc<CpuSet>>,
+) -> Result<&'static Thread, SpawnError> {
+    let thread = TABLE.take_free(cpus::this()).ok_or(SpawnError::TooManyThreads)?;
+    TABLE.live.fetch_add(1, Ordering::Relaxed);
+    if !thread.context.prepare(entry, arg) {
+        TABLE.give_back(thread);
+        return Err(SpawnError::NoMemory);
+    }
+    thread.context.clear_program();
+    thread.reset(affinity);
+    trace::point(Kind::ThreadCreate, u64::from(thread.id()), entry as usize as u64);
+    thread.token.set_new();
+    Ok(thread)
+}
+
+/// The control block of the idle thread of the calling CPU: what it runs already.
+pub(crate) fn adopt_idle(cpu: &Cpu) -> &'static Thread {
+    let thread = TABLE.take_free(cpu).expect("a control block for the idle thread");
+    thread.reset(None);
+    thread.token.set_running();
+    thread.note_begin(tsc::read());
+    thread
+}
+
+/// The thread with an index, alive or not.
+///
+/// # Panics
+/// If no thread ever had the index.
+pub fn thread(index: u32) -> &'static Thread {
+    TABLE.get(index)
+}
+
+/// All control blocks that were ever made, alive or not.
+pub fn threads() -> impl Iterator<Item = &'static Thread> {
+    let made = *TABLE.made.lock();
+    (0..(made * CHUNK) as u32).map(|index| TABLE.get(index))
+}
+
+/// Number of threads that were created and have not exited; idle threads are not counted.
+pub fn live_threads() -> usize {
+    TABLE.live.load(Ordering::Relaxed)
+}

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Making threads runnable, and changing those that are.
+
+use alloc::sync::Arc;
+use core::sync::atomic::{Ordering, fence};
+
+use hadal_hal::cpuset::CpuSet;
+use hadal_hal::percpu::{self, attention};
+use hadal_hal::running::Here;
+use hadal_hal::trace::{self, Kind};
+use hadal_hal::{apic, cpu, irq};
+
+use crate::cpus::{self, Cpu, RUNNING, current, here, watch};
+use crate::levels::NOWHERE;
+use crate::switch::{insert, receive, yield_now};
+use crate::thread::{PRIORITIES, Thread};
+use crate::{balance, timers};
+
+/// Whether a wake-up interrupts the CPU that the thread goes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kick {
+    /// Yes, if that CPU would not look soon by itself.
+    Yes,
+    /// No. A CPU that idles and polls sees the thread at once; another one when it looks next, at most 1 ms later: then the
+    /// waker's CPU makes up for the interrupt if it is still needed.
+    No,
+}
+
+impl Thread {
+    /// Makes a parked thread runnable, or its next [`crate::park`] return at once. From any context.
+    pub fn wake(&'static self, kick: Kick) {
+        if self.token.notify() {
+            let _irq = irq::disable();
+            cpus::this().counters.wakes.up();
+            let target = balance::choose(self);
+            trace::point(Kind::Wake, trace::pair(self.id(), target as u32), 0);
+            enqueue(self, target, kick);
+        }
+    }
+
+    /// [`Thread::wake`] as fast as possible.
+    pub fn unpark(&'static self) {
+        self.wake(Kick::Yes);
+    }
+
+    /// [`Thread::unpark`] onto a CPU of the caller's choice, on which the thread is allowed to run.
+    #[inline]
+    pub fn unpark_on(&'static self, cpu: usize) {
+        if self.token.notify() {
+            let _irq = irq::disable();
+            cpus::this().counters.wakes.up();
+            trace::point(Kind::Wake, trace::pair(self.id(), cpu as u32), 0);
+            enqueue(self, cpu, Kick::Yes);
+        }
+    }
+
+    /// Starts a thread that [`crate::create`] made.
+    pub fn start(&'static self) {
+        self.unpark();
+    }
+
+    /// Makes the thread look at [`Thread::interrupted`] soon: wakes it if it is parked, interrupts its CPU if it runs there
+    /// or is about to.
+    pub fn poke(&'static self) {
+        self.unpark();
+        // Either this sees the CPU that the thread was sent to, or that CPU sees `interrupted`: between naming the CPU and
+        // running the thread there is the inbox, whose accesses are in one order with this.
+        fence(Ordering::SeqCst);
+        let on = self.cpu();
+        if on != cpu::current_id() {
+            apic::send_ipi(on, irq::VECTOR_RESCHEDULE);
+        } else if current().is(self) {
+            percpu::raise_attention(attention::SIGNAL);
+        }
+    }
+
+    /// Binds the thread to one CPU, or frees it. The calling thread has moved when this returns; another one moves at once
+    /// if it runs or waits for a CPU.
+    ///
+    /// # Panics
+    /// If there is no such CPU.
+    pub fn bind(&'static self, cpu: Option<usize>) {
+        assert!(cpu.is_none_or(|cpu| cpu < cpu::count()), "no such CPU: {cpu:?}");
+        self.store_binding(cpu);
+        self.changed();
+    }
+
+    /// Changes the priority; above 31 counts as 31. A thread that waits for a CPU goes to the end of its new level.
+    pub fn set_priority(&'static self, priority: u8) {
+        let priority = priority.min(PRIORITIES - 1);
+        if self.priority() != priority {
+            self.store_priority(priority);
+            self.changed();
+        }
+    }
+
+    /// Makes a change of binding or priority take effect.
+    fn changed(&'static self) {
+        if self.is(current()) {
+            let irq = irq::disable();
+            review(here(), self);
+            drop(irq);
+            if percpu::pending_attention() & attention::RESCHEDULE != 0 {
+                yield_now();
+            }
+            return;
+        }
+        // What is parked reads its parameters when it is woken.
+        fence(Ordering::SeqCst);
+        if !self.is_parked() {
+            ask_for_review(self);
+        }
+    }
+}
+
+/// Changes where a thread may run: as [`Thread::bind`], for a set of CPUs.
+pub fn set_affinity(thread: &'static Thread, set: Option<Arc<CpuSet>>) {
+    thread.store_affinity(set);
+    thread.changed();
+}
+
+/// Puts a runnable thread that is in no queue into that of a CPU, and makes sure that the CPU notices. Interrupts are off.
+pub(crate) fn enqueue(thread: &'static Thread, target: usize, kick: Kick) {
+    let here = here();
+    let own = here.cpu();
+    thread.cpu.store(target, Ordering::Relaxed);
+    if target == own.id && thread.context.claim() {
+        let running = here.thread();
+        insert(own, thread, running);
+        if thread.place.level() > running.place.level() {
+            here.raise_attention(attention::RESCHEDULE);
+        }
+        return;
+    }
+    // Also this CPU's own inbox, when the thread's last CPU is still leaving it.
+    let queue = cpus::of(target);
+    queue.inbox.push(thread);
+    if target == own.id {
+        timers::start_slice(own);
+    } else if must_kick(queue, thread) {
+        match kick {
+            Kick::Yes => send_kick(own, target),
+            Kick::No => owe_kick(own, target),
+        }
+    }
+}
+
+/// Whether a CPU that was given a thread would not look, or too late.
+fn must_kick(queue: &Cpu, thread: &Thread) -> bool {
+    match queue.watch.load(Ordering::SeqCst) {
+        watch::DEAF => true,
+        watch::TICKING => {
+            RUNNING.thread_of(queue.id).is_some_and(|running| running.place.level() < thread.priority())
+        }
+        _ => false,
+    }
+}
+
+fn send_kick(own: &Cpu, target: usize) {
+    own.counters.kicks.up();
+    apic::send_ipi(target, irq::VECTOR_RESCHEDULE);
+}
+
+/// Remembers to look in 1 ms whether the CPU has looked.
+fn owe_kick(own: &'static Cpu, target: usize) {
+    own.owed[target / 64].fetch_or(1 << (target % 64), Ordering::Relaxed);
+    timers::settle_soon(own);
+}
+
+/// Sends the interrupts that are still owed. In the timer interrupt.
+pub(crate) fn settle(own: &Cpu) {
+    for (index, word) in own.owed.iter().enumerate() {
+        let mut owed = word.swap(0, Ordering::Relaxed);
+        while owed != 0 {
+            let target = index * 64 + owed.trailing_zeros() as usize;
+            let queue = cpus::of(target);
+            if !queue.inbox.is_empty() && queue.watch.load(Ordering::SeqCst) == watch::DEAF {
+                send_kick(own, target);
+            }
+            owed &= owed - 1;
+        }
+    }
+}
+
+/// Has the CPU that a thread is on look at it again.
+fn ask_for_review(thread: &'static Thread) {
+    if thread.in_review.swap(true, Ordering::AcqRel) {
+        return;
+    }
+    let target = thread.cpu();
+    cpus::of(target).reviews.push(thread);
+    if target == cpu::current_id() {
+        let _irq = irq::disable();
+        review_all(here());
+    } else {
+        apic::send_ipi(target, irq::VECTOR_RESCHEDULE);
+    }
+}
+
+fn review_all(here: Here<Thread, Cpu>) {
+    for thread in here.cpu().reviews.take_all() {
+        // Changes from now on ask again.
+        thread.in_review.swap(false, Ordering::AcqRel);
+        if thread.cpu() == here.cpu().id {
+            review(here, thread);
+        } else {
+            ask_for_review(thread);
+        }
+    }
+}
+
+/// Makes the place of a thread of this CPU fit its parameters. One that is in no ring will get there by them. Interrupts are
+/// off.
+fn review(here: Here<Thread, Cpu>, thread: &'static Thread) {
+    let (own, running) = (here.cpu(), here.thread());
+    let is_running = thread.is(running);
+    if thread.place.level() == NOWHERE {
+        return;
+    }
+    if !thread.allows(own.id) {
+        if is_running {
+            here.raise_attention(attention::RESCHEDULE);
+        } else {
+            send_away(own, thread, balance::choose(thread));
+        }
+        return;
+    }
+    if is_running {
+        own.levels.remove_running(thread);
+    } else {
+        own.levels.remove(thread);
+    }
+    insert(own, thread, running);
+    if own.levels.top().is_some_and(|top| top > running.place.level()) {
+        here.raise_attention(attention::RESCHEDULE);
+    }
+}
+
+/// Gives a thread that waits here to another CPU. Interrupts are off.
+pub(crate) fn send_away(own: &Cpu, thread: &'static Thread, target: usize) {
+    own.levels.remove(thread);
+    thread.context.release();
+    enqueue(thread, target, Kick::Yes);
+}
+
+/// The reschedule interrupt: look at what others have sent, changed and asked for, and at what the interrupted thread has to
+/// do.
+pub fn on_reschedule_interrupt() {
+    let Some(here) = RUNNING.try_here() else { return };
+    receive(here);
+    review_all(here);
+    balance::serve(here);
+    let (own, running) = (here.cpu(), here.thread());
+    if own.levels.top().is_some_and(|top| top > running.place.level()) || !running.allows(own.id) {
+        here.raise_attention(attention::RESCHEDULE);
+    }
+    if running.interrupted() {
+        here.raise_attention(attention::SIGNAL);
+    }
+}
