@@ -61,21 +61,13 @@ static bool within(const void *address, const char *start, size_t bytes) {
     return (uintptr_t)address - (uintptr_t)start < bytes;
 }
 
-static void add(const struct dl_phdr_info *module, const ElfW(Phdr) * segment) {
-    char *start = module->dlpi_tls_data;
-    char *data_end = start + segment->p_filesz, *end = start + segment->p_memsz;
-    if (within(&hrt_local, start, segment->p_memsz)) {
-        data_end = (char *)&data_border;
-        end = (char *)&hrt_local;
-    } else if (is_lasting(module->dlpi_name)) {
-        return;
-    }
-    char *zero = start + segment->p_filesz;
-    if (within(&errno, start, (size_t)(end - start))) {
-        hrt_say(
-            "libhrt: libc comes before libhrt on the linker's command line: thread_local data of the program "
-            "will not be reset when a thread is used again\n",
-            NULL);
+// Adds what lies between two addresses of the calling thread's copy of a module's segment.
+static void add(const struct dl_phdr_info *module, const ElfW(Phdr) * segment, const void *from,
+                const void *to) {
+    const char *start = module->dlpi_tls_data, *file_end = start + segment->p_filesz;
+    const char *low = from, *high = to, *data_end = high < file_end ? high : file_end;
+    const char *zero = low > file_end ? low : file_end;
+    if (low >= high) {
         return;
     }
     if (range_count == RANGES_MAX) {
@@ -84,12 +76,31 @@ static void add(const struct dl_phdr_info *module, const ElfW(Phdr) * segment) {
         return;
     }
     ranges[range_count++] = (struct range){
-        .image = (const char *)(module->dlpi_addr + segment->p_vaddr),
-        .data = start - thread_pointer(),
-        .data_bytes = (size_t)(data_end - start),
+        .image = (const char *)(module->dlpi_addr + segment->p_vaddr) + (low - start),
+        .data = low - thread_pointer(),
+        .data_bytes = low < data_end ? (size_t)(data_end - low) : 0,
         .zero = zero - thread_pointer(),
-        .zero_bytes = (size_t)(end - zero),
+        .zero_bytes = zero < high ? (size_t)(high - zero) : 0,
     };
+}
+
+// The module that libhrt is part of: a program, mostly.
+static void add_own(const struct dl_phdr_info *module, const ElfW(Phdr) * segment) {
+    const char *start = module->dlpi_tls_data, *file_end = start + segment->p_filesz;
+    if (!within(&errno, start, segment->p_memsz)) {
+        // libc has a module of its own: all of this is the program's but libhrt's.
+        add(module, segment, start, &data_border);
+        add(module, segment, &data_border + 1, &hrt_local);
+        add(module, segment, &hrt_local + 1, start + segment->p_memsz);
+    } else if ((const char *)&errno > (const char *)&hrt_local) {
+        add(module, segment, start, &data_border);
+        add(module, segment, file_end, &hrt_local);
+    } else {
+        hrt_say(
+            "libhrt: libc comes before libhrt on the linker's command line: thread_local data of the program "
+            "will not be reset when a thread is used again\n",
+            NULL);
+    }
 }
 
 static int visit(struct dl_phdr_info *module, size_t size, void *unused) {
@@ -98,7 +109,12 @@ static int visit(struct dl_phdr_info *module, size_t size, void *unused) {
         const ElfW(Phdr) *segment = &module->dlpi_phdr[i];
         if (segment->p_type == PT_TLS && module->dlpi_tls_data) {
             static_bytes += segment->p_memsz + segment->p_align;
-            add(module, segment);
+            if (within(&hrt_local, module->dlpi_tls_data, segment->p_memsz)) {
+                add_own(module, segment);
+            } else if (!is_lasting(module->dlpi_name)) {
+                add(module, segment, module->dlpi_tls_data,
+                    (const char *)module->dlpi_tls_data + segment->p_memsz);
+            }
         }
     }
     return 0;

@@ -134,7 +134,7 @@ int hrt_barrier_plant(hrt_barrier_t *barrier, const uint32_t *cpus) {
     uint64_t bytes = station_bytes + ranks * sizeof(uint16_t);
     struct planting planting = {.barrier = barrier, .count = barrier->participants};
     barrier->stations = hrt_calls->alloc(bytes, HRT_CACHE_LINE, HRT_ZONE_ANY, 0);
-    planting.units = hrt_calls->alloc(ranks * sizeof(struct unit), 0, HRT_ZONE_ANY, 0);
+    planting.units = hrt_calls->alloc(ranks * sizeof(struct unit), _Alignof(struct unit), HRT_ZONE_ANY, 0);
     int status = HRT_ENOMEM;
     if (barrier->stations != NULL && planting.units != NULL) {
         __builtin_memset(barrier->stations, 0, bytes);
