@@ -4,33 +4,36 @@
 use std::time::Duration;
 
 use hadal_tests::case::{expect_status, expect_stdout};
-use hadal_tests::programs::{HRT_CALLS, HRT_THREADS, HRT_WORDS, Program};
+use hadal_tests::machine::arguments;
+use hadal_tests::programs::{HRT_CALLS, HRT_MEMORY, HRT_TASKS, HRT_THREADS, HRT_WORDS, Program};
 use hadal_tests::{Hadal, TestError, Way, scratch};
 
 use crate::suite::Suite;
 
 pub(crate) fn register(suite: &mut Suite) {
-    let programs: [(&str, &'static Program, &'static str); 3] = [
+    let programs: [(&str, &'static Program, &'static str); 5] = [
         ("calls", &HRT_CALLS, "calls work\n"),
         ("threads", &HRT_THREADS, "threads work\n"),
+        ("memory", &HRT_MEMORY, "memory works\n"),
+        ("tasks", &HRT_TASKS, "tasks work\n"),
         ("words", &HRT_WORDS, "words work\n"),
     ];
     for (subject, program, expected) in programs {
         for cpus in [1, 2, 4, 8] {
             suite.hadal(format!("hrt/{subject}/{cpus}cpus"), move |name| {
-                run(name, program, expected, Hadal::new(cpus))
+                run(name, program, expected, Hadal::new(cpus), 1)
             });
         }
         suite.hadal(format!("hrt/{subject}/numa"), move |name| {
-            run(name, program, expected, Hadal::new(4).with("--numa", "2").with("--memory", "2G"))
+            run(name, program, expected, Hadal::new(4).with("--numa", "2").with("--memory", "2G"), 2)
         });
     }
 }
 
-fn run(name: &str, program: &Program, expected: &str, hadal: Hadal) -> Result<(), TestError> {
+fn run(name: &str, program: &Program, expected: &str, hadal: Hadal, zones: u32) -> Result<(), TestError> {
     let directory = scratch::empty_directory(name)?;
     let hadal = hadal.cwd(&directory).limit(Duration::from_secs(90));
-    let outcome = hadal.run(&program.build(Way::GccDynamic)?, &[])?;
+    let outcome = hadal.run(&program.build(Way::GccDynamic)?, &arguments(&[zones.to_string()]))?;
     expect_status(&outcome, 0)?;
     expect_stdout(&outcome, expected)
 }

@@ -1,22 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Program memory, reached from the kernel.
 //!
-//! Addresses come from the program, so each is checked against the program's half and each access may fault: the routines
+//! Addresses come from the program, so each is checked against the program's half (or its memory in the direct map, which
+//! never faults) and each access may fault: the routines
 //! live in the section `.text.user`, none of them moves the stack pointer, and the fault handler sends a fault in there
 //! that nobody can resolve to `hadal_user_fault`, which returns 1. Program memory holds no Rust object, so writing any of
 //! it is sound whatever the program asks for. With interrupts off no fault is resolved: an access under a spin lock fails if
 //! the page is not there, and the caller touches the page first and tries again.
 
 use crate::handler;
-use crate::layout::{PROGRAM_END, PROGRAM_START};
+use spin::Once;
+
+use crate::layout::{DIRECT_MAP, DIRECT_MAP_SIZE, PROGRAM_END, PROGRAM_START};
 
 /// The address is not the program's, or not accessible in that way (`EFAULT`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault;
 
-/// Whether a range lies in the part of the address space that programs may use at all.
+/// Memory that programs reach through the direct map.
+pub trait DirectMemory: Sync {
+    /// Whether all of a range of physical memory is the program's.
+    fn contains(&self, pa: u64, len: usize) -> bool;
+}
+
+static DIRECT: Once<&'static dyn DirectMemory> = Once::new();
+
+/// Names what programs may use of the direct map; the first call wins.
+pub fn set_direct_memory(memory: &'static dyn DirectMemory) {
+    DIRECT.call_once(|| memory);
+}
+
+/// Whether a range lies in the part of the address space that programs may use at all: their window, or memory of the direct
+/// map that was given to them.
+#[inline]
 pub fn in_window(address: usize, len: usize) -> bool {
     address >= PROGRAM_START && address.checked_add(len).is_some_and(|end| end <= PROGRAM_END)
+        || in_direct_memory(address, len)
+}
+
+/// Whether a range is memory of the direct map that was given to the program: it is always there, to be read and written.
+#[cold]
+pub fn in_direct_memory(address: usize, len: usize) -> bool {
+    let Some(pa) = address.checked_sub(DIRECT_MAP) else { return false };
+    (pa as u64) < DIRECT_MAP_SIZE && DIRECT.get().is_some_and(|memory| memory.contains(pa as u64, len))
 }
 
 #[cfg(target_os = "none")]

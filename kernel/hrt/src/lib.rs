@@ -19,6 +19,7 @@ mod irq;
 mod join;
 mod keys;
 mod life;
+mod memory;
 mod memory_of_program;
 pub mod module;
 mod place;
@@ -28,6 +29,7 @@ mod schedule;
 mod slot;
 mod status;
 mod table;
+mod task;
 mod thread;
 mod time;
 mod timer;
@@ -36,10 +38,13 @@ mod wait;
 
 pub use slot::{Counters, counters};
 pub use table::{AUXILIARY_KEY, address};
+pub use task::counters as task_counters;
 
 /// Prepares what is sized by the number of processors; once, before the program starts.
 pub fn init() {
+    memory::init();
     slot::init();
+    task::init();
     place::init();
 }
 

@@ -11,9 +11,9 @@
 //!
 //! A name is the record's index plus one and the generation above, so it is never 0 and never negative as a signed number.
 
-#[cfg(not(loom))]
+#[cfg(not(all(test, loom)))]
 use core::sync::atomic::{AtomicU64, Ordering};
-#[cfg(loom)]
+#[cfg(all(test, loom))]
 use loom::sync::atomic::{AtomicU64, Ordering};
 
 use crate::status::Status;

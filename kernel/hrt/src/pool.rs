@@ -5,9 +5,9 @@
 //! (the same index on top again, with another one below) fails and tries again. Records are never freed, so reading the link
 //! of one that has gone meanwhile is harmless.
 
-#[cfg(not(loom))]
+#[cfg(not(all(test, loom)))]
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-#[cfg(loom)]
+#[cfg(all(test, loom))]
 use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// The link of a record: the one below it in the pool.

@@ -6,7 +6,8 @@ use hadal_hal::call_entry;
 
 use crate::status::{Code, Status};
 use crate::{
-    admission, bare, create, event, irq, join, keys, module, slot, thread, time, timer, topology, wait,
+    admission, bare, create, event, irq, join, keys, memory, module, slot, task, thread, time, timer,
+    topology, wait,
 };
 
 /// The version of the table (`HRT_CALLS_VERSION`).
@@ -88,9 +89,9 @@ table! {
     wake: wait::wake, anywhere;
     requeue: wait::requeue, status;
     // tasks
-    task_push: unavailable, status;
-    task_pop: nothing, number;
-    task_idle: unavailable, status;
+    task_push: task::task_push, status;
+    task_pop: task::task_pop, number;
+    task_idle: task::task_idle, status;
     // events
     event_register: event::register, status;
     event_unregister: event::unregister, status;
@@ -119,16 +120,16 @@ table! {
     // topology
     cpu_count: topology::cpu_count, anywhere;
     cpu_self: topology::cpu_self, anywhere;
-    cpu_info: unavailable, status;
-    cache_info: unavailable, status;
-    zone_count: nothing, number;
-    zone_info: unavailable, status;
-    zone_distance: nothing, number;
+    cpu_info: topology::cpu_info, status;
+    cache_info: topology::cache_info, status;
+    zone_count: topology::zone_count, anywhere;
+    zone_info: topology::zone_info, status;
+    zone_distance: topology::zone_distance, anywhere;
     // memory
-    alloc: nothing, number;
-    free: unavailable, status;
-    usable_bytes: nothing, number;
-    zone_of: unavailable, status;
+    alloc: memory::alloc, number;
+    free: memory::free, status;
+    usable_bytes: memory::usable_bytes, number;
+    zone_of: memory::zone_of, status;
     // what the boot brought
     module: module::module, status;
     command_line: module::command_line, anywhere;
@@ -137,11 +138,6 @@ table! {
 /// What is not there.
 extern "C" fn unavailable() -> Code {
     Status::NotThere as Code
-}
-
-/// What is not there and would return a pointer or a number.
-extern "C" fn nothing() -> usize {
-    0
 }
 
 #[cfg(test)]

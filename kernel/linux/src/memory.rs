@@ -4,8 +4,10 @@
 use alloc::vec::Vec;
 
 use hadal_hal::user::{self, Fault};
+use hadal_mem::space::FaultAccess;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
+use crate::process::Process;
 use crate::{Errno, Result};
 
 /// Longest path that a system call takes, with its NUL.
@@ -14,6 +16,11 @@ pub const PATH_MAX: usize = 4096;
 /// Turns a hardware-layer fault into the error a program sees.
 pub fn efault(_: Fault) -> Errno {
     Errno::EFAULT
+}
+
+/// Whether the program may access all of a range in a way: what its mappings say, or memory of the direct map.
+pub fn permits(process: &Process, address: usize, len: usize, access: FaultAccess) -> bool {
+    len == 0 || process.space.check_range(address, len, access) || user::in_direct_memory(address, len)
 }
 
 /// Reads bytes.

@@ -51,6 +51,10 @@ pub(crate) enum Use {
     Cached(u8),
     /// In a [`crate::frames::FrameChain`]: its owner gave it up, but a CPU may still have a translation to it.
     Doomed(u8),
+    /// A block that the program has from [`crate::blocks`].
+    Program(u8),
+    /// A page that [`crate::blocks`] has cut into objects; its link word is the index of its record.
+    Slab,
 }
 
 impl Use {
@@ -61,6 +65,8 @@ impl Use {
             Self::Allocated(order) => (2, order),
             Self::Cached(order) => (3, order),
             Self::Doomed(order) => (4, order),
+            Self::Program(order) => (5, order),
+            Self::Slab => (6, 0),
         };
         tag(frame) | kind << 5 | u32::from(order)
     }
@@ -75,6 +81,8 @@ impl Use {
             2 => Self::Allocated(order),
             3 => Self::Cached(order),
             4 => Self::Doomed(order),
+            5 => Self::Program(order),
+            6 => Self::Slab,
             _ => Self::Unknown,
         }
     }
@@ -218,16 +226,26 @@ pub(crate) struct FreeLists {
     /// Bit `k` is set if the list of order `k` has a block.
     nonempty: u32,
     free: usize,
+    /// Free frames in blocks of at least 2 MiB.
+    free_large: usize,
 }
+
+/// The order of a 2 MiB block.
+const LARGE_ORDER: u8 = 9;
 
 impl FreeLists {
     pub(crate) const fn new() -> Self {
-        Self { heads: [NIL; ORDERS], nonempty: 0, free: 0 }
+        Self { heads: [NIL; ORDERS], nonempty: 0, free: 0, free_large: 0 }
     }
 
     /// Number of free frames.
     pub(crate) fn free_frames(&self) -> usize {
         self.free
+    }
+
+    /// Free 2 MiB pages, those in larger blocks included.
+    pub(crate) fn free_large_pages(&self) -> u64 {
+        (self.free_large >> LARGE_ORDER) as u64
     }
 
     /// Makes all frames of a new arena free, cut into the largest aligned blocks that fit.
@@ -279,6 +297,9 @@ impl FreeLists {
     }
 
     fn push(&mut self, arenas: &Arenas, arena: &Arena, frame: u32, order: u8) {
+        if order >= LARGE_ORDER {
+            self.free_large += 1 << order;
+        }
         let head = &mut self.heads[usize::from(order)];
         arena.set_use(frame, Use::Free(order));
         arena.store(frame, NEXT, *head);
@@ -291,6 +312,9 @@ impl FreeLists {
     }
 
     fn unlink(&mut self, arenas: &Arenas, arena: &Arena, frame: u32, order: u8) {
+        if order >= LARGE_ORDER {
+            self.free_large -= 1 << order;
+        }
         let (next, prev) = (arena.load(frame, NEXT), arena.load(frame, PREV));
         if next != NIL {
             arenas.of(next).store(next, PREV, prev);

@@ -78,6 +78,11 @@ impl Zone {
         }
     }
 
+    /// Free blocks of 2 MiB, those in larger ones included.
+    pub(crate) fn free_large_pages(&self) -> u64 {
+        self.lists.lock().free_large_pages()
+    }
+
     pub(crate) fn total_frames(&self) -> usize {
         self.total_frames.load(Ordering::Relaxed)
     }

@@ -8,9 +8,9 @@
 //! The lock keeps interrupts off, so wake-ups work from interrupts. Program memory must not fault then: whoever looks at the
 //! word under the lock and cannot reads it once before, which brings its page in, and starts over.
 
-#[cfg(not(loom))]
+#[cfg(not(all(test, loom)))]
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-#[cfg(loom)]
+#[cfg(all(test, loom))]
 use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 const NIL: u32 = u32::MAX;
@@ -87,16 +87,16 @@ pub trait Nodes {
     fn node(&self, index: u32) -> &Node;
 }
 
-#[cfg(not(loom))]
+#[cfg(not(all(test, loom)))]
 type Lock<T> = hadal_hal::sync::SpinLock<T>;
-#[cfg(loom)]
+#[cfg(all(test, loom))]
 type Lock<T> = loom::sync::Mutex<T>;
 
-#[cfg(not(loom))]
+#[cfg(not(all(test, loom)))]
 fn lock<T>(lock: &Lock<T>) -> impl core::ops::DerefMut<Target = T> {
     lock.lock()
 }
-#[cfg(loom)]
+#[cfg(all(test, loom))]
 fn lock<T>(lock: &Lock<T>) -> impl core::ops::DerefMut<Target = T> {
     lock.lock().unwrap()
 }
@@ -179,13 +179,13 @@ pub struct Counts {
 
 impl<const N: usize> Words<N> {
     /// No waiters.
-    #[cfg(not(loom))]
+    #[cfg(not(all(test, loom)))]
     pub const fn new() -> Self {
         Self { buckets: [const { Bucket(Lock::new(Queue::EMPTY)) }; N] }
     }
 
     /// No waiters.
-    #[cfg(loom)]
+    #[cfg(all(test, loom))]
     pub fn new() -> Self {
         Self { buckets: core::array::from_fn(|_| Bucket(Lock::new(Queue::EMPTY))) }
     }

@@ -8,9 +8,12 @@ use super::topology::Widths;
 
 /// What a cache holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub enum Kind {
+    /// Data.
     Data,
+    /// Instructions.
     Instruction,
+    /// Both.
     Unified,
 }
 
@@ -27,11 +30,15 @@ pub(super) enum Sharing {
 
 /// One cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Cache {
-    pub(super) level: u32,
-    pub(super) kind: Kind,
-    pub(super) ways: u32,
-    pub(super) line_bytes: u32,
+pub struct Cache {
+    /// 1 is the nearest.
+    pub level: u32,
+    /// What it holds.
+    pub kind: Kind,
+    /// Associativity.
+    pub ways: u32,
+    /// Bytes of a line.
+    pub line_bytes: u32,
     pub(super) sets: u32,
     pub(super) partitions: u32,
     pub(super) sharing: Sharing,
@@ -39,7 +46,7 @@ pub(super) struct Cache {
 
 impl Cache {
     /// Size in bytes.
-    pub(super) fn bytes(&self) -> u64 {
+    pub fn bytes(&self) -> u64 {
         u64::from(self.ways) * u64::from(self.line_bytes) * u64::from(self.sets) * u64::from(self.partitions)
     }
 

@@ -30,6 +30,9 @@ mod settings;
 mod status;
 mod topology;
 
+pub use caches::Kind as CacheKind;
+pub use topology::Topology;
+
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;

@@ -69,17 +69,22 @@ impl Widths {
 
 /// One CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Cpu {
-    pub(super) apic_id: u32,
-    pub(super) zone: usize,
+pub struct Cpu {
+    /// Number of its local APIC.
+    pub apic_id: u32,
+    /// Its zone.
+    pub zone: usize,
 }
 
 /// All CPUs with their caches.
 #[derive(Clone, Debug)]
-pub(super) struct Topology {
-    pub(super) cpus: Vec<Cpu>,
-    pub(super) zones: usize,
-    pub(super) caches: Vec<Cache>,
+pub struct Topology {
+    /// By number.
+    pub cpus: Vec<Cpu>,
+    /// Number of zones.
+    pub zones: usize,
+    /// The caches of a CPU, nearest first: all have the same.
+    pub caches: Vec<Cache>,
     widths: Widths,
 }
 
@@ -89,7 +94,7 @@ impl Topology {
     }
 
     /// This machine's; found when it is first asked for.
-    pub(super) fn get() -> &'static Self {
+    pub fn get() -> &'static Self {
         static TOPOLOGY: Once<Topology> = Once::new();
         TOPOLOGY.call_once(|| {
             let frames = frames::global();
@@ -101,23 +106,28 @@ impl Topology {
     }
 
     /// Number of CPUs.
-    pub(super) fn count(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.cpus.len()
     }
 
     /// Number of the package that a CPU is in.
-    pub(super) fn package(&self, cpu: usize) -> u32 {
+    pub fn package(&self, cpu: usize) -> u32 {
         self.above(cpu, self.widths.package)
     }
 
+    /// Number of a CPU in its core.
+    pub fn thread(&self, cpu: usize) -> u32 {
+        self.cpus[cpu].apic_id & !(u32::MAX.checked_shl(self.widths.thread).unwrap_or(0))
+    }
+
     /// Number of the core in its package.
-    pub(super) fn core(&self, cpu: usize) -> u32 {
+    pub fn core(&self, cpu: usize) -> u32 {
         let in_package = self.cpus[cpu].apic_id & !(u32::MAX.checked_shl(self.widths.package).unwrap_or(0));
         in_package.checked_shr(self.widths.thread).unwrap_or(0)
     }
 
     /// Whether two CPUs are threads of one core.
-    pub(super) fn same_core(&self, a: usize, b: usize) -> bool {
+    pub fn same_core(&self, a: usize, b: usize) -> bool {
         self.share(a, b, self.widths.thread)
     }
 
@@ -127,7 +137,7 @@ impl Topology {
     }
 
     /// Whether two CPUs use the same cache.
-    pub(super) fn same_cache(&self, cache: &Cache, a: usize, b: usize) -> bool {
+    pub fn same_cache(&self, cache: &Cache, a: usize, b: usize) -> bool {
         self.share(a, b, cache.shared_bits(self.widths))
     }
 

@@ -191,6 +191,29 @@ impl FrameAllocator {
         (layout, arena, frame)
     }
 
+    /// The metadata of the frame at `pa`, if it is memory that can be handed out.
+    pub(crate) fn find(&self, pa: u64) -> Option<(&Arena, u32)> {
+        let arenas = &self.layout.get()?.arenas;
+        let frame = arenas.frame(pa)?;
+        Some((arenas.find(frame)?, frame))
+    }
+
+    /// First number that no frame has.
+    pub(crate) fn frame_limit(&self) -> u32 {
+        let arenas = self.layout.get().map(|layout| layout.arenas.iter());
+        arenas.into_iter().flatten().map(|arena| arena.first() + arena.count() as u32).max().unwrap_or(0)
+    }
+
+    /// The zones other than `zone`, nearest first.
+    pub(crate) fn zones_by_distance(&self, zone: ZoneId) -> impl Iterator<Item = ZoneId> {
+        self.layout.get().into_iter().flat_map(move |layout| layout.by_distance(zone))
+    }
+
+    /// Number of free pages of 2 MiB in a zone, those in larger blocks included.
+    pub fn free_large_pages(&self, zone: ZoneId) -> u64 {
+        self.zones.get(zone.index()).map_or(0, Zone::free_large_pages)
+    }
+
     fn next_zone(&self, layout: &Layout) -> ZoneId {
         let turn = self.interleave.fetch_add(1, Ordering::Relaxed);
         (0..layout.zone_count)

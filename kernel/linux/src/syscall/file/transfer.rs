@@ -9,7 +9,6 @@
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use hadal_hal::user;
 use hadal_mem::space::FaultAccess;
 use hadal_vfs::OpenFile;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
@@ -133,8 +132,7 @@ pub(super) fn check_accessible(
     len: usize,
     access: FaultAccess,
 ) -> Result<()> {
-    let fine = len == 0 || user::in_window(address, len) && process.space.check_range(address, len, access);
-    if fine { Ok(()) } else { Err(Errno::EFAULT) }
+    if memory::permits(process, address, len, access) { Ok(()) } else { Err(Errno::EFAULT) }
 }
 
 /// An offset argument of `pread64` and its relatives: `EINVAL` when negative.

@@ -24,7 +24,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
         return Err(Errno::EINVAL);
     }
     let (address, len) = (call.arg(0), call.arg(1).min(MAX));
-    if !call.process.space.check_range(address, len, FaultAccess::Write) {
+    if !memory::permits(call.process, address, len, FaultAccess::Write) {
         return Err(Errno::EFAULT);
     }
     let mut piece = [0; PIECE];

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Memory for programs through the direct map: the calls on top of `hadal_mem::blocks`.
+
+use hadal_hal::layout::DIRECT_MAP;
+use hadal_hal::{cpu, user};
+use hadal_mem::blocks::{Blocks, Content, Figures, Place};
+use hadal_mem::frames::{self, ZoneId};
+use spin::Once;
+
+use crate::status::{Code, Status};
+use crate::topology;
+
+/// `HRT_ALLOC_ZERO`, `_STRICT`, `_INTERLEAVE`, `_HUGE`.
+const ZERO: u32 = 1;
+const STRICT: u32 = 2;
+const INTERLEAVE: u32 = 4;
+const HUGE: u32 = 8;
+/// Bytes of the smallest block for `HUGE`.
+const HUGE_BYTES: u64 = 2 << 20;
+/// `HRT_ZONE_ANY`.
+const ANY: i32 = -1;
+
+static BLOCKS: Once<Blocks> = Once::new();
+
+struct Direct;
+
+impl user::DirectMemory for Direct {
+    fn contains(&self, pa: u64, len: usize) -> bool {
+        blocks().contains(pa, len)
+    }
+}
+
+/// Makes the allocator, once the processors are counted.
+pub(crate) fn init() {
+    BLOCKS.call_once(|| Blocks::new(frames::global(), cpu::count()));
+    user::set_direct_memory(&Direct);
+}
+
+fn blocks() -> &'static Blocks {
+    match BLOCKS.get() {
+        Some(blocks) => blocks,
+        None => unreachable!("the allocator is made before the program runs"),
+    }
+}
+
+/// What is given out from a zone.
+pub(crate) fn figures(zone: ZoneId) -> Figures {
+    blocks().figures(zone)
+}
+
+/// The physical address of a pointer into the direct map.
+fn physical(address: usize) -> Option<u64> {
+    address.checked_sub(DIRECT_MAP).map(|pa| pa as u64)
+}
+
+fn allocate(bytes: u64, align: u64, zone: i32, flags: u32) -> Option<u64> {
+    if flags & !(ZERO | STRICT | INTERLEAVE | HUGE) != 0 {
+        return None;
+    }
+    let zone = match zone {
+        ANY => None,
+        _ => Some(topology::known_zone(u32::try_from(zone).ok()?)?),
+    };
+    let place = match () {
+        () if flags & INTERLEAVE != 0 => Place::Interleave,
+        () if flags & STRICT != 0 => Place::Only(zone),
+        () => Place::Prefer(zone),
+    };
+    let content = if flags & ZERO != 0 { Content::Zeros } else { Content::Any };
+    let bytes = if flags & HUGE != 0 && bytes != 0 { bytes.max(HUGE_BYTES) } else { bytes };
+    blocks().alloc(bytes, align, place, content)
+}
+
+/// `alloc`.
+pub(crate) extern "C" fn alloc(bytes: u64, align: u64, zone: i32, flags: u32) -> usize {
+    allocate(bytes, align, zone, flags).map_or(0, |pa| DIRECT_MAP + pa as usize)
+}
+
+/// `free`.
+pub(crate) extern "C" fn free(memory: usize) -> Code {
+    if memory == 0 {
+        return 0;
+    }
+    match physical(memory).map(|pa| blocks().free(pa)) {
+        Some(Ok(())) => 0,
+        _ => Status::Invalid as Code,
+    }
+}
+
+/// `usable_bytes`.
+pub(crate) extern "C" fn usable_bytes(memory: usize) -> u64 {
+    physical(memory).and_then(|pa| blocks().usable_bytes(pa)).unwrap_or(0)
+}
+
+/// `zone_of`.
+pub(crate) extern "C" fn zone_of(memory: usize) -> i32 {
+    physical(memory).and_then(|pa| blocks().zone_of(pa)).map_or(ANY, |zone| zone.0.into())
+}
