@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Events, interrupts and timers of `hadal/hrt.h` in the kernel, and what happens to handlers that break the rules of
-//! interrupt context.
+//! Events, interrupts and timers of `hadal/hrt.h` in the kernel and on Linux, and what happens to handlers that break the
+//! rules of interrupt context.
 
 use std::time::Duration;
 
@@ -41,8 +41,8 @@ pub(crate) fn register(suite: &mut Suite) {
     ];
     for (subject, program, expected) in programs {
         for cpus in [1, 2, 4, 8] {
-            suite.hadal(format!("events/{subject}/{cpus}cpus"), move |name| {
-                run(name, program, expected, Hadal::new(cpus).limit(Duration::from_secs(90)))
+            suite.compare(format!("events/{subject}/{cpus}cpus"), program, Way::GccDynamic, cpus, |case| {
+                case.limit_s(90)
             });
         }
         suite.hadal_slow(format!("events/{subject}/64cpus"), move |name| {

@@ -231,15 +231,14 @@ programs! {
     HRT_MEMORY = "hrt-memory", ["hrt/memory.c"], ["-pthread", HRT_INCLUDE];
     /// Waiting on words through the kernel's table.
     HRT_WORDS = "hrt-words", ["hrt/words.c"], ["-pthread", HRT_INCLUDE];
-    /// Events, without libhrt.
-    HRT_EVENTS = "hrt-events", ["hrt/event_set.c", "hrt/raw.c"], ["-pthread", HRT_INCLUDE];
-    /// Interrupts, without libhrt.
-    HRT_INTERRUPTS = "hrt-interrupts", ["hrt/irq_set.c", "hrt/raw.c"], ["-pthread", HRT_INCLUDE];
-    /// Timers, without libhrt.
-    HRT_TIMERS = "hrt-timers", ["hrt/timer_set.c", "hrt/raw.c"], ["-pthread", HRT_INCLUDE];
+    /// Events.
+    HRT_EVENTS = "hrt-events", ["hrt/event_set.c"], ["-lhrt-linux"];
+    /// Interrupts.
+    HRT_INTERRUPTS = "hrt-interrupts", ["hrt/irq_set.c"], ["-lhrt-linux"];
+    /// Timers.
+    HRT_TIMERS = "hrt-timers", ["hrt/timer_set.c"], ["-lhrt-linux"];
     /// Handlers that break the rules.
-    HRT_HANDLER_FAULTS = "hrt-handler-faults", ["hrt/event_fault.c", "hrt/raw.c"],
-        ["-pthread", HRT_INCLUDE, "-O1"];
+    HRT_HANDLER_FAULTS = "hrt-handler-faults", ["hrt/event_fault.c"], ["-O1", "-lhrt-linux"];
     /// Threads that change places.
     PLACES = "places", ["pthread/places.c"], ["-pthread"];
     /// Priority inheritance.

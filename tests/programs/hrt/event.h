@@ -38,14 +38,12 @@ static inline HRT_HANDLER void count(struct counter *counter) {
     __atomic_fetch_add(&counter->value, 1, __ATOMIC_ACQ_REL);
 }
 
-static inline uint32_t cpus(void) { return hrt_calls->cpu_count(); }
+static inline uint32_t cpus(void) { return hrt_cpu_count(); }
 
 /* Binds the calling thread to a CPU. */
-static inline void run_on(uint32_t cpu) {
-    cpu_set_t set[CPUS_MAX / CPU_SETSIZE];
-    CPU_ZERO_S(sizeof set, set);
-    CPU_SET_S(cpu, sizeof set, set);
-    CHECK(sched_setaffinity(0, sizeof set, set) == 0);
-}
+static inline void run_on(uint32_t cpu) { CHECK(hrt_thread_bind(hrt_thread_self(), (int32_t)cpu) == HRT_OK); }
+
+/* Whether the program runs on the kernel; Linux cannot do everything. */
+static inline bool on_kernel(void) { return hrt_calls->place == HRT_PLACE_KERNEL; }
 
 #endif

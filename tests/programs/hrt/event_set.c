@@ -12,7 +12,7 @@ static struct counter runs[CPUS_MAX];
 
 static HRT_HANDLER void count_here(void *arg) {
     (void)arg;
-    count(&runs[hrt_calls->cpu_self()]);
+    count(&runs[hrt_cpu_self()]);
 }
 
 static uint64_t all_runs(void) {
@@ -71,22 +71,23 @@ static void sets(uint32_t event) {
     /* No CPU is notified when one does not exist. */
     set[cpus() / 64] |= 1ul << cpus() % 64;
     CHECK(hrt_event_notify_set(event, set, sizeof set / sizeof *set) == HRT_EINVAL);
-    CHECK(hrt_event_notify_set(event, (void *)64, 1) == HRT_EFAULT);
+    CHECK(!on_kernel() || hrt_event_notify_set(event, (void *)64, 1) == HRT_EFAULT);
     CHECK(hrt_event_notify_set(event, NULL, 0) == HRT_OK);
     CHECK(all_runs() == 0);
 }
 
 /* Notifications become one until the action runs, and never none. */
-static void merging(uint32_t event) {
+static void merging(void) {
     int32_t last = (int32_t)cpus() - 1;
     for (int round = 0; round < 50; round++) {
+        uint32_t event;
+        CHECK(hrt_event_register(count_here, NULL, 0, &event) == HRT_OK);
         for (int i = 0; i < 100; i++) {
             CHECK(hrt_event_notify(event, last) == HRT_OK);
         }
         UNTIL(count_of(&runs[last]) > 0);
+        CHECK(hrt_event_unregister(event) == HRT_OK);
         CHECK(count_of(&runs[last]) <= 100);
-        /* Whatever is still on its way. */
-        usleep(100);
         reset();
     }
 }
@@ -97,7 +98,7 @@ static struct counter laps;
 /* Handler-safe functions, called from one: the next CPU is notified, until the ring has been gone round often
  * enough. */
 static HRT_HANDLER void pass_on(void *arg) {
-    uint64_t own = hrt_calls->cpu_self();
+    uint64_t own = hrt_cpu_self();
     uint64_t set[1] = {1};
     count(&laps);
     if (count_of(&laps) < (uint64_t)(uintptr_t)arg) {
@@ -137,7 +138,7 @@ static void vectors(void) {
     CHECK(hrt_event_register(use_vectors, &two, HRT_HANDLER_VECTORS, &event) == HRT_OK);
     disturbed[0] = 1.0;
     run_on(0);
-    for (int round = 0; round < 200; round++) {
+    for (uint64_t round = 1; round <= 200; round++) {
         double sum = 0;
         CHECK(hrt_event_notify(event, 0) == HRT_OK);
         if (cpus() > 1) {
@@ -147,8 +148,8 @@ static void vectors(void) {
             sum += 1.0 / i - 1.0 / (i + 1);
         }
         CHECK(fabs(sum - 1000.0 / 1001.0) < 1e-12);
+        UNTIL(count_of(&runs[0]) == round);
     }
-    UNTIL(count_of(&runs[0]) == 200);
     CHECK(hrt_event_unregister(event) == HRT_OK);
     CHECK(disturbed[0] > 1.0 && disturbed[0] <= 2.0);
     reset();
@@ -164,7 +165,8 @@ static void errors(uint32_t event) {
     CHECK(hrt_event_notify_all(event + HRT_EVENTS_MAX, 0) == HRT_EINVAL);
     CHECK(hrt_event_register(count_here, NULL, 0x80, &other) == HRT_EINVAL);
     CHECK(hrt_event_register(count_here, NULL, 0, NULL) == HRT_EFAULT);
-    CHECK(hrt_event_register((hrt_handler_fn)0xffff800000000000ul, NULL, 0, &other) == HRT_EINVAL);
+    CHECK(!on_kernel() ||
+          hrt_event_register((hrt_handler_fn)0xffff800000000000ul, NULL, 0, &other) == HRT_EINVAL);
     CHECK(hrt_event_unregister(event + HRT_EVENTS_MAX) == HRT_ESRCH);
     uint64_t seen = 0;
     CHECK(hrt_event_wait(event + HRT_EVENTS_MAX, &seen, HRT_FOREVER) == HRT_ESRCH);
@@ -262,8 +264,10 @@ static void memory(void) {
     CHECK(hrt_memory_wait(&word, 0, hrt_now_ns() + 3000000) == HRT_ETIMEDOUT);
     CHECK(hrt_memory_wait(&word, 0, 0) == HRT_ETIMEDOUT);
     CHECK(hrt_memory_wait((uint64_t *)((char *)&word + 1), 0, 0) == HRT_EINVAL);
-    CHECK(hrt_memory_wait((uint64_t *)64, 0, HRT_FOREVER) == HRT_EFAULT);
-    CHECK(hrt_memory_wait((uint64_t *)0xffff800000000000ul, 0, HRT_FOREVER) == HRT_EFAULT);
+    if (on_kernel()) {
+        CHECK(hrt_memory_wait((uint64_t *)64, 0, HRT_FOREVER) == HRT_EFAULT);
+        CHECK(hrt_memory_wait((uint64_t *)0xffff800000000000ul, 0, HRT_FOREVER) == HRT_EFAULT);
+    }
     for (int round = 0; round < 5; round++) {
         pthread_t thread;
         word = 1;
@@ -323,13 +327,12 @@ static void registrations(void) {
 
 int main(void) {
     uint32_t event;
-    CHECK(hrt_calls != NULL);
     reset();
     CHECK(hrt_event_register(count_here, NULL, 0, &event) == HRT_OK);
     one_by_one(event);
     broadcast(event);
     sets(event);
-    merging(event);
+    merging();
     errors(event);
     full_table();
     ring();

@@ -4,12 +4,13 @@
 #define _GNU_SOURCE
 #include "event.h"
 
+#include <pthread.h>
+#include <signal.h>
 #include <string.h>
-#include <sys/mman.h>
 
 static struct counter runs[CPUS_MAX];
 
-static HRT_HANDLER void count_here(void *arg) { count(&runs[hrt_calls->cpu_self()]), (void)arg; }
+static HRT_HANDLER void count_here(void *arg) { count(&runs[hrt_cpu_self()]), (void)arg; }
 
 static HRT_HANDLER void count_arg(void *arg) { count(arg); }
 
@@ -166,13 +167,32 @@ static void counters(void) {
     CHECK(hrt_hpet_read(NULL, &hz) == HRT_EFAULT && hrt_pit_read(&first, NULL) == HRT_EFAULT);
 }
 
+/* What a process on Linux has: signals that it can block, and no devices. */
+static void linux_place(void) {
+    struct hrt_irq_info info;
+    uint64_t count, hz;
+    sigset_t set;
+    uint64_t outer = hrt_irq_disable();
+    uint64_t inner = hrt_irq_disable();
+    hrt_irq_restore(inner);
+    CHECK(pthread_sigmask(SIG_SETMASK, NULL, &set) == 0 && sigismember(&set, SIGUSR1) == 1);
+    hrt_irq_restore(outer);
+    CHECK(pthread_sigmask(SIG_SETMASK, NULL, &set) == 0 && sigismember(&set, SIGUSR1) == 0);
+    CHECK(hrt_irq_register(PIT_LINE, count_here, NULL, 0) == HRT_ENOSYS);
+    CHECK(hrt_irq_info(0, &info) == HRT_ENOSYS && hrt_irq_steer(PIT_LINE, 0) == HRT_ENOSYS);
+    CHECK(hrt_hpet_read(&count, &hz) == HRT_ENOSYS);
+}
+
 int main(void) {
-    CHECK(hrt_calls != NULL);
     ipis();
-    flag();
-    lines();
-    kernel_devices();
-    counters();
+    if (on_kernel()) {
+        flag();
+        lines();
+        kernel_devices();
+        counters();
+    } else {
+        linux_place();
+    }
     puts("interrupts work");
     return 0;
 }
