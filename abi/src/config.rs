@@ -31,6 +31,8 @@ pub const MODULE_ALIGN: usize = 4096;
 pub enum BootAction {
     /// Runs [`RunConfig::program`].
     RunProgram,
+    /// Takes commands from standard input or the serial line; one of them runs [`RunConfig::program`], if there is one.
+    Shell,
     /// Sends a text report of CPUs and memory zones on the control channel, then ends with status 0.
     ///
     /// It also executes one SSE arithmetic instruction in ring 0, because some KVM hosts cannot: the host uses this

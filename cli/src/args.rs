@@ -35,6 +35,9 @@ Examples:
 pub(crate) enum Command {
     /// Run a program: an x86-64 Linux ELF file, a program image, or a C, C++ or Fortran source
     Run(Box<RunArgs>),
+    /// Boot to a prompt: threads, CPUs, memory, counters, and the program as often as you like
+    #[command(mut_arg("command", |arg| arg.required(false)), after_help = SHELL_EXAMPLES)]
+    Shell(Box<RunArgs>),
     /// Boot the machine without a program and print its CPUs and memory zones
     Machine(MachineArgs),
     /// Make a bootable image (BIOS and UEFI) with a program and what it needs inside
@@ -215,6 +218,15 @@ Examples:
 
 The program sees this machine's files read-only and its working directory read-write; /tmp is in memory.
 Ctrl-C sends SIGINT to the program; a second one within three seconds ends the machine.";
+
+const SHELL_EXAMPLES: &str = "\
+Examples:
+  hadal shell heat.hadal              then: help, run 500, threads, counters, halt
+  hadal shell --trace out.json a.hadal
+  echo 'cpus' | hadal shell           commands from a file or a pipe
+  qemu-system-x86_64 -m 1G -serial stdio -kernel heat.hadal -append shell
+
+The options are those of `hadal run`; without a program there is nothing to run.";
 
 /// `hadal machine`.
 #[derive(Debug, Args)]

@@ -99,19 +99,28 @@ pub(crate) fn log_sink(options: &ObserveOptions) -> Result<LogSink, Failure> {
 
 /// `hadal machine`: boots, prints what the kernel found, ends.
 pub(crate) fn report(args: &MachineArgs) -> Result<u8, Failure> {
-    let spec = spec(&args.machine)?;
     let config = RunConfig { log_filter: log_filter(&args.observe), ..RunConfig::report() };
+    boot(&args.machine, &args.observe, config)
+}
+
+/// Boots a machine that has no program and no files; reports go to standard output.
+pub(crate) fn boot(
+    machine: &MachineOptions,
+    observe: &ObserveOptions,
+    config: RunConfig,
+) -> Result<u8, Failure> {
+    let spec = spec(machine)?;
     let boot = Boot::plain(config)?;
-    if args.observe.dry_run {
+    if observe.dry_run {
         return dry_run::print(&spec, &boot, &[]);
     }
     let session = Session {
         spec,
         boot,
         mounts: Vec::new(),
-        log: log_sink(&args.observe)?,
+        log: log_sink(observe)?,
         reports: ReportTarget::Stdout,
-        time_limit: args.observe.timeout,
+        time_limit: observe.timeout,
         forward_signals: true,
     };
     Ok(session.run()?.status)

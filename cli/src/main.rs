@@ -72,6 +72,7 @@ fn main() -> ExitCode {
 fn run(command: Command) -> Result<u8, Failure> {
     match command {
         Command::Run(args) => run::run(&args),
+        Command::Shell(args) => run::shell(&args),
         Command::Machine(args) => machine::report(&args),
         Command::Image(args) => image::make(&args),
         Command::Doctor(args) => doctor::report(&args.qemu),

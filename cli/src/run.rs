@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! `hadal run`: prepares the program, starts the machine, and ends as the program ended.
+//! `hadal run`: prepares the program, starts the machine, and ends as the program ended. `hadal shell` does the same, but
+//! the kernel waits for commands.
 
-use hadal_abi::config::RunConfig;
+use hadal_abi::config::{BootAction, RunConfig};
 use hadal_abi::control::Stats;
 
 use crate::args::RunArgs;
@@ -10,14 +11,52 @@ use crate::failure::Failure;
 use crate::session::Session;
 use crate::trace::{Recording, TraceFile};
 use crate::values::Bytes;
-use crate::{dry_run, gdb, launch, machine, trace};
+use crate::{dry_run, gdb, launch, machine, stdio, trace};
 
 /// Runs the program; returns the status with which the command ends.
 pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
+    run_until_end(args, BootAction::RunProgram)
+}
+
+/// `hadal shell`: boots to the kernel's shell, which runs the program when it is told to.
+pub(crate) fn shell(args: &RunArgs) -> Result<u8, Failure> {
+    if !args.command.is_empty() {
+        return run_until_end(args, BootAction::Shell);
+    }
+    if let Some(option) = options_for_programs(args) {
+        return Err(Failure::Usage {
+            what: format!("{option} needs a program"),
+            help: "for example: hadal shell a.hadal".into(),
+        });
+    }
+    let config = RunConfig {
+        on_boot: BootAction::Shell,
+        stdio: stdio::kinds(),
+        log_filter: machine::log_filter(&args.observe),
+        ..RunConfig::report()
+    };
+    machine::boot(&args.machine, &args.observe, config)
+}
+
+/// The first option that says something about a program that is not there.
+fn options_for_programs(args: &RunArgs) -> Option<&'static str> {
+    let given = [
+        ("--trace", args.trace.is_some()),
+        ("--gdb", args.gdb.is_some()),
+        ("--module", !args.module.is_empty()),
+        ("--append", args.append.is_some()),
+        ("--mount", !args.mount.is_empty()),
+        ("--root", args.root.is_some()),
+    ];
+    given.into_iter().find_map(|(option, is_given)| is_given.then_some(option))
+}
+
+fn run_until_end(args: &RunArgs, on_boot: BootAction) -> Result<u8, Failure> {
     // A mistyped option must not become a missing QEMU or a failed probe of KVM.
     launch::program_name(&args.command)?;
     let mut spec = machine::spec(&args.machine)?;
     let mut launch = launch::prepare(args, Bytes(spec.memory_bytes))?;
+    launch.boot.config.on_boot = on_boot;
     launch.boot.config.trace_buffer_bytes = trace::buffer_bytes(args, spec.cpus, Bytes(spec.memory_bytes))?;
     if let Some(port) = args.gdb {
         spec.gdb_port = Some(gdb::choose_port(port)?);

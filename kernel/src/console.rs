@@ -4,6 +4,7 @@
 //! One line per record: seconds since boot, CPU, level, module, text. Which records are shown is a comma-separated list of
 //! `LEVEL` and `MODULE=LEVEL` (the command's `--log`), where a module is the crate's name without `hadal_`.
 
+use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt::Write;
@@ -149,8 +150,8 @@ pub(crate) fn attach_display(info: &BootInfo) {
     }
 }
 
-/// Sets the filter; parts that make no sense are reported and ignored.
-pub(crate) fn set_filter(text: &str) {
+/// Sets the filter. Parts that make no sense are ignored; the error is a sentence about the last of them.
+pub(crate) fn set_filter(text: &str) -> Result<(), String> {
     let mut filter = Filter { general: LevelFilter::Info, modules: Vec::new() };
     let mut wrong = Vec::new();
     for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
@@ -163,11 +164,21 @@ pub(crate) fn set_filter(text: &str) {
         }
     }
     *FILTER.lock() = filter;
-    for part in wrong {
-        log::warn!(
+    wrong.last().map_or(Ok(()), |part| {
+        Err(format!(
             "log filter '{part}' is not LEVEL or MODULE=LEVEL with off, error, warn, info, debug, trace"
-        );
-    }
+        ))
+    })
+}
+
+/// Whether there is a serial line.
+pub(crate) fn has_serial() -> bool {
+    SCREEN.lock().has_serial
+}
+
+/// The next byte that came in by the serial line.
+pub(crate) fn read_byte() -> Option<u8> {
+    SCREEN.lock().serial.read_byte()
 }
 
 /// Writes program output to the console: for machines without a control channel.

@@ -9,9 +9,8 @@ use hadal_abi::control::{
     Decoder, ExitStatus, GuestMessage, Header, HostMessage, MAX_PAYLOAD_LEN, OutputStream, VERSION,
 };
 use hadal_drivers::Console;
-use hadal_linux::process::Process;
 use hadal_linux::report;
-use hadal_linux::signal::{self, Info};
+use hadal_linux::signal::{Info, send};
 use spin::Once;
 
 use crate::{console, end, run, stdio};
@@ -117,11 +116,7 @@ fn receive(_: usize) -> ! {
 fn handle(message: HostMessage) {
     match message {
         HostMessage::Stdin(bytes) => stdio::supply(bytes),
-        HostMessage::Signal(number) => {
-            if let Some(process) = run::process() {
-                from_host(process, number);
-            }
-        }
+        HostMessage::Signal(number) => signal(number),
         HostMessage::ReportThreads => {
             if let Some(process) = run::process() {
                 report::threads(process);
@@ -133,9 +128,10 @@ fn handle(message: HostMessage) {
     }
 }
 
-/// A signal from the person at the host: Ctrl-C, or output that nobody reads any more.
-fn from_host(process: &'static Process, number: u8) {
-    if let Err(error) = signal::send::to_process(process, Info::kernel(number)) {
-        log::warn!("signal {number} from the host was lost: {error}");
+/// A signal from the person outside: Ctrl-C, or output that nobody reads any more.
+pub(crate) fn signal(number: u8) {
+    let Some(process) = run::process() else { return };
+    if let Err(error) = send::to_process(process, Info::kernel(number)) {
+        log::warn!("signal {number} from outside was lost: {error}");
     }
 }

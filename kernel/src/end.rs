@@ -46,7 +46,8 @@ fn say_on_console(status: &ExitStatus) {
     console::write(text.as_bytes());
 }
 
-fn counters() -> Vec<(String, u64)> {
+/// Everything that is counted, by name.
+pub(crate) fn counters() -> Vec<(String, u64)> {
     let hardware = hadal_hal::percpu::counters();
     let sched = hadal_sched::counters();
     let memory = hadal_mem::frames::global().stats();

@@ -9,7 +9,7 @@ use hadal_linux::loader::StartError;
 use hadal_linux::machine::Machine;
 use hadal_linux::process::ExitStatus;
 
-use crate::{control, end, entropy, run};
+use crate::{control, end, entropy, run, shell};
 
 /// The services.
 pub(crate) struct Services;
@@ -27,14 +27,19 @@ impl Machine for Services {
     }
 
     fn program_ended(&self, status: ExitStatus) {
-        end::machine(match status {
+        let status = match status {
             ExitStatus::Exited(code) => Ended::Exited(code),
             ExitStatus::Signaled(signal) => Ended::Signaled { signal },
-        });
+        };
+        if !shell::program_ended(status.clone()) {
+            end::machine(status);
+        }
     }
 
     fn cannot_start(&self, error: &StartError) {
-        end::machine(Ended::CannotStart(error.to_string()));
+        if !shell::cannot_start(error) {
+            end::machine(Ended::CannotStart(error.to_string()));
+        }
     }
 
     fn program_starts(&self, entry: usize, bias: usize) {

@@ -23,7 +23,7 @@ use spin::Once;
 
 use crate::boot_files::Files;
 use crate::platform::Platform;
-use crate::{boot_files, console, control, end, entropy, linux, report, stdio, symbols, trace};
+use crate::{boot_files, console, control, end, entropy, linux, report, shell, stdio, symbols, trace};
 
 /// Share of the machine's memory that files in `/tmp` and `/dev/shm` may take.
 const TMP_SHARE: u64 = 2;
@@ -34,13 +34,23 @@ const DEFAULT_FILES: Limit = Limit { soft: 1024, hard: 1 << 20 };
 
 static CONFIG: Once<RunConfig> = Once::new();
 static FILES: Once<Files> = Once::new();
-static PROCESS: Once<&'static Process> = Once::new();
+static SURROUNDINGS: Once<Surroundings> = Once::new();
+static PROCESS: SpinLock<Option<&'static Process>> = SpinLock::new(None);
 /// What the starting thread needs; it takes it.
 static BOOT: SpinLock<Option<(Box<BootInfo>, Box<Platform>)>> = SpinLock::new(None);
 
-/// The program's process, once it exists.
+/// Word on the kernel's command line that asks for the shell.
+const SHELL_WORD: &str = "shell";
+
+/// What every run of the program in this boot has in common.
+struct Surroundings {
+    namespace: Arc<Namespace>,
+    zones: usize,
+}
+
+/// The program's process, while it exists.
 pub(crate) fn process() -> Option<&'static Process> {
-    PROCESS.get().copied()
+    *PROCESS.lock()
 }
 
 /// Whether the person at the host wants counters at the end.
@@ -65,7 +75,9 @@ pub(crate) fn start(info: Box<BootInfo>, platform: Box<Platform>) {
         symbols::set(table);
     }
     let config = boot.config;
-    console::set_filter(&config.log_filter);
+    if let Err(wrong) = console::set_filter(&config.log_filter) {
+        log::warn!("{wrong}");
+    }
     if config.realtime_ns != 0 {
         hadal_time::set_realtime(config.realtime_ns);
     }
@@ -95,16 +107,19 @@ fn first_thread(_: usize) -> ! {
     }
     seed_random_numbers(config, &devices);
     machine::set(&linux::MACHINE);
-    match config.on_boot {
-        BootAction::Report => {
-            control::report(&report::machine(&platform));
-            end::machine(ExitStatus::Exited(0))
-        }
-        BootAction::RunProgram => {
-            if let Err(why) = run_program(config, &info, &devices, platform.zone_count()) {
-                end::machine(ExitStatus::CannotStart(why));
-            }
-        }
+    let wants_shell = info.command_line.split_whitespace().any(|word| word == SHELL_WORD);
+    let action = if wants_shell { BootAction::Shell } else { config.on_boot };
+    if action == BootAction::Report {
+        control::report(&report::machine(&platform));
+        end::machine(ExitStatus::Exited(0))
+    }
+    let prepared = prepare(config, &info, &devices, platform.zone_count());
+    let begun = match action {
+        BootAction::Shell => prepared.map(|()| shell::start()),
+        _ => prepared.and_then(|()| start_program(&[])).map(drop),
+    };
+    if let Err(why) = begun {
+        end::machine(ExitStatus::CannotStart(why));
     }
     linux::refine_clock();
     hadal_sched::exit()
@@ -120,22 +135,41 @@ fn seed_random_numbers(config: &RunConfig, devices: &Devices) {
     entropy::seed(config.random_seed, &bytes);
 }
 
-fn run_program(
+/// Builds what the program will see. Without a program (a shell that was given none) there is nothing to see.
+fn prepare(
     config: &'static RunConfig,
     info: &BootInfo,
     devices: &Devices,
     zones: usize,
 ) -> Result<(), String> {
+    if config.trace_buffer_bytes != 0 {
+        trace::start(config.trace_buffer_bytes)?;
+    }
+    if config.program.is_empty() {
+        return Ok(());
+    }
     let files = FILES.get().ok_or("the boot files have not been looked at")?;
     let namespace = Arc::new(root(config, files, devices)?);
     mount_kernel_trees(&namespace, info)?;
     mount_shares(config, devices, &namespace)?;
     mount_program(config, files, &namespace)?;
+    SURROUNDINGS.call_once(|| Surroundings { namespace, zones });
+    Ok(())
+}
+
+/// Starts the program: with its own arguments, or with these behind its name.
+pub(crate) fn start_program(arguments: &[Vec<u8>]) -> Result<&'static Process, String> {
+    let (Some(config), Some(surroundings)) = (config(), SURROUNDINGS.get()) else {
+        return Err("there is no program: start with hadal shell PROGRAM".into());
+    };
+    let namespace = surroundings.namespace.clone();
     let start = namespace.root();
     let cwd = namespace.resolve(&Caller::KERNEL, &start, &config.cwd, hadal_vfs::Follow::Yes);
     let cwd = cwd.map_err(|error| in_words(&config.cwd, "the working directory", error))?;
-    if config.trace_buffer_bytes != 0 {
-        trace::start(config.trace_buffer_bytes)?;
+    let mut argv = config.argv.clone();
+    if !arguments.is_empty() {
+        argv.truncate(1);
+        argv.extend_from_slice(arguments);
     }
     let process = loader::start(ProcessSetup {
         namespace,
@@ -145,14 +179,20 @@ fn run_program(
         files: stdio::files(config.stdio, DEFAULT_FILES.soft as u32),
         limits: limits(config),
         executable: config.program.clone(),
-        arguments: config.argv.clone(),
+        arguments: argv,
         environment: config.env.clone(),
         traced: config.strace,
-        fills_at_once: config.filling == Filling::Mapping && zones == 1,
+        fills_at_once: config.filling == Filling::Mapping && surroundings.zones == 1,
     });
     let process = process.map_err(|error| error.to_string())?;
-    PROCESS.call_once(|| process);
-    Ok(())
+    *PROCESS.lock() = Some(process);
+    Ok(process)
+}
+
+/// Takes back the memory of a program that has ended, so that another one can start.
+pub(crate) fn forget_program(process: &'static Process) {
+    *PROCESS.lock() = None;
+    process.space.clear();
 }
 
 fn in_words(path: &[u8], what: &str, error: Errno) -> String {

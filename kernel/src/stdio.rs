@@ -6,7 +6,7 @@ use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use hadal_abi::config::StdioKind;
+use hadal_abi::config::{RunConfig, StdioKind};
 use hadal_abi::control::{GuestMessage, OutputStream};
 use hadal_hal::sync::SpinLock;
 use hadal_sync::{WaitMode, WaitQueue};
@@ -15,7 +15,7 @@ use hadal_vfs::{
     OpenFlags, PollEvents, Result, SetAttr, StatFs, Timespec, make_dev,
 };
 
-use crate::control;
+use crate::{control, terminal};
 
 /// Which stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,17 +57,57 @@ pub(crate) fn supply(bytes: Vec<u8>) {
 
 /// Asks the host for input unless there is some, or an answer is due.
 fn ask() {
+    if INPUT.lock().bytes.is_empty() {
+        ask_for_more();
+    }
+}
+
+/// Asks the host for input unless an answer is due.
+fn ask_for_more() {
     let mut input = INPUT.lock();
-    if !input.bytes.is_empty() || input.asked || input.end {
+    if input.asked || input.end {
         return;
     }
     input.asked = true;
     drop(input);
     if control::is_open() {
         control::send(&GuestMessage::StdinRequest { max_len: REQUEST_BYTES });
-    } else {
+    } else if !terminal::open() {
         supply(Vec::new());
     }
+}
+
+/// Waits for a line of input; `None` at the end. For the shell, while no program reads.
+pub(crate) fn read_line() -> Option<Vec<u8>> {
+    let line = INPUT_WAITERS.wait_until(None, WaitMode::Uninterruptible, || {
+        let mut input = INPUT.lock();
+        let len = input.bytes.iter().position(|&byte| byte == b'\n');
+        if len.is_none() && !input.end {
+            drop(input);
+            ask_for_more();
+            return None;
+        }
+        let last = len.is_none() && input.bytes.is_empty();
+        let mut line: Vec<u8> = match len {
+            Some(len) => input.bytes.drain(..=len).collect(),
+            None => input.bytes.drain(..).collect(),
+        };
+        line.pop_if(|byte| *byte == b'\n');
+        Some((!last).then_some(line))
+    });
+    line.unwrap_or(None)
+}
+
+/// The end of input on a terminal is over once it has been seen: for the shell, after a program.
+pub(crate) fn reopen() {
+    if !control::is_open() {
+        INPUT.lock().end = false;
+    }
+}
+
+/// Whether input comes from a person.
+pub(crate) fn is_terminal(config: Option<&RunConfig>) -> bool {
+    config.is_some_and(|config| matches!(config.stdio[0], StdioKind::Tty { .. }))
 }
 
 impl Stream {

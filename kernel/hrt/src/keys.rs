@@ -12,8 +12,8 @@ use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use hadal_hal::user;
 use spin::Once;
 
-use crate::record;
 use crate::status::{Code, Status, code};
+use crate::{footprint, record};
 
 /// Number of keys (`HRT_KEYS_MAX`).
 const KEYS: usize = 128;
@@ -119,6 +119,7 @@ fn create(out: usize, destructor: usize) -> Result<(), Status> {
             && key.generation.compare_exchange(generation, taken, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     });
     let key = key.ok_or(Status::NoSpace)?;
+    footprint::note();
     TABLE[key].destructor.store(destructor, Ordering::Release);
     Ok(user::store_u32(out, key as u32)?)
 }

@@ -15,6 +15,7 @@ mod bare;
 mod children;
 mod create;
 mod event;
+mod footprint;
 mod irq;
 mod join;
 mod keys;
@@ -36,6 +37,7 @@ mod timer;
 mod topology;
 mod wait;
 
+pub use footprint::outlives_program;
 pub use slot::{Counters, counters};
 pub use table::{AUXILIARY_KEY, address};
 pub use task::counters as task_counters;

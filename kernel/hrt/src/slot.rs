@@ -20,7 +20,7 @@ use crate::place;
 use crate::pool::Pool;
 use crate::record::{self, Record, Table};
 use crate::status::{Code, Status, code};
-use crate::{attr, children};
+use crate::{attr, children, footprint};
 
 /// `home` of a thread that is no slot.
 pub(crate) const NO_POOL: u32 = u32::MAX;
@@ -179,6 +179,7 @@ fn enter(own: &Record, kind_address: usize) -> Result<(), Status> {
         own.stack_bottom.store(mapping.map_or(lowest, |vma| vma.start.max(lowest)), Ordering::Relaxed);
         own.stack_top.store(pointer, Ordering::Relaxed);
     }
+    footprint::note();
     own.home.store(kind.pool(), Ordering::Relaxed);
     own.thread().set_stealable(false);
     own.life.settle(State::Idle);

@@ -340,4 +340,9 @@ impl Thread {
     pub fn waits_for(&self) -> Option<(&'static str, u64)> {
         *self.waits_for.lock()
     }
+
+    /// Whether the control block has a thread that has not ended.
+    pub fn is_live(&self) -> bool {
+        self.token.is_live()
+    }
 }

@@ -36,6 +36,11 @@ impl Token {
         self.0.store(RUNNABLE, Ordering::Release);
     }
 
+    /// Whether there is a thread: made, and not ended.
+    pub(crate) fn is_live(&self) -> bool {
+        self.0.load(Ordering::Acquire) != FREE
+    }
+
     /// The thread has ended.
     pub(crate) fn set_free(&self) {
         self.0.store(FREE, Ordering::Release);

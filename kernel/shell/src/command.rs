@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The commands of the shell.
+
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt;
+
+/// What `help` prints.
+pub const HELP: &str = "\
+help              this list
+threads           every thread: state, CPU, policy, priority, run time, what it waits for
+cpus              every CPU: idle time, interrupts, threads that wait for it
+memory            every zone of memory, and the kernel's heap
+run [ARGS...]     the program, with these arguments or those that it was given; the shell waits for its end
+counters          everything that the kernel counts
+trace on|off      record events on every CPU (with `hadal shell --trace FILE` the host gets them at the end)
+modules           files that came with the kernel
+log LEVEL         what the kernel logs: off, error, warn, info, debug, trace, or MODULE=LEVEL, separated by commas
+halt              end the machine
+";
+
+/// A command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// `help`
+    Help,
+    /// `threads`
+    Threads,
+    /// `cpus`
+    Cpus,
+    /// `memory`
+    Memory,
+    /// `run`, with arguments if any were given.
+    Run(Vec<String>),
+    /// `counters`
+    Counters,
+    /// `trace on` is true.
+    Trace(bool),
+    /// `modules`
+    Modules,
+    /// `log`, with a filter.
+    Log(String),
+    /// `halt`
+    Halt,
+}
+
+/// Why a line is no command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wrong {
+    /// There is no such command.
+    Unknown(String),
+    /// A quote is not closed.
+    Quote,
+    /// The command takes other arguments, as in this example.
+    Arguments(&'static str),
+}
+
+impl fmt::Display for Wrong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown(word) => write!(f, "{word}: no such command (help lists them)"),
+            Self::Quote => f.write_str("a quote is not closed"),
+            Self::Arguments(usage) => write!(f, "usage: {usage}"),
+        }
+    }
+}
+
+/// Reads a line; `None` for one without words.
+pub fn parse(line: &str) -> Result<Option<Command>, Wrong> {
+    let words = words(line)?;
+    let Some((name, arguments)) = words.split_first() else { return Ok(None) };
+    let alone =
+        |command, usage| if arguments.is_empty() { Ok(command) } else { Err(Wrong::Arguments(usage)) };
+    let command = match name.as_str() {
+        "help" | "?" => Command::Help,
+        "threads" => alone(Command::Threads, "threads")?,
+        "cpus" => alone(Command::Cpus, "cpus")?,
+        "memory" => alone(Command::Memory, "memory")?,
+        "run" => Command::Run(arguments.to_vec()),
+        "counters" => alone(Command::Counters, "counters")?,
+        "trace" => match arguments {
+            [word] if word == "on" => Command::Trace(true),
+            [word] if word == "off" => Command::Trace(false),
+            _ => return Err(Wrong::Arguments("trace on|off")),
+        },
+        "modules" => alone(Command::Modules, "modules")?,
+        "log" => match arguments {
+            [filter] => Command::Log(filter.clone()),
+            _ => return Err(Wrong::Arguments("log LEVEL, or log MODULE=LEVEL,...")),
+        },
+        "halt" | "exit" | "quit" => alone(Command::Halt, "halt")?,
+        other => return Err(Wrong::Unknown(other.to_string())),
+    };
+    Ok(Some(command))
+}
+
+/// Words separated by blanks; quotes of either kind keep blanks.
+fn words(line: &str) -> Result<Vec<String>, Wrong> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    for c in line.chars() {
+        match (quote, c) {
+            (Some(open), _) if c == open => quote = None,
+            (Some(_), _) => word.get_or_insert_default().push(c),
+            (None, '\'' | '"') => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            (None, _) if c.is_whitespace() => words.extend(word.take()),
+            (None, _) => word.get_or_insert_default().push(c),
+        }
+    }
+    if quote.is_some() {
+        return Err(Wrong::Quote);
+    }
+    words.extend(word);
+    Ok(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_and_their_arguments() {
+        assert_eq!(parse("  "), Ok(None));
+        assert_eq!(parse("threads"), Ok(Some(Command::Threads)));
+        assert_eq!(parse(" trace  on "), Ok(Some(Command::Trace(true))));
+        assert_eq!(parse("log warn,mem=debug"), Ok(Some(Command::Log("warn,mem=debug".into()))));
+        let run = Command::Run(["-n", "two words", ""].map(String::from).to_vec());
+        assert_eq!(parse("run -n 'two words' \"\""), Ok(Some(run)));
+    }
+
+    #[test]
+    fn wrong_lines_say_why() {
+        assert_eq!(parse("ls"), Err(Wrong::Unknown("ls".into())));
+        assert_eq!(parse("run 'x"), Err(Wrong::Quote));
+        for line in ["trace", "trace maybe", "log", "halt now", "cpus 3"] {
+            assert!(matches!(parse(line), Err(Wrong::Arguments(_))), "{line}");
+        }
+    }
+
+    #[test]
+    fn help_lists_every_command() {
+        for line in HELP.lines() {
+            let name = line.split_whitespace().next().unwrap();
+            assert!(!matches!(parse(name), Err(Wrong::Unknown(_))), "{name}");
+        }
+    }
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Input from the serial line, for machines without a command: a terminal in line mode.
+//!
+//! The port is polled while somebody wants input: ten milliseconds are not felt when typing, the emulated port holds
+//! further bytes back, and no interrupt has to be shared with the log. A real port loses bytes that are pasted faster.
+
+use core::sync::atomic::{AtomicBool, Ordering};
+
+use alloc::vec::Vec;
+use hadal_shell::{Editor, Event};
+
+use crate::{console, control, stdio};
+
+const POLL_NS: u64 = 10_000_000;
+const SIGINT: u8 = 2;
+
+/// Starts to read, once. False: there is no serial line.
+pub(crate) fn open() -> bool {
+    static OPEN: AtomicBool = AtomicBool::new(false);
+    if !console::has_serial() {
+        return false;
+    }
+    if OPEN.swap(true, Ordering::AcqRel) {
+        return true;
+    }
+    match hadal_sched::create(read, 0, None) {
+        Ok(thread) => {
+            thread.start();
+            true
+        }
+        Err(error) => {
+            log::warn!("no thread to read the serial line: {error:?}");
+            false
+        }
+    }
+}
+
+fn read(_: usize) -> ! {
+    let mut editor = Editor::new();
+    loop {
+        match console::read_byte() {
+            Some(byte) => match editor.take(byte, &mut console::write) {
+                Event::None => {}
+                Event::Line(mut line) => {
+                    line.push(b'\n');
+                    stdio::supply(line);
+                }
+                Event::Interrupt => control::signal(SIGINT),
+                Event::End => stdio::supply(Vec::new()),
+            },
+            None => {
+                hadal_sched::sleep_until(hadal_time::now_ns() + POLL_NS);
+            }
+        }
+    }
+}
