@@ -18,7 +18,7 @@ const COMPILER_LIMIT: Duration = Duration::from_secs(120);
 /// A boot without a command, and a short program.
 const BARE_LIMIT: Duration = Duration::from_secs(60);
 /// Status of QEMU after the kernel's orderly end.
-const QEMU_DONE: i32 = 33;
+pub(crate) const QEMU_DONE: i32 = 33;
 
 pub(crate) fn register(suite: &mut Suite) {
     suite.hadal("cc/everything", everything);
@@ -61,7 +61,12 @@ fn tool(args: &[&str], cwd: &Path, env: &[(&str, &Path)]) -> Result<Outcome, Tes
 }
 
 /// Compiles a source to an image in the directory.
-fn image(directory: &Path, compiler: &str, options: &[&str], program: &str) -> Result<PathBuf, TestError> {
+pub(crate) fn image(
+    directory: &Path,
+    compiler: &str,
+    options: &[&str],
+    program: &str,
+) -> Result<PathBuf, TestError> {
     let output = directory.join("program.hadal");
     let (from, to) = (source(program), output.to_string_lossy());
     let line: Vec<&str> = [&[compiler, "-O1", "-g", &from, "-o", &to], options].concat();
@@ -349,7 +354,7 @@ fn modules(name: &str) -> Result<(), TestError> {
 }
 
 /// QEMU without the command, as a user types it.
-fn qemu() -> Command {
+pub(crate) fn qemu() -> Command {
     let mut qemu = Command::new("qemu-system-x86_64");
     qemu.args(["-M", "q35", "-cpu", "max", "-m", "1G", "-display", "none", "-serial", "stdio"]);
     qemu.args(["-no-reboot", "-monitor", "none", "-device", "isa-debug-exit,iobase=0xf4,iosize=4"]);

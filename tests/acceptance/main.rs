@@ -22,6 +22,7 @@ mod model;
 mod numa;
 mod openmp;
 mod scale;
+mod shell;
 mod signals;
 mod soundness;
 mod style;
@@ -57,5 +58,6 @@ fn main() -> ExitCode {
     scale::register(&mut suite);
     image::register(&mut suite);
     cc::register(&mut suite);
+    shell::register(&mut suite);
     libtest_mimic::run(&arguments, suite.into_trials()).exit_code()
 }

@@ -37,9 +37,9 @@ pub(super) fn threads() -> Table {
         table.row(&[
             &thread.id(),
             &name(thread, &idle),
-            &format!("{:?}", info.state).to_lowercase(),
+            &words(&format!("{:?}", info.state)),
             &format!("{bound}{}", info.cpu),
-            &format!("{:?}", info.policy),
+            &words(&format!("{:?}", info.policy)),
             &info.priority,
             &Milliseconds(info.run_ns),
             &info.switches,
@@ -60,6 +60,18 @@ fn name(thread: &Thread, idle: &[u32]) -> String {
     let name = task.name();
     let len = name.iter().position(|&byte| byte == 0).unwrap_or(name.len());
     String::from_utf8_lossy(&name[..len]).into_owned()
+}
+
+/// A name of a Rust value as words: `RoundRobin` is "round robin".
+fn words(name: &str) -> String {
+    let mut text = String::new();
+    for c in name.chars() {
+        if c.is_uppercase() && !text.is_empty() {
+            text.push(' ');
+        }
+        text.extend(c.to_lowercase());
+    }
+    text
 }
 
 fn waits_for(thread: &Thread, info: &hadal_sched::Info) -> String {
@@ -85,6 +97,7 @@ pub(super) fn cpus() -> Table {
         ("cpu", Right),
         ("zone", Right),
         ("idle", Right),
+        ("switches", Right),
         ("interrupts", Right),
         ("waiting", Right),
     ]);
@@ -95,6 +108,7 @@ pub(super) fn cpus() -> Table {
             &cpu,
             &frames::global().cpu_zone(cpu).0,
             &format!("{}%", idle_ns.saturating_mul(100) / now_ns),
+            &hadal_sched::switches_of(cpu),
             &percpu::interrupts_of(cpu),
             &hadal_sched::run_queue_length(cpu),
         ]);
