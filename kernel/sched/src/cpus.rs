@@ -164,11 +164,6 @@ pub fn idle_time_ns(cpu: usize) -> u64 {
     of(cpu).idle_thread.load(Ordering::Relaxed).map_or(0, Thread::run_time_ns)
 }
 
-/// Times a CPU went from one thread to another.
-pub fn switches_of(cpu: usize) -> u64 {
-    of(cpu).switches.load(Ordering::Relaxed)
-}
-
 /// Index of the thread that a CPU runs when there is no other.
 pub fn idle_thread(cpu: usize) -> u32 {
     of(cpu).idle_thread().id()

@@ -31,7 +31,7 @@ mod wake;
 
 pub use balance::claim_idle;
 pub use counters::{Counters, counters, counters_of};
-pub use cpus::{current, idle_thread, idle_time_ns, init, run_queue_length, running_on, switches_of};
+pub use cpus::{current, idle_thread, idle_time_ns, init, run_queue_length, running_on};
 pub use idle::enter_idle_loop;
 pub use overcommit::{set_overcommitted, yield_to_all};
 pub use switch::{Wake, attend, exit, park, park_call, sleep_until, yield_call, yield_now};

@@ -108,7 +108,7 @@ pub(super) fn cpus() -> Table {
             &cpu,
             &frames::global().cpu_zone(cpu).0,
             &format!("{}%", idle_ns.saturating_mul(100) / now_ns),
-            &hadal_sched::switches_of(cpu),
+            &hadal_sched::counters_of(cpu).switches,
             &percpu::interrupts_of(cpu),
             &hadal_sched::run_queue_length(cpu),
         ]);
