@@ -14,6 +14,7 @@ mod events;
 mod faults;
 mod files;
 mod hrt;
+mod hrt_examples;
 mod hrt_lib;
 mod image;
 mod linux;
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
     threads::register(&mut suite);
     hrt::register(&mut suite);
     hrt_lib::register(&mut suite);
+    hrt_examples::register(&mut suite);
     events::register(&mut suite);
     linux::register(&mut suite);
     signals::register(&mut suite);
