@@ -107,8 +107,12 @@ static void notify(const struct slot *slot, uint32_t cpu) {
 
 // Between these two the event cannot be taken away.
 static bool use(struct slot *slot, uint32_t event) {
+    // First without a trace: those who come too late must not hold the one up who waits for the others.
+    if (!event || __atomic_load_n(&slot->key, __ATOMIC_RELAXED) != event) {
+        return false;
+    }
     __atomic_fetch_add(&slot->users, 1, __ATOMIC_SEQ_CST);
-    if (event && __atomic_load_n(&slot->key, __ATOMIC_SEQ_CST) == event) {
+    if (__atomic_load_n(&slot->key, __ATOMIC_SEQ_CST) == event) {
         return true;
     }
     __atomic_fetch_sub(&slot->users, 1, __ATOMIC_RELEASE);

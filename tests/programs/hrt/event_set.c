@@ -308,7 +308,7 @@ static void registrations(void) {
     for (int i = 0; i < 2; i++) {
         CHECK(pthread_create(&threads[i], NULL, notify_without_end, NULL) == 0);
     }
-    for (int round = 0; round < 500; round++) {
+    for (int round = 0; round < 200; round++) {
         uint32_t event;
         int *own = &alive[round % 64];
         __atomic_store_n(own, 1, __ATOMIC_RELEASE);
