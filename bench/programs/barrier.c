@@ -38,11 +38,15 @@ static void meet(unsigned member, void *arg) {
 static void measure(const char *name, enum hrt_barrier_algorithm algorithm) {
     bench_warm_up = 10;
     void (*wait)(unsigned member) = bench_on_hadal() ? wait_hrt : wait_posix;
-    BENCH_CHECK(hrt_barrier_init(&barrier, bench.cpus, algorithm, NULL));
-    BENCH_CHECK(pthread_barrier_init(&posix_barrier, NULL, bench.cpus));
-    bench_run_team(bench.cpus, meet, &wait);
-    BENCH_CHECK(pthread_barrier_destroy(&posix_barrier));
-    BENCH_CHECK(hrt_barrier_destroy(&barrier));
+    if (bench_on_hadal()) {
+        BENCH_CHECK(hrt_barrier_init(&barrier, bench.cpus, algorithm, NULL));
+        bench_run_team(bench.cpus, meet, &wait);
+        BENCH_CHECK(hrt_barrier_destroy(&barrier));
+    } else {
+        BENCH_CHECK(pthread_barrier_init(&posix_barrier, NULL, bench.cpus));
+        bench_run_team(bench.cpus, meet, &wait);
+        BENCH_CHECK(pthread_barrier_destroy(&posix_barrier));
+    }
     bench_report(name);
 }
 

@@ -10,8 +10,8 @@
 #include <hadal/hrt.h>
 #include <unistd.h>
 
-/* Long enough for a CPU to have nothing to do. */
-enum { SETTLE_NS = 30000 };
+/* How long a thread has been asleep when it is woken: as among threads that work together, and for ages. */
+enum { SHORT_NS = 5000, LONG_NS = 300000 };
 
 static unsigned samples(void) { return bench_choose(100, 1000); }
 
@@ -179,7 +179,7 @@ static void *sleep_and_wake(void *arg) {
 }
 
 /* Returns when the other thread sleeps. */
-static void let_it_sleep(struct sleeper *sleeper) {
+static void let_it_sleep(struct sleeper *sleeper, uint64_t ns) {
     for (;;) {
         lock(sleeper);
         bool waits = sleeper->waits && sleeper->sent == sleeper->seen;
@@ -190,12 +190,12 @@ static void let_it_sleep(struct sleeper *sleeper) {
         hrt_thread_yield();
     }
     if (!bench_is_path()) {
-        bench_delay_ns(SETTLE_NS);
+        bench_delay_ns(ns);
     }
 }
 
 /* From the signal, with the mutex free, to the woken thread, with the mutex held. */
-static void condvar(const char *name, uint32_t flags) {
+static void condvar(const char *name, uint32_t flags, uint64_t asleep_ns) {
     struct sleeper sleeper = {.flags = flags,
                               .cpu = target_of(0),
                               .mutex = HRT_MUTEX_INIT,
@@ -206,7 +206,7 @@ static void condvar(const char *name, uint32_t flags) {
     unsigned rounds = bench_rounds(bench_choose(100, 600));
     BENCH_CHECK(pthread_create(&thread, NULL, sleep_and_wake, &sleeper));
     for (unsigned i = 0; i < rounds; i++) {
-        let_it_sleep(&sleeper);
+        let_it_sleep(&sleeper, asleep_ns);
         lock(&sleeper);
         sleeper.sent++;
         sleeper.over = i + 1 == rounds;
@@ -221,8 +221,9 @@ static void condvar(const char *name, uint32_t flags) {
     bench_report(name);
 }
 
-static void condvar_wake(const char *name) { condvar(name, HRT_WAKE_NO_KICK); }
-static void condvar_wake_kick(const char *name) { condvar(name, HRT_WAKE_KICK); }
+static void condvar_wake(const char *name) { condvar(name, HRT_WAKE_NO_KICK, SHORT_NS); }
+static void condvar_wake_kick(const char *name) { condvar(name, HRT_WAKE_KICK, SHORT_NS); }
+static void condvar_halted(const char *name) { condvar(name, HRT_WAKE_KICK, LONG_NS); }
 
 /* --- a system call for another CPU ---------------------------------------------------------------------- */
 
@@ -261,7 +262,7 @@ static void forwarded_syscall(const char *name) {
     }
     BENCH_CHECK(pthread_create(&server, NULL, serve, &rounds));
     for (unsigned i = 0; i < rounds; i++) {
-        bench_delay_ns(SETTLE_NS);
+        bench_delay_ns(SHORT_NS);
         uint64_t start = bench_ticks();
         BENCH_CHECK(hrt_event_notify(event, 1));
         bench_await(&answer, i + 1);
@@ -279,6 +280,7 @@ static const struct bench_figure figures[] = {
     {"event.notify", notify},
     {"event.condvar_wake", condvar_wake},
     {"event.condvar_wake_kick", condvar_wake_kick},
+    {"event.condvar_halted", condvar_halted},
     {"event.forwarded_syscall", forwarded_syscall},
 };
 

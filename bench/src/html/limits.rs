@@ -11,13 +11,14 @@ use crate::results::{Entry, Mode, Place, Results};
 use crate::stats::Summary;
 
 /// Ways to notify one CPU, the limits first.
-const MECHANISMS: [(&str, &str); 6] = [
+const MECHANISMS: [(&str, &str); 7] = [
     ("event.ipi", "raw IPI"),
     ("event.polled", "polled line"),
     ("event.memory_wait", "memory event"),
     ("event.notify", "active message"),
     ("event.condvar_wake_kick", "condvar, kick"),
     ("event.condvar_wake", "condvar, no kick"),
+    ("event.condvar_halted", "condvar, halted"),
 ];
 
 const BROADCASTS: [&str; 4] =
@@ -57,7 +58,7 @@ pub(super) fn section(body: &mut String, results: &Results) {
 
 /// The mechanisms of one place in colours of their own.
 fn of_place<'a>(measured: &[(&'a str, &'a Entry)], place: Place) -> Vec<Series<'a, &'a Summary>> {
-    const CLASSES: [&str; 6] = ["s0", "s1", "s2", "s3", "s4", "s5"];
+    const CLASSES: [&str; 7] = ["s0", "s1", "s2", "s3", "s4", "s5", "s6"];
     let known = measured.iter().zip(CLASSES).filter_map(|((label, entry), class)| {
         let data = entry.at(place).filter(|summary| !summary.quantiles.is_empty())?;
         Some(Series { label, class, data })
