@@ -14,7 +14,7 @@ use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{status, trace};
+use crate::{profile, status, trace};
 
 /// Version of the channel, the payload of `Hello`.
 pub const VERSION: u32 = 1;
@@ -38,6 +38,8 @@ mod kind {
     pub(super) const TRACE_START: u8 = 0x09;
     pub(super) const TRACE_RECORDS: u8 = 0x0a;
     pub(super) const TRACE_THREADS: u8 = 0x0b;
+    pub(super) const PROFILE_HEAD: u8 = 0x0c;
+    pub(super) const PROFILE_SAMPLES: u8 = 0x0d;
     pub(super) const STDIN: u8 = 0x81;
     pub(super) const SIGNAL: u8 = 0x82;
     pub(super) const REPORT_THREADS: u8 = 0x83;
@@ -159,6 +161,10 @@ pub enum GuestMessage {
     TraceRecords(Vec<u8>),
     /// Names of threads in the trace, or some of them.
     TraceThreads(Vec<trace::ThreadName>),
+    /// The profile begins.
+    ProfileHead(profile::Head),
+    /// A piece of the profile: samples as [`profile::samples`] reads them.
+    ProfileSamples(Vec<u8>),
     /// The run is over.
     Exit(ExitStatus),
 }
@@ -257,6 +263,8 @@ impl GuestMessage {
             Self::TraceStart(head) => put_packed(out, kind::TRACE_START, head),
             Self::TraceRecords(piece) => put(out, kind::TRACE_RECORDS, piece),
             Self::TraceThreads(names) => put_packed(out, kind::TRACE_THREADS, names),
+            Self::ProfileHead(head) => put_packed(out, kind::PROFILE_HEAD, head),
+            Self::ProfileSamples(piece) => put(out, kind::PROFILE_SAMPLES, piece),
             Self::Exit(status) => put_packed(out, kind::EXIT, status),
         }
     }
@@ -277,6 +285,8 @@ impl TryFrom<Frame> for GuestMessage {
             kind::TRACE_START => Self::TraceStart(packed(kind, &payload)?),
             kind::TRACE_RECORDS => Self::TraceRecords(payload),
             kind::TRACE_THREADS => Self::TraceThreads(packed(kind, &payload)?),
+            kind::PROFILE_HEAD => Self::ProfileHead(packed(kind, &payload)?),
+            kind::PROFILE_SAMPLES => Self::ProfileSamples(payload),
             kind::EXIT => Self::Exit(packed(kind, &payload)?),
             _ => return Err(ChannelError::Kind(kind)),
         })
@@ -388,6 +398,12 @@ mod tests {
             }),
             GuestMessage::TraceRecords(vec![1; 64]),
             GuestMessage::TraceThreads(vec![trace::ThreadName { thread: 5, name: "heat".into() }]),
+            GuestMessage::ProfileHead(profile::Head {
+                hz: 1000,
+                cpus: vec![profile::CpuSamples { taken: 3, idle: 2, lost: 1 }],
+                mappings: vec![profile::Mapping { start: 1, end: 2, offset: 3, path: "/a".into() }],
+            }),
+            GuestMessage::ProfileSamples(vec![2; 16]),
             GuestMessage::Exit(ExitStatus::Exited(3)),
             GuestMessage::Exit(ExitStatus::Signaled { signal: 11 }),
             GuestMessage::Exit(ExitStatus::CannotStart("no".into())),

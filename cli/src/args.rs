@@ -155,6 +155,15 @@ pub(crate) struct RunArgs {
           help_heading = "Observation")]
     pub(crate) trace_buffer: Option<Bytes>,
 
+    /// Sample where program and kernel spend their time: flame graph NAME.svg and folded stacks NAME.folded
+    #[arg(long, value_name = "NAME[.svg]", value_hint = clap::ValueHint::FilePath, help_heading = "Observation")]
+    pub(crate) profile: Option<PathBuf>,
+
+    /// Samples of each CPU per second
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000), default_value = "1000",
+          requires = "profile", help_heading = "Observation")]
+    pub(crate) profile_hz: u32,
+
     /// Wait for a debugger before the first instruction, on this TCP port [default: a free one]
     #[arg(long, value_name = "PORT", num_args = 0..=1, require_equals = true, default_missing_value = "0",
           help_heading = "Observation")]
@@ -214,6 +223,7 @@ Examples:
   hadal run --timeout 10s ./deadlock          ends with status 122 and a list of threads
   hadal run --strace ./a.out 2> calls.txt
   hadal run --trace out.json ./a.out          open out.json at ui.perfetto.dev
+  hadal run --profile hot ./a.out             writes hot.svg, a flame graph
   hadal run --gdb ./a.out                     prints how to attach
 
 The program sees this machine's files read-only and its working directory read-write; /tmp is in memory.

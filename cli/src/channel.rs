@@ -14,7 +14,7 @@ use std::thread;
 use hadal_abi::control::{
     ChannelError, Decoder, ExitStatus, Frame, GuestMessage, HostMessage, OutputStream, Stats,
 };
-use hadal_abi::trace;
+use hadal_abi::{profile, trace};
 use rustix::event::{PollFd, PollFlags, poll};
 
 /// Longest answer to one request for input.
@@ -27,8 +27,8 @@ pub(crate) enum Event {
     Hello { version: u32 },
     /// Counters of the run.
     Stats(Stats),
-    /// A part of the trace.
-    Trace(TracePart),
+    /// A part of the trace or of the profile.
+    Recorded(Recorded),
     /// The guest sent text for people, which has been printed.
     Reported,
     /// The run is over.
@@ -43,12 +43,14 @@ pub(crate) enum Event {
     HostSignal(u8),
 }
 
-/// What the guest sends of a trace.
+/// What the guest sends of a trace or a profile.
 #[derive(Debug)]
-pub(crate) enum TracePart {
-    Start(trace::Head),
-    Records(Vec<u8>),
-    Names(Vec<trace::ThreadName>),
+pub(crate) enum Recorded {
+    TraceStart(trace::Head),
+    TraceRecords(Vec<u8>),
+    TraceNames(Vec<trace::ThreadName>),
+    ProfileHead(profile::Head),
+    Samples(Vec<u8>),
 }
 
 /// Where reports for people go.
@@ -195,9 +197,11 @@ impl Reader {
                 }
                 Event::Reported
             }
-            GuestMessage::TraceStart(head) => Event::Trace(TracePart::Start(head)),
-            GuestMessage::TraceRecords(piece) => Event::Trace(TracePart::Records(piece)),
-            GuestMessage::TraceThreads(names) => Event::Trace(TracePart::Names(names)),
+            GuestMessage::TraceStart(head) => Event::Recorded(Recorded::TraceStart(head)),
+            GuestMessage::TraceRecords(piece) => Event::Recorded(Recorded::TraceRecords(piece)),
+            GuestMessage::TraceThreads(names) => Event::Recorded(Recorded::TraceNames(names)),
+            GuestMessage::ProfileHead(head) => Event::Recorded(Recorded::ProfileHead(head)),
+            GuestMessage::ProfileSamples(piece) => Event::Recorded(Recorded::Samples(piece)),
             GuestMessage::Hello { version } => Event::Hello { version },
             GuestMessage::Stats(stats) => Event::Stats(stats),
             GuestMessage::Exit(status) => Event::Exit(status),

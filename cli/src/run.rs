@@ -8,10 +8,10 @@ use hadal_abi::control::Stats;
 use crate::args::RunArgs;
 use crate::channel::ReportTarget;
 use crate::failure::Failure;
+use crate::observed::Observed;
 use crate::session::Session;
-use crate::trace::{Recording, TraceFile};
 use crate::values::Bytes;
-use crate::{dry_run, gdb, launch, machine, stdio, trace};
+use crate::{dry_run, gdb, launch, machine, observed, stdio, trace};
 
 /// Runs the program; returns the status with which the command ends.
 pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
@@ -42,6 +42,7 @@ pub(crate) fn shell(args: &RunArgs) -> Result<u8, Failure> {
 fn options_for_programs(args: &RunArgs) -> Option<&'static str> {
     let given = [
         ("--trace", args.trace.is_some()),
+        ("--profile", args.profile.is_some()),
         ("--gdb", args.gdb.is_some()),
         ("--module", !args.module.is_empty()),
         ("--append", args.append.is_some()),
@@ -57,6 +58,7 @@ fn run_until_end(args: &RunArgs, on_boot: BootAction) -> Result<u8, Failure> {
     let mut spec = machine::spec(&args.machine)?;
     let mut launch = launch::prepare(args, Bytes(spec.memory_bytes))?;
     launch.boot.config.on_boot = on_boot;
+    launch.boot.config.profile_hz = args.profile.as_ref().map_or(0, |_| args.profile_hz);
     launch.boot.config.trace_buffer_bytes = trace::buffer_bytes(args, spec.cpus, Bytes(spec.memory_bytes))?;
     if let Some(port) = args.gdb {
         spec.gdb_port = Some(gdb::choose_port(port)?);
@@ -64,12 +66,10 @@ fn run_until_end(args: &RunArgs, on_boot: BootAction) -> Result<u8, Failure> {
     if args.observe.dry_run {
         return dry_run::print(&spec, &launch.boot, launch.view.mounts());
     }
-    let trace_file = args.trace.as_deref().map(TraceFile::create).transpose()?;
+    let files = observed::Files::create(args, &launch)?;
     if let Some(port) = spec.gdb_port {
         gdb::print_instructions(port, &launch)?;
     }
-    let program = program_label(&launch.boot.config);
-    let symbols = launch.boot.kernel.symbols().to_vec();
     let session = Session {
         spec,
         mounts: launch.view.mounts().to_vec(),
@@ -79,27 +79,16 @@ fn run_until_end(args: &RunArgs, on_boot: BootAction) -> Result<u8, Failure> {
         time_limit: args.observe.timeout,
         forward_signals: true,
     };
-    let mut recording = Recording::default();
-    let outcome = session.record(&mut recording);
-    if let Some(file) = trace_file {
-        let written = file.write(recording, &program, &symbols);
-        // How the run ended matters more.
-        if outcome.is_ok() {
-            written?;
-        }
-    }
+    let mut observed = Observed::default();
+    let outcome = session.observe(&mut observed);
+    let written = files.write(observed, &mut launch.view);
+    // How the run ended matters more than what becomes of files.
     let outcome = outcome?;
+    written?;
     if let Some(stats) = &outcome.stats {
         eprint!("{}", stats_table(stats));
     }
     Ok(outcome.status)
-}
-
-/// The program's file name, for people.
-fn program_label(config: &RunConfig) -> String {
-    let name = config.argv.first().map_or(&b"?"[..], |name| name);
-    let last = name.rsplit(|&byte| byte == b'/').next().unwrap_or(name);
-    String::from_utf8_lossy(last).into_owned()
 }
 
 /// Counters as lines, the numbers right-aligned.

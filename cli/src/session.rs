@@ -19,14 +19,14 @@ use hadal_abi::machine::{QEMU_STATUS_DONE, QEMU_STATUS_PANIC};
 use rustix::fs::MemfdFlags;
 use rustix::io::FdFlags;
 
-use crate::channel::{self, Event, GuestSender, ReportTarget, TracePart};
+use crate::channel::{self, Event, GuestSender, Recorded, ReportTarget};
 use crate::child::QemuProcess;
 use crate::failure::Failure;
 use crate::kernel::Kernel;
 use crate::log_tail::{LogSink, LogTail};
+use crate::observed::Observed;
 use crate::qemu::{self, Endpoints, MachineSpec};
 use crate::signals;
-use crate::trace::Recording;
 use crate::view::HostMount;
 
 /// How long the kernel may take to say its first word; machines of hundreds of CPUs need a part of it.
@@ -92,11 +92,11 @@ pub(crate) struct Outcome {
 impl Session {
     /// Runs the machine to its end.
     pub(crate) fn run(self) -> Result<Outcome, Failure> {
-        self.record(&mut Recording::default())
+        self.observe(&mut Observed::default())
     }
 
     /// The same, and keeps what the guest recorded, however the run ends.
-    pub(crate) fn record(self, recording: &mut Recording) -> Result<Outcome, Failure> {
+    pub(crate) fn observe(self, observed: &mut Observed) -> Result<Outcome, Failure> {
         let (sender, events) = mpsc::channel();
         if self.forward_signals {
             signals::forward(sender.clone()).context("cannot watch for signals")?;
@@ -130,7 +130,7 @@ impl Session {
             boot_limit: self.spec.gdb_port.is_none().then_some(BOOT_LIMIT),
             hello: false,
             ending: None,
-            recording,
+            observed,
             stats: None,
             last_signal: None,
             output_error: None,
@@ -180,7 +180,7 @@ struct Watch<'a> {
     /// Set when last words are awaited, with the time when patience ends.
     ending: Option<(Ending, Instant)>,
     stats: Option<Stats>,
-    recording: &'a mut Recording,
+    observed: &'a mut Observed,
     last_signal: Option<(u8, Instant)>,
     output_error: Option<(OutputStream, std::io::Error)>,
 }
@@ -229,7 +229,7 @@ impl Watch<'_> {
                 ));
             }
             Event::Stats(stats) => self.stats = Some(stats),
-            Event::Trace(part) => self.trace(part)?,
+            Event::Recorded(part) => self.keep(part)?,
             Event::OutputFailed(stream, error) => {
                 // As on Linux: nobody reads any more, and the program is told by a signal.
                 if error.kind() == std::io::ErrorKind::BrokenPipe {
@@ -247,21 +247,15 @@ impl Watch<'_> {
         Ok(())
     }
 
-    /// Keeps a part of the trace. A machine that is still sending gets time for more.
-    fn trace(&mut self, part: TracePart) -> Result<(), Failure> {
-        match part {
-            TracePart::Start(head) => self.recording.head = Some(head),
-            TracePart::Names(names) => self.recording.names.extend(names),
-            TracePart::Records(piece) => {
-                if !self.recording.add_piece(&piece) {
-                    self.process.kill();
-                    let how = "a piece of the trace is damaged".into();
-                    return Err(Failure::Lost { how, log: self.last_lines() });
-                }
-                if let Some((_, patience)) = &mut self.ending {
-                    *patience = Instant::now() + LAST_WORDS_LIMIT;
-                }
-            }
+    /// Keeps a part of the trace or the profile. A machine that is still sending gets time for more.
+    fn keep(&mut self, part: Recorded) -> Result<(), Failure> {
+        if !self.observed.add(part) {
+            self.process.kill();
+            let how = "a piece of the trace or profile is damaged".into();
+            return Err(Failure::Lost { how, log: self.last_lines() });
+        }
+        if let Some((_, patience)) = &mut self.ending {
+            *patience = Instant::now() + LAST_WORDS_LIMIT;
         }
         Ok(())
     }

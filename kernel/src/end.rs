@@ -9,7 +9,7 @@ use hadal_abi::control::{ExitStatus, GuestMessage, Stats};
 use hadal_abi::machine::{DEBUG_EXIT_DONE, DEBUG_EXIT_PORT};
 use hadal_hal::{cpu, port};
 
-use crate::{console, control, run, trace};
+use crate::{console, control, profile, run, trace};
 
 /// Tells the host how it ended and stops. Everything that the program wrote to files is there already: nothing is kept back.
 pub(crate) fn machine(status: ExitStatus) -> ! {
@@ -21,6 +21,7 @@ pub(crate) fn machine(status: ExitStatus) -> ! {
         }
     }
     trace::finish();
+    profile::finish();
     if run::wants_stats() {
         control::send(&GuestMessage::Stats(Stats { counters: counters() }));
     }

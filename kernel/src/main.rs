@@ -16,6 +16,7 @@ mod linux;
 mod memory;
 mod panic;
 mod platform;
+mod profile;
 mod report;
 mod run;
 mod shell;

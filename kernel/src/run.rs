@@ -23,7 +23,9 @@ use spin::Once;
 
 use crate::boot_files::Files;
 use crate::platform::Platform;
-use crate::{boot_files, console, control, end, entropy, linux, report, shell, stdio, symbols, trace};
+use crate::{
+    boot_files, console, control, end, entropy, linux, profile, report, shell, stdio, symbols, trace,
+};
 
 /// Share of the machine's memory that files in `/tmp` and `/dev/shm` may take.
 const TMP_SHARE: u64 = 2;
@@ -144,6 +146,9 @@ fn prepare(
 ) -> Result<(), String> {
     if config.trace_buffer_bytes != 0 {
         trace::start(config.trace_buffer_bytes)?;
+    }
+    if config.profile_hz != 0 {
+        profile::start(config.profile_hz)?;
     }
     if config.program.is_empty() {
         return Ok(());

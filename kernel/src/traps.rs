@@ -5,7 +5,7 @@ use hadal_hal::handler::{Handler, Misstep};
 use hadal_hal::trap::{Access, Hooks, TrapFrame};
 use hadal_linux::traps;
 
-use crate::{panic, run};
+use crate::{panic, profile, run};
 
 /// The hooks.
 pub(crate) struct Kernel;
@@ -30,7 +30,8 @@ impl Hooks for Kernel {
         traps::attend(frame);
     }
 
-    fn timer(&self) {
+    fn timer(&self, frame: &TrapFrame) {
+        profile::on_timer(frame);
         hadal_sched::on_timer_interrupt();
     }
 

@@ -21,6 +21,7 @@ mod linux;
 mod memory;
 mod model;
 mod numa;
+mod observe;
 mod openmp;
 mod scale;
 mod shell;
@@ -57,6 +58,7 @@ fn main() -> ExitCode {
     files::register(&mut suite);
     cli::register(&mut suite);
     numa::register(&mut suite);
+    observe::register(&mut suite);
     scale::register(&mut suite);
     image::register(&mut suite);
     cc::register(&mut suite);

@@ -6,6 +6,7 @@
 //! - [`libhrt`]: the run-time library for those programs that use it.
 //! - [`run`]: a command with its input, a time limit, and everything it wrote.
 //! - [`machine`]: the `hadal` command line of one run, and how many machines may run at once.
+//! - [`picture`]: what a trace shows, and what must hold for every one.
 //! - [`case`]: one comparison of a program on both systems.
 //!
 //! The tests themselves are in `acceptance/`, one module for each part of the specification; `hadal-soak` repeats
@@ -17,6 +18,7 @@ pub mod elf;
 pub mod error;
 pub mod libhrt;
 pub mod machine;
+pub mod picture;
 pub mod programs;
 pub mod run;
 pub mod scratch;

@@ -295,6 +295,10 @@ programs! {
     CWD = "cwd", ["linux/cwd.c"], [];
     /// Waits for a signal.
     WAIT = "wait", ["linux/wait.c"], [];
+    /// Something of everything that a trace shows.
+    EVENTS = "events", ["observe/events.c"], ["-pthread"];
+    /// Two functions with a known share of the time.
+    HOT = "hot", ["observe/hot.c"], ["-fno-omit-frame-pointer"];
     /// Memory zones.
     ZONES = "zones", ["numa/zones.c"], [];
     /// The libhrt set: every function of the library.

@@ -43,6 +43,8 @@ pub mod apic;
 pub mod backtrace;
 pub mod context;
 pub mod fpu;
+#[cfg(target_os = "none")]
+pub mod sample;
 pub mod tsc;
 
 #[cfg(target_os = "none")]

@@ -165,8 +165,8 @@ pub trait Hooks: Sync {
     fn resolve(&self, address: u64, access: Access) -> bool;
     /// [`crate::percpu::attention`] bits are set and the frame is about to return to program code.
     fn attend(&self, frame: &mut TrapFrame);
-    /// The one-shot timer fired; on the interrupt stack, interrupts off.
-    fn timer(&self);
+    /// The one-shot timer fired and interrupted this; on the interrupt stack, interrupts off.
+    fn timer(&self, frame: &TrapFrame);
     /// Another CPU asked this one to look at its inbox and signals; on the interrupt stack, interrupts off.
     fn reschedule(&self);
     /// Kernel code faulted, or the CPU reported a double fault or a machine check: report and stop.

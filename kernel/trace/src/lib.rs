@@ -10,6 +10,7 @@
 extern crate alloc;
 
 pub mod ring;
+pub mod stacks;
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;

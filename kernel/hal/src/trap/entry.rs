@@ -329,7 +329,7 @@ extern "C" fn interrupt_handler(frame: &mut TrapFrame) -> *mut TrapFrame {
     match number {
         irq::VECTOR_TIMER => {
             apic::end_of_interrupt();
-            hooks().timer();
+            hooks().timer(frame);
         }
         irq::VECTOR_RESCHEDULE => {
             apic::end_of_interrupt();

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! What a machine sends of its inside while it runs, and the files that it becomes: the trace (`--trace`) and the profile
+//! (`--profile`).
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::Result;
+
+use crate::args::RunArgs;
+use crate::channel::Recorded;
+use crate::failure::Failure;
+use crate::launch::Launch;
+use crate::profile::{ProfileFiles, Samples};
+use crate::program_image::ProgramImage;
+use crate::trace::{Recording, TraceFile};
+use crate::view::View;
+
+/// Everything that has arrived.
+#[derive(Debug, Default)]
+pub(crate) struct Observed {
+    recording: Recording,
+    samples: Samples,
+}
+
+impl Observed {
+    /// Keeps a part; returns whether it makes sense.
+    pub(crate) fn add(&mut self, part: Recorded) -> bool {
+        match part {
+            Recorded::TraceStart(head) => self.recording.head = Some(head),
+            Recorded::TraceNames(names) => self.recording.names.extend(names),
+            Recorded::TraceRecords(piece) => return self.recording.add_piece(&piece),
+            Recorded::ProfileHead(head) => self.samples.head = Some(head),
+            Recorded::Samples(piece) => match hadal_abi::profile::words(&piece) {
+                Some(words) => self.samples.pieces.push(words),
+                None => return false,
+            },
+        }
+        true
+    }
+}
+
+/// What names need after the run.
+struct Facts {
+    /// The program's name, for people.
+    program: String,
+    /// Names of the kernel's functions.
+    symbols: Vec<u8>,
+}
+
+/// The files that were asked for.
+pub(crate) struct Files {
+    trace: Option<TraceFile>,
+    profile: Option<ProfileFiles>,
+    facts: Facts,
+}
+
+impl Files {
+    /// Opens the files, so that one that cannot be written is known before the run.
+    pub(crate) fn create(args: &RunArgs, launch: &Launch) -> Result<Self, Failure> {
+        let name = launch.boot.config.argv.first().map_or(&b"?"[..], |name| name);
+        let last = name.rsplit(|&byte| byte == b'/').next().unwrap_or(name);
+        let facts = Facts {
+            program: String::from_utf8_lossy(last).into_owned(),
+            symbols: launch.boot.kernel.symbols().to_vec(),
+        };
+        Ok(Self {
+            trace: args.trace.as_deref().map(TraceFile::create).transpose()?,
+            profile: args.profile.as_deref().map(ProfileFiles::create).transpose()?,
+            facts,
+        })
+    }
+
+    /// Writes what was observed; the guest's files are in `view`.
+    pub(crate) fn write(self, observed: Observed, view: &mut View) -> Result<()> {
+        let Facts { program, symbols } = &self.facts;
+        if let Some(file) = self.trace {
+            file.write(observed.recording, program, symbols)?;
+        }
+        if let Some(files) = self.profile {
+            files.write(&observed.samples, program, symbols, |path| content(view, Path::new(path)))?;
+        }
+        Ok(())
+    }
+}
+
+/// The ELF file that the guest has at a path: of a program image, the program. Empty if there is none.
+fn content(view: &mut View, path: &Path) -> Vec<u8> {
+    // An image's program appears at the path that the image has on the host.
+    let host = view.resolve(path).map_or_else(|_| path.to_path_buf(), |found| found.host);
+    match ProgramImage::open(&host) {
+        Ok(Some(image)) => image.contents().program.to_vec(),
+        _ => fs::read(host).unwrap_or_default(),
+    }
+}

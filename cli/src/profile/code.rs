@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Function names for addresses in a program's ELF file, or a library's.
+
+use std::borrow::Cow;
+
+use gimli::{BaseAddresses, CfaRule, EhFrame, LittleEndian, UnwindContext, UnwindSection, X86_64};
+use object::read::elf::{FileHeader as _, ProgramHeader as _};
+use object::{Endianness, Object, ObjectSection, ObjectSymbol, SymbolKind, elf};
+
+/// A loadable segment: place in the file, length there, address.
+#[derive(Clone, Copy, Debug)]
+struct Segment {
+    offset: u64,
+    len: u64,
+    address: u64,
+}
+
+/// A function.
+#[derive(Clone, Debug)]
+struct Function {
+    address: u64,
+    len: u64,
+    name: String,
+}
+
+/// The functions of an ELF file.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Code {
+    segments: Vec<Segment>,
+    /// The section `.eh_frame` and its address.
+    unwind: Option<(Vec<u8>, u64)>,
+    /// By address.
+    functions: Vec<Function>,
+}
+
+impl Code {
+    /// Reads an ELF file; empty if it is none.
+    pub(crate) fn read(bytes: &[u8]) -> Self {
+        let Ok(file) = object::File::parse(bytes) else { return Self::default() };
+        let is_function = |kind| kind == SymbolKind::Text;
+        // A stripped file still has the functions that it offers to others.
+        let symbols = file.symbols().chain(file.dynamic_symbols());
+        let named = symbols.filter(|symbol| is_function(symbol.kind()) && symbol.is_definition());
+        let mut functions: Vec<_> = named
+            .filter_map(|symbol| {
+                let name = symbol.name().ok()?.to_owned();
+                Some(Function { address: symbol.address(), len: symbol.size(), name })
+            })
+            .collect();
+        // Of several names for a function the first in the alphabet that is not an internal one.
+        functions.sort_by(|a, b| {
+            (a.address, is_internal(&a.name), &a.name).cmp(&(b.address, is_internal(&b.name), &b.name))
+        });
+        functions.dedup_by_key(|function| function.address);
+        let unwind = file.section_by_name(".eh_frame");
+        let unwind = unwind
+            .and_then(|section| Some((section.uncompressed_data().ok()?.into_owned(), section.address())));
+        Self { segments: segments(bytes).unwrap_or_default(), unwind, functions }
+    }
+
+    /// The function at a place in the file, demangled.
+    pub(crate) fn function(&self, offset: u64) -> Option<String> {
+        let address = self.address(offset)?;
+        let index = self.functions.partition_point(|function| function.address <= address).checked_sub(1)?;
+        let function = &self.functions[index];
+        // Functions in assembly language may have no length.
+        let inside = function.len == 0 || address - function.address < function.len;
+        inside.then(|| demangle(&function.name).into_owned())
+    }
+    /// Whether the return address is on top of the stack at a place in the file: in a function that makes no frame, or not
+    /// yet, or no more.
+    pub(crate) fn has_no_frame(&self, offset: u64) -> bool {
+        self.frame_rule(offset).is_some_and(|rule| match rule {
+            CfaRule::RegisterAndOffset { register, offset } => register == X86_64::RSP && offset == 8,
+            CfaRule::Expression(_) => false,
+        })
+    }
+
+    /// What the unwind tables say about the frame at a place in the file.
+    fn frame_rule(&self, offset: u64) -> Option<CfaRule<usize>> {
+        let address = self.address(offset)?;
+        let (section, section_address) = self.unwind.as_ref()?;
+        let table = EhFrame::new(section, LittleEndian);
+        let bases = BaseAddresses::default().set_eh_frame(*section_address);
+        let entry = table.fde_for_address(&bases, address, EhFrame::cie_from_offset).ok()?;
+        let mut context = UnwindContext::new();
+        let row = entry.unwind_info_for_address(&table, &bases, &mut context, address).ok()?;
+        Some(row.cfa().clone())
+    }
+
+    /// Where a place in the file is loaded, before the file is moved.
+    fn address(&self, offset: u64) -> Option<u64> {
+        let holds = |segment: &&Segment| (segment.offset..segment.offset + segment.len).contains(&offset);
+        let segment = self.segments.iter().find(holds)?;
+        Some(segment.address + (offset - segment.offset))
+    }
+}
+
+fn is_internal(name: &str) -> bool {
+    name.starts_with('_')
+}
+
+fn segments(bytes: &[u8]) -> Option<Vec<Segment>> {
+    let header = elf::FileHeader64::<Endianness>::parse(bytes).ok()?;
+    let endian = header.endian().ok()?;
+    let headers = header.program_headers(endian, bytes).ok()?;
+    let loaded = headers.iter().filter(|header| header.p_type(endian) == elf::PT_LOAD);
+    let segment = |header: &elf::ProgramHeader64<Endianness>| Segment {
+        offset: header.p_offset(endian),
+        len: header.p_filesz(endian),
+        address: header.p_vaddr(endian),
+    };
+    Some(loaded.map(segment).collect())
+}
+
+/// A name as its language writes it: Rust's, C++'s, or as it is.
+pub(crate) fn demangle(name: &str) -> Cow<'_, str> {
+    if let Ok(rust) = rustc_demangle::try_demangle(name) {
+        return format!("{rust:#}").into();
+    }
+    let options = cpp_demangle::DemangleOptions::new().no_params().no_return_type();
+    match cpp_demangle::Symbol::new(name).ok().and_then(|symbol| symbol.demangle_with_options(&options).ok())
+    {
+        Some(cpp) => cpp.into(),
+        None => name.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_three_languages() {
+        assert_eq!(demangle("_ZN4core3fmt9Formatter3pad17h0123456789abcdefE"), "core::fmt::Formatter::pad");
+        assert_eq!(
+            demangle("_ZNSt6vectorIiSaIiEE9push_backERKi"),
+            "std::vector<int, std::allocator<int> >::push_back"
+        );
+        assert_eq!(demangle("qsort"), "qsort");
+    }
+
+    #[test]
+    fn finds_a_function_of_this_test() {
+        let bytes = std::fs::read(std::env::current_exe().unwrap()).unwrap();
+        let code = Code::read(&bytes);
+        let file = object::File::parse(&*bytes).unwrap();
+        let main = file.symbols().find(|symbol| symbol.name() == Ok("main")).unwrap();
+        let segment =
+            code.segments.iter().find(|s| (s.address..s.address + s.len).contains(&main.address())).unwrap();
+        let offset = main.address() - segment.address + segment.offset;
+        assert_eq!(code.function(offset).as_deref(), Some("main"));
+        assert_eq!(code.function(offset + main.size() - 1).as_deref(), Some("main"));
+        assert_eq!(code.function(u64::MAX), None);
+        // The return address is still on top when a function begins.
+        assert!(code.has_no_frame(offset) && !code.has_no_frame(u64::MAX));
+    }
+
+    #[test]
+    fn other_files_have_no_functions() {
+        assert_eq!(Code::read(b"#!/bin/sh\n").function(0), None);
+    }
+}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The profile of a run: samples of where each CPU is, taken by its timer, counted by [`hadal_trace::stacks`] and sent to the
+//! host at the end.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use hadal_abi::control::{GuestMessage, MAX_PAYLOAD_LEN};
+use hadal_abi::profile::{self, CpuSamples, Head, KEY_WORDS, Mapping};
+use hadal_abi::trace::text_words;
+use hadal_hal::cpu;
+use hadal_hal::cpuset::CpuSet;
+use hadal_hal::percpu::{self, CpuLocal};
+use hadal_hal::sample::{self, MAX_FRAMES};
+use hadal_hal::sync::SpinLock;
+use hadal_hal::trap::TrapFrame;
+use hadal_linux::process::Process;
+use hadal_linux::task::Task;
+use hadal_mem::space::Prot;
+use hadal_trace::stacks::Stacks;
+use spin::Once;
+
+use crate::{control, run};
+
+/// Words for the samples of all CPUs, and bounds for the share of each.
+const ALL_WORDS: usize = 8 << 20;
+const MIN_WORDS: usize = 16 << 10;
+const MAX_WORDS: usize = 512 << 10;
+/// The name of kernel threads in samples.
+const KERNEL: &[u8] = b"kernel";
+
+/// What a CPU has sampled.
+struct Sampler {
+    /// When the next sample is due, in nanoseconds since boot.
+    due_ns: AtomicU64,
+    taken: AtomicU64,
+    idle: AtomicU64,
+    /// Only its CPU takes the lock, in the timer interrupt, until sampling is over.
+    stacks: SpinLock<Stacks>,
+}
+
+struct Profile {
+    hz: u32,
+    period_ns: u64,
+    samplers: CpuLocal<Sampler>,
+}
+
+static PROFILE: Once<Profile> = Once::new();
+static ACTIVE: AtomicBool = AtomicBool::new(false);
+
+/// Begins to sample every CPU `hz` times a second; says why if it cannot.
+pub(crate) fn start(hz: u32) -> Result<(), String> {
+    let cpus = cpu::count();
+    let words = (ALL_WORDS / cpus).clamp(MIN_WORDS, MAX_WORDS);
+    let mut stacks = Vec::new();
+    for _ in 0..cpus {
+        let table = Stacks::new(words).ok_or_else(|| format!("no memory for the profile of {cpus} CPUs"))?;
+        stacks.push(table);
+    }
+    let mut stacks = stacks.into_iter();
+    let sampler = |_| Sampler {
+        due_ns: AtomicU64::new(u64::MAX),
+        taken: AtomicU64::new(0),
+        idle: AtomicU64::new(0),
+        stacks: SpinLock::new(stacks.next().expect("there is a table for each CPU")),
+    };
+    let samplers = CpuLocal::new(cpus, sampler);
+    PROFILE.call_once(|| Profile { hz, period_ns: 1_000_000_000 / u64::from(hz.max(1)), samplers });
+    ACTIVE.store(true, Ordering::SeqCst);
+    // A timer belongs to the CPU that starts it.
+    for cpu in 0..cpus {
+        let mut place = CpuSet::new_empty(cpus);
+        place.insert(cpu);
+        let thread = hadal_sched::create(begin, 0, Some(Arc::new(place)));
+        thread.map_err(|error| format!("no thread for the profile: {error:?}"))?.start();
+    }
+    Ok(())
+}
+
+fn begin(_: usize) -> ! {
+    arm(0);
+    hadal_sched::exit()
+}
+
+/// Makes the timer of this CPU interrupt it for its next sample: when it started one, and in that interrupt.
+fn arm(_: usize) {
+    let Some(profile) = PROFILE.get().filter(|_| ACTIVE.load(Ordering::Relaxed)) else { return };
+    // What was missed while interrupts were off is not caught up with.
+    let due = hadal_time::now_ns() + profile.period_ns;
+    profile.samplers.this().due_ns.store(due, Ordering::Relaxed);
+    if hadal_sched::call_at(due, arm, 0).is_none() {
+        log::warn!("no memory for a timer: no more samples of CPU {}", cpu::current_id());
+    }
+}
+
+/// In each timer interrupt, before its timers run: takes a sample if one is due.
+pub(crate) fn on_timer(frame: &TrapFrame) {
+    if !ACTIVE.load(Ordering::Relaxed) {
+        return;
+    }
+    let Some(profile) = PROFILE.get() else { return };
+    let own = profile.samplers.this();
+    if hadal_time::now_ns() < own.due_ns.load(Ordering::Relaxed) {
+        return;
+    }
+    own.due_ns.store(u64::MAX, Ordering::Relaxed);
+    own.taken.fetch_add(1, Ordering::Relaxed);
+    if percpu::thread_index() == hadal_sched::idle_thread(cpu::current_id()) {
+        own.idle.fetch_add(1, Ordering::Relaxed);
+        return;
+    }
+    let frames = sample::interrupted(frame);
+    let [low, high] = thread_name();
+    let mut words = [0; KEY_WORDS + MAX_FRAMES];
+    words[..KEY_WORDS].copy_from_slice(&[low, high, frames.kernel().len() as u64, frames.leaf_caller()]);
+    let mut len = KEY_WORDS;
+    for &address in frames.kernel().iter().chain(frames.program()) {
+        words[len] = address;
+        len += 1;
+    }
+    own.stacks.lock().add(&words[..len]);
+}
+
+fn thread_name() -> [u64; 2] {
+    // A thread that is about to become a program's has no name yet.
+    match Task::current().name() {
+        [0, ..] => text_words(KERNEL),
+        name => text_words(&name),
+    }
+}
+
+/// Ends the sampling and sends what was found; nothing if there is none.
+pub(crate) fn finish() {
+    let Some(profile) = PROFILE.get().filter(|_| ACTIVE.swap(false, Ordering::SeqCst)) else { return };
+    let count = |sampler: &Sampler| CpuSamples {
+        taken: sampler.taken.load(Ordering::Relaxed),
+        idle: sampler.idle.load(Ordering::Relaxed),
+        lost: sampler.stacks.lock().lost(),
+    };
+    let head = Head {
+        hz: profile.hz,
+        cpus: profile.samplers.iter().map(count).collect(),
+        mappings: run::process().map_or_else(Vec::new, mappings),
+    };
+    control::send(&GuestMessage::ProfileHead(head));
+    for sampler in profile.samplers.iter() {
+        // Apart, since the lock keeps interrupts off and sending may sleep.
+        let pieces = pieces(&sampler.stacks.lock());
+        for piece in pieces {
+            control::send(&GuestMessage::ProfileSamples(piece));
+        }
+    }
+}
+
+/// The samples of a CPU in pieces that fit a frame.
+fn pieces(stacks: &Stacks) -> Vec<Vec<u8>> {
+    let mut pieces: Vec<Vec<u8>> = Vec::new();
+    for (words, count) in stacks.iter() {
+        match pieces.last_mut().filter(|piece| piece.len() < MAX_PAYLOAD_LEN / 2) {
+            Some(piece) => profile::put(piece, words, count),
+            None => {
+                let mut piece = Vec::new();
+                profile::put(&mut piece, words, count);
+                pieces.push(piece);
+            }
+        }
+    }
+    pieces
+}
+
+/// Executable mappings of files; a program that has ended still has them.
+fn mappings(process: &'static Process) -> Vec<Mapping> {
+    let mut mappings = Vec::new();
+    process.space.vmas(&mut |vma| {
+        if vma.prot.contains(Prot::EXEC) {
+            mappings.push(Mapping {
+                start: vma.start as u64,
+                end: vma.end as u64,
+                offset: vma.offset,
+                path: vma.name.to_string(),
+            });
+        }
+    });
+    mappings
+}

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Traces and profiles: `--trace`, `--profile`, `--stats`.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::Path;
+
+use hadal_abi::status;
+use hadal_tests::case::{expect_status, expect_stdout, expect_texts, wrong};
+use hadal_tests::machine::arguments;
+use hadal_tests::picture::Picture;
+use hadal_tests::programs::{DEADLOCK, EVENTS, FAULT, HOT};
+use hadal_tests::{Hadal, Outcome, TestError, Way, scratch};
+
+use crate::suite::Suite;
+
+/// What [`EVENTS`] does: threads, rounds of each, calls in a round.
+const WORKERS: usize = 4;
+const ROUNDS: usize = 10;
+const CALLS: usize = 25;
+
+pub(crate) fn register(suite: &mut Suite) {
+    for cpus in [1, 2, 4, 8] {
+        suite.hadal(format!("observe/trace/{cpus}cpus"), move |name| trace(name, cpus));
+    }
+    suite.hadal("observe/trace/counting", trace_while_counting);
+    suite.hadal("observe/trace/overwritten", trace_overwritten);
+    suite.hadal("observe/trace/fault", trace_of_a_fault);
+    suite.hadal("observe/trace/time-limit", trace_of_a_deadlock);
+    suite.hadal("observe/trace/bad-file", bad_file);
+    suite.hadal("observe/profile/two-functions", profile_two_functions);
+    suite.hadal("observe/profile/counting", profile_while_counting);
+    suite.hadal("observe/profile/kernel", profile_kernel);
+    suite.hadal("observe/profile/source", profile_source);
+}
+
+/// A run of [`EVENTS`] with its trace in this file.
+fn traced(directory: &Path, hadal: Hadal) -> Result<(Outcome, Picture), TestError> {
+    let file = directory.join("trace.json");
+    let hadal = hadal.cwd(directory).with("--trace", &file);
+    let outcome = hadal.run(&EVENTS.build(Way::GccDynamic)?, &[])?;
+    expect_status(&outcome, 0)?;
+    expect_stdout(&outcome, "1 handled\n")?;
+    Ok((outcome, Picture::read(&file)?))
+}
+
+fn trace(name: &str, cpus: u32) -> Result<(), TestError> {
+    let directory = scratch::empty_directory(name)?;
+    let (outcome, picture) = traced(&directory, Hadal::new(cpus))?;
+    picture.check(cpus.into())?;
+    expect_everything(&outcome, &picture)?;
+    if cpus > 1 && picture.slices("reschedule").next().is_none() {
+        return Err(wrong("no interrupt between CPUs", &outcome));
+    }
+    Ok(())
+}
+
+/// The trace holds all that the program does.
+fn expect_everything(outcome: &Outcome, picture: &Picture) -> Result<(), TestError> {
+    let lost = picture.fact("lost records");
+    let count = |name: &str| picture.slices(name).count();
+    let expected = [
+        ("records are lost", lost != Some(0)),
+        ("calls are missing", count("getppid") != WORKERS * ROUNDS * CALLS),
+        ("sleeps are missing", count("clock_nanosleep") != WORKERS * ROUNDS),
+        ("threads are missing", count("clone3") != WORKERS || picture.instants("create thread") < WORKERS),
+        ("ends are missing", picture.instants("exit") < WORKERS),
+        ("no page fault", count("page fault") == 0),
+        ("no timer", count("timer") == 0),
+        ("no time-out", picture.instants("timer calls") > 0),
+        ("no signal", picture.instants("SIGUSR1") != 1),
+        ("no waiting thread", count("waiting") < WORKERS * ROUNDS),
+    ];
+    if let Some((what, _)) = expected.iter().find(|(_, wrong)| *wrong) {
+        return Err(wrong(what, outcome));
+    }
+    for worker in 0..WORKERS {
+        let label = format!("worker {worker} ");
+        if !picture.row_names().any(|name| name.starts_with(&label)) {
+            return Err(wrong(&format!("no row of {label}"), outcome));
+        }
+    }
+    Ok(())
+}
+
+/// On a machine that counts instructions time is exact, and two traces are the same.
+fn trace_while_counting(name: &str) -> Result<(), TestError> {
+    let directory = scratch::empty_directory(name)?;
+    let (outcome, picture) = traced(&directory, Hadal::plain().option("--icount"))?;
+    picture.check(1)?;
+    expect_everything(&outcome, &picture)
+}
+
+/// A small buffer keeps the newest records, and says how many it has lost.
+fn trace_overwritten(name: &str) -> Result<(), TestError> {
+    let directory = scratch::empty_directory(name)?;
+    let file = directory.join("trace.json");
+    let hadal = Hadal::new(2).cwd(&directory).with("--trace", &file).with("--trace-buffer", "64K");
+    let outcome = hadal.run(&HOT.build(Way::GccDynamic)?, &arguments(&["0", "20000"]))?;
+    expect_status(&outcome, 0)?;
+    expect_texts(&outcome, &["overwritten", "--trace-buffer"])?;
+    let picture = Picture::read(&file)?;
+    picture.check(2)?;
+    let lost = picture.fact("lost records").unwrap_or(0);
+    // Each call makes two records, and a buffer holds 2048.
+    if lost < 2 * 20_000 - 2048 || picture.instants("older records are lost") == 0 {
+        return Err(wrong(&format!("{lost} lost records"), &outcome));
+    }
+    // The last thing that the program does is still there.
+    match picture.slices("exit_group").count() {
+        1 => Ok(()),
+        other => Err(wrong(&format!("{other} calls of exit_group"), &outcome)),
+    }
+}
+
+fn trace_of_a_fault(name: &str) -> Result<(), TestError> {
+    let directory = scratch::empty_directory(name)?;
+    let file = directory.join("trace.json");
+    let hadal = Hadal::new(2).cwd(&directory).with("--trace", &file);
+    let outcome = hadal.run(&FAULT.build(Way::GccDynamic)?, &arguments(&["null"]))?;
+    expect_status(&outcome, 128 + 11)?;
+    let picture = Picture::read(&file)?;
+    picture.check(2)?;
+    match picture.instants("SIGSEGV") {
+        1 => Ok(()),
+        other => Err(wrong(&format!("{other} times SIGSEGV in the trace"), &outcome)),
+    }
+}
+
+fn trace_of_a_deadlock(name: &str) -> Result<(), TestError> {
+    let directory = scratch::empty_directory(name)?;
+    let file = directory.join("trace.json");
+    let hadal = Hadal::new(2).cwd(&directory).with("--trace", &file).with("--timeout", "3").without_timeout();
+    let outcome = hadal.run(&DEADLOCK.build(Way::GccDynamic)?, &[])?;
+    expect_status(&outcome, status::TIMEOUT.into())?;
+    let picture = Picture::read(&file)?;
+    picture.check(2)?;
+    let waits_for_ever = picture.slices("waiting").any(|slice| slice.args["in"] == "futex");
+    if waits_for_ever { Ok(()) } else { Err(wrong("no thread waits", &outcome)) }
+}
+
+/// A file that cannot be written is an error before the program runs.
+fn bad_file(name: &str) -> Result<(), TestError> {
+    let directory = scratch::empty_directory(name)?;
+    let missing = directory.join("missing/out");
+    for option in ["--trace", "--profile"] {
+        let hadal = Hadal::new(1).cwd(&directory).with(option, &missing);
+        let outcome = hadal.run(&HOT.build(Way::GccDynamic)?, &[])?;
+        expect_status(&outcome, status::CANNOT_START.into())?;
+        expect_stdout(&outcome, "")?;
+        expect_texts(&outcome, &[option, "No such file"])?;
+    }
+    let hadal = Hadal::new(2)
+        .cwd(&directory)
+        .with("--memory", "256M")
+        .with("--trace", "t")
+        .with("--trace-buffer", "512M");
+    let outcome = hadal.run(&HOT.build(Way::GccDynamic)?, &[])?;
+    expect_status(&outcome, status::CANNOT_START.into())?;
+    expect_texts(&outcome, &["--trace-buffer", "--memory"])
+}
+
+/// Samples of a run of [`HOT`] by stack.
+fn profiled(
+    directory: &Path,
+    hadal: Hadal,
+    program: &Path,
+    args: &[&str],
+) -> Result<(Outcome, HashMap<String, u64>), TestError> {
+    let name = directory.join("profile.svg");
+    let outcome = hadal.cwd(directory).with("--profile", &name).run(program, &arguments(args))?;
+    expect_status(&outcome, 0)?;
+    expect_stdout(&outcome, "done\n")?;
+    expect_texts(&outcome, &["profile.svg", "profile.folded", "samples"])?;
+    let picture = read(&name)?;
+    if !(picture.contains("<svg") && picture.trim_end().ends_with("</svg>")) {
+        return Err(wrong("the flame graph is no SVG", &outcome));
+    }
+    let folded = read(&directory.join("profile.folded"))?;
+    let line = |line: &str| {
+        let (stack, count) = line.rsplit_once(' ')?;
+        Some((stack.to_owned(), count.parse().ok()?))
+    };
+    let stacks: Option<HashMap<String, u64>> = folded.lines().map(line).collect();
+    let stacks = stacks.ok_or_else(|| wrong(&format!("not folded stacks:\n{folded}"), &outcome))?;
+    Ok((outcome, stacks))
+}
+
+fn read(path: &Path) -> Result<String, TestError> {
+    fs::read_to_string(path).map_err(TestError::io(format!("cannot read {}", path.display())))
+}
+
+/// Samples below a function, the frames on the way to it given.
+fn below(stacks: &HashMap<String, u64>, frames: &str) -> u64 {
+    stacks.iter().filter(|(stack, _)| stack.contains(frames)).map(|(_, count)| count).sum()
+}
+
+/// Expects three times as many samples in one function as in the other, with their frames.
+fn expect_three_to_one(outcome: &Outcome, stacks: &HashMap<String, u64>) -> Result<(), TestError> {
+    let long = below(stacks, ";main;hot_long;spin");
+    let short = below(stacks, ";main;hot_short;spin");
+    // Chance moves some samples; the order and the size are not in doubt.
+    if short >= 10 && (2 * short..4 * short).contains(&long) {
+        return Ok(());
+    }
+    Err(wrong(&format!("{long} and {short} samples instead of three to one: {stacks:#?}"), outcome))
+}
+
+fn profile_two_functions(name: &str) -> Result<(), TestError> {
+    let directory = scratch::empty_directory(name)?;
+    let program = HOT.build(Way::GccDynamic)?;
+    let (outcome, stacks) = profiled(&directory, Hadal::new(2), &program, &["40"])?;
+    expect_three_to_one(&outcome, &stacks)
+}
+
+/// Instructions are time here: the ratio is nearly exact.
+fn profile_while_counting(name: &str) -> Result<(), TestError> {
+    let directory = scratch::empty_directory(name)?;
+    let program = HOT.build(Way::GccStatic)?;
+    let hadal = Hadal::plain().option("--icount").with("--profile-hz", "5000");
+    let (outcome, stacks) = profiled(&directory, hadal, &program, &["2"])?;
+    expect_three_to_one(&outcome, &stacks)
+}
+
+fn profile_kernel(name: &str) -> Result<(), TestError> {
+    let directory = scratch::empty_directory(name)?;
+    let program = HOT.build(Way::GccDynamic)?;
+    let (outcome, stacks) = profiled(&directory, Hadal::new(1), &program, &["0", "1500000"])?;
+    let kernel = below(&stacks, "_[k]");
+    let called = below(&stacks, "hadal_linux::traps::system_call_[k]");
+    if kernel >= 10 && called >= 5 {
+        return Ok(());
+    }
+    Err(wrong(&format!("{kernel} samples in the kernel, {called} in system calls: {stacks:#?}"), &outcome))
+}
+
+/// A source is compiled with frame pointers.
+fn profile_source(name: &str) -> Result<(), TestError> {
+    let directory = scratch::empty_directory(name)?;
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("programs/observe/hot.c");
+    let (outcome, stacks) = profiled(&directory, Hadal::new(2).env("PATH", "/bin"), &source, &["40"])?;
+    expect_three_to_one(&outcome, &stacks)
+}
