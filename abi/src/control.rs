@@ -132,6 +132,8 @@ impl ExitStatus {
 pub struct Stats {
     /// Name (lower-case words, unit at the end) and value.
     pub counters: Vec<(String, u64)>,
+    /// Those of them that each CPU has: name, and the values in the order of CPUs.
+    pub by_cpu: Vec<(String, Vec<u64>)>,
 }
 
 /// A frame from the guest.
@@ -390,6 +392,7 @@ mod tests {
             GuestMessage::Strace("write(1, \"ä\", 2) = 2\n".into()),
             GuestMessage::Stats(Stats {
                 counters: vec![("system calls".into(), 7), ("ipis".into(), u64::MAX)],
+                by_cpu: vec![("system calls".into(), vec![3, 4])],
             }),
             GuestMessage::TraceStart(trace::Head {
                 start: trace::Moment { tsc: 1, ns: 2 },

@@ -107,6 +107,15 @@ pub(crate) enum AccelChoice {
     Kvm,
 }
 
+/// The choices of `--stats`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StatsChoice {
+    /// Sums over all CPUs
+    All,
+    /// Those, and a table with a column for each CPU
+    Cpu,
+}
+
 /// What is logged where, and when to give up.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Observation")]
@@ -142,9 +151,10 @@ pub(crate) struct RunArgs {
     #[arg(long, help_heading = "Observation")]
     pub(crate) strace: bool,
 
-    /// Counters on standard error at the end: system calls, interrupts, IPIs, switches, page tables, memory
-    #[arg(long, help_heading = "Observation")]
-    pub(crate) stats: bool,
+    /// Counters on standard error at the end (system calls, interrupts, switches, memory...); =cpu: of each CPU, too
+    #[arg(long, value_enum, value_name = "OF", num_args = 0..=1, require_equals = true,
+          default_missing_value = "all", help_heading = "Observation")]
+    pub(crate) stats: Option<StatsChoice>,
 
     /// Write what each CPU and thread did when to a file for ui.perfetto.dev (Chrome trace format)
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, help_heading = "Observation")]

@@ -36,6 +36,7 @@ mod qemu;
 mod run;
 mod session;
 mod signals;
+mod stats;
 mod stdio;
 mod symbols;
 mod test;

@@ -3,15 +3,14 @@
 //! the kernel waits for commands.
 
 use hadal_abi::config::{BootAction, RunConfig};
-use hadal_abi::control::Stats;
 
-use crate::args::RunArgs;
+use crate::args::{RunArgs, StatsChoice};
 use crate::channel::ReportTarget;
 use crate::failure::Failure;
 use crate::observed::Observed;
 use crate::session::Session;
 use crate::values::Bytes;
-use crate::{dry_run, gdb, launch, machine, observed, stdio, trace};
+use crate::{dry_run, gdb, launch, machine, observed, stats, stdio, trace};
 
 /// Runs the program; returns the status with which the command ends.
 pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
@@ -86,30 +85,10 @@ fn run_until_end(args: &RunArgs, on_boot: BootAction) -> Result<u8, Failure> {
     let outcome = outcome?;
     written?;
     if let Some(stats) = &outcome.stats {
-        eprint!("{}", stats_table(stats));
+        eprint!("{}", stats::table(stats));
+        if args.stats == Some(StatsChoice::Cpu) {
+            eprint!("{}", stats::cpu_table(stats));
+        }
     }
     Ok(outcome.status)
-}
-
-/// Counters as lines, the numbers right-aligned.
-fn stats_table(stats: &Stats) -> String {
-    let name_width = stats.counters.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
-    let value_width = stats.counters.iter().map(|(_, value)| value.to_string().len()).max().unwrap_or(0);
-    let line = |(name, value): &(String, u64)| format!("  {name:name_width$}  {value:>value_width$}\n");
-    let lines: String = stats.counters.iter().map(line).collect();
-    format!("hadal: counters of the run\n{lines}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn counters_are_aligned() {
-        let stats = Stats { counters: vec![("system calls".into(), 12_345), ("ipis".into(), 7)] };
-        assert_eq!(
-            stats_table(&stats),
-            "hadal: counters of the run\n  system calls  12345\n  ipis              7\n"
-        );
-    }
 }

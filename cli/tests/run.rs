@@ -297,6 +297,9 @@ fn counters_are_printed() {
     let output = run("stats", &["--stats", PROGRAM]);
     assert_eq!(output.status.code(), Some(0));
     assert!(text(&output.stderr).contains("  system calls  42\n"), "{}", text(&output.stderr));
+    assert!(!text(&output.stderr).contains("CPU 1"), "{}", text(&output.stderr));
+    let output = run("stats", &["--stats=cpu", PROGRAM]);
+    assert!(text(&output.stderr).contains("  system calls     40      2\n"), "{}", text(&output.stderr));
 }
 
 fn log_goes_where_it_was_asked() {

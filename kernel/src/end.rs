@@ -2,14 +2,13 @@
 //! The orderly end of the machine.
 
 use alloc::string::String;
-use alloc::vec::Vec;
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use hadal_abi::control::{ExitStatus, GuestMessage, Stats};
+use hadal_abi::control::{ExitStatus, GuestMessage};
 use hadal_abi::machine::{DEBUG_EXIT_DONE, DEBUG_EXIT_PORT};
 use hadal_hal::{cpu, port};
 
-use crate::{console, control, profile, run, trace};
+use crate::{console, control, counters, profile, run, trace};
 
 /// Tells the host how it ended and stops. Everything that the program wrote to files is there already: nothing is kept back.
 pub(crate) fn machine(status: ExitStatus) -> ! {
@@ -23,7 +22,7 @@ pub(crate) fn machine(status: ExitStatus) -> ! {
     trace::finish();
     profile::finish();
     if run::wants_stats() {
-        control::send(&GuestMessage::Stats(Stats { counters: counters() }));
+        control::send(&GuestMessage::Stats(counters::stats()));
     }
     if !control::is_open() {
         say_on_console(&status);
@@ -45,33 +44,4 @@ fn say_on_console(status: &ExitStatus) {
         ExitStatus::KernelFailure(why) => writeln!(text, "hadal: kernel failure: {why}"),
     };
     console::write(text.as_bytes());
-}
-
-/// Everything that is counted, by name.
-pub(crate) fn counters() -> Vec<(String, u64)> {
-    let hardware = hadal_hal::percpu::counters();
-    let sched = hadal_sched::counters();
-    let memory = hadal_mem::frames::global().stats();
-    let mut list: Vec<(&str, u64)> = alloc::vec![
-        ("system calls", hardware.system_calls),
-        ("interrupts", hardware.interrupts),
-        ("inter-processor interrupts (IPIs) sent", hardware.ipis_sent),
-        ("thread switches", sched.switches),
-        ("wake-ups", sched.wakes),
-        ("threads taken by idle CPUs", sched.steals),
-        ("page-table changes", hardware.page_table_changes),
-        ("TLB shootdowns", hadal_hal::tlb::shootdown_count()),
-        ("memory in all, bytes", memory.total_bytes),
-        ("memory in use, bytes", memory.total_bytes - memory.free_bytes),
-        ("memory high-water mark, bytes", memory.high_water_bytes),
-        ("kernel heap, bytes", hadal_hal::heap::bytes()),
-        ("time since boot, ns", hadal_time::now_ns()),
-    ];
-    if let Some(process) = run::process() {
-        let space = process.space.stats();
-        list.push(("program memory resident, bytes", space.resident_bytes as u64));
-        list.push(("program memory resident at most, bytes", space.resident_peak_bytes as u64));
-        list.push(("page faults resolved", space.faults));
-    }
-    list.into_iter().map(|(name, value)| (String::from(name), value)).collect()
 }

@@ -10,6 +10,7 @@ extern crate alloc;
 mod boot_files;
 mod console;
 mod control;
+mod counters;
 mod end;
 mod entropy;
 mod linux;

@@ -11,12 +11,12 @@ use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use hadal_abi::control::{GuestMessage, MAX_PAYLOAD_LEN};
 use hadal_abi::profile::{self, CpuSamples, Head, KEY_WORDS, Mapping};
 use hadal_abi::trace::text_words;
-use hadal_hal::cpu;
 use hadal_hal::cpuset::CpuSet;
-use hadal_hal::percpu::{self, CpuLocal};
+use hadal_hal::percpu::CpuLocal;
 use hadal_hal::sample::{self, MAX_FRAMES};
 use hadal_hal::sync::SpinLock;
 use hadal_hal::trap::TrapFrame;
+use hadal_hal::{context, cpu};
 use hadal_linux::process::Process;
 use hadal_linux::task::Task;
 use hadal_mem::space::Prot;
@@ -108,7 +108,7 @@ pub(crate) fn on_timer(frame: &TrapFrame) {
     }
     own.due_ns.store(u64::MAX, Ordering::Relaxed);
     own.taken.fetch_add(1, Ordering::Relaxed);
-    if percpu::thread_index() == hadal_sched::idle_thread(cpu::current_id()) {
+    if context::running_id() == hadal_sched::idle_thread(cpu::current_id()) {
         own.idle.fetch_add(1, Ordering::Relaxed);
         return;
     }

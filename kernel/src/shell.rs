@@ -17,7 +17,7 @@ use hadal_hal::sync::SpinLock;
 use hadal_shell::{Command, HELP, parse};
 use hadal_sync::{WaitMode, WaitQueue};
 
-use crate::{console, control, end, run, stdio};
+use crate::{console, control, end, run, stdio, trace};
 
 const PROMPT: &str = "hadal> ";
 
@@ -105,7 +105,7 @@ fn answer(command: Command) -> String {
         Command::Counters => tables::counters(),
         Command::Modules => tables::modules().to_string(),
         Command::Run(arguments) => run_program(&arguments),
-        Command::Trace(on) => trace(on),
+        Command::Trace(on) => record(on),
         Command::Log(filter) => match console::set_filter(&filter) {
             Ok(()) => String::new(),
             Err(wrong) => format!("{wrong}\n"),
@@ -114,8 +114,8 @@ fn answer(command: Command) -> String {
     }
 }
 
-fn trace(on: bool) -> String {
-    match (on, hadal_trace::set_enabled(on)) {
+fn record(on: bool) -> String {
+    match (on, trace::set_recording(on)) {
         (true, true) => "every CPU records\n".into(),
         (true, false) => "there are no buffers to record into: start with hadal shell --trace FILE\n".into(),
         (false, _) => {

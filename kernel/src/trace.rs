@@ -6,7 +6,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use hadal_abi::control::{GuestMessage, HEADER_LEN, Header};
-use hadal_abi::trace::{Head, Moment, PIECE_HEAD_LEN, PieceHead, RECORD_LEN, ThreadName};
+use hadal_abi::trace::{Head, Kind, Moment, PIECE_HEAD_LEN, PieceHead, RECORD_LEN, ThreadName};
 use hadal_hal::{cpu, irq, tsc};
 use hadal_linux::task::Task;
 use hadal_trace::ring::Ring;
@@ -33,6 +33,21 @@ pub(crate) fn start(buffer_bytes: u64) -> Result<(), String> {
     }));
     hadal_trace::set_enabled(true);
     Ok(())
+}
+
+/// Turns the recording off and on again while the machine runs; returns whether it is on now. Without [`start`] it stays
+/// off.
+pub(crate) fn set_recording(on: bool) -> bool {
+    let was_on = hadal_trace::enabled();
+    if hadal_trace::set_enabled(on) || !was_on {
+        return on && hadal_trace::enabled();
+    }
+    // What was under way goes on unseen.
+    let Moment { tsc, .. } = now();
+    for cpu in 0..hadal_trace::rings().len() {
+        hadal_trace::record(cpu, tsc, hadal_sched::idle_thread(cpu), Kind::Stop, [0; 2]);
+    }
+    false
 }
 
 fn now() -> Moment {

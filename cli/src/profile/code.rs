@@ -65,7 +65,7 @@ impl Code {
         let function = &self.functions[index];
         // Functions in assembly language may have no length.
         let inside = function.len == 0 || address - function.address < function.len;
-        inside.then(|| demangle(&function.name).into_owned())
+        inside.then(|| demangle(without_suffix(&function.name)).into_owned())
     }
     /// Whether the return address is on top of the stack at a place in the file: in a function that makes no frame, or not
     /// yet, or no more.
@@ -113,6 +113,13 @@ fn segments(bytes: &[u8]) -> Option<Vec<Segment>> {
     Some(loaded.map(segment).collect())
 }
 
+/// The name of a function without what compilers add when they make copies of it: `work.constprop.0` is `work`.
+fn without_suffix(name: &str) -> &str {
+    const SUFFIXES: [&str; 6] = [".constprop.", ".isra.", ".part.", ".cold", ".lto_priv.", ".llvm."];
+    let end = SUFFIXES.iter().filter_map(|suffix| name.find(suffix)).min();
+    &name[..end.unwrap_or(name.len())]
+}
+
 /// A name as its language writes it: Rust's, C++'s, or as it is.
 pub(crate) fn demangle(name: &str) -> Cow<'_, str> {
     if let Ok(rust) = rustc_demangle::try_demangle(name) {
@@ -138,6 +145,8 @@ mod tests {
             "std::vector<int, std::allocator<int> >::push_back"
         );
         assert_eq!(demangle("qsort"), "qsort");
+        assert_eq!(without_suffix("work.constprop.0.isra.1"), "work");
+        assert_eq!(without_suffix("main"), "main");
     }
 
     #[test]

@@ -134,7 +134,10 @@ pub(crate) fn play(behaviour: &str) -> ExitCode {
             hang()
         }
         "stats" => {
-            guest.send(&GuestMessage::Stats(Stats { counters: vec![("system calls".into(), 42)] }));
+            guest.send(&GuestMessage::Stats(Stats {
+                counters: vec![("system calls".into(), 42)],
+                by_cpu: vec![("system calls".into(), vec![40, 2])],
+            }));
             guest.exit(ExitStatus::Exited(0))
         }
         "report" => {

@@ -227,7 +227,7 @@ pub fn pending_attention() -> u32 {
     this().attention.load(Ordering::Relaxed)
 }
 
-/// Sums over all CPUs since boot.
+/// What one CPU has counted since boot, or all of them.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counters {
     /// Interrupts taken.
@@ -240,13 +240,24 @@ pub struct Counters {
     pub system_calls: u64,
 }
 
-/// The counters as of now.
+/// The counters of a CPU as of now.
+pub fn counters_of(cpu: usize) -> Counters {
+    let block = of(cpu);
+    Counters {
+        interrupts: block.interrupts.load(Ordering::Relaxed),
+        ipis_sent: block.ipis_sent.load(Ordering::Relaxed),
+        page_table_changes: block.page_table_changes.load(Ordering::Relaxed),
+        system_calls: block.system_calls.load(Ordering::Relaxed),
+    }
+}
+
+/// The sums over all CPUs as of now.
 pub fn counters() -> Counters {
-    (0..crate::cpu::count()).map(of).fold(Counters::default(), |sum, block| Counters {
-        interrupts: sum.interrupts + block.interrupts.load(Ordering::Relaxed),
-        ipis_sent: sum.ipis_sent + block.ipis_sent.load(Ordering::Relaxed),
-        page_table_changes: sum.page_table_changes + block.page_table_changes.load(Ordering::Relaxed),
-        system_calls: sum.system_calls + block.system_calls.load(Ordering::Relaxed),
+    (0..crate::cpu::count()).map(counters_of).fold(Counters::default(), |sum, own| Counters {
+        interrupts: sum.interrupts + own.interrupts,
+        ipis_sent: sum.ipis_sent + own.ipis_sent,
+        page_table_changes: sum.page_table_changes + own.page_table_changes,
+        system_calls: sum.system_calls + own.system_calls,
     })
 }
 

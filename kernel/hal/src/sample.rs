@@ -8,6 +8,7 @@
 
 use core::sync::atomic::Ordering;
 
+use crate::context::KERNEL_STACK_SIZE;
 use crate::layout::{KERNEL_BASE, PROGRAM_START, is_program};
 use crate::percpu;
 use crate::trap::{TrapFrame, selector};
@@ -79,11 +80,8 @@ struct KernelStack {
 
 impl KernelStack {
     fn current() -> Self {
-        let block = percpu::this();
-        Self {
-            bottom: block.kernel_stack_bottom.load(Ordering::Relaxed),
-            top: block.kernel_stack_top.load(Ordering::Relaxed),
-        }
+        let top = percpu::this().kernel_stack_top.load(Ordering::Relaxed);
+        Self { bottom: top.saturating_sub(KERNEL_STACK_SIZE as u64), top }
     }
 
     /// A word of the stack.

@@ -13,7 +13,7 @@ use hadal_sched::Thread;
 use hadal_shell::Align::{Left, Right};
 use hadal_shell::Table;
 
-use crate::end;
+use crate::counters;
 
 const MIB: u64 = 1 << 20;
 
@@ -135,13 +135,9 @@ pub(super) fn memory() -> String {
 /// Everything that the kernel counts.
 pub(super) fn counters() -> String {
     let mut table = Table::new(&[("counter", Left), ("value", Right)]);
-    for (name, value) in end::counters() {
-        table.row(&[&name, &value]);
+    for counter in counters::list() {
+        table.row(&[&counter.name, &counter.value]);
     }
-    let slots = hadal_hrt::counters();
-    table.row(&[&"hrt threads made from a waiting slot", &slots.taken]);
-    table.row(&[&"hrt threads for which a slot was made", &slots.missed]);
-    table.row(&[&"hrt threads joined", &slots.joined]);
     table.to_string()
 }
 

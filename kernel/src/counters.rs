@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! All counters of the running system in one list: what `--stats` sends at the end and the shell shows.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use hadal_abi::control::Stats;
+use hadal_hal::{cpu, percpu};
+
+use crate::run;
+
+/// A counter, named for people: lower-case words, the unit at the end.
+pub(crate) struct Counter {
+    pub(crate) name: &'static str,
+    pub(crate) value: u64,
+    /// The part of each CPU; none for what does not belong to CPUs.
+    pub(crate) by_cpu: Vec<u64>,
+}
+
+impl Counter {
+    /// A counter that each CPU has for itself.
+    fn of_cpus(name: &'static str, of: impl Fn(usize) -> u64) -> Self {
+        let by_cpu: Vec<u64> = (0..cpu::count()).map(of).collect();
+        Self { name, value: by_cpu.iter().sum(), by_cpu }
+    }
+
+    /// A counter of the machine.
+    fn of_all(name: &'static str, value: u64) -> Self {
+        Self { name, value, by_cpu: Vec::new() }
+    }
+}
+
+/// The counters as of now, in the order in which they are to be shown.
+pub(crate) fn list() -> Vec<Counter> {
+    let memory = hadal_mem::frames::global().stats();
+    let slots = hadal_hrt::counters();
+    let hardware = percpu::counters_of;
+    let sched = hadal_sched::counters_of;
+    let mut list = alloc::vec![
+        Counter::of_cpus("system calls", |cpu| hardware(cpu).system_calls),
+        Counter::of_cpus("interrupts", |cpu| hardware(cpu).interrupts),
+        Counter::of_cpus("inter-processor interrupts (IPIs) sent", |cpu| hardware(cpu).ipis_sent),
+        Counter::of_cpus("thread switches", |cpu| sched(cpu).switches),
+        Counter::of_cpus("wake-ups", |cpu| sched(cpu).wakes),
+        Counter::of_cpus("wake-ups that interrupted the CPU (kicks)", |cpu| sched(cpu).kicks),
+        Counter::of_cpus("preemptions", |cpu| sched(cpu).preemptions),
+        Counter::of_cpus("threads taken by idle CPUs", |cpu| sched(cpu).steals),
+        Counter::of_cpus("threads ready now", |cpu| hadal_sched::run_queue_length(cpu) as u64),
+        Counter::of_cpus("idle time, ns", hadal_sched::idle_time_ns),
+        Counter::of_cpus("page-table changes", |cpu| hardware(cpu).page_table_changes),
+        Counter::of_all("TLB shootdowns", hadal_hal::tlb::shootdown_count()),
+        Counter::of_all("threads alive", hadal_sched::live_threads() as u64),
+        Counter::of_all("hrt threads made from waiting slots", slots.taken),
+        Counter::of_all("hrt threads that needed a new slot", slots.missed),
+        Counter::of_all("hrt threads joined", slots.joined),
+        Counter::of_all("memory in all, bytes", memory.total_bytes),
+        Counter::of_all("memory in use, bytes", memory.total_bytes - memory.free_bytes),
+        Counter::of_all("memory high-water mark, bytes", memory.high_water_bytes),
+        Counter::of_all("kernel heap, bytes", hadal_hal::heap::bytes()),
+        Counter::of_all("time since boot, ns", hadal_time::now_ns()),
+    ];
+    if let Some(process) = run::process() {
+        let space = process.space.stats();
+        list.extend([
+            Counter::of_all("program memory resident, bytes", space.resident_bytes as u64),
+            Counter::of_all("program memory resident at most, bytes", space.resident_peak_bytes as u64),
+            Counter::of_all("page faults resolved", space.faults),
+        ]);
+    }
+    list
+}
+
+/// The list for the host.
+pub(crate) fn stats() -> Stats {
+    let list = list();
+    Stats {
+        counters: list.iter().map(|counter| (String::from(counter.name), counter.value)).collect(),
+        by_cpu: list
+            .into_iter()
+            .filter(|counter| !counter.by_cpu.is_empty())
+            .map(|counter| (String::from(counter.name), counter.by_cpu))
+            .collect(),
+    }
+}
