@@ -29,6 +29,13 @@ pub struct Slice {
     pub args: Value,
 }
 
+/// Slices that do not nest: an empty one comes before another that begins at the same time.
+fn in_sequence<'a>(slices: impl Iterator<Item = &'a Slice>) -> Vec<&'a Slice> {
+    let mut slices: Vec<_> = slices.collect();
+    slices.sort_by_key(|slice| (slice.start, slice.end));
+    slices
+}
+
 /// A trace.
 #[derive(Debug, Default)]
 pub struct Picture {
@@ -149,8 +156,8 @@ impl Picture {
     }
 
     /// What a CPU runs: slices without a hole.
-    fn runs(&self, row: Row) -> impl Iterator<Item = &Slice> {
-        self.rows[&row].iter().filter(|slice| slice.args["thread"].is_u64())
+    fn runs(&self, row: Row) -> Vec<&Slice> {
+        in_sequence(self.rows[&row].iter().filter(|slice| slice.args["thread"].is_u64()))
     }
 
     fn switches_alternate(&self, cpus: u64) -> Result<(), String> {
@@ -167,8 +174,9 @@ impl Picture {
     }
 
     /// Rows of states have odd numbers, those behind them are what the threads do in the kernel.
-    fn states(&self) -> impl Iterator<Item = (&Row, &Vec<Slice>)> {
-        self.rows.iter().filter(|((pid, tid), _)| *pid == THREADS && tid % 2 == 1)
+    fn states(&self) -> impl Iterator<Item = (&Row, Vec<&Slice>)> {
+        let of_states = self.rows.iter().filter(|((pid, tid), _)| *pid == THREADS && tid % 2 == 1);
+        of_states.map(|(row, slices)| (row, in_sequence(slices.iter())))
     }
 
     fn states_follow_each_other(&self) -> Result<(), String> {
@@ -193,8 +201,8 @@ impl Picture {
         for (row, slices) in self.states() {
             for slice in slices.iter().filter(|slice| slice.name == "running") {
                 let cpu = slice.args["cpu"].as_u64().ok_or("a running thread names its CPU")?;
-                let same = |run: &Slice| (run.start, run.end) == (slice.start, slice.end);
-                if !self.runs((CPUS, cpu + 1)).any(same) {
+                let same = |run: &&Slice| (run.start, run.end) == (slice.start, slice.end);
+                if !self.runs((CPUS, cpu + 1)).iter().any(same) {
                     return Err(format!("row {row:?}: CPU {cpu} did not run {slice:?}"));
                 }
             }
