@@ -21,8 +21,8 @@ const KERNEL_TARGET: &str = "x86_64-unknown-none";
 /// Runs only in the machine; every other crate has tests on the host.
 const KERNEL: &str = "hadal-kernel";
 const ACCEPTANCE: &str = "hadal-tests";
-/// Has lock-free code with models.
-const MODELLED: &str = "hadal-sched";
+/// Have lock-free code with models.
+const MODELLED: [&str; 3] = ["hadal-event", "hadal-sched", "hadal-trace"];
 
 /// Path lengths of the last change.
 const BASELINE: &str = "bench/baseline.json";
@@ -127,7 +127,8 @@ fn steps(args: &TestArgs, has_acceptance: bool) -> Vec<Step> {
     let units = format!("test --no-fail-fast --workspace --exclude {KERNEL} --exclude {ACCEPTANCE}");
     steps.push(with_filter(step("unit tests", &units, true)));
     if args.filter.is_none() && !args.quick {
-        let line = format!("test --release --lib --package {MODELLED} --target-dir target/loom model");
+        let packages = MODELLED.map(|name| format!("--package {name}")).join(" ");
+        let line = format!("test --release --lib {packages} --target-dir target/loom model");
         steps.push(Step { models: true, ..step("models", &line, true) });
     }
     if has_acceptance {
