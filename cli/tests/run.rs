@@ -47,6 +47,8 @@ fn main() -> ExitCode {
         ("time_limit_of_a_hung_kernel", time_limit_of_a_hung_kernel),
         ("killed_command_leaves_no_machine", killed_command_leaves_no_machine),
         ("counters_are_printed", counters_are_printed),
+        ("trace_is_written_however_the_run_ends", trace_is_written_however_the_run_ends),
+        ("files_are_opened_before_the_run", files_are_opened_before_the_run),
         ("log_goes_where_it_was_asked", log_goes_where_it_was_asked),
         ("bad_programs_are_clear_errors", bad_programs_are_clear_errors),
         ("bad_options_are_usage_errors", bad_options_are_usage_errors),
@@ -300,6 +302,37 @@ fn counters_are_printed() {
     assert!(!text(&output.stderr).contains("CPU 1"), "{}", text(&output.stderr));
     let output = run("stats", &["--stats=cpu", PROGRAM]);
     assert!(text(&output.stderr).contains("  system calls     40      2\n"), "{}", text(&output.stderr));
+}
+
+fn trace_is_written_however_the_run_ends() {
+    for (behaviour, status) in [("trace", 0), ("trace and panic", status::KERNEL_PANIC)] {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("trace.json");
+        let output = run(behaviour, &["--trace", file.to_str().unwrap(), PROGRAM]);
+        assert_eq!(output.status.code(), Some(status.into()), "{}", text(&output.stderr));
+        let json: serde_json::Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+        let events = json["traceEvents"].as_array().unwrap();
+        assert!(events.iter().any(|event| event["name"] == "hello"), "{json}");
+        assert_eq!(json["otherData"]["lost records"], 2);
+        assert!(text(&output.stderr).contains("3 records"), "{}", text(&output.stderr));
+    }
+    let output = run("damaged trace", &["--trace", "/dev/null", PROGRAM]);
+    assert_eq!(output.status.code(), Some(status::LOST.into()), "{}", text(&output.stderr));
+}
+
+fn files_are_opened_before_the_run() {
+    for option in ["--trace", "--profile"] {
+        let output = run("exit 3", &[option, "/no/such/directory/file", PROGRAM]);
+        assert_eq!(output.status.code(), Some(status::CANNOT_START.into()));
+        let message = text(&output.stderr);
+        assert!(message.contains(option) && message.contains("help:"), "{message}");
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let name = dir.path().join("empty.svg");
+    let output = run("exit 3", &["--profile", name.to_str().unwrap(), PROGRAM]);
+    assert_eq!(output.status.code(), Some(3));
+    assert!(text(&output.stderr).contains("the profile is empty"), "{}", text(&output.stderr));
+    assert!(dir.path().join("empty.folded").is_file());
 }
 
 fn log_goes_where_it_was_asked() {

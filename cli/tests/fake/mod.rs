@@ -10,6 +10,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use hadal_abi::config::{self, RunConfig};
 use hadal_abi::control::{Decoder, ExitStatus, GuestMessage, HostMessage, OutputStream, Stats, VERSION};
+use hadal_abi::trace::{Head, Kind, Moment, PieceHead, Record, text_words};
 
 /// Pieces of each stream in the behaviour `binary`.
 pub(crate) const BINARY_ROUNDS: usize = 400;
@@ -140,12 +141,41 @@ pub(crate) fn play(behaviour: &str) -> ExitCode {
             }));
             guest.exit(ExitStatus::Exited(0))
         }
+        "trace" => {
+            trace(&guest);
+            guest.exit(ExitStatus::Exited(0))
+        }
+        "trace and panic" => {
+            trace(&guest);
+            log_panic();
+            ExitCode::from(35)
+        }
+        "damaged trace" => {
+            guest.send(&GuestMessage::TraceRecords(vec![0; 33]));
+            hang()
+        }
         "report" => {
             guest.send(&GuestMessage::Report("4 CPUs\n".into()));
             guest.exit(ExitStatus::Exited(0))
         }
         other => panic!("unknown behaviour {other}"),
     }
+}
+
+/// One CPU that runs one thread, and one record.
+fn trace(guest: &Guest) {
+    let head = Head {
+        start: Moment { tsc: 0, ns: 0 },
+        idle_threads: vec![0],
+        vectors: vec![(0xf0, "timer".into())],
+    };
+    guest.send(&GuestMessage::TraceStart(head));
+    let piece = PieceHead { cpu: 0, made: 3, end: Moment { tsc: 1000, ns: 1000 } };
+    let [low, high] = text_words(b"hello");
+    let words = [500, Record::tag(Kind::Mark, 4, 2), low, high];
+    let mut bytes = piece.to_bytes().to_vec();
+    bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+    guest.send(&GuestMessage::TraceRecords(bytes));
 }
 
 fn log_panic() {
