@@ -25,6 +25,7 @@ pub mod process;
 pub mod release;
 pub mod report;
 pub mod rseq;
+mod schedule;
 pub mod signal;
 pub mod strace;
 pub mod syscall;

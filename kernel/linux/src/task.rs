@@ -16,6 +16,7 @@ use spin::Once;
 use crate::futex;
 use crate::machine;
 use crate::process::Process;
+use crate::schedule::Schedule;
 use crate::signal::{self, TaskSignals};
 
 /// Longest thread name with its NUL (`PR_SET_NAME`).
@@ -47,6 +48,8 @@ pub struct Task {
     pub(crate) last_rsp: AtomicU64,
     /// Frame pointer there.
     pub(crate) last_rbp: AtomicU64,
+    /// Policy and priority.
+    pub(crate) schedule: Schedule,
     name: SpinLock<[u8; NAME_LEN]>,
     /// What a new thread starts with, until it runs.
     pub(crate) start: SpinLock<Option<Start>>,
@@ -81,6 +84,7 @@ impl Task {
             last_rip: AtomicU64::new(0),
             last_rsp: AtomicU64::new(0),
             last_rbp: AtomicU64::new(0),
+            schedule: Schedule::new(),
             name: SpinLock::new([0; NAME_LEN]),
             start: SpinLock::new(None),
         }
@@ -138,6 +142,7 @@ impl Task {
         self.rseq.store(0, Ordering::Relaxed);
         self.call_number.store(u64::MAX, Ordering::Relaxed);
         self.restartable.store(false, Ordering::Relaxed);
+        self.schedule.inherit(self.thread(), parent.map(|parent| &parent.schedule));
         self.set_name(parent.map_or([0; NAME_LEN], Task::name));
         *self.process.lock() = Some(process);
     }

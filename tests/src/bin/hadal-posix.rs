@@ -63,8 +63,7 @@ enum Verdict {
 }
 
 impl Verdict {
-    const ALL: [Self; 5] =
-        [Self::Passes, Self::Fails, Self::NeedsProcess, Self::NotOnLinux, Self::NoProgram];
+    const ALL: [Self; 5] = [Self::Passes, Self::Fails, Self::NeedsProcess, Self::NotOnLinux, Self::NoProgram];
 
     fn text(self) -> &'static str {
         match self {
@@ -114,7 +113,11 @@ fn makes_process(text: &str) -> bool {
     let code: String = text
         .split("/*")
         .enumerate()
-        .map(|(index, part)| if index == 0 { part } else { part.split_once("*/").map_or("", |(_, code)| code) })
+        .map(
+            |(index, part)| {
+                if index == 0 { part } else { part.split_once("*/").map_or("", |(_, code)| code) }
+            },
+        )
         .collect();
     PROCESS_CALLS.iter().any(|name| {
         code.match_indices(name).any(|(at, _)| {

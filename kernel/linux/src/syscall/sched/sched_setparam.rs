@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `sched_setparam(2)`: sets the real-time priority of a thread.
 //!
-//! Honoured: 0, the only one of SCHED_OTHER.
+//! Honoured: what `sched_setscheduler` takes with the policy that the thread has.
 //!
 //! Refused: others (EINVAL).
 
 use super::target::target;
 use crate::call::Call;
-use crate::{Errno, Result, memory};
+use crate::{Result, memory};
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    target(call)?;
-    match memory::read::<i32>(call.arg(1))? {
-        0 => Ok(0),
-        _ => Err(Errno::EINVAL),
-    }
+    let task = target(call)?;
+    let priority: u32 = memory::read(call.arg(1))?;
+    let privileged = call.process.credentials.uid == 0;
+    task.schedule.set(task.thread(), task.schedule.policy(), priority, privileged).map(|()| 0)
 }
