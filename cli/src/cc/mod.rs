@@ -135,6 +135,9 @@ fn add_libraries(command: &mut Command, line: &Line, sdk: &Sdk) {
     let pthread = "libhrt-pthread.a";
     let own_threads = line.threads && line.pthread == Pthread::Hadal && !line.for_linux;
     if let Some(library) = sdk.library(pthread).filter(|_| own_threads) {
+        // A thread that ends by unwinding while exit() runs must still find its frames: the registration of static
+        // programs is gone by then, the table of this option is not.
+        command.arg("-Wl,--eh-frame-hdr");
         // libgomp and libstdc++, which the compiler adds behind this, must find these functions and not libc's.
         command.arg("-Wl,--whole-archive").arg(library).arg("-Wl,--no-whole-archive");
     }

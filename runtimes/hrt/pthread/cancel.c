@@ -45,7 +45,7 @@ int pthread_cancel(pthread_t thread) {
     struct hrt_pthread *target = hrt_pthread_of(thread);
     if (target->is_slot) {
         uint32_t life = HRT_LOAD(&target->life, HRT_ACQUIRE);
-        if (life == HRT_PTHREAD_NONE || life == HRT_PTHREAD_TAKEN) {
+        if (hrt_pthread_is_gone(life)) {
             return ESRCH;
         }
         if (life == HRT_PTHREAD_DONE) {

@@ -16,11 +16,11 @@ static void give_up(void *arg) {
 // The thread may be joined by the caller, who is the only one to try.
 static int claim(pthread_t thread, struct hrt_pthread *target) {
     uint32_t life = HRT_LOAD(&target->life, HRT_ACQUIRE);
-    if (life == HRT_PTHREAD_NONE || life == HRT_PTHREAD_TAKEN) {
-        return ESRCH;
-    }
-    if (life == HRT_PTHREAD_DETACHED) {
+    if (life == HRT_PTHREAD_DETACHED || life == HRT_PTHREAD_LEFT) {
         return EINVAL;
+    }
+    if (hrt_pthread_is_gone(life)) {
+        return ESRCH;
     }
     if (thread == pthread_self() || HRT_LOAD(&target->joins, HRT_RELAXED) == &hrt_local.pthread) {
         return EDEADLK;
@@ -116,7 +116,7 @@ int pthread_detach(pthread_t thread) {
     uint32_t life = HRT_LOAD(&target->life, HRT_ACQUIRE);
     for (;;) {
         uint32_t next = life == HRT_PTHREAD_DONE ? HRT_PTHREAD_TAKEN : HRT_PTHREAD_DETACHED;
-        if (life == HRT_PTHREAD_DETACHED) {
+        if (life == HRT_PTHREAD_DETACHED || life == HRT_PTHREAD_LEFT) {
             return EINVAL;
         }
         if (life != HRT_PTHREAD_JOINABLE && life != HRT_PTHREAD_DONE) {

@@ -91,8 +91,14 @@ static void end(struct hrt_pthread *self) {
     rename_slot(self);
 }
 
+// The name is nobody's from here on, though a joiner still hears why it must not join.
+static void forget(struct hrt_pthread *self) {
+    bool detached = HRT_LOAD(&self->life, HRT_RELAXED) == HRT_PTHREAD_DETACHED;
+    HRT_STORE(&self->life, detached ? HRT_PTHREAD_LEFT : HRT_PTHREAD_NONE, HRT_RELEASE);
+}
+
 static _Noreturn void leave_slot(struct hrt_pthread *self, __pthread_unwind_buf_t *landing) {
-    HRT_STORE(&self->life, HRT_PTHREAD_NONE, HRT_RELEASE);
+    forget(self);
     __pthread_unwind_next(landing);
 }
 
@@ -128,7 +134,7 @@ static void *run(void *arg) {
     pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
     pthread_testcancel();
     __pthread_unregister_cancel(&landing);
-    HRT_STORE(&self->life, HRT_PTHREAD_NONE, HRT_RELEASE);
+    forget(self);
     return NULL;
 }
 
@@ -243,10 +249,12 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)
 
 void pthread_exit(void *result) {
     struct hrt_pthread *self = &hrt_local.pthread;
-    if (!self->is_slot || self->life == HRT_PTHREAD_NONE) {
-        if (self->life != HRT_PTHREAD_NONE) {
-            hrt_pthread_end_main_later(result);
-        }
+    bool is_main = !self->is_slot && self->life != HRT_PTHREAD_NONE;
+    if (is_main) {
+        hrt_pthread_end_main_later(result);
+    }
+    // A fresh thread, or one of hadal/hrt.h's own on a slot.
+    if (!self->is_slot || hrt_local.exit == NULL) {
         __pthread_exit(result);
     }
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);

@@ -15,7 +15,8 @@ enum hrt_pthread_life {
     HRT_PTHREAD_JOINABLE, /* it runs */
     HRT_PTHREAD_DETACHED, /* it runs, and nobody may join it */
     HRT_PTHREAD_DONE,     /* it waits for its joiner, so that nobody else gets its pthread_t */
-    HRT_PTHREAD_TAKEN     /* it has been joined */
+    HRT_PTHREAD_TAKEN,    /* it has been joined */
+    HRT_PTHREAD_LEFT      /* it ended detached */
 };
 
 /* Our data of a thread. Static thread-local data is at the same distance from libc's descriptor in all. */
@@ -29,6 +30,11 @@ static inline pthread_t hrt_pthread_name(const struct hrt_local *local) {
 
 /* The status of a hadal/hrt.h function as an error number: they are the same but for these. */
 int hrt_pthread_error(int status);
+
+/* Whether a thread with this life has ended for good, so that its name means nothing any more. */
+static inline bool hrt_pthread_is_gone(uint32_t life) {
+    return life == HRT_PTHREAD_NONE || life == HRT_PTHREAD_TAKEN || life == HRT_PTHREAD_LEFT;
+}
 
 /* end.c: threads that run, so that main can wait for them after pthread_exit(). */
 void hrt_pthread_begins(void);
