@@ -260,7 +260,7 @@ mod tests {
 
     #[test]
     fn bytes_are_little_endian_words() {
-        let words = [7, Record::tag(Kind::Mark, 9, 1), 0x6f6c_6c65_68, 0];
+        let words = [7, Record::tag(Kind::Mark, 9, 1), 0x006f_6c6c_6568, 0];
         let bytes: Vec<u8> = words.iter().flat_map(|word: &u64| word.to_le_bytes()).collect();
         let record = Record::from_bytes(bytes.as_slice().try_into().unwrap()).unwrap();
         assert_eq!((record.time, record.thread, record.text().as_str()), (7, 9, "hello"));
