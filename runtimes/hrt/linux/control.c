@@ -100,15 +100,14 @@ int hrt_linux_thread_wait_period(uint64_t *missed) {
     uint64_t next = self->period_start_ns + period;
     if (now >= next) {
         uint64_t late = (now - next) / period + 1;
-        self->missed += late;
+        __atomic_fetch_add(&self->missed, late, __ATOMIC_RELAXED);
         next += late * period;
     }
     if (missed) {
         *missed = self->missed;
     }
     self->period_start_ns = next;
-    int status = hrt_linux_thread_sleep_until(next);
-    return status;
+    return hrt_linux_thread_sleep_until(next);
 }
 
 const char *hrt_linux_admission_text(void) {
@@ -179,7 +178,7 @@ static void fill(struct record *record, struct hrt_thread_info *info) {
         .policy = record->attr.policy,
         .priority = record->attr.priority,
         .flags = (record->attr.flags & ~HRT_THREAD_DETACHED) | (record->detached ? HRT_THREAD_DETACHED : 0),
-        .deadlines_missed = record->missed,
+        .deadlines_missed = __atomic_load_n(&record->missed, __ATOMIC_RELAXED),
     };
     memcpy(info->name, record->text, sizeof info->name);
     clockid_t clock;

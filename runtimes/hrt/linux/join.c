@@ -4,7 +4,7 @@
 #include "record.h"
 
 // Gives the caller the sole right to join.
-static int claim(hrt_thread_t thread, struct record **out) {
+static int claim(hrt_thread_t thread, struct record **out, pthread_t *pthread) {
     hrt_thread_t self = hrt_linux_thread_self();
     int status = HRT_OK;
     pthread_mutex_lock(&hrt_linux_records);
@@ -20,6 +20,7 @@ static int claim(hrt_thread_t thread, struct record **out) {
     } else {
         record->joining = true;
         *out = record;
+        *pthread = record->thread;
     }
     pthread_mutex_unlock(&hrt_linux_records);
     return status;
@@ -38,7 +39,8 @@ static int wait_done(struct record *record, uint64_t deadline_ns) {
 
 int hrt_linux_thread_join(hrt_thread_t thread, void **result, uint64_t deadline_ns) {
     struct record *record;
-    int status = claim(thread, &record);
+    pthread_t pthread;
+    int status = claim(thread, &record, &pthread);
     if (status != HRT_OK) {
         return status;
     }
@@ -48,7 +50,7 @@ int hrt_linux_thread_join(hrt_thread_t thread, void **result, uint64_t deadline_
         pthread_mutex_unlock(&hrt_linux_records);
         return HRT_ETIMEDOUT;
     }
-    pthread_join(record->thread, NULL);
+    pthread_join(pthread, NULL);
     if (result) {
         *result = record->result;
     }

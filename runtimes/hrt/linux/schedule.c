@@ -107,7 +107,7 @@ int hrt_linux_schedule(struct record *record, const struct hrt_thread_attr *old,
     }
     errno = saved;
     record->period_start_ns = attr->start_ns ? attr->start_ns : hrt_linux_now_ns();
-    record->missed = 0;
+    __atomic_store_n(&record->missed, 0, __ATOMIC_RELAXED);
     return HRT_OK;
 }
 
