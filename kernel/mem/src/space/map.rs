@@ -8,7 +8,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use super::vma::Vma;
-use super::{WINDOW_END, WINDOW_START};
+use super::{PAGE_SIZE, WINDOW_END, WINDOW_START};
 
 /// The mappings of a window.
 pub(super) struct VmaMap {
@@ -17,7 +17,8 @@ pub(super) struct VmaMap {
     mapped_bytes: usize,
     mapped_peak_bytes: usize,
     top: usize,
-    /// No gap that ends above this (and below `top`) is longer than `widest_above`.
+    /// No gap that ends above this (and below `top`) has room for more than `widest_above`. What is busy does not count as
+    /// room: whoever ends that says so by [`VmaMap::note_gap`].
     cursor: usize,
     widest_above: usize,
 }
@@ -127,12 +128,17 @@ impl VmaMap {
         }
         self.mapped_bytes -= taken.iter().map(Vma::len).sum::<usize>();
         if !taken.is_empty() {
-            let (gap_start, gap_end) = self.gap_around(start);
-            if gap_end > self.cursor {
-                self.widest_above = self.widest_above.max(gap_end.saturating_sub(gap_start));
-            }
+            self.note_gap(start);
         }
         taken
+    }
+
+    /// There may be more room around this address than before.
+    pub(super) fn note_gap(&mut self, addr: usize) {
+        let (gap_start, gap_end) = self.gap_around(addr);
+        if gap_end > self.cursor {
+            self.widest_above = self.widest_above.max(gap_end.saturating_sub(gap_start));
+        }
     }
 
     /// Changes all mappings in `start..end`, cutting those that stick out and joining what is alike afterwards.
@@ -211,13 +217,16 @@ impl VmaMap {
     ) -> (Option<usize>, usize) {
         let mut end = from;
         let mut widest = 0;
+        // What a room of one page's alignment did not fit into is smaller, or busy. Counting what is busy would make every
+        // later search begin at the top for as long as it is.
+        let left = |len: usize| if room.align == PAGE_SIZE { len.min(room.len - 1) } else { len };
         let below = self.tree.range(..from).rev().map(|(_, vma)| (vma.start, vma.end));
         for (lower, start) in below.chain([(WINDOW_START, WINDOW_START)]) {
             if start < end {
                 if let Some(at) = room.place(start, end, busy) {
-                    return (Some(at), widest.max(end - (at + room.len)));
+                    return (Some(at), widest.max(left(end - (at + room.len))));
                 }
-                widest = widest.max(end - start);
+                widest = widest.max(left(end - start));
             }
             end = end.min(lower);
         }
@@ -292,6 +301,23 @@ mod tests {
         let at = map.find_room(aligned, &busy).expect("room");
         assert_eq!(at % 0x20_0000, 0x1000);
         assert!(at + 0x30_0000 <= TOP - 0x10_0000);
+    }
+
+    #[test]
+    fn busy_ranges_do_not_send_every_search_to_the_top() {
+        let mut map = VmaMap::new(TOP);
+        let held = TOP - 0x8000;
+        let busy = |start: usize, end: usize| (start < TOP && end > held).then_some(held);
+        let mut lowest = held;
+        for _ in 0..10 {
+            let at = map.find_room(room(0x4000), &busy).expect("room");
+            assert_eq!(at, lowest - 0x4000);
+            map.insert(vma(at, at + 0x4000, Prot::READ));
+            assert!(map.widest_above < 0x4000, "the next search begins at the cursor");
+            lowest = at;
+        }
+        map.note_gap(held);
+        assert_eq!(map.find_room(room(0x4000), &never), Some(TOP - 0x4000));
     }
 
     #[test]

@@ -20,6 +20,15 @@ pub(super) struct Removed {
     pub(super) mappings: Vec<Vma>,
 }
 
+impl Inner {
+    /// Addresses have left the quarantine.
+    fn note_released(&mut self, released: &Released) {
+        for &(start, _) in &released.ranges {
+            self.map.note_gap(start);
+        }
+    }
+}
+
 impl<M: Mmu> AddressSpace<M> {
     /// Makes the borders of a range borders between pages too, splitting the large pages that stick out. On failure nothing
     /// has changed for the program.
@@ -92,7 +101,7 @@ impl<M: Mmu> AddressSpace<M> {
             let (keep, drop_now) =
                 core::mem::take(&mut removed.mappings).into_iter().partition(|vma| !vma.owns_frames());
             over.mappings = drop_now;
-            let held = Released { frames: removed.frames, mappings: keep };
+            let held = Released { frames: removed.frames, mappings: keep, ranges: Vec::new() };
             inner.quarantine.add(self.frames, start, end, held);
         } else {
             over.mappings = removed.mappings;
@@ -102,7 +111,9 @@ impl<M: Mmu> AddressSpace<M> {
             inner.quarantine.seal(|| self.mmu.begin_lazy());
         }
         if !inner.quarantine.is_empty() {
-            over.join(self.frames, inner.quarantine.release_completed(self.frames, self.mmu.completed()));
+            let released = inner.quarantine.release_completed(self.frames, self.mmu.completed());
+            inner.note_released(&released);
+            over.join(self.frames, released);
         }
         Deferred { over, kick, crowded: inner.quarantine.is_crowded() }
     }
@@ -129,7 +140,12 @@ impl<M: Mmu> AddressSpace<M> {
         };
         let Some((start, end, ticket)) = span else { return false };
         self.mmu.shootdown(start, end - start);
-        let released = self.inner.write().quarantine.release_through(self.frames, ticket);
+        let released = {
+            let mut inner = self.inner.write();
+            let released = inner.quarantine.release_through(self.frames, ticket);
+            inner.note_released(&released);
+            released
+        };
         self.frames.free_chain(released.frames);
         drop(released.mappings);
         true
@@ -143,7 +159,9 @@ impl<M: Mmu> AddressSpace<M> {
             if inner.quarantine.is_empty() {
                 return;
             }
-            inner.quarantine.release_completed(self.frames, self.mmu.completed())
+            let released = inner.quarantine.release_completed(self.frames, self.mmu.completed());
+            inner.note_released(&released);
+            released
         };
         self.frames.free_chain(released.frames);
         drop(released.mappings);

@@ -42,12 +42,15 @@ pub(super) struct Released {
     pub(super) frames: FrameChain,
     /// Mappings whose sources own frames that were mapped.
     pub(super) mappings: Vec<Vma>,
+    /// Addresses that may be given out again.
+    pub(super) ranges: Vec<(usize, usize)>,
 }
 
 impl Released {
     pub(super) fn join(&mut self, frames: &FrameAllocator, other: Self) {
         frames.chain_join(&mut self.frames, other.frames);
         self.mappings.extend(other.mappings);
+        self.ranges.extend(other.ranges);
     }
 }
 
@@ -125,6 +128,7 @@ impl Quarantine {
         let mut released = Released::default();
         while let Some(batch) = self.sealed.pop_front_if(|batch| over(batch)) {
             released.join(frames, batch.released);
+            released.ranges.extend(batch.ranges);
         }
         released
     }
