@@ -40,6 +40,13 @@ static inline HRT_HANDLER void count(struct counter *counter) {
 
 static inline uint32_t cpus(void) { return hrt_cpu_count(); }
 
+/* Sets the counters of all CPUs to 0. Before the first handler, too: it must find their memory there. */
+static inline void clear(struct counter *counters) {
+    for (uint32_t cpu = 0; cpu < cpus(); cpu++) {
+        __atomic_store_n(&counters[cpu].value, 0, __ATOMIC_RELEASE);
+    }
+}
+
 /* Binds the calling thread to a CPU. */
 static inline void run_on(uint32_t cpu) { CHECK(hrt_thread_bind(hrt_thread_self(), (int32_t)cpu) == HRT_OK); }
 

@@ -23,11 +23,7 @@ static uint64_t all_runs(void) {
     return sum;
 }
 
-static void reset(void) {
-    for (uint32_t cpu = 0; cpu < cpus(); cpu++) {
-        __atomic_store_n(&runs[cpu].value, 0, __ATOMIC_RELEASE);
-    }
-}
+static void reset(void) { clear(runs); }
 
 /* Each CPU, the own one among them, runs the action once for one notification. */
 static void one_by_one(uint32_t event) {

@@ -98,7 +98,7 @@ static struct hrt_irq_info info_of(uint32_t line) {
 
 static void lines(void) {
     int32_t last = (int32_t)cpus() - 1;
-    memset(runs, 0, sizeof runs);
+    clear(runs);
     start_pit();
     CHECK(hrt_irq_register(PIT_LINE, count_here, NULL, 0) == HRT_OK);
     CHECK(hrt_irq_register(PIT_LINE, count_here, NULL, 0) == HRT_EBUSY);
@@ -184,6 +184,7 @@ static void linux_place(void) {
 }
 
 int main(void) {
+    clear(runs);
     ipis();
     if (on_kernel()) {
         flag();

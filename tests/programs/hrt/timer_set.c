@@ -147,6 +147,7 @@ static void errors(void) {
 }
 
 int main(void) {
+    clear(fired);
     every_cpu();
     many();
     cancelling();
