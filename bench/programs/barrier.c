@@ -57,4 +57,4 @@ static void tree(const char *name) { measure(name, HRT_BARRIER_TREE); }
 static const struct bench_figure figures[] = {
     {"barrier.central", central}, {"barrier.dissemination", dissemination}, {"barrier.tree", tree}};
 
-BENCH_MAIN(figures)
+BENCH_HRT_MAIN(figures)

@@ -294,4 +294,14 @@ static inline int bench_main(int argc, char **argv, const struct bench_figure *f
         return bench_main(argc, argv, figures, sizeof(figures) / sizeof((figures)[0]));                      \
     }
 
+/* For programs with hadal/hrt.h: libhrt-linux takes for the machine's CPUs those that the process may use
+ * when it is first asked, so it is asked before this thread is bound to one. */
+#define BENCH_HRT_MAIN(figures)                                                                              \
+    int main(int argc, char **argv) {                                                                        \
+        if (hrt_cpu_count() == 0) {                                                                          \
+            bench_fail("a machine without CPUs");                                                            \
+        }                                                                                                    \
+        return bench_main(argc, argv, figures, sizeof(figures) / sizeof((figures)[0]));                      \
+    }
+
 #endif

@@ -24,6 +24,9 @@ struct rounds {
 };
 
 static void forget_arrivals(void) {
+    if (bench.cpus > CPUS_MAX) {
+        bench_fail("at most %d CPUs", CPUS_MAX);
+    }
     for (unsigned cpu = 1; cpu < bench.cpus; cpu++) {
         __atomic_store_n(&arrivals[cpu].ticks, 0, __ATOMIC_RELAXED);
     }
@@ -170,10 +173,4 @@ static const struct bench_figure figures[] = {
     {"event.message_spread", message_spread},
 };
 
-int main(int argc, char **argv) {
-    /* The arrays of arrivals are of a fixed size. */
-    if (argc > 2 && strtoul(argv[2], NULL, 10) > CPUS_MAX) {
-        bench_fail("at most %d CPUs", CPUS_MAX);
-    }
-    return bench_main(argc, argv, figures, sizeof figures / sizeof figures[0]);
-}
+BENCH_HRT_MAIN(figures)

@@ -284,4 +284,4 @@ static const struct bench_figure figures[] = {
     {"event.forwarded_syscall", forwarded_syscall},
 };
 
-BENCH_MAIN(figures)
+BENCH_HRT_MAIN(figures)

@@ -49,4 +49,4 @@ static void create_join(const char *name) {
 static const struct bench_figure figures[] = {{"fiber.switch", switch_figure},
                                               {"fiber.create_join", create_join}};
 
-BENCH_MAIN(figures)
+BENCH_HRT_MAIN(figures)

@@ -188,4 +188,4 @@ static const struct bench_figure figures[] = {
     {"memory.alloc_remote", alloc_remote},
 };
 
-BENCH_MAIN(figures)
+BENCH_HRT_MAIN(figures)

@@ -66,7 +66,10 @@ static void uncontended(const char *name, uint64_t (*time_pairs)(void)) {
     bench_report(name);
 }
 
-static void spin(const char *name) { uncontended(name, bench_on_hadal() ? time_spin : time_posix_spin); }
+static void spin(const char *name) {
+    BENCH_CHECK(pthread_spin_init(&posix_spin, PTHREAD_PROCESS_PRIVATE));
+    uncontended(name, bench_on_hadal() ? time_spin : time_posix_spin);
+}
 static void ticket(const char *name) { uncontended(name, time_ticket); }
 static void mcs(const char *name) { uncontended(name, time_mcs); }
 static void mutex_figure(const char *name) {
@@ -158,6 +161,7 @@ static void contended(const char *name, void (*count)(void)) {
 }
 
 static void spin_contended(const char *name) {
+    BENCH_CHECK(pthread_spin_init(&posix_spin, PTHREAD_PROCESS_PRIVATE));
     contended(name, bench_on_hadal() ? count_spin : count_posix_spin);
 }
 static void ticket_contended(const char *name) { contended(name, count_ticket); }
@@ -177,7 +181,4 @@ static const struct bench_figure figures[] = {
     {"sync.mutex_contended", mutex_contended},
 };
 
-int main(int argc, char **argv) {
-    BENCH_CHECK(pthread_spin_init(&posix_spin, PTHREAD_PROCESS_PRIVATE));
-    return bench_main(argc, argv, figures, sizeof figures / sizeof figures[0]);
-}
+BENCH_HRT_MAIN(figures)

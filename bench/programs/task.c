@@ -58,4 +58,4 @@ static void steal(const char *name) {
 
 static const struct bench_figure figures[] = {{"task.submit", submit}, {"task.steal", steal}};
 
-BENCH_MAIN(figures)
+BENCH_HRT_MAIN(figures)

@@ -244,4 +244,4 @@ static const struct bench_figure figures[] = {
     {"thread.yield_fpu", yield_fpu},
 };
 
-BENCH_MAIN(figures)
+BENCH_HRT_MAIN(figures)

@@ -63,4 +63,4 @@ static void jitter(const char *name) {
 
 static const struct bench_figure figures[] = {{"timer.accuracy", accuracy}, {"timer.jitter", jitter}};
 
-BENCH_MAIN(figures)
+BENCH_HRT_MAIN(figures)
