@@ -29,6 +29,7 @@ mod signals;
 mod soundness;
 mod style;
 mod suite;
+mod sync;
 mod threads;
 
 use std::process::ExitCode;
@@ -52,6 +53,7 @@ fn main() -> ExitCode {
     signals::register(&mut suite);
     memory::register(&mut suite);
     model::register(&mut suite);
+    sync::register(&mut suite);
     soundness::register(&mut suite);
     faults::register(&mut suite);
     bad_input::register(&mut suite);

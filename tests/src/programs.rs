@@ -239,6 +239,11 @@ programs! {
     HRT_TIMERS = "hrt-timers", ["hrt/timer_set.c"], ["-lhrt-linux"];
     /// Handlers that break the rules.
     HRT_HANDLER_FAULTS = "hrt-handler-faults", ["hrt/event_fault.c"], ["-O1", "-lhrt-linux"];
+    /// The synchronisation set: every object of `hadal/hrt.h`.
+    HRT_SYNC = "hrt-sync", ["hrt/sync/main.c", "hrt/sync/locks.c", "hrt/sync/waits.c", "hrt/sync/barriers.c",
+        "hrt/sync/misuse.c"], ["-lhrt-linux"];
+    /// What a pthread library does behind its functions.
+    PTHREAD_LAYER = "pthread-layer", ["pthread/layer.c"], ["-pthread"];
     /// Threads that change places.
     PLACES = "places", ["pthread/places.c"], ["-pthread"];
     /// Priority inheritance.
