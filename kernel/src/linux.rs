@@ -62,6 +62,10 @@ impl Machine for Services {
         hadal_hrt::thread_ends();
     }
 
+    fn waits_for(&self, thread: u32) -> Option<(&'static str, u64)> {
+        hadal_hrt::waits_for(thread)
+    }
+
     fn hostname(&self) -> String {
         run::config().map_or_else(|| String::from("hadal"), |config| config.hostname.clone())
     }

@@ -51,6 +51,7 @@ fn kernel_main(info: BootInfo) -> ! {
     memory::init(&info, &platform);
     // Traps before anything that could fault on purpose.
     hadal_hal::trap::set_hooks(&traps::KERNEL);
+    hadal_hal::trap::set_system_call(hadal_linux::traps::system_call);
     smp::init_boot_cpu();
     pic::mask_all();
     // The clock, and with the same wait the timer's frequency.

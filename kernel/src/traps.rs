@@ -14,10 +14,6 @@ pub(crate) struct Kernel;
 pub(crate) static KERNEL: Kernel = Kernel;
 
 impl Hooks for Kernel {
-    fn system_call(&self, frame: &mut TrapFrame) {
-        traps::system_call(frame);
-    }
-
     fn program_fault(&self, frame: &mut TrapFrame) {
         traps::program_fault(frame);
     }

@@ -101,6 +101,7 @@ pub extern "C" fn nothing_in_a_handler() -> usize {
 }
 
 /// The program's stack pointer in the call in progress: the caller's return address is there, free memory below.
+#[inline]
 pub fn program_stack_pointer() -> usize {
     #[cfg(target_os = "none")]
     {
@@ -111,6 +112,18 @@ pub fn program_stack_pointer() -> usize {
     }
     #[cfg(not(target_os = "none"))]
     0
+}
+
+/// The same for a thread that does not run: a stale or foreign word if it is not in a call.
+pub fn stack_pointer_of(context: &crate::context::Context) -> usize {
+    let top = context.stack_top.load(core::sync::atomic::Ordering::Relaxed);
+    if top == 0 {
+        return 0;
+    }
+    let place = (top - 8) as *const usize;
+    // SAFETY: the first word of the context's kernel stack, which lives for ever; any word will do, and a racy read of one
+    // is a wrong line in a report at worst.
+    unsafe { place.read_volatile() }
 }
 
 #[cfg(target_os = "none")]

@@ -42,7 +42,7 @@ pub struct Context {
     id: u32,
     /// The per-CPU block of the CPU that has claimed the context, or 0.
     claimed_by: AtomicUsize,
-    stack_top: AtomicU64,
+    pub(crate) stack_top: AtomicU64,
     stack: UnsafeCell<Option<Box<KernelStack>>>,
     /// Vector state and first FS base of program code; kernel threads have none.
     program: UnsafeCell<Option<Program>>,

@@ -27,6 +27,7 @@ pub mod link;
 pub mod percpu;
 pub mod running;
 pub mod sync;
+pub mod table;
 pub mod trace;
 pub mod trap;
 

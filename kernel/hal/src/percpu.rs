@@ -126,6 +126,7 @@ pub(crate) mod offset {
     pub(crate) const PROGRAM_RSP: usize = core::mem::offset_of!(PerCpu, program_rsp);
     pub(crate) const CPU_ID: usize = core::mem::offset_of!(PerCpu, cpu_id);
     pub(crate) const ATTENTION: usize = core::mem::offset_of!(PerCpu, attention);
+    pub(crate) const SYSTEM_CALLS: usize = core::mem::offset_of!(PerCpu, system_calls);
     pub(crate) const HANDLERS: usize = core::mem::offset_of!(PerCpu, handlers);
     pub(crate) const HANDLER_RSP: usize = core::mem::offset_of!(PerCpu, handler.rsp);
 }

@@ -25,7 +25,7 @@ mod tables;
 #[doc(hidden)]
 pub use entry::attend_call;
 #[cfg(target_os = "none")]
-pub use entry::enter_program;
+pub use entry::{enter_program, set_system_call};
 #[cfg(target_os = "none")]
 pub(crate) use tables::load;
 
@@ -154,11 +154,13 @@ impl Access {
     }
 }
 
-/// What the layers above do about traps. Those for interrupts say where they run; the others run on the
+/// What the layers above do about a system call of a program, whose registers are in the frame; on the thread's kernel stack
+/// with interrupts on. Not one of the [`Hooks`], because it is called without a detour.
+pub type SystemCall = extern "C" fn(&mut TrapFrame);
+
+/// What the layers above do about other traps. Those for interrupts say where they run; the others run on the
 /// thread's kernel stack with interrupts on, and may block.
 pub trait Hooks: Sync {
-    /// A program made a system call; its registers are in the frame.
-    fn system_call(&self, frame: &mut TrapFrame);
     /// Program code raised an exception.
     fn program_fault(&self, frame: &mut TrapFrame);
     /// Kernel code touched program memory that is not mapped so; returns whether it may try again.
@@ -184,6 +186,17 @@ static HOOKS: Once<&'static dyn Hooks> = Once::new();
 /// Installs the hooks; the first call wins.
 pub fn set_hooks(hooks: &'static dyn Hooks) {
     HOOKS.call_once(|| hooks);
+}
+
+/// The frame with which a thread that does not run entered the kernel from program code, if it did so by a trap.
+pub fn frame_of(context: &crate::context::Context) -> Option<TrapFrame> {
+    let top = context.stack_top.load(core::sync::atomic::Ordering::Relaxed) as usize;
+    let place = top.checked_sub(size_of::<TrapFrame>())? as *const TrapFrame;
+    // SAFETY: the first words of the context's kernel stack, which lives for ever. Any bits are a frame; the thread may be
+    // resumed meanwhile, and then the frame is a wrong line in a report at worst.
+    let frame = unsafe { place.read_volatile() };
+    let selectors = (frame.cs, frame.ss) == (selector::KERNEL_CODE.into(), selector::KERNEL_DATA.into());
+    (selectors && frame.is_program() && frame.vector <= SYSCALL_VECTOR).then_some(frame)
 }
 
 /// Host builds have no program to enter.

@@ -63,14 +63,9 @@ impl Policy {
 
 /// A schedule that was asked for.
 #[derive(Clone, Copy, Debug)]
-#[allow(dead_code, reason = "for the scheduler's real-time part")]
 pub(crate) struct Schedule {
     pub(crate) policy: Policy,
     pub(crate) priority: u8,
-    pub(crate) period_ns: u64,
-    pub(crate) work_ns: u64,
-    pub(crate) deadline_ns: u64,
-    pub(crate) start_ns: u64,
 }
 
 /// Everything about a new thread but what it runs.
@@ -90,21 +85,14 @@ pub(crate) struct Attributes {
 const DEFAULT: Attributes = Attributes {
     flags: 0,
     place: ANYWHERE,
-    schedule: Schedule {
-        policy: Policy::RoundRobin,
-        priority: PRIORITY_DEFAULT,
-        period_ns: 0,
-        work_ns: 0,
-        deadline_ns: 0,
-        start_ns: 0,
-    },
+    schedule: Schedule { policy: Policy::RoundRobin, priority: PRIORITY_DEFAULT },
     class: DEFAULT_CLASS,
     name: 0,
 };
 
 impl Attributes {
     /// Reads attributes; null gives the defaults.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn read(address: usize) -> Result<Self, Status> {
         if address == 0 {
             return Ok(DEFAULT);
@@ -112,41 +100,38 @@ impl Attributes {
         Self::check(&read(address)?)
     }
 
+    #[inline(always)]
     fn check(raw: &Raw) -> Result<Self, Status> {
         let schedule = Schedule::check(raw)?;
+        let place = if raw.cpu & raw.zone == ANYWHERE { ANYWHERE } else { Self::place(raw.cpu, raw.zone)? };
+        let class = slot::class_of(raw.stack_bytes)?;
         if raw.flags & !FLAGS != 0 {
             return Err(Status::Invalid);
         }
-        let place = match (raw.cpu, raw.zone) {
-            (ANYWHERE, ANYWHERE) => ANYWHERE,
-            (ANYWHERE, zone) => IN_ZONE - place::checked_zone(zone)? as i32,
-            (cpu, zone) => {
-                let cpu = place::checked_cpu(cpu)?;
-                if zone != ANYWHERE && place::zone_of(cpu) != place::checked_zone(zone)? {
-                    return Err(Status::Invalid);
-                }
-                cpu as i32
-            }
-        };
-        let class = slot::class_of(raw.stack_bytes)?;
         Ok(Self { flags: raw.flags, place, schedule, class, name: raw.name as usize })
+    }
+
+    #[cold]
+    fn place(cpu: i32, zone: i32) -> Result<i32, Status> {
+        if cpu == ANYWHERE {
+            return Ok(IN_ZONE - place::checked_zone(zone)? as i32);
+        }
+        let number = place::checked_cpu(cpu)?;
+        if zone != ANYWHERE && place::zone_of(number) != place::checked_zone(zone)? {
+            return Err(Status::Invalid);
+        }
+        Ok(cpu)
     }
 }
 
 impl Schedule {
+    #[inline(always)]
     fn check(raw: &Raw) -> Result<Self, Status> {
-        let priority = u8::try_from(raw.priority).ok().filter(|&priority| priority < PRIORITIES);
-        if (raw.size as usize) < size_of::<Raw>() {
+        let fits = raw.size as usize >= size_of::<Raw>() && (0..PRIORITIES.into()).contains(&raw.priority);
+        if !fits {
             return Err(Status::Invalid);
         }
-        Ok(Self {
-            policy: Policy::from_number(raw.policy)?,
-            priority: priority.ok_or(Status::Invalid)?,
-            period_ns: raw.period_ns,
-            work_ns: raw.work_ns,
-            deadline_ns: raw.deadline_ns,
-            start_ns: raw.start_ns,
-        })
+        Ok(Self { policy: Policy::from_number(raw.policy)?, priority: raw.priority as u8 })
     }
 
     /// Reads the schedule in attributes whose other fields do not matter.

@@ -28,43 +28,44 @@ impl Children {
     }
 }
 
-/// Notes a new child of `creator`.
+/// Notes a new child of `creator`, whose name the child has.
+#[inline]
 pub(crate) fn add(creator: &Record, child: &Record) {
     let name = creator.name();
     child.listed.store(true, Ordering::Relaxed);
-    child.creator.store(name.to_word(), Ordering::Relaxed);
     let mut list = creator.children.0.write();
     if list.generation != name.generation {
         *list = List { head: NIL, generation: name.generation };
     }
     child.previous_sibling.store(NIL, Ordering::Relaxed);
     child.next_sibling.store(list.head, Ordering::Relaxed);
-    if let Some(head) = record::known(list.head) {
-        head.previous_sibling.store(child.index(), Ordering::Relaxed);
+    if list.head != NIL {
+        record::of(list.head).previous_sibling.store(child.index(), Ordering::Relaxed);
     }
     list.head = child.index();
 }
 
 /// Takes a child off its creator's list, if that still exists. The caller owns the child's slot.
+#[inline]
 pub(crate) fn remove(child: &Record) {
     if !child.listed.load(Ordering::Relaxed) {
         return;
     }
     child.listed.store(false, Ordering::Relaxed);
     let Some(name) = Name::from_word(child.creator.load(Ordering::Relaxed)) else { return };
-    let Some(creator) = record::known(name.index) else { return };
+    let creator = record::of(name.index);
     let mut list = creator.children.0.write();
     if list.generation != name.generation {
         return;
     }
     let next = child.next_sibling.load(Ordering::Relaxed);
     let previous = child.previous_sibling.load(Ordering::Relaxed);
-    if let Some(next) = record::known(next) {
-        next.previous_sibling.store(previous, Ordering::Relaxed);
+    if next != NIL {
+        record::of(next).previous_sibling.store(previous, Ordering::Relaxed);
     }
-    match record::known(previous) {
-        Some(previous) => previous.next_sibling.store(next, Ordering::Relaxed),
-        None => list.head = next,
+    match previous {
+        NIL => list.head = next,
+        previous => record::of(previous).next_sibling.store(next, Ordering::Relaxed),
     }
 }
 

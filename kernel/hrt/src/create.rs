@@ -6,7 +6,7 @@ use core::sync::atomic::Ordering;
 use hadal_hal::{layout, user};
 
 use crate::attr::{self, Attributes};
-use crate::life::State;
+use crate::life::{Name, State};
 use crate::memory_of_program::write;
 use crate::place::ANYWHERE;
 use crate::record::{self, Record};
@@ -16,8 +16,8 @@ use crate::{children, place, schedule};
 
 /// Takes a slot that fits, or says which one is needed. The next request after one that failed is for the same CPU, where
 /// the caller has put a slot meanwhile.
-fn take(attributes: &Attributes, need: usize) -> Result<&'static Record, Status> {
-    let own = record::own();
+#[inline(always)]
+fn take(own: &Record, attributes: &Attributes, need: usize) -> Result<&'static Record, Status> {
     let missed_on = own.missed_on.load(Ordering::Relaxed);
     let cpu = if missed_on == ANYWHERE || attributes.place != ANYWHERE {
         place::target(attributes.place)
@@ -25,44 +25,54 @@ fn take(attributes: &Attributes, need: usize) -> Result<&'static Record, Status>
         own.missed_on.store(ANYWHERE, Ordering::Relaxed);
         missed_on as usize
     };
-    let kind = Kind::new(cpu, attributes.flags, attributes.class);
-    if let Some(slot) = slot::take(kind) {
-        return Ok(slot);
+    match slot::take(cpu, attributes.flags, attributes.class) {
+        Some(slot) => Ok(slot),
+        None => Err(miss(own, cpu, attributes, need)),
     }
-    write(need, &kind)?;
-    own.missed_on.store(cpu as i32, Ordering::Relaxed);
-    Err(Status::NoSpace)
 }
 
-/// Makes the slot a new thread of the caller's with a name, which is stored at `out`.
-fn fill(slot: &'static Record, attributes: &Attributes, state: State, out: usize) -> Result<(), Status> {
-    let prepared = prepare(slot, attributes);
-    if let Err(status) = prepared {
+#[cold]
+fn miss(own: &Record, cpu: usize, attributes: &Attributes, need: usize) -> Status {
+    if write(need, &Kind::new(cpu, attributes.flags, attributes.class)).is_err() {
+        return Status::BadAddress;
+    }
+    own.missed_on.store(cpu as i32, Ordering::Relaxed);
+    Status::NoSpace
+}
+
+/// Makes the slot a new thread of `own` with a name, which is stored at `out`.
+#[inline(always)]
+fn fill(
+    own: &Record,
+    slot: &'static Record,
+    attributes: &Attributes,
+    state: State,
+    out: usize,
+) -> Result<(), Status> {
+    if let Err(status) = prepare(slot, attributes) {
         slot::give(slot);
         return Err(status);
     }
     let detached = attributes.flags & attr::DETACHED != 0;
-    slot.life.name(state, detached);
-    if out != 0 && user::store_u64(out, slot.name().to_word()).is_err() {
+    let generation = slot.life.name(state, detached);
+    let name = Name { index: slot.index(), generation };
+    if out != 0 && user::store_u64(out, name.to_word()).is_err() {
         slot.life.settle(State::Idle);
         slot::give(slot);
         return Err(Status::BadAddress);
     }
-    let creator = record::current();
-    if detached {
-        slot.creator.store(creator.name().to_word(), Ordering::Relaxed);
-    } else {
-        children::add(creator, slot);
+    slot.creator.store(own.name().to_word(), Ordering::Relaxed);
+    if !detached {
+        children::add(own, slot);
     }
     Ok(())
 }
 
 /// Everything that can be refused.
+#[inline(always)]
 fn prepare(slot: &'static Record, attributes: &Attributes) -> Result<(), Status> {
-    if attributes.name != 0 {
-        slot.set_text(attr::read_name(attributes.name)?);
-    } else {
-        slot.clear_text();
+    if attributes.name != 0 || slot.named.load(Ordering::Relaxed) {
+        name(slot, attributes.name)?;
     }
     place::bind(slot, attributes.place);
     slot.flags.store(attributes.flags, Ordering::Relaxed);
@@ -70,15 +80,25 @@ fn prepare(slot: &'static Record, attributes: &Attributes) -> Result<(), Status>
     schedule::set(slot, &attributes.schedule)
 }
 
+#[cold]
+fn name(slot: &Record, address: usize) -> Result<(), Status> {
+    slot.clear_text();
+    if address != 0 {
+        slot.set_text(attr::read_name(address)?);
+    }
+    Ok(())
+}
+
 fn create(attr: usize, function: usize, argument: usize, out: usize, need: usize) -> Result<(), Status> {
     if !layout::is_program(function as u64) {
         return Err(Status::BadAddress);
     }
     let attributes = Attributes::read(attr)?;
-    let slot = take(&attributes, need)?;
+    let own = record::current();
+    let slot = take(own, &attributes, need)?;
     slot.function.store(function, Ordering::Relaxed);
     slot.argument.store(argument, Ordering::Relaxed);
-    fill(slot, &attributes, State::Running, out)?;
+    fill(own, slot, &attributes, State::Running, out)?;
     slot.thread().unpark_on(slot::cpu_of(slot));
     Ok(())
 }
@@ -96,7 +116,8 @@ pub(crate) extern "C" fn thread_create(
 
 fn reserve(attr: usize, out: usize, stack: usize, bottom: usize, need: usize) -> Result<(), Status> {
     let attributes = Attributes::read(attr)?;
-    let slot = take(&attributes, need)?;
+    let own = record::current();
+    let slot = take(own, &attributes, need)?;
     let pointer = slot.stack_pointer.load(Ordering::Relaxed) as u64;
     let lowest = slot.stack_bottom.load(Ordering::Relaxed) as u64;
     let told = user::store_u64(stack, pointer).and_then(|()| user::store_u64(bottom, lowest));
@@ -104,7 +125,7 @@ fn reserve(attr: usize, out: usize, stack: usize, bottom: usize, need: usize) ->
         slot::give(slot);
         return Err(Status::BadAddress);
     }
-    fill(slot, &attributes, State::Reserved, out)
+    fill(own, slot, &attributes, State::Reserved, out)
 }
 
 /// `thread_reserve`.

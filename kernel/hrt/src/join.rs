@@ -15,6 +15,9 @@ use crate::status::{Code, Status, code};
 /// A deadline that never passes (`HRT_FOREVER`).
 const FOREVER: u64 = u64::MAX;
 
+/// [`Record::waits_for`], with the thread's id above.
+pub(crate) const WAITS_FOR_THREAD: u64 = 1;
+
 /// A deadline of a program's.
 pub(crate) fn deadline(deadline_ns: u64) -> Option<u64> {
     (deadline_ns != FOREVER).then_some(deadline_ns)
@@ -23,14 +26,14 @@ pub(crate) fn deadline(deadline_ns: u64) -> Option<u64> {
 /// Waits for the end of a thread; afterwards its result is the caller's, and so is its slot.
 fn wait_for_end(child: &'static Record, name: Name, deadline_ns: u64) -> Result<(), Status> {
     let own = record::current();
-    if child.index() == own.index() {
+    if core::ptr::eq(child, own) && own.name() == name {
         return Err(Status::Deadlock);
     }
     if child.life.claim(name.generation, own.index())? == Claimed::Taken {
         return Ok(());
     }
     let thread = own.thread();
-    thread.note_wait(Some(("thread", u64::from(child.index()) + 1)));
+    own.waits_for.store(WAITS_FOR_THREAD | (u64::from(child.index()) + 1) << 2, Ordering::Relaxed);
     let failed = loop {
         if child.life.now().state() == State::Done {
             break None;
@@ -42,7 +45,7 @@ fn wait_for_end(child: &'static Record, name: Name, deadline_ns: u64) -> Result<
             break Some(Status::TimedOut);
         }
     };
-    thread.note_wait(None);
+    own.waits_for.store(0, Ordering::Relaxed);
     match (child.life.give_up(name.generation)?, failed) {
         (Claimed::Waiting, Some(status)) => Err(status),
         _ => Ok(()),
@@ -58,7 +61,8 @@ fn take_result(child: &'static Record) -> usize {
 }
 
 fn join(thread: u64, out: usize, deadline_ns: u64) -> Result<(), Status> {
-    let (child, name) = record::find(thread)?;
+    let name = Name::from_word(thread).ok_or(Status::NoSuchThing)?;
+    let child = record::known(name.index).ok_or(Status::NoSuchThing)?;
     wait_for_end(child, name, deadline_ns)?;
     let result = take_result(child);
     if out != 0 {

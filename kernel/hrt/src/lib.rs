@@ -9,6 +9,8 @@
 
 extern crate alloc;
 
+use core::sync::atomic::Ordering;
+
 mod admission;
 mod attr;
 mod bare;
@@ -53,4 +55,14 @@ pub fn init() {
 /// The calling thread of the program is about to end: whoever joins it has not to wait for ever.
 pub fn thread_ends() {
     slot::leave(record::own(), 0);
+}
+
+/// What a thread waits for in a call of this interface: a noun and a number or address.
+pub fn waits_for(thread: u32) -> Option<(&'static str, u64)> {
+    let word = record::known(thread)?.waits_for.load(Ordering::Relaxed);
+    match word & 3 {
+        join::WAITS_FOR_THREAD => Some(("thread", word >> 2)),
+        wait::WAITS_FOR_WORD => Some(("word", word & !3)),
+        _ => None,
+    }
 }

@@ -60,6 +60,7 @@ fn cpus_of(zone: usize) -> Option<&'static Arc<CpuSet>> {
 pub(crate) fn target(place: i32) -> usize {
     let own = cpu::current_id();
     match place {
+        ANYWHERE if cpu::count() == 1 => own,
         ANYWHERE => hadal_sched::claim_idle(own).unwrap_or(own),
         0.. => place as usize,
         _ => {
@@ -71,10 +72,22 @@ pub(crate) fn target(place: i32) -> usize {
 }
 
 /// Binds a thread as `place` says, if it is not so bound already.
+#[inline]
 pub(crate) fn bind(record: &Record, place: i32) {
-    if record.place.load(Ordering::Relaxed) == place {
-        return;
+    let thread = record.thread();
+    let is_so = record.place.load(Ordering::Relaxed) == place
+        && match place {
+            ANYWHERE => thread.is_free(),
+            0.. => thread.bound() == Some(place as usize),
+            _ => true,
+        };
+    if !is_so {
+        bind_anew(record, place);
     }
+}
+
+#[cold]
+fn bind_anew(record: &Record, place: i32) {
     record.place.store(place, Ordering::Relaxed);
     match place {
         ANYWHERE => record.thread().bind(None),

@@ -4,12 +4,12 @@
 //! They live in a table of their own with the indices of the scheduler's threads, are made 256 at a time and never freed. So
 //! a name that a program kept too long leads to a record, where its generation tells that it is stale.
 
-use alloc::boxed::Box;
 use core::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
+use hadal_hal::link::AtomicRef;
 use hadal_hal::sync::SpinLock;
+use hadal_hal::table::ThreadTable;
 use hadal_sched::Thread;
-use spin::Once;
 
 use crate::children::Children;
 use crate::keys::Values;
@@ -21,9 +21,12 @@ use crate::status::Status;
 pub(crate) const NAME_BYTES: usize = 32;
 
 /// One thread.
+#[repr(C, align(512))]
 pub(crate) struct Record {
-    index: u32,
     pub(crate) life: Life,
+    /// The scheduler's thread, once somebody has asked for it.
+    thread: AtomicRef<Thread>,
+    index: u32,
     link: Link,
     /// The pool that the slot goes back to; `slot::NO_POOL` for a thread that is none.
     pub(crate) home: AtomicU32,
@@ -50,11 +53,13 @@ pub(crate) struct Record {
     pub(crate) stack_pointer: AtomicUsize,
     pub(crate) stack_bottom: AtomicUsize,
     pub(crate) stack_top: AtomicUsize,
+    /// What the thread waits for, for reports: `join::WAITS_FOR_THREAD` or `wait::WAITS_FOR_WORD` and which, or 0.
+    pub(crate) waits_for: AtomicU64,
     /// For a bare slot that has not run yet: where it begins.
     pub(crate) entry: AtomicUsize,
     pub(crate) values: Values,
     /// Whether `text` is the name of this use.
-    named: AtomicBool,
+    pub(crate) named: AtomicBool,
     text: SpinLock<[u8; NAME_BYTES]>,
     /// Why the last request for a schedule was refused.
     pub(crate) refusal: SpinLock<crate::admission::Text>,
@@ -63,8 +68,9 @@ pub(crate) struct Record {
 impl Record {
     fn new(index: u32) -> Self {
         Self {
-            index,
             life: Life::new(),
+            thread: AtomicRef::none(),
+            index,
             link: Link::new(0),
             home: AtomicU32::new(crate::slot::NO_POOL),
             leaving: AtomicBool::new(false),
@@ -82,6 +88,7 @@ impl Record {
             stack_pointer: AtomicUsize::new(0),
             stack_bottom: AtomicUsize::new(0),
             stack_top: AtomicUsize::new(0),
+            waits_for: AtomicU64::new(0),
             entry: AtomicUsize::new(0),
             values: Values::new(),
             named: AtomicBool::new(false),
@@ -96,8 +103,16 @@ impl Record {
     }
 
     /// The scheduler's thread.
+    #[inline]
     pub(crate) fn thread(&self) -> &'static Thread {
-        hadal_sched::thread(self.index)
+        self.thread.load(Ordering::Relaxed).unwrap_or_else(|| self.find_thread())
+    }
+
+    #[cold]
+    fn find_thread(&self) -> &'static Thread {
+        let thread = hadal_sched::thread(self.index);
+        self.thread.store(Some(thread), Ordering::Relaxed);
+        thread
     }
 
     /// The name as of now.
@@ -130,58 +145,51 @@ impl Record {
     }
 }
 
-const CHUNK: usize = 256;
-const CHUNKS: usize = 1024;
-static TABLE: [Once<Box<[Record]>>; CHUNKS] = [const { Once::new() }; CHUNKS];
+static TABLE: ThreadTable<Record> = ThreadTable::new();
 
 /// All records, for their links.
 pub(crate) struct Table;
 
 impl Links for Table {
+    #[inline]
     fn link(&self, index: u32) -> &Link {
-        match known(index) {
-            Some(record) => &record.link,
-            None => unreachable!("a slot in a pool has a record"),
-        }
+        &of(index).link
     }
 }
 
 /// The record of a thread that exists or has existed.
+#[inline]
 pub(crate) fn of(index: u32) -> &'static Record {
-    let index = index as usize;
-    let chunk = match TABLE[index / CHUNK].get() {
-        Some(chunk) => chunk,
-        None => make(index / CHUNK),
-    };
-    &chunk[index % CHUNK]
-}
-
-#[cold]
-fn make(chunk: usize) -> &'static [Record] {
-    let first = (chunk * CHUNK) as u32;
-    TABLE[chunk].call_once(|| (first..first + CHUNK as u32).map(Record::new).collect())
+    TABLE.get(index, Record::new)
 }
 
 /// The record with an index, if there is one.
+#[inline]
 pub(crate) fn known(index: u32) -> Option<&'static Record> {
-    let chunk = TABLE.get(index as usize / CHUNK)?.get()?;
-    Some(&chunk[index as usize % CHUNK])
+    TABLE.known(index)
 }
 
 /// The calling thread's record, as it is.
+#[inline]
 pub(crate) fn own() -> &'static Record {
     of(hadal_sched::current().id())
 }
 
 /// The calling thread's record. A thread that this interface did not make gets a name, and cannot be joined.
+#[inline]
 pub(crate) fn current() -> &'static Record {
     let own = own();
     if own.life.now().state() == State::Free {
-        own.home.store(crate::slot::NO_POOL, Ordering::Relaxed);
-        own.creator.store(0, Ordering::Relaxed);
-        own.life.name(State::Running, true);
+        adopt(own);
     }
     own
+}
+
+#[cold]
+fn adopt(own: &Record) {
+    own.home.store(crate::slot::NO_POOL, Ordering::Relaxed);
+    own.creator.store(0, Ordering::Relaxed);
+    own.life.name(State::Running, true);
 }
 
 /// The record that a program means by a name, and the name.
@@ -195,6 +203,5 @@ pub(crate) fn find(word: u64) -> Result<(&'static Record, Name), Status> {
 
 /// All records of threads that have a name now.
 pub(crate) fn all() -> impl Iterator<Item = &'static Record> {
-    let chunks = TABLE.iter().map_while(Once::get);
-    chunks.flat_map(|chunk| chunk.iter()).filter(|record| record.life.now().is_named())
+    TABLE.iter().filter(|record| record.life.now().is_named())
 }

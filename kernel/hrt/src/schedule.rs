@@ -6,6 +6,7 @@ use crate::record::Record;
 use crate::status::Status;
 
 /// Gives a thread a schedule.
+#[inline]
 pub(crate) fn set(record: &Record, schedule: &Schedule) -> Result<(), Status> {
     let thread = record.thread();
     let policy = match schedule.policy {

@@ -4,14 +4,15 @@
 //! A slot calls `slot_wait` in a loop. Between two pieces of work it is in the pool of its CPU, kind and stack size, or it
 //! keeps the result of the last one until somebody takes that. So making a thread is: pop, fill in, wake.
 
+use alloc::boxed::Box;
 use core::sync::atomic::{AtomicU64, Ordering};
 
+use hadal_hal::link::AtomicRef;
 use hadal_hal::percpu::CpuLocal;
 use hadal_hal::{call, cpu};
 use hadal_linux::signal;
 use hadal_linux::task::Task;
 use hadal_sched::thread;
-use spin::Once;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use crate::life::{Finished, State};
@@ -58,7 +59,7 @@ struct Cpu {
     joined: AtomicU64,
 }
 
-static CPUS: Once<CpuLocal<Cpu>> = Once::new();
+static CPUS: AtomicRef<CpuLocal<Cpu>> = AtomicRef::none();
 
 /// Makes the pools, once the processors are counted.
 pub(crate) fn init() {
@@ -68,11 +69,13 @@ pub(crate) fn init() {
         missed: AtomicU64::new(0),
         joined: AtomicU64::new(0),
     };
-    CPUS.call_once(|| CpuLocal::new(cpu::count(), make));
+    let cpus: &'static CpuLocal<Cpu> = Box::leak(Box::new(CpuLocal::new(cpu::count(), make)));
+    CPUS.store(Some(cpus), Ordering::Release);
 }
 
+#[inline(always)]
 fn cpus() -> &'static CpuLocal<Cpu> {
-    match CPUS.get() {
+    match CPUS.load(Ordering::Acquire) {
         Some(cpus) => cpus,
         None => unreachable!("the pools are made before the program runs"),
     }
@@ -101,9 +104,10 @@ pub(crate) fn count_join() {
 }
 
 /// The size class of a stack.
+#[inline]
 pub(crate) fn class_of(stack_bytes: u64) -> Result<u32, Status> {
-    let bytes = stack_bytes.max(SMALLEST_STACK).checked_next_power_of_two().ok_or(Status::Invalid)?;
-    let class = (bytes / SMALLEST_STACK).trailing_zeros();
+    // Bits of the largest number that fits in the class, beyond those of the smallest one's.
+    let class = ((stack_bytes.max(1) - 1) / SMALLEST_STACK).checked_ilog2().map_or(0, |bit| bit + 1);
     if class < CLASSES { Ok(class) } else { Err(Status::Invalid) }
 }
 
@@ -134,31 +138,37 @@ impl Kind {
 }
 
 /// The CPU whose pool a slot belongs to.
+#[inline]
 pub(crate) fn cpu_of(slot: &Record) -> usize {
     slot.home.load(Ordering::Relaxed) as usize / POOLS
 }
 
+#[inline]
 fn pool(number: u32) -> &'static Pool {
     let (cpu, kind) = (number as usize / POOLS, number as usize % POOLS);
     &cpus().of(cpu).pools[kind]
 }
 
-/// Takes a waiting slot of a kind.
-pub(crate) fn take(kind: Kind) -> Option<&'static Record> {
-    let own = cpus().this();
-    let index = pool(kind.pool()).pop(&Table);
-    let counter = if index.is_some() { &own.taken } else { &own.missed };
+/// Takes a waiting slot of a CPU, with the attribute flags and size class of a thread.
+#[inline(always)]
+pub(crate) fn take(cpu: usize, flags: u32, class: u32) -> Option<&'static Record> {
+    let cpu = cpus().of(cpu);
+    let bare = if flags & attr::BARE != 0 { CLASSES as usize } else { 0 };
+    let index = cpu.pools[(bare + class as usize) % POOLS].pop(&Table);
+    let counter = if index.is_some() { &cpu.taken } else { &cpu.missed };
     counter.fetch_add(1, Ordering::Relaxed);
     index.map(record::of)
 }
 
 /// Puts a slot without work back to where it belongs.
+#[inline]
 pub(crate) fn give(slot: &Record) {
     pool(slot.home.load(Ordering::Relaxed)).push(&Table, slot.index());
 }
 
 /// What happens to a thread whose result has been taken, or is wanted by nobody any more: the caller has it from
 /// [`crate::life`].
+#[inline]
 pub(crate) fn release(slot: &'static Record) {
     children::remove(slot);
     if slot.leaving.load(Ordering::Relaxed) {
@@ -196,7 +206,11 @@ fn finish(own: &'static Record, result: usize) {
             give(own);
         }
         Finished::Kept => {}
-        Finished::KeptFor(joiner) => thread(joiner).unpark(),
+        // To the CPU that it waits on: what it needs is there, and choosing costs more than being there.
+        Finished::KeptFor(joiner) => {
+            let joiner = record::of(joiner).thread();
+            joiner.unpark_on(joiner.cpu());
+        }
     }
 }
 
@@ -209,7 +223,7 @@ fn wait(own: &'static Record) -> Result<(), Status> {
         if own.life.now().state() == State::Running {
             break Ok(());
         }
-        if signal::must_leave(task, process) {
+        if own.thread().interrupted() && signal::must_leave(task, process) {
             break Err(Status::Interrupted);
         }
         hadal_sched::park_call(None);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Waiting on words of program memory, as everything in `hrt/sync.h` does when it has to.
 
+use core::sync::atomic::Ordering;
+
 use hadal_hal::user;
 use hadal_linux::signal;
 use hadal_linux::task::Task;
@@ -9,12 +11,16 @@ use hadal_sync::AllThreads;
 use hadal_sync::words::{ANY, Counts, Key, Words};
 
 use crate::join::deadline;
+use crate::record;
 use crate::status::{Code, Status, code};
 
 /// `HRT_WAKE_NO_KICK`.
 const NO_KICK: u32 = 1;
 /// `HRT_WAIT_NO_INTR`.
 const NO_INTR: u32 = 1;
+
+/// [`record::Record::waits_for`], with the word's address, a multiple of 4.
+pub(crate) const WAITS_FOR_WORD: u64 = 2;
 
 static WORDS: Words<1024> = Words::new();
 
@@ -46,7 +52,8 @@ fn wait_for(word: usize, expected: u32, deadline_ns: u64, flags: u32) -> Result<
     if !with_word(word, || WORDS.join(&AllThreads, own.id(), (&key, ANY), look))? {
         return Err(Status::TryAgain);
     }
-    own.note_wait(Some(("word", word as u64)));
+    let note = &record::own().waits_for;
+    note.store(WAITS_FOR_WORD | word as u64, Ordering::Relaxed);
     let failed = if flags & NO_INTR == 0 {
         sleep(own, deadline_ns, || own.interrupted())
     } else {
@@ -57,7 +64,7 @@ fn wait_for(word: usize, expected: u32, deadline_ns: u64, flags: u32) -> Result<
         signal::resume(task, process);
         failed
     };
-    own.note_wait(None);
+    note.store(0, Ordering::Relaxed);
     match failed {
         // Woken after all if the bucket was left already.
         Some(status) if WORDS.leave(&AllThreads, own.id()) => Err(status),

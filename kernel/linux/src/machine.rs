@@ -27,6 +27,8 @@ pub trait Machine: Sync {
     fn call_table(&self) -> (usize, usize);
     /// The calling thread of the program is about to end, in whatever way; it is still complete.
     fn thread_ends(&self);
+    /// What a thread of the program waits for in a call that is none of Linux's: a noun and a number or address.
+    fn waits_for(&self, thread: u32) -> Option<(&'static str, u64)>;
     /// Host name, for `uname`.
     fn hostname(&self) -> String;
 }

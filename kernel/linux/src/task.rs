@@ -4,14 +4,14 @@
 //! Tasks live in a type-stable table with the same index as their [`Thread`], so the current one is found without a lock and
 //! a reference never dangles. The thread id is the index plus one.
 
-use alloc::boxed::Box;
-use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
+use hadal_hal::link::AtomicRef;
 use hadal_hal::sync::SpinLock;
+use hadal_hal::table::ThreadTable;
 use hadal_hal::trace::{self, Kind};
 use hadal_hal::trap::TrapFrame;
 use hadal_sched::{SpawnError, Thread};
-use spin::Once;
 
 use crate::futex;
 use crate::machine;
@@ -22,32 +22,31 @@ use crate::signal::{self, TaskSignals};
 /// Longest thread name with its NUL (`PR_SET_NAME`).
 pub const NAME_LEN: usize = 16;
 
-/// Linux state of one thread.
+/// Linux state of one thread. What every system call touches comes first, and a power of two is found by a shift.
+#[repr(C, align(512))]
 pub struct Task {
+    process: AtomicRef<Process>,
+    /// Number of the system call in progress, or `u64::MAX` outside of one.
+    pub call_number: AtomicU64,
+    /// Instruction pointer in program code when somebody asked last, for reports; see [`Task::note_place`].
+    pub(crate) last_rip: AtomicU64,
+    /// Stack pointer there.
+    pub(crate) last_rsp: AtomicU64,
+    /// Frame pointer there.
+    pub(crate) last_rbp: AtomicU64,
+    /// Address of the registered rseq area, or 0.
+    pub rseq: AtomicUsize,
+    /// CPU that the area names.
+    pub rseq_cpu: AtomicU32,
+    /// Word before the abort address of its critical sections.
+    pub rseq_signature: AtomicU32,
     index: u32,
-    process: SpinLock<Option<&'static Process>>,
     /// Signal mask, pending signals, alternate stack.
     pub signals: TaskSignals,
     /// Where 0 is written and a waiter woken when the thread ends (`set_tid_address`), or 0.
     pub clear_child_tid: AtomicUsize,
     /// Head of the robust futex list, or 0.
     pub robust_list: AtomicUsize,
-    /// Address of the registered rseq area, or 0.
-    pub rseq: AtomicUsize,
-    /// Word before the abort address of its critical sections.
-    pub rseq_signature: AtomicU32,
-    /// CPU that the area names.
-    pub rseq_cpu: AtomicU32,
-    /// Number of the system call in progress, or `u64::MAX` outside of one.
-    pub call_number: AtomicU64,
-    /// The call in progress may be made again after a signal handler with `SA_RESTART`.
-    pub restartable: AtomicBool,
-    /// Instruction pointer in program code when the thread entered the kernel last, for reports; see [`Task::note_place`].
-    pub(crate) last_rip: AtomicU64,
-    /// Stack pointer there.
-    pub(crate) last_rsp: AtomicU64,
-    /// Frame pointer there.
-    pub(crate) last_rbp: AtomicU64,
     /// Policy and priority.
     pub(crate) schedule: Schedule,
     name: SpinLock<[u8; NAME_LEN]>,
@@ -64,15 +63,13 @@ pub(crate) struct Start {
     pub(crate) set_tid: usize,
 }
 
-const CHUNK: usize = 256;
-const CHUNKS: usize = 1024;
-static TASKS: [Once<Box<[Task]>>; CHUNKS] = [const { Once::new() }; CHUNKS];
+static TASKS: ThreadTable<Task> = ThreadTable::new();
 
 impl Task {
     fn new(index: u32) -> Self {
         Self {
             index,
-            process: SpinLock::new(None),
+            process: AtomicRef::none(),
             signals: TaskSignals::new(),
             clear_child_tid: AtomicUsize::new(0),
             robust_list: AtomicUsize::new(0),
@@ -80,7 +77,6 @@ impl Task {
             rseq_signature: AtomicU32::new(0),
             rseq_cpu: AtomicU32::new(0),
             call_number: AtomicU64::new(u64::MAX),
-            restartable: AtomicBool::new(false),
             last_rip: AtomicU64::new(0),
             last_rsp: AtomicU64::new(0),
             last_rbp: AtomicU64::new(0),
@@ -91,16 +87,13 @@ impl Task {
     }
 
     /// The task that belongs to a scheduler thread.
+    #[inline]
     pub fn of(thread: &Thread) -> &'static Task {
-        let index = thread.id() as usize;
-        let chunk = TASKS[index / CHUNK].call_once(|| {
-            let first = (index - index % CHUNK) as u32;
-            (first..first + CHUNK as u32).map(Task::new).collect()
-        });
-        &chunk[index % CHUNK]
+        TASKS.get(thread.id(), Task::new)
     }
 
     /// The calling task.
+    #[inline]
     pub fn current() -> &'static Task {
         Self::of(hadal_sched::current())
     }
@@ -121,14 +114,16 @@ impl Task {
     }
 
     /// The process, while the task is alive.
+    #[inline]
     pub fn try_process(&self) -> Option<&'static Process> {
-        *self.process.lock()
+        self.process.load(Ordering::Acquire)
     }
 
     /// The process.
     ///
     /// # Panics
     /// If the thread belongs to none: a kernel thread.
+    #[inline]
     pub fn process(&self) -> &'static Process {
         self.try_process().expect("a program thread has a process")
     }
@@ -141,10 +136,9 @@ impl Task {
         self.robust_list.store(0, Ordering::Relaxed);
         self.rseq.store(0, Ordering::Relaxed);
         self.call_number.store(u64::MAX, Ordering::Relaxed);
-        self.restartable.store(false, Ordering::Relaxed);
         self.schedule.inherit(self.thread(), parent.map(|parent| &parent.schedule));
         self.set_name(parent.map_or([0; NAME_LEN], Task::name));
-        *self.process.lock() = Some(process);
+        self.process.store(Some(process), Ordering::Release);
     }
 
     /// Makes another thread of `parent`'s process that begins in the kernel with `entry(arg)`. It is complete and runs once
@@ -174,8 +168,7 @@ impl Task {
         self.process().add_thread(self.tid());
     }
 
-    /// Remembers where program code entered the kernel: at each system call, and when an interrupt asks the thread to look
-    /// for signals.
+    /// Remembers where program code was when an interrupt asked the thread to look for signals.
     pub(crate) fn note_place(&self, frame: &TrapFrame) {
         self.last_rip.store(frame.rip, Ordering::Relaxed);
         self.last_rsp.store(frame.rsp, Ordering::Relaxed);
@@ -207,7 +200,7 @@ impl Task {
         }
         signal::leave(self, process);
         process.account(self.thread().run_time_ns());
-        *self.process.lock() = None;
+        self.process.store(None, Ordering::Release);
         process.remove_thread(self.tid());
         hadal_sched::exit()
     }

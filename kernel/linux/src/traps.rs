@@ -20,16 +20,31 @@ use crate::{report, rseq, syscall};
 pub(crate) const NO_CALL: u64 = u64::MAX;
 
 /// A program thread made a system call.
-pub fn system_call(frame: &mut TrapFrame) {
+pub extern "C" fn system_call(frame: &mut TrapFrame) {
     let task = Task::current();
     let process = task.process();
-    trace::point(Kind::CallEnter, frame.rax, frame.rdi);
-    syscall::dispatch(task, process, frame);
-    trace::point(Kind::CallExit, frame.rax, 0);
+    if process.traced || trace::enabled() {
+        watched_call(task, process, frame);
+    } else {
+        syscall::dispatch(task, process, frame);
+    }
     name_cpu(task, process, frame);
 }
 
+/// A call that somebody wants to see.
+#[cold]
+fn watched_call(task: &'static Task, process: &'static Process, frame: &mut TrapFrame) {
+    trace::point(Kind::CallEnter, frame.rax, frame.rdi);
+    if process.traced {
+        syscall::dispatch_traced(task, process, frame);
+    } else {
+        syscall::dispatch(task, process, frame);
+    }
+    trace::point(Kind::CallExit, frame.rax, 0);
+}
+
 /// The thread may have moved while it was in the kernel: its restartable-sequences area must name its CPU.
+#[inline]
 fn name_cpu(task: &'static Task, process: &'static Process, frame: &mut TrapFrame) {
     if rseq::names_another_cpu(task) {
         rseq::on_return(task, process, frame);

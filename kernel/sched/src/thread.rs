@@ -139,6 +139,12 @@ impl Thread {
         self.store_affinity(affinity);
     }
 
+    /// Whether it may run on every CPU.
+    #[inline]
+    pub fn is_free(&self) -> bool {
+        self.binding.load(Ordering::Relaxed) == ANYWHERE
+    }
+
     /// Index in the table: small, dense, reused.
     pub fn id(&self) -> u32 {
         self.index

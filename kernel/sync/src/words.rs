@@ -43,6 +43,7 @@ impl Key {
 }
 
 /// A thread's place among the waiters. All but `bucket` belongs to the lock of the bucket that the node is in.
+#[repr(align(64))]
 pub struct Node {
     next: AtomicU32,
     previous: AtomicU32,

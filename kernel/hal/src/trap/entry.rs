@@ -2,9 +2,12 @@
 //! The entry and return code of all traps (see the head of [`super`] for the rules it keeps).
 
 use core::arch::{global_asm, naked_asm};
-use core::sync::atomic::Ordering;
+use core::mem::offset_of;
+use core::sync::atomic::{AtomicUsize, Ordering};
 
-use super::{Access, CALL_VECTOR, INTERRUPT_FLAG, SYSCALL_VECTOR, TrapFrame, hooks, selector, vector};
+use super::{
+    Access, CALL_VECTOR, INTERRUPT_FLAG, SYSCALL_VECTOR, SystemCall, TrapFrame, hooks, selector, vector,
+};
 use crate::handler::{self, Misstep};
 use crate::percpu::{self, offset};
 use crate::trace::{self, Kind};
@@ -131,29 +134,26 @@ unsafe extern "C" fn system_call() {
         "push 0",
         "mov rdi, rsp",
         "xor ebp, ebp",
+        "inc qword ptr gs:[{system_calls}]",
         "sti",
-        "call {handler}",
-        // Interrupts are off; rax says whether every register must come from the frame.
-        "test rax, rax",
-        "jnz 2f",
-        "add rsp, 16",
-        "pop r15",
-        "pop r14",
-        "pop r13",
-        "pop r12",
-        "pop rbp",
-        "pop rbx",
-        "pop r11",
-        "pop r10",
-        "pop r9",
-        "pop r8",
-        "pop rax",
-        "pop rcx",
-        "pop rdx",
-        "pop rsi",
-        "pop rdi",
-        "mov rcx, [rsp + 16]",
-        "mov rsp, [rsp + 40]",
+        "call qword ptr [rip + {handler}]",
+        "cli",
+        "cmp dword ptr gs:[{attention}], 0",
+        "jne 5f",
+        "4:",
+        "cmp qword ptr [rsp + {full_restore}], 0",
+        "jne 2f",
+        // What a C function keeps is the program's still, but for the frame pointer.
+        "mov rbp, [rsp + {rbp}]",
+        "mov r10, [rsp + {r10}]",
+        "mov r9, [rsp + {r9}]",
+        "mov r8, [rsp + {r8}]",
+        "mov rax, [rsp + {rax}]",
+        "mov rdx, [rsp + {rdx}]",
+        "mov rsi, [rsp + {rsi}]",
+        "mov rdi, [rsp + {rdi}]",
+        "mov rcx, [rsp + {rip}]",
+        "mov rsp, [rsp + {rsp}]",
         // STI takes effect after the next instruction, so no interrupt can come between.
         "sti",
         "jmp rcx",
@@ -161,6 +161,10 @@ unsafe extern "C" fn system_call() {
         restore_registers!(),
         "add rsp, 16",
         "iretq",
+        "5:",
+        "mov rdi, rsp",
+        "call {finish}",
+        "jmp 4b",
         // In a handler the kernel stack may be in use: `handler_fault` knows this instruction.
         "3:",
         ".global hadal_system_call_in_handler",
@@ -172,16 +176,30 @@ unsafe extern "C" fn system_call() {
         data = const selector::KERNEL_DATA,
         code = const selector::KERNEL_CODE,
         syscall = const SYSCALL_VECTOR,
-        handler = sym system_call_handler,
+        system_calls = const offset::SYSTEM_CALLS,
+        attention = const offset::ATTENTION,
+        full_restore = const offset_of!(TrapFrame, full_restore),
+        rbp = const offset_of!(TrapFrame, rbp),
+        r10 = const offset_of!(TrapFrame, r10),
+        r9 = const offset_of!(TrapFrame, r9),
+        r8 = const offset_of!(TrapFrame, r8),
+        rax = const offset_of!(TrapFrame, rax),
+        rdx = const offset_of!(TrapFrame, rdx),
+        rsi = const offset_of!(TrapFrame, rsi),
+        rdi = const offset_of!(TrapFrame, rdi),
+        rip = const offset_of!(TrapFrame, rip),
+        rsp = const offset_of!(TrapFrame, rsp),
+        handler = sym SYSTEM_CALL,
+        finish = sym attend_handler,
     );
 }
 
-/// Returns with interrupts off.
-extern "C" fn system_call_handler(frame: &mut TrapFrame) -> u64 {
-    percpu::this().system_calls.fetch_add(1, Ordering::Relaxed);
-    hooks().system_call(frame);
-    finish(frame);
-    frame.full_restore
+/// Where system calls go: the address of a [`SystemCall`].
+static SYSTEM_CALL: AtomicUsize = AtomicUsize::new(0);
+
+/// Names the function for system calls; before the first program.
+pub fn set_system_call(function: SystemCall) {
+    SYSTEM_CALL.store(function as usize, Ordering::Release);
 }
 
 /// Turns interrupts off and handles attention until there is none: the last step before program code.

@@ -6,13 +6,14 @@ use alloc::vec::Vec;
 use core::fmt::{self, Write};
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use hadal_hal::apic;
+use hadal_hal::{apic, call, trap, user};
 use syscalls::Sysno;
 
 use super::symbols::Names;
 use super::unwind::{self, Frame, Registers};
 use super::view::View;
 use super::{Seconds, fault, program_name, thread_name};
+use crate::machine;
 use crate::process::Process;
 use crate::task::Task;
 
@@ -115,13 +116,8 @@ fn line(view: &View<'_>, task: &Task, with_frames: bool) -> Line {
     } else {
         write!(state, "is ready to run on CPU {}", thread.cpu())
     };
-    let saved = |register: &AtomicU64| register.load(Ordering::Relaxed);
-    let frames = if with_frames && saved(&task.last_rip) != 0 {
-        let registers = Registers::new(saved(&task.last_rip), saved(&task.last_rsp), saved(&task.last_rbp));
-        unwind::frames(view, registers)
-    } else {
-        Vec::new()
-    };
+    let registers = if with_frames { registers_of(task) } else { None };
+    let frames = registers.map_or(Vec::new(), |registers| unwind::frames(view, registers));
     Line {
         tid: task.tid(),
         name: thread_name(&task.name()),
@@ -132,8 +128,31 @@ fn line(view: &View<'_>, task: &Task, with_frames: bool) -> Line {
     }
 }
 
+/// Where a thread is in the program.
+fn registers_of(task: &Task) -> Option<Registers> {
+    let thread = task.thread();
+    if thread.is_running() {
+        let noted = |register: &AtomicU64| register.load(Ordering::Relaxed);
+        let rip = noted(&task.last_rip);
+        return (rip != 0).then(|| Registers::new(rip, noted(&task.last_rsp), noted(&task.last_rbp)));
+    }
+    if machine::get().waits_for(thread.id()).is_some() {
+        // It came by a call, with nothing but a return address.
+        let stack = call::stack_pointer_of(thread.context());
+        let return_address = user::load_u64(stack).ok()?;
+        return Some(Registers::new(return_address, stack as u64 + 8, 0));
+    }
+    let frame = trap::frame_of(thread.context())?;
+    Some(Registers::new(frame.rip, frame.rsp, frame.rbp))
+}
+
 fn waiting(out: &mut String, task: &Task) -> fmt::Result {
     out.write_str(WAITS)?;
+    match machine::get().waits_for(task.thread().id()) {
+        Some(("thread", tid)) => return write!(out, " for thread {tid} to end"),
+        Some((what, place)) => return write!(out, " for {what} {place:#x}"),
+        None => {}
+    }
     let call = task.call_in_progress().and_then(|number| Sysno::new(usize::try_from(number).ok()?));
     let call = call.map(|call| call.name());
     if let Some(call) = call {

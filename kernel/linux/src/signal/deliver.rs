@@ -16,8 +16,9 @@ use super::{FaultSignal, action, alt_stack, default, frame as signal_frame, inte
 use crate::Errno;
 use crate::process::Process;
 use crate::rseq;
-use crate::syscall::result_word;
+use crate::syscall::{self, result_word};
 use crate::task::Task;
+use crate::traps::NO_CALL;
 
 /// Bytes of the SYSCALL instruction.
 const SYSCALL_BYTES: u64 = 2;
@@ -69,9 +70,9 @@ fn restart(frame: &mut TrapFrame, call_number: u64) {
 /// Delivers every pending signal that the calling thread does not block; its frame is about to return to program code.
 /// Interrupts are on, and the frame is on the thread's kernel stack.
 pub fn deliver(task: &'static Task, process: &'static Process, frame: &mut TrapFrame) {
-    let call_number = task.call_number.load(Ordering::Relaxed);
-    let restartable = task.restartable.swap(false, Ordering::Relaxed);
-    let mut call = Interrupted::classify(frame, call_number, restartable);
+    // Whatever comes of it, the call is over: what is delivered later interrupts no call.
+    let call_number = task.call_number.swap(NO_CALL, Ordering::Relaxed);
+    let mut call = Interrupted::classify(frame, call_number, syscall::restarts(call_number));
     while process.ending().is_none() {
         let Some(info) = take(task, process, SigSet::ALL.minus(task.signals.mask())) else { break };
         let action = process.signals.actions.take(info.signo);

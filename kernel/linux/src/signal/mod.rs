@@ -248,6 +248,7 @@ pub(crate) fn wait_for(
 }
 
 /// The calling thread waits for work in the kernel from now on: signals of the process go to others, its own wait.
+#[inline]
 pub fn rest(task: &Task, process: &Process) {
     task.signals.resting.store(true, Ordering::Relaxed);
     if !process.signals.pending().is_empty() {
@@ -263,6 +264,7 @@ pub fn must_leave(task: &Task, process: &Process) -> bool {
 }
 
 /// The calling thread has work again, and takes signals.
+#[inline]
 pub fn resume(task: &Task, process: &Process) {
     task.signals.resting.store(false, Ordering::Relaxed);
     // What came meanwhile has woken nobody, or not this thread.

@@ -10,7 +10,7 @@ use core::sync::atomic::Ordering;
 use hadal_hal::trap::TrapFrame;
 use syscalls::Sysno;
 
-use crate::call::{Call, Entry, Restart};
+use crate::call::{Call, Entry, Handler, Restart};
 use crate::process::Process;
 use crate::strace;
 use crate::task::Task;
@@ -77,25 +77,56 @@ pub fn entries() -> impl Iterator<Item = &'static Entry> {
     TABLE.iter().flatten()
 }
 
+/// The handlers by number: what is not there is [`refuse`].
+static HANDLERS: [Handler; TABLE_SIZE] = {
+    let mut handlers = [refuse as Handler; TABLE_SIZE];
+    let mut number = 0;
+    while number < TABLE_SIZE {
+        if let Some(entry) = &TABLE[number] {
+            handlers[number] = entry.handler;
+        }
+        number += 1;
+    }
+    handlers
+};
+
 /// Runs the call that the frame asks for and stores its result in the frame.
+#[inline]
 pub(crate) fn dispatch(task: &'static Task, process: &'static Process, frame: &mut TrapFrame) {
     let number = frame.rax;
-    let Some(entry) = entry(number) else {
-        if process.traced {
-            strace::unknown(task, frame);
-        }
-        frame.rax = result_word(unknown(process, number));
-        return;
-    };
-    task.note_place(frame);
     task.call_number.store(number, Ordering::Relaxed);
-    task.restartable.store(entry.restart == Restart::IfAsked, Ordering::Relaxed);
+    let handler = HANDLERS.get(number as usize).copied().unwrap_or(refuse);
     let mut call = Call { task, process, frame };
-    let result = if process.traced { strace::traced(entry, &mut call) } else { (entry.handler)(&mut call) };
+    let result = handler(&mut call);
     frame.rax = result_word(result);
 }
 
+/// The same, with a line for each call.
+pub(crate) fn dispatch_traced(task: &'static Task, process: &'static Process, frame: &mut TrapFrame) {
+    let number = frame.rax;
+    let Some(entry) = entry(number) else {
+        strace::unknown(task, frame);
+        frame.rax = result_word(unknown(process, number));
+        return;
+    };
+    task.call_number.store(number, Ordering::Relaxed);
+    let mut call = Call { task, process, frame };
+    let result = strace::traced(entry, &mut call);
+    frame.rax = result_word(result);
+}
+
+/// The handler of numbers without a call.
+fn refuse(call: &mut Call<'_>) -> Result<usize> {
+    unknown(call.process, call.frame.rax)
+}
+
+/// Whether a call is made again after a signal handler with `SA_RESTART`.
+pub(crate) fn restarts(number: u64) -> bool {
+    entry(number).is_some_and(|entry| entry.restart == Restart::IfAsked)
+}
+
 /// What a program finds in RAX.
+#[inline]
 pub(crate) fn result_word(result: Result<usize>) -> u64 {
     match result {
         Ok(value) => value as u64,
