@@ -39,6 +39,7 @@ struct hrt_local {
     struct hrt_fibers *fibers;   /* its fibers, once it has any (fiber.c) */
     void (*fibers_end)(void);    /* then, too: what to call when its work ends */
     struct hrt_running *running; /* the task it is running (task.c) */
+    uint32_t task_cpu;           /* where it was when it last submitted a task */
     void *linux_thread;          /* its record in linux/thread.c */
     void (*exit)(void *result);  /* what hrt_thread_exit() calls in a thread of libhrt-pthread */
     struct hrt_pthread pthread;

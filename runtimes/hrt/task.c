@@ -73,7 +73,8 @@ static bool run_next(void) {
     if (!task) {
         return false;
     }
-    uint32_t here = hrt_cpu_self();
+    // Where the thread was when it submitted a task or began to work: good enough for a counter.
+    uint32_t here = hrt_local.task_cpu;
     uint32_t home = __atomic_load_n(&task->state, __ATOMIC_RELAXED) >> CPU_SHIFT & CPU_MASK;
     struct hrt_task_counters *counters = counters_of(here);
     count(here == home ? &counters->run_locally : &counters->stolen);
@@ -89,6 +90,7 @@ static uint32_t workers_started;
 
 static void *work(void *unused) {
     (void)unused;
+    hrt_local.task_cpu = hrt_cpu_self();
     for (;;) {
         if (!run_next()) {
             hrt_calls->task_idle(HRT_FOREVER);
@@ -126,12 +128,12 @@ int hrt_task_submit(hrt_task_t *task, hrt_thread_fn fn, void *arg, int32_t cpu, 
     if (HRT_UNLIKELY(phase == QUEUED || phase == RUNNING)) {
         return HRT_EBUSY;
     }
-    uint32_t here = hrt_cpu_self();
+    uint32_t here = hrt_local.task_cpu = hrt_cpu_self();
+    if (HRT_UNLIKELY(!fn || (cpu != HRT_CPU_ANY && (cpu < 0 || (uint32_t)cpu >= hrt_cpu_count())))) {
+        return HRT_EINVAL;
+    }
     if (cpu == HRT_CPU_ANY) {
         cpu = (int32_t)here;
-    }
-    if (HRT_UNLIKELY(!fn || cpu < 0 || (uint32_t)cpu >= hrt_cpu_count())) {
-        return HRT_EINVAL;
     }
     if (HRT_UNLIKELY(!__atomic_load_n(&workers_started, __ATOMIC_RELAXED))) {
         start_workers();

@@ -122,6 +122,10 @@ static void fork_all(bool fiber) {
     CHECK_EQUAL(too_large(&child, fiber), HRT_EINVAL);
 }
 
+// Nothing comes after the fork: compilers would like to jump there.
+static NOINLINE int forks_last(hrt_thread_t *child) { return hrt_thread_fork(NULL, child); }
+static NOINLINE void forks_for_nothing(void) { hrt_thread_fork(NULL, NULL); }
+
 static NOINLINE int bad_attr(hrt_thread_t *child) {
     struct hrt_thread_attr attr;
     hrt_thread_attr_init(&attr);
@@ -143,6 +147,9 @@ void forks(void) {
     fork_all(false);
     CHECK_EQUAL(family(5), 32);
     CHECK_EQUAL(bad_attr(&child), HRT_EINVAL);
+    CHECK_EQUAL(forks_last(&child), HRT_OK);
+    CHECK_EQUAL((int)joined(child), HRT_FORK_CHILD);
+    forks_for_nothing();
     CHECK_EQUAL(bare(&child, 8), HRT_OK);
     CHECK_EQUAL(joined(child), 16);
     CHECK_EQUAL(hrt_fork_frame(NULL, &child, (void *)16), HRT_EINVAL);

@@ -45,6 +45,13 @@ enum hrt_status {
 #define HRT_CPU_ANY (-1)       /* let the scheduler choose */
 #define HRT_ZONE_ANY (-1)      /* the zone of the CPU concerned, others when it is full */
 
+/* Passes on what a fork returned. The function that forks must still have its frame then: this keeps
+ * compilers from giving it up for a call in the last place. */
+static inline int hrt_forked(int status) {
+    __asm__ volatile("" : "+r"(status));
+    return status;
+}
+
 /* Names a thread, live or not; never reused while anybody could still mean the old one. 0 names none. */
 typedef uint64_t hrt_thread_t;
 

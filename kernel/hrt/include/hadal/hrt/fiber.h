@@ -21,7 +21,7 @@ typedef struct hrt_fiber hrt_fiber_t;
 int hrt_fiber_create(hrt_fiber_t **fiber, hrt_thread_fn fn, void *arg, size_t stack_bytes);
 /* Forks the calling function's frame into a fiber, as hrt_thread_fork() does into a thread; same results. */
 int hrt_fiber_fork_frame(hrt_fiber_t **child, void *frame);
-#define hrt_fiber_fork(child) hrt_fiber_fork_frame((child), __builtin_frame_address(0))
+#define hrt_fiber_fork(child) hrt_forked(hrt_fiber_fork_frame((child), __builtin_frame_address(0)))
 /* Runs the next ready fiber of the thread; returns false at once if there is none. */
 bool hrt_fiber_yield(void);
 /* Runs that fiber next. HRT_ESRCH: it has ended; HRT_EPERM: another thread's. */

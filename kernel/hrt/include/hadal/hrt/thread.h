@@ -114,7 +114,7 @@ static inline int hrt_thread_create(hrt_thread_t *thread, const struct hrt_threa
  * HRT_EINVAL: the stack is not twice as large as the frame.
  */
 int hrt_fork_frame(const struct hrt_thread_attr *attr, hrt_thread_t *child, void *frame);
-#define hrt_thread_fork(attr, child) hrt_fork_frame((attr), (child), __builtin_frame_address(0))
+#define hrt_thread_fork(attr, child) hrt_forked(hrt_fork_frame((attr), (child), __builtin_frame_address(0)))
 
 /*
  * Waits for a thread's end and gives its result (`result` may be NULL). HRT_ESRCH: joined already or detached
