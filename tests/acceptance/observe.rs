@@ -9,7 +9,7 @@ use hadal_abi::status;
 use hadal_tests::case::{expect_status, expect_stdout, expect_texts, wrong};
 use hadal_tests::machine::arguments;
 use hadal_tests::picture::Picture;
-use hadal_tests::programs::{DEADLOCK, EVENTS, FAULT, HOT};
+use hadal_tests::programs::{DEADLOCK, EVENTS, FAULT, HOT, MACHINE_CHECK};
 use hadal_tests::{Hadal, Outcome, TestError, Way, scratch};
 
 use crate::suite::Suite;
@@ -27,6 +27,7 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.hadal("observe/trace/overwritten", trace_overwritten);
     suite.hadal("observe/trace/fault", trace_of_a_fault);
     suite.hadal("observe/trace/time-limit", trace_of_a_deadlock);
+    suite.hadal("observe/trace/panic", trace_of_a_panic);
     suite.hadal("observe/trace/bad-file", bad_file);
     suite.hadal("observe/profile/two-functions", profile_two_functions);
     suite.hadal("observe/profile/counting", profile_while_counting);
@@ -130,13 +131,30 @@ fn trace_of_a_fault(name: &str) -> Result<(), TestError> {
 fn trace_of_a_deadlock(name: &str) -> Result<(), TestError> {
     let directory = scratch::empty_directory(name)?;
     let file = directory.join("trace.json");
-    let hadal = Hadal::new(2).cwd(&directory).with("--trace", &file).with("--timeout", "3").without_timeout();
+    let hadal =
+        Hadal::new(2).cwd(&directory).with("--trace", &file).with("--timeout", "10").without_timeout();
     let outcome = hadal.run(&DEADLOCK.build(Way::GccDynamic)?, &[])?;
     expect_status(&outcome, status::TIMEOUT.into())?;
     let picture = Picture::read(&file)?;
     picture.check(2)?;
     let waits_for_ever = picture.slices("waiting").any(|slice| slice.args["in"] == "futex");
     if waits_for_ever { Ok(()) } else { Err(wrong("no thread waits", &outcome)) }
+}
+
+/// A kernel that has failed sends what it has.
+fn trace_of_a_panic(name: &str) -> Result<(), TestError> {
+    let directory = scratch::empty_directory(name)?;
+    let file = directory.join("trace.json");
+    let hadal = Hadal::new(2).cwd(&directory).with("--trace", &file);
+    let outcome = hadal.run(&MACHINE_CHECK.build(Way::GccDynamic)?, &[])?;
+    expect_status(&outcome, status::KERNEL_PANIC.into())?;
+    expect_texts(&outcome, &["machine check"])?;
+    let picture = Picture::read(&file)?;
+    picture.check(2)?;
+    match picture.slices("getppid").count() {
+        1000 => Ok(()),
+        other => Err(wrong(&format!("{other} calls in the trace"), &outcome)),
+    }
 }
 
 /// A file that cannot be written is an error before the program runs.

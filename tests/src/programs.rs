@@ -302,6 +302,8 @@ programs! {
     WAIT = "wait", ["linux/wait.c"], [];
     /// Something of everything that a trace shows.
     EVENTS = "events", ["observe/events.c"], ["-pthread"];
+    /// What ends the kernel.
+    MACHINE_CHECK = "machine-check", ["observe/machine_check.c"], [];
     /// Two functions with a known share of the time.
     HOT = "hot", ["observe/hot.c"], ["-fno-omit-frame-pointer"];
     /// Memory zones.

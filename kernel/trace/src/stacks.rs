@@ -54,9 +54,9 @@ impl Stacks {
             }
             at = (at + 1) & mask;
         }
-        // A quarter of the entries stays free, which keeps searches short.
+        // A quarter of the entries, one at least, stays free: that keeps searches short and lets them end.
         let room = self.words.get_mut(self.used_words..self.used_words + words.len());
-        let (Some(room), true) = (room, self.used_entries < self.entries.len() / 4 * 3 + 1) else {
+        let (Some(room), true) = (room, self.used_entries < self.entries.len() * 3 / 4) else {
             self.lost += 1;
             return;
         };
