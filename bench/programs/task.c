@@ -33,8 +33,9 @@ static void *note_begin(void *arg) {
     return NULL;
 }
 
-/* The submitting thread never lets go of its CPU, so a task that runs was stolen, unless there was no room
- * for it in the queue and it ran at once. */
+/* The submitting thread never lets go of its CPU, so on Hadal a task that runs was stolen, unless there was
+ * no room for it in the queue and it ran at once. Linux may also run this CPU's own worker in the thread's
+ * place. */
 static void steal(const char *name) {
     enum { WORTH_A_MOVE_NS = 1000000, IDLE_NS = 20000 };
     for (unsigned i = 0; i < bench_rounds(500); i++) {
@@ -47,7 +48,7 @@ static void steal(const char *name) {
         while (__atomic_load_n(&begun.ticks, __ATOMIC_ACQUIRE) == 0) {
             bench_pause();
         }
-        if (begun.cpu == 0) {
+        if (begun.cpu == 0 && bench_on_hadal()) {
             bench_fail("%s: the task was not stolen", name);
         }
         bench_sample(begun.ticks - start, 1);

@@ -90,7 +90,7 @@ pub(crate) fn run(args: &CompareArgs, environment: &Environment) -> Result<u8> {
 
 /// Measures what baselines hold.
 fn measure(args: &CompareArgs, environment: &Environment) -> Result<Results> {
-    let order = runner::Order::hadal_only(Mode::Path, &args.machine);
+    let order = runner::Order::exact(&args.machine);
     let results =
         runner::measure(&order, environment, Progress::new).context("cannot measure path lengths")?;
     if !results.failed.is_empty() {

@@ -30,6 +30,8 @@ pub(crate) struct Order {
     linux: bool,
     native: bool,
     rounds: u32,
+    /// Leaves out machines of several CPUs.
+    one_cpu: bool,
     machine: MachineArgs,
 }
 
@@ -44,6 +46,7 @@ impl Order {
                 Mode::Path => 1,
                 Mode::Parallel => PARALLEL_ROUNDS,
             }),
+            one_cpu: false,
             machine: args.machine.clone(),
         }
     }
@@ -65,9 +68,10 @@ impl Order {
         exists && wanted
     }
 
-    /// Everything of a mode, on Hadal.
-    pub(crate) fn hadal_only(mode: Mode, machine: &MachineArgs) -> Self {
-        Self { mode, names: Vec::new(), linux: false, native: false, rounds: 1, machine: machine.clone() }
+    /// Every path length that is exact, on Hadal: those of one CPU.
+    pub(crate) fn exact(machine: &MachineArgs) -> Self {
+        let (mode, names, machine) = (Mode::Path, Vec::new(), machine.clone());
+        Self { mode, names, linux: false, native: false, rounds: 1, one_cpu: true, machine }
     }
 }
 
@@ -91,7 +95,8 @@ pub(crate) fn measure(
     progress: impl FnOnce(usize) -> Progress,
 ) -> Result<Results> {
     let chosen = catalogue::select(&order.names)?;
-    let works = works(&chosen, order.mode);
+    let mut works = works(&chosen, order.mode);
+    works.retain(|work| work.shape.cpus == 1 || !order.one_cpu);
     ensure!(!works.is_empty(), "none of these is measured in {} mode", order.mode.name());
     let toolchain = Toolchain::new(&environment.cache, &environment.hadal)?;
     let steps: usize = works
