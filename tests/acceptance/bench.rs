@@ -19,6 +19,7 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.hadal("bench/path-to-page", path_to_page);
     suite.hadal("bench/compare", compare);
     suite.hadal("bench/parallel", parallel);
+    suite.hadal_slow("bench/boot-in-turns", boot_in_turns);
 }
 
 fn expect_parts(text: &str, parts: &[&str], outcome: &Outcome) -> Result<(), TestError> {
@@ -102,4 +103,17 @@ fn parallel(name: &str) -> Result<(), TestError> {
     let outcome = hadal(&run, &directory, LIMIT)?;
     expect_status(&outcome, 0)?;
     expect_parts(&outcome.stdout_text(), &["noise.fixed_work", "native", "ns"], &outcome)
+}
+
+/// Up to eight CPUs that take turns in one thread of QEMU's, where one that waits must let go of its turn.
+fn boot_in_turns(name: &str) -> Result<(), TestError> {
+    let directory = scratch::empty_directory(name)?;
+    let run = ["bench", "run", "--mode", "path", "--peer", "none", "boot.entry_to_main"];
+    let outcome = hadal(&run, &directory, LIMIT)?;
+    expect_status(&outcome, 0)?;
+    let text = outcome.stdout_text();
+    match text.lines().filter(|line| line.starts_with("boot.entry_to_main ")).count() {
+        4 => Ok(()),
+        other => Err(wrong(&format!("{other} figures instead of those of 1, 2, 4 and 8 CPUs"), &outcome)),
+    }
 }

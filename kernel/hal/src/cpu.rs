@@ -99,7 +99,11 @@ pub fn has_rdtscp() -> bool {
 
 /// Whether the CPU has MONITOR and MWAIT.
 pub fn has_monitor() -> bool {
-    raw_cpuid::CpuId::new().get_feature_info().is_some_and(|features| features.has_monitor_mwait())
+    let id = raw_cpuid::CpuId::new();
+    // QEMU's translator has the instruction, but with several CPUs it does nothing. Where the CPUs take turns in one
+    // thread, one that "waits" so only keeps the turn, and whoever has work never gets it.
+    let waits = id.get_hypervisor_info().is_none_or(|info| info.identify() != raw_cpuid::Hypervisor::QEMU);
+    waits && id.get_feature_info().is_some_and(|features| features.has_monitor_mwait())
 }
 
 /// CPUID leaf 1, EDX: the feature word that Linux passes to programs as `AT_HWCAP`.
