@@ -52,7 +52,7 @@ pub(crate) fn list() -> Vec<Counter> {
         Counter::of_all("threads alive", hadal_sched::live_threads() as u64),
         Counter::of_all("hrt threads made from waiting slots", slots.taken),
         Counter::of_all("hrt threads that needed a new slot", slots.missed),
-        Counter::of_all("hrt threads joined", slots.joined),
+        Counter::of_all("hrt slots given back", slots.given_back),
         Counter::of_all("memory in all, bytes", memory.total_bytes),
         Counter::of_all("memory in use, bytes", memory.total_bytes - memory.free_bytes),
         Counter::of_all("memory high-water mark, bytes", memory.high_water_bytes),

@@ -65,7 +65,7 @@ fn tables(name: &str) -> Result<(), TestError> {
             "zone",
             "kernel's heap",
             "system calls",
-            "hrt threads joined",
+            "hrt slots given back",
             "module  bytes",
         ],
     )

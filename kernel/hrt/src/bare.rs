@@ -14,9 +14,9 @@ use hadal_linux::task::Task;
 use hadal_mem::space::{MapRequest, Name, PAGE_SIZE, Placement, Prot, VmaFlags};
 use zerocopy::IntoBytes;
 
-use crate::record;
 use crate::slot::{Kind, NO_POOL};
 use crate::status::{Code, Status, code};
+use crate::{attr, record};
 
 /// Bytes at the top of a stack for the block that FS points to and the slot's kind.
 const TOP_BYTES: usize = 256;
@@ -52,7 +52,7 @@ fn add(kind_address: usize, entry: usize) -> Result<(), Status> {
     record.stack_top.store(bottom + size, Ordering::Relaxed);
     record.entry.store(entry, Ordering::Relaxed);
     record.place.store(kind.cpu, Ordering::Relaxed);
-    record.flags.store(kind.bare, Ordering::Relaxed);
+    record.flags.store(attr::BARE, Ordering::Relaxed);
     task.thread().bind(Some(kind.cpu as usize));
     task.thread().unpark_on(kind.cpu as usize);
     Ok(())

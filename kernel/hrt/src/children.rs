@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The joinable threads that a thread has made, for `thread_join_all`.
 //!
-//! A list through the children's records, guarded by the creator's own lock: two threads that create take two locks. It
-//! belongs to one use of the creator's record; the first child of the next use starts it anew, so ending costs nothing.
+//! The newest is in a word of its own, the others in a list through their records under the creator's lock: so a thread that
+//! makes one and joins it takes no lock at all, and two threads that make many take two. Both belong to one use of the
+//! creator's record; the first child of the next use starts them anew, so ending costs nothing.
 
-use core::sync::atomic::Ordering;
+use core::sync::atomic::{AtomicU64, Ordering};
 
 use hadal_hal::sync::RwSpinLock;
 
+use crate::attr;
 use crate::life::Name;
 use crate::record::{self, Record};
 
@@ -20,42 +22,77 @@ struct List {
 }
 
 /// The children of one thread. The lock is taken in thread context only, so it leaves interrupts alone.
-pub(crate) struct Children(RwSpinLock<List>);
+pub(crate) struct Children {
+    /// Name of the newest child, or 0. The creator sets it where it is 0, else under the lock; who takes the child's result
+    /// clears it without.
+    newest: AtomicU64,
+    list: RwSpinLock<List>,
+}
 
 impl Children {
     pub(crate) const fn new() -> Self {
-        Self(RwSpinLock::new(List { head: NIL, generation: u32::MAX }))
+        let list = List { head: NIL, generation: u32::MAX };
+        Self { newest: AtomicU64::new(0), list: RwSpinLock::new(list) }
     }
 }
 
 /// Notes a new child of `creator`, whose name the child has.
 #[inline]
-pub(crate) fn add(creator: &Record, child: &Record) {
-    let name = creator.name();
-    child.listed.store(true, Ordering::Relaxed);
-    let mut list = creator.children.0.write();
-    if list.generation != name.generation {
-        *list = List { head: NIL, generation: name.generation };
+pub(crate) fn add(creator: &Record, child: &Record, name: Name) {
+    let newest = &creator.children.newest;
+    if newest.load(Ordering::Relaxed) == 0 {
+        newest.store(name.to_word(), Ordering::Release);
+    } else {
+        add_to_list(creator, child, name);
     }
-    child.previous_sibling.store(NIL, Ordering::Relaxed);
-    child.next_sibling.store(list.head, Ordering::Relaxed);
-    if list.head != NIL {
-        record::of(list.head).previous_sibling.store(child.index(), Ordering::Relaxed);
-    }
-    list.head = child.index();
 }
 
-/// Takes a child off its creator's list, if that still exists. The caller owns the child's slot.
-#[inline]
-pub(crate) fn remove(child: &Record) {
-    if !child.listed.load(Ordering::Relaxed) {
+/// Moves the newest child so far to the list. That it is no more the newest and that it is on the list is one step to whoever
+/// takes its result.
+fn add_to_list(creator: &Record, child: &Record, name: Name) {
+    let own = creator.name();
+    let mut list = creator.children.list.write();
+    if list.generation != own.generation {
+        *list = List { head: NIL, generation: own.generation };
+    }
+    let older = Name::from_word(creator.children.newest.swap(name.to_word(), Ordering::AcqRel));
+    child.listed.store(false, Ordering::Relaxed);
+    let Some(older) = older.map(|older| record::of(older.index)) else { return };
+    if older.creator.load(Ordering::Relaxed) != own.to_word() {
+        // A child of an earlier use of the creator's record, which nobody here will join.
         return;
     }
-    child.listed.store(false, Ordering::Relaxed);
-    let Some(name) = Name::from_word(child.creator.load(Ordering::Relaxed)) else { return };
+    older.listed.store(true, Ordering::Relaxed);
+    older.previous_sibling.store(NIL, Ordering::Relaxed);
+    older.next_sibling.store(list.head, Ordering::Relaxed);
+    if list.head != NIL {
+        record::of(list.head).previous_sibling.store(older.index(), Ordering::Relaxed);
+    }
+    list.head = older.index();
+}
+
+/// Takes a child away from its creator, if that knows it still. The caller owns the child's slot; its name is the one that
+/// ends with this.
+#[inline]
+pub(crate) fn remove(child: &Record) {
+    if child.flags.load(Ordering::Relaxed) & attr::DETACHED != 0 {
+        // It never was a joinable child.
+        return;
+    }
+    let Some(creator) = Name::from_word(child.creator.load(Ordering::Relaxed)) else { return };
+    let newest = &record::of(creator.index).children.newest;
+    let name = child.name().to_word();
+    if newest.compare_exchange(name, 0, Ordering::AcqRel, Ordering::Relaxed).is_err() {
+        remove_from_list(child, creator);
+    }
+}
+
+fn remove_from_list(child: &Record, name: Name) {
     let creator = record::of(name.index);
-    let mut list = creator.children.0.write();
-    if list.generation != name.generation {
+    let mut list = creator.children.list.write();
+    let listed = child.listed.load(Ordering::Relaxed);
+    child.listed.store(false, Ordering::Relaxed);
+    if !listed || list.generation != name.generation {
         return;
     }
     let next = child.next_sibling.load(Ordering::Relaxed);
@@ -69,15 +106,30 @@ pub(crate) fn remove(child: &Record) {
     }
 }
 
+/// Whether `creator` can join a child: nobody else does, and it is its own.
+fn is_joinable(creator: &Record, child: &Record) -> bool {
+    let now = child.life.now();
+    now.is_named()
+        && !now.is_detached()
+        && now.joiner().is_none_or(|joiner| joiner == creator.index())
+        && child.creator.load(Ordering::Relaxed) == creator.name().to_word()
+}
+
 /// A child of `creator` that can be joined. A child that was detached stays on the list until it ends.
 pub(crate) fn next(creator: &Record) -> Option<Name> {
-    let generation = creator.name().generation;
-    let list = creator.children.0.write();
-    let mut index = if list.generation == generation { list.head } else { NIL };
+    let newest = Name::from_word(creator.children.newest.load(Ordering::Acquire));
+    if let Some(name) = newest
+        && let Some(child) = record::known(name.index)
+        && child.name() == name
+        && is_joinable(creator, child)
+    {
+        return Some(name);
+    }
+    let list = creator.children.list.write();
+    let same = list.generation == creator.name().generation;
+    let mut index = if same { list.head } else { NIL };
     while let Some(child) = record::known(index) {
-        let now = child.life.now();
-        if now.is_named() && !now.is_detached() && now.joiner().is_none_or(|joiner| joiner == creator.index())
-        {
+        if is_joinable(creator, child) {
             return Some(child.name());
         }
         index = child.next_sibling.load(Ordering::Relaxed);

@@ -63,7 +63,7 @@ fn fill(
     }
     slot.creator.store(own.name().to_word(), Ordering::Relaxed);
     if !detached {
-        children::add(own, slot);
+        children::add(own, slot, name);
     }
     Ok(())
 }

@@ -24,6 +24,7 @@ pub(crate) fn deadline(deadline_ns: u64) -> Option<u64> {
 }
 
 /// Waits for the end of a thread; afterwards its result is the caller's, and so is its slot.
+#[inline]
 fn wait_for_end(child: &'static Record, name: Name, deadline_ns: u64) -> Result<(), Status> {
     let own = record::current();
     if core::ptr::eq(child, own) && own.name() == name {
@@ -46,17 +47,21 @@ fn wait_for_end(child: &'static Record, name: Name, deadline_ns: u64) -> Result<
         }
     };
     own.waits_for.store(0, Ordering::Relaxed);
-    match (child.life.give_up(name.generation)?, failed) {
-        (Claimed::Waiting, Some(status)) => Err(status),
-        _ => Ok(()),
+    let Some(status) = failed else {
+        child.life.take(name.generation);
+        return Ok(());
+    };
+    match child.life.give_up(name.generation)? {
+        Claimed::Waiting => Err(status),
+        Claimed::Taken => Ok(()),
     }
 }
 
 /// Takes the result of a thread that [`wait_for_end`] has waited for.
+#[inline]
 fn take_result(child: &'static Record) -> usize {
     let result = child.result.load(Ordering::Relaxed);
     slot::release(child);
-    slot::count_join();
     result
 }
 

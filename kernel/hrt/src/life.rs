@@ -206,6 +206,13 @@ impl Life {
         }
     }
 
+    /// The joiner takes what [`State::Done`] has kept for it: nobody else changes the word then.
+    #[inline]
+    pub(crate) fn take(&self, generation: u32) {
+        let idle = u64::from(generation) << GENERATION_SHIFT | State::Idle as u64;
+        self.0.store(idle, Ordering::Release);
+    }
+
     /// The joiner waits no longer; [`Claimed::Taken`] if the thread has ended after all.
     pub(crate) fn give_up(&self, generation: u32) -> Result<Claimed, Status> {
         loop {

@@ -9,6 +9,7 @@ use core::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, AtomicUsiz
 use hadal_hal::link::AtomicRef;
 use hadal_hal::sync::SpinLock;
 use hadal_hal::table::ThreadTable;
+use hadal_linux::task::{NAME_LEN, Task};
 use hadal_sched::Thread;
 
 use crate::children::Children;
@@ -26,6 +27,7 @@ pub(crate) struct Record {
     pub(crate) life: Life,
     /// The scheduler's thread, once somebody has asked for it.
     thread: AtomicRef<Thread>,
+    task: AtomicRef<Task>,
     index: u32,
     link: Link,
     /// The pool that the slot goes back to; `slot::NO_POOL` for a thread that is none.
@@ -70,6 +72,7 @@ impl Record {
         Self {
             life: Life::new(),
             thread: AtomicRef::none(),
+            task: AtomicRef::none(),
             index,
             link: Link::new(0),
             home: AtomicU32::new(crate::slot::NO_POOL),
@@ -108,6 +111,19 @@ impl Record {
         self.thread.load(Ordering::Relaxed).unwrap_or_else(|| self.find_thread())
     }
 
+    /// The program's thread.
+    #[inline]
+    pub(crate) fn task(&self) -> &'static Task {
+        self.task.load(Ordering::Relaxed).unwrap_or_else(|| self.find_task())
+    }
+
+    #[cold]
+    fn find_task(&self) -> &'static Task {
+        let task = Task::of(self.thread());
+        self.task.store(Some(task), Ordering::Relaxed);
+        task
+    }
+
     #[cold]
     fn find_thread(&self) -> &'static Thread {
         let thread = hadal_sched::thread(self.index);
@@ -125,10 +141,10 @@ impl Record {
         text[NAME_BYTES - 1] = 0;
         *self.text.lock() = text;
         self.named.store(true, Ordering::Relaxed);
-        let mut short = [0; hadal_linux::task::NAME_LEN];
+        let mut short = [0; NAME_LEN];
         let len = short.len() - 1;
         short[..len].copy_from_slice(&text[..len]);
-        hadal_linux::task::Task::of(self.thread()).set_name(short);
+        self.task().set_name(short);
     }
 
     /// Forgets the text of an earlier use.

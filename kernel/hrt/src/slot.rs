@@ -12,7 +12,7 @@ use hadal_hal::percpu::CpuLocal;
 use hadal_hal::{call, cpu};
 use hadal_linux::signal;
 use hadal_linux::task::Task;
-use hadal_sched::thread;
+use hadal_sched::{Thread, thread};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use crate::life::{Finished, State};
@@ -56,7 +56,7 @@ struct Cpu {
     pools: [Pool; POOLS],
     taken: AtomicU64,
     missed: AtomicU64,
-    joined: AtomicU64,
+    given_back: AtomicU64,
 }
 
 static CPUS: AtomicRef<CpuLocal<Cpu>> = AtomicRef::none();
@@ -67,7 +67,7 @@ pub(crate) fn init() {
         pools: core::array::from_fn(|_| Pool::new()),
         taken: AtomicU64::new(0),
         missed: AtomicU64::new(0),
-        joined: AtomicU64::new(0),
+        given_back: AtomicU64::new(0),
     };
     let cpus: &'static CpuLocal<Cpu> = Box::leak(Box::new(CpuLocal::new(cpu::count(), make)));
     CPUS.store(Some(cpus), Ordering::Release);
@@ -88,19 +88,18 @@ pub struct Counters {
     pub taken: u64,
     /// Requests that found no slot, so that the program had to make one.
     pub missed: u64,
-    /// Results taken by `thread_join` and `thread_join_all`.
-    pub joined: u64,
+    /// Slots that were given back, by those who took their results or by themselves.
+    pub given_back: u64,
 }
 
 /// The counters as of now.
 pub fn counters() -> Counters {
     let sum = |of: fn(&Cpu) -> &AtomicU64| cpus().iter().map(|cpu| of(cpu).load(Ordering::Relaxed)).sum();
-    Counters { taken: sum(|cpu| &cpu.taken), missed: sum(|cpu| &cpu.missed), joined: sum(|cpu| &cpu.joined) }
-}
-
-/// Counts a thread that was joined.
-pub(crate) fn count_join() {
-    cpus().this().joined.fetch_add(1, Ordering::Relaxed);
+    Counters {
+        taken: sum(|cpu| &cpu.taken),
+        missed: sum(|cpu| &cpu.missed),
+        given_back: sum(|cpu| &cpu.given_back),
+    }
 }
 
 /// The size class of a stack.
@@ -143,12 +142,6 @@ pub(crate) fn cpu_of(slot: &Record) -> usize {
     slot.home.load(Ordering::Relaxed) as usize / POOLS
 }
 
-#[inline]
-fn pool(number: u32) -> &'static Pool {
-    let (cpu, kind) = (number as usize / POOLS, number as usize % POOLS);
-    &cpus().of(cpu).pools[kind]
-}
-
 /// Takes a waiting slot of a CPU, with the attribute flags and size class of a thread.
 #[inline(always)]
 pub(crate) fn take(cpu: usize, flags: u32, class: u32) -> Option<&'static Record> {
@@ -163,7 +156,10 @@ pub(crate) fn take(cpu: usize, flags: u32, class: u32) -> Option<&'static Record
 /// Puts a slot without work back to where it belongs.
 #[inline]
 pub(crate) fn give(slot: &Record) {
-    pool(slot.home.load(Ordering::Relaxed)).push(&Table, slot.index());
+    let number = slot.home.load(Ordering::Relaxed) as usize;
+    let cpu = cpus().of(number / POOLS);
+    cpu.given_back.fetch_add(1, Ordering::Relaxed);
+    cpu.pools[number % POOLS].push(&Table, slot.index());
 }
 
 /// What happens to a thread whose result has been taken, or is wanted by nobody any more: the caller has it from
@@ -179,6 +175,7 @@ pub(crate) fn release(slot: &'static Record) {
 }
 
 /// The calling thread becomes a slot.
+#[cold]
 fn enter(own: &Record, kind_address: usize) -> Result<(), Status> {
     let kind = Kind::read(kind_address)?;
     if own.stack_top.load(Ordering::Relaxed) == 0 {
@@ -197,28 +194,30 @@ fn enter(own: &Record, kind_address: usize) -> Result<(), Status> {
     Ok(())
 }
 
-/// The calling slot has a result.
-fn finish(own: &'static Record, result: usize) {
+/// The calling slot has a result; returns who waits for it and must be woken.
+#[inline]
+fn finish(own: &'static Record, result: usize) -> Option<&'static Thread> {
     own.result.store(result, Ordering::Relaxed);
     match own.life.finish() {
         Finished::Released => {
             children::remove(own);
             give(own);
+            None
         }
-        Finished::Kept => {}
-        // To the CPU that it waits on: what it needs is there, and choosing costs more than being there.
-        Finished::KeptFor(joiner) => {
-            let joiner = record::of(joiner).thread();
-            joiner.unpark_on(joiner.cpu());
-        }
+        Finished::Kept => None,
+        Finished::KeptFor(joiner) => Some(record::of(joiner).thread()),
     }
 }
 
-/// Waits until the calling slot has work; `Interrupted` when the program ends.
-fn wait(own: &'static Record) -> Result<(), Status> {
-    let task = Task::current();
+/// Waits until the calling slot has work, after waking `joiner`; `Interrupted` when the program ends.
+#[inline]
+fn wait(own: &'static Record, joiner: Option<&'static Thread>) -> Result<(), Status> {
+    let task = own.task();
     let process = task.process();
     signal::rest(task, process);
+    if let Some(joiner) = joiner {
+        hadal_sched::wake_and_park_call(joiner);
+    }
     let outcome = loop {
         if own.life.now().state() == State::Running {
             break Ok(());
@@ -232,15 +231,18 @@ fn wait(own: &'static Record) -> Result<(), Status> {
     outcome
 }
 
+#[inline]
 fn slot_wait_inner(kind: usize, result: usize, work: usize) -> Result<(), Status> {
     let own = record::own();
-    if own.home.load(Ordering::Relaxed) == NO_POOL {
-        enter(own, kind)?;
-    } else {
-        finish(own, result);
-    }
+    // Before the slot can be taken: who takes it may want to write there.
     own.stack_pointer.store(call::program_stack_pointer(), Ordering::Relaxed);
-    wait(own)?;
+    let joiner = if own.home.load(Ordering::Relaxed) == NO_POOL {
+        enter(own, kind)?;
+        None
+    } else {
+        finish(own, result)
+    };
+    wait(own, joiner)?;
     let next = Work {
         function: own.function.load(Ordering::Relaxed) as u64,
         argument: own.argument.load(Ordering::Relaxed) as u64,

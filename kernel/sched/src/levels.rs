@@ -143,6 +143,26 @@ impl Levels {
         self.unlink(thread);
     }
 
+    /// Puts a thread that is in no ring into the place of the running one, which is in no ring afterwards.
+    #[inline(always)]
+    pub(crate) fn replace_running(&self, thread: &'static Thread, next: &'static Thread) {
+        let (old, new) = (&thread.place, &next.place);
+        self.any[usize::from(old.level()) % self.any.len()].store(Some(next), RELAXED);
+        new.level.store(old.level(), RELAXED);
+        old.level.store(NOWHERE, RELAXED);
+        let movable = self.movable.load(RELAXED) - u32::from(old.is_movable());
+        old.movable.store(false, RELAXED);
+        new.movable.store(next.may_move(), RELAXED);
+        self.movable.store(movable + u32::from(next.may_move()), RELAXED);
+        let Some(behind) = old.next() else { return };
+        let before = old.previous.load(RELAXED).unwrap_or(behind);
+        new.next.store(Some(behind), RELAXED);
+        new.previous.store(Some(before), RELAXED);
+        before.place.next.store(Some(next), RELAXED);
+        behind.place.previous.store(Some(next), RELAXED);
+        old.next.store(None, RELAXED);
+    }
+
     /// Takes another thread out of its ring.
     pub(crate) fn remove(&self, thread: &'static Thread) {
         let word = &self.any[usize::from(thread.place.level()) % self.any.len()];

@@ -291,7 +291,12 @@ fn switch(here: Here<Thread, Cpu>, next: &'static Thread, claim: Claim, saves: S
 /// the thread is on, whether or not it runs yet ([`Thread::poke`]), and that interrupt comes before the switch, and then the
 /// flag is seen here, or after it.
 #[inline(always)]
-fn hand_over(here: Here<Thread, Cpu>, own: &'static Cpu, previous: &'static Thread, next: &'static Thread) {
+pub(crate) fn hand_over(
+    here: Here<Thread, Cpu>,
+    own: &'static Cpu,
+    previous: &'static Thread,
+    next: &'static Thread,
+) {
     let now = tsc::read_unordered();
     previous.note_end(now);
     next.note_begin(now);
