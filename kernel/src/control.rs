@@ -27,7 +27,11 @@ pub(crate) fn open(port: Arc<Console>) {
     CHANNEL.call_once(|| port);
     send(&GuestMessage::Hello { version: VERSION });
     match hadal_sched::create(receive, 0, None) {
-        Ok(thread) => thread.start(),
+        Ok(thread) => {
+            // The host must be heard although real-time threads of the program never rest.
+            thread.set_priority(hadal_sched::PRIORITIES - 1);
+            thread.start();
+        }
         Err(error) => panic!("no thread for the control channel: {error:?}"),
     }
 }

@@ -2,7 +2,8 @@
 //! Linux policy and real-time priority of a thread, and what the scheduler makes of them.
 //!
 //! `SCHED_FIFO` is the scheduler's run to completion, `SCHED_RR` its round robin, both above all other threads. Linux has
-//! 99 priorities and the levels above the default are 15: 1 to 5 and 95 to 99 have one each, the others share five.
+//! 99 priorities; the levels between the default and the kernel's own are 14: 1 to 5 and 95 to 99 have one each, the others
+//! share four.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -16,7 +17,8 @@ pub(crate) const RESET_ON_FORK: u32 = 0x4000_0000;
 /// Highest real-time priority; the lowest is 1, and 0 means none.
 pub(crate) const REALTIME_MAX: u32 = 99;
 
-/// First and last priorities that have a scheduler's level of their own.
+/// Lowest and highest priorities that have a scheduler's level of their own. Between them are four levels: programs like the
+/// middle of the range and its neighbours, and this way there is a border.
 const SINGLE: u32 = 5;
 /// Where the priority is in the word, above policy and flag's place.
 const PRIORITY_SHIFT: u32 = 8;
@@ -80,12 +82,15 @@ impl Schedule {
 
 /// The scheduler's level of a real-time priority.
 fn level(priority: u32) -> u8 {
-    const LEVELS: u32 = (PRIORITIES - 1 - PRIORITY_DEFAULT) as u32;
+    const LEVELS: u32 = (PRIORITIES - 2 - PRIORITY_DEFAULT) as u32;
     const SHARED: u32 = LEVELS - 2 * SINGLE;
     let step = match priority {
         0..=SINGLE => priority,
         _ if priority > REALTIME_MAX - SINGLE => LEVELS - (REALTIME_MAX - priority),
-        _ => SINGLE + 1 + (priority - SINGLE - 1) * SHARED / (REALTIME_MAX - 2 * SINGLE),
+        _ => {
+            let between = REALTIME_MAX - 2 * SINGLE;
+            SINGLE + 1 + (priority - SINGLE - 1) * SHARED / between
+        }
     };
     PRIORITY_DEFAULT + step as u8
 }
@@ -98,8 +103,9 @@ mod tests {
     fn levels_rise_with_the_priority() {
         let levels: Vec<u8> = (0..=REALTIME_MAX).map(level).collect();
         assert!(levels.is_sorted());
-        assert_eq!((levels[0], levels[1], levels[99]), (16, 17, 31));
+        assert_eq!((levels[0], levels[1], levels[99]), (16, 17, 30));
         assert!(levels[..=6].windows(2).all(|pair| pair[0] < pair[1]));
+        assert!(levels[50] < levels[51]);
         assert!(levels[94..].windows(2).all(|pair| pair[0] < pair[1]));
     }
 }

@@ -16,4 +16,7 @@ impl Nodes for AllThreads {
     fn node(&self, index: u32) -> &Node {
         TABLE.get(index, |_| Node::default())
     }
+    fn urgency(&self, index: u32) -> u8 {
+        hadal_sched::thread(index).priority()
+    }
 }

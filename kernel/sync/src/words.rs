@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Threads that wait on words of memory: what futexes and the waits of `hadal/hrt.h` have in common.
 //!
-//! A word's waiters hang in one of many buckets, by its [`Key`], oldest first. Looking at the word and joining the bucket
+//! A word's waiters hang in one of many buckets, by its [`Key`], the most urgent first, of equals the oldest. Looking at the word and joining the bucket
 //! happen under the bucket's lock, and so does waking, so no wake-up is lost. Waiters are linked through one [`Node`] for
 //! each thread, so nothing is allocated, and a thread waits on one word at a time.
 //!
@@ -86,6 +86,11 @@ impl Node {
 pub trait Nodes {
     /// The node of `index`.
     fn node(&self, index: u32) -> &Node;
+
+    /// How urgent the thread is: of two waiters the more urgent one is woken first, of equals the older.
+    fn urgency(&self, _index: u32) -> u8 {
+        0
+    }
 }
 
 #[cfg(not(all(test, loom)))]
@@ -102,7 +107,7 @@ fn lock<T>(lock: &Lock<T>) -> impl core::ops::DerefMut<Target = T> {
     lock.lock().unwrap()
 }
 
-/// The waiters of one bucket, oldest first.
+/// The waiters of one bucket, the most urgent first, of equals the oldest.
 struct Queue {
     head: u32,
     tail: u32,
@@ -111,15 +116,24 @@ struct Queue {
 impl Queue {
     const EMPTY: Self = Self { head: NIL, tail: NIL };
 
+    /// Constant time as long as all are equally urgent.
     fn push(&mut self, nodes: &impl Nodes, index: u32) {
-        let node = nodes.node(index);
-        node.next.store(NIL, Ordering::Relaxed);
-        node.previous.store(self.tail, Ordering::Relaxed);
-        match self.tail {
-            NIL => self.head = index,
-            tail => nodes.node(tail).next.store(index, Ordering::Relaxed),
+        let urgency = nodes.urgency(index);
+        let mut previous = self.tail;
+        while previous != NIL && nodes.urgency(previous) < urgency {
+            previous = nodes.node(previous).previous.load(Ordering::Relaxed);
         }
-        self.tail = index;
+        let next = match previous {
+            NIL => core::mem::replace(&mut self.head, index),
+            before => nodes.node(before).next.swap(index, Ordering::Relaxed),
+        };
+        match next {
+            NIL => self.tail = index,
+            next => nodes.node(next).previous.store(index, Ordering::Relaxed),
+        }
+        let node = nodes.node(index);
+        node.next.store(next, Ordering::Relaxed);
+        node.previous.store(previous, Ordering::Relaxed);
     }
 
     fn unlink(&mut self, nodes: &impl Nodes, index: u32) {
@@ -370,6 +384,32 @@ mod tests {
         assert_eq!(woken(&words, &nodes, 12, 9, ANY), []);
         assert_eq!(woken(&words, &nodes, 8, 9, ANY), [4]);
         assert!((0..5).all(|index| !words.is_waiting(&nodes, index)));
+    }
+
+    /// Nodes whose thread's urgency is its index modulo 3.
+    struct Ranked(Array);
+
+    impl Nodes for Ranked {
+        fn node(&self, index: u32) -> &Node {
+            self.0.node(index)
+        }
+
+        fn urgency(&self, index: u32) -> u8 {
+            (index % 3) as u8
+        }
+    }
+
+    #[test]
+    fn the_most_urgent_wake_first_and_equals_by_age() {
+        let (words, nodes) = (Words::<4>::new(), Ranked(nodes(7)));
+        for index in 0..7 {
+            assert_eq!(words.join(&nodes, index, (&key(8), ANY), || Ok::<_, ()>(true)), Ok(true));
+        }
+        assert!(words.leave(&nodes, 4));
+        let mut woken = Vec::new();
+        words.wake(&nodes, (&key(8), ANY), 3, |index| woken.push(index));
+        words.wake(&nodes, (&key(8), ANY), 9, |index| woken.push(index));
+        assert_eq!(woken, [2, 5, 1, 0, 3, 6]);
     }
 
     #[test]
