@@ -108,8 +108,8 @@ struct hrt_calls {
     /* Sleeps if `*word == expected`, until a wake, the deadline or a signal. Spurious returns of 0 are
      * allowed. */
     int (*wait)(const uint32_t *word, uint32_t expected, uint64_t deadline_ns, uint32_t flags);
-    /* Wakes up to `count` threads that sleep on `word`, oldest first; returns how many. `flags`: HRT_WAKE_*.
-     * Handler-safe. */
+    /* Wakes up to `count` threads that sleep on `word`, the most urgent first, of equals the oldest; returns
+     * how many. `flags`: HRT_WAKE_*. Handler-safe. */
     uint32_t (*wake)(const uint32_t *word, uint32_t count, uint32_t flags);
     /* Wakes up to `count` and moves the others to `target`'s queue, if `*word == expected` (else HRT_EAGAIN).
      */

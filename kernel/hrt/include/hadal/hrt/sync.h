@@ -305,7 +305,8 @@ int hrt_wait_queue_wait(hrt_wait_queue_t *queue, uint32_t ticket, uint64_t deadl
  */
 int hrt_wait_queue_wait_for(hrt_wait_queue_t *queue, bool (*predicate)(void *arg), void *arg,
                             uint64_t deadline_ns);
-/* Wakes up to `count` waiters, oldest first (HRT_WAKE_ALL: all); `flags`: HRT_WAKE_*. HRT_EINVAL. */
+/* Wakes up to `count` waiters, the most urgent first, of equals the oldest (HRT_WAKE_ALL: all); `flags`:
+ * HRT_WAKE_*. HRT_EINVAL. */
 static inline int hrt_wait_queue_wake(hrt_wait_queue_t *queue, uint32_t count, uint32_t flags) {
     /* What was written before must be visible to whoever prepares after we have seen no waiter. */
     HRT_FENCE(HRT_SEQ_CST);
