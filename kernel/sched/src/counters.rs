@@ -16,6 +16,11 @@ impl Count {
         self.0.store(self.0.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
     }
 
+    /// So many more.
+    pub(crate) fn add(&self, more: u64) {
+        self.0.store(self.0.load(Ordering::Relaxed).wrapping_add(more), Ordering::Relaxed);
+    }
+
     fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
@@ -29,6 +34,7 @@ pub(crate) struct CpuCounters {
     pub(crate) kicks: Count,
     pub(crate) steals: Count,
     pub(crate) preemptions: Count,
+    pub(crate) missed: Count,
 }
 
 /// Numbers since boot.
@@ -44,6 +50,8 @@ pub struct Counters {
     pub steals: u64,
     /// Threads that lost the CPU to a more urgent one or at the end of a slice.
     pub preemptions: u64,
+    /// Deadlines that admitted threads have missed.
+    pub deadlines_missed: u64,
 }
 
 impl Counters {
@@ -54,6 +62,7 @@ impl Counters {
             kicks: counts.kicks.get(),
             steals: counts.steals.get(),
             preemptions: counts.preemptions.get(),
+            deadlines_missed: counts.missed.get(),
         }
     }
 
@@ -64,6 +73,7 @@ impl Counters {
             kicks: self.kicks + other.kicks,
             steals: self.steals + other.steals,
             preemptions: self.preemptions + other.preemptions,
+            deadlines_missed: self.deadlines_missed + other.deadlines_missed,
         }
     }
 }

@@ -16,6 +16,7 @@ use hadal_hal::{context, cpu};
 use spin::Once;
 
 use crate::counters::CpuCounters;
+use crate::edf::Edf;
 use crate::inbox::{Changed, Inbox, Woken};
 use crate::levels::Levels;
 use crate::table::adopt_idle;
@@ -39,6 +40,8 @@ pub(crate) struct Cpu {
     /// Threads that other CPUs have made runnable.
     pub(crate) inbox: Inbox<Woken>,
     pub(crate) levels: Levels,
+    /// Its real-time threads.
+    pub(crate) edf: Edf,
     /// One of [`watch`].
     pub(crate) watch: AtomicU8,
     /// Ready threads of this CPU whose priority or binding others have changed.
@@ -63,6 +66,7 @@ impl Cpu {
             id,
             inbox: Inbox::new(),
             levels: Levels::new(),
+            edf: Edf::new(),
             watch: AtomicU8::new(watch::DEAF),
             reviews: Inbox::new(),
             asked_by: AtomicU32::new(0),

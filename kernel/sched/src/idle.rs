@@ -86,7 +86,7 @@ fn poll(own: &Cpu) -> bool {
 }
 
 fn has_work(own: &Cpu) -> bool {
-    !own.inbox.looks_empty() || own.levels.len() > 0
+    !own.inbox.looks_empty() || own.levels.len() > 0 || own.edf.is_busy()
 }
 
 fn halt(own: &Cpu) {

@@ -15,13 +15,19 @@
 
 extern crate alloc;
 
+mod admission;
 mod balance;
 mod counters;
 mod cpus;
+mod edf;
+pub mod gang;
 mod idle;
 mod inbox;
+mod job;
 mod levels;
 mod overcommit;
+mod promise;
+mod realtime;
 mod relay;
 mod switch;
 mod table;
@@ -35,6 +41,10 @@ pub use counters::{Counters, counters, counters_of};
 pub use cpus::{current, idle_thread, idle_time_ns, init, run_queue_length, running_on};
 pub use idle::enter_idle_loop;
 pub use overcommit::{set_overcommitted, yield_to_all};
+pub use promise::{PeriodError, admit, wait_period};
+pub use realtime::{
+    PERIOD_LEAST_NS, PERIOD_MOST_NS, Realtime, Refusal, UTILISATION_LIMIT_PPM, WORK_LEAST_NS,
+};
 pub use relay::wake_and_park_call;
 pub use switch::{Wake, attend, exit, park, park_call, sleep_until, yield_call, yield_now};
 pub use table::{SpawnError, create, live_threads, thread, threads};

@@ -21,7 +21,7 @@ use crate::levels::NOWHERE;
 use crate::table::TABLE;
 use crate::thread::{Policy, Thread};
 use crate::wake::{Kick, enqueue};
-use crate::{balance, overcommit, timers};
+use crate::{balance, edf, gang, overcommit, promise, timers};
 
 /// Why [`park`] returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,6 +136,10 @@ pub fn sleep_until(deadline_ns: u64) {
 pub fn attend() {
     if percpu::pending_attention() & attention::RESCHEDULE != 0 {
         percpu::clear_attention(attention::RESCHEDULE);
+        let thread = current();
+        if thread.is_realtime() {
+            promise::settle_budget(thread);
+        }
         let _irq = irq::disable();
         preempt(here());
     }
@@ -143,9 +147,11 @@ pub fn attend() {
 
 /// Ends the calling thread; its control block and stack are reused.
 pub fn exit() -> ! {
+    let thread = current();
+    gang::forget(thread);
+    thread.end_realtime();
     irq::mask();
     let here = here();
-    let thread = here.thread();
     thread.context.clear_program();
     trace::point(Kind::ThreadExit, 0, 0);
     // The next user of the control block waits until this CPU has left the stack.
@@ -157,11 +163,11 @@ pub fn exit() -> ! {
 /// Runs ready threads from the idle thread until there is none. Interrupts are off.
 pub(crate) fn run_ready(here: Here<Thread, Cpu>) -> bool {
     receive(here);
-    let levels = &here.cpu().levels;
-    let Some(next) = levels.best() else { return false };
-    if levels.len() > 1 {
+    let own = here.cpu();
+    let Some(next) = own.edf.take().or_else(|| own.levels.best()) else { return false };
+    if own.levels.len() > 1 {
         // What came while the CPU was polling has not started one.
-        timers::start_slice(here.cpu());
+        timers::start_slice(own);
     }
     switch(here, next, Claim::Keep, Saves::Everything);
     true
@@ -179,11 +185,11 @@ fn leave(here: Here<Thread, Cpu>, thread: &'static Thread, saves: Saves) {
     if !own.inbox.looks_empty() {
         receive(here);
         // Somebody may have woken it before it has gone: then it waits for its next turn, which may be now.
-        if thread.place.level() != NOWHERE {
+        if thread.is_queued() {
             claim = Claim::Keep;
         }
     }
-    let next = own.levels.best().unwrap_or_else(|| own.idle_thread());
+    let next = own.edf.take().or_else(|| own.levels.best()).unwrap_or_else(|| own.idle_thread());
     if !next.is(thread) {
         switch(here, next, claim, saves);
     }
@@ -196,6 +202,9 @@ fn give_way(here: Here<Thread, Cpu>, saves: Saves) -> bool {
     if !thread.allows(own.id) {
         move_away(here, thread, saves);
         return true;
+    }
+    if own.edf.is_busy() || thread.is_realtime() {
+        return give_way_to_realtime(here, saves);
     }
     let level = thread.place.level();
     let next = match own.levels.top() {
@@ -213,6 +222,25 @@ fn give_way(here: Here<Thread, Cpu>, saves: Saves) -> bool {
     true
 }
 
+/// Lets a waiting real-time thread run if it comes before the running thread.
+#[cold]
+fn give_way_to_realtime(here: Here<Thread, Cpu>, saves: Saves) -> bool {
+    let (own, thread) = (here.cpu(), here.thread());
+    percpu::clear_attention(attention::RESCHEDULE);
+    if !own.edf.precedes(thread) {
+        return false;
+    }
+    // First the next one: the running thread is not to be found when it is put back.
+    let Some(next) = own.edf.take() else { return false };
+    if thread.place.level() != NOWHERE {
+        own.levels.set_first(thread);
+    } else {
+        insert(own, thread, thread);
+    }
+    switch(here, next, Claim::Keep, saves);
+    true
+}
+
 /// Takes the CPU from the running thread if a more urgent one is ready, or an equal one and they take turns. Interrupts are
 /// off.
 fn preempt(here: Here<Thread, Cpu>) {
@@ -220,6 +248,12 @@ fn preempt(here: Here<Thread, Cpu>) {
     receive(here);
     if !thread.allows(own.id) {
         move_away(here, thread, Saves::Everything);
+        return;
+    }
+    if own.edf.is_busy() || thread.is_realtime() {
+        if give_way_to_realtime(here, Saves::Everything) {
+            own.counters.preemptions.up();
+        }
         return;
     }
     let level = thread.place.level();
@@ -239,7 +273,9 @@ fn preempt(here: Here<Thread, Cpu>) {
 
 /// Sends the running thread to a CPU that it may run on; that one waits until this one has left it.
 fn move_away(here: Here<Thread, Cpu>, thread: &'static Thread, saves: Saves) {
-    here.cpu().levels.remove_running(thread);
+    if thread.place.level() != NOWHERE {
+        here.cpu().levels.remove_running(thread);
+    }
     enqueue(thread, balance::choose(thread), Kick::Yes);
     leave(here, thread, saves);
 }
@@ -263,8 +299,11 @@ pub(crate) fn receive(here: Here<Thread, Cpu>) {
     }
 }
 
-/// Puts a thread that this CPU has claimed into its ring. Interrupts are off.
+/// Puts a thread that this CPU has claimed among those that wait for it. Interrupts are off.
 pub(crate) fn insert(own: &'static Cpu, thread: &'static Thread, running: &'static Thread) {
+    if thread.is_realtime() && edf::enqueue(own, thread) {
+        return;
+    }
     own.levels.insert(thread, thread.priority(), running);
     if own.levels.len() > 1 {
         timers::start_slice(own);
@@ -278,6 +317,9 @@ fn switch(here: Here<Thread, Cpu>, next: &'static Thread, claim: Claim, saves: S
     let previous = here.thread();
     trace::point(Kind::Switch, trace::pair(next.id(), previous.token.left() as u32), 0);
     percpu::clear_attention(attention::RESCHEDULE);
+    if previous.realtime.class() | next.realtime.class() != 0 {
+        edf::on_switch(here.cpu(), previous, next);
+    }
     hand_over(here, here.cpu(), previous, next);
     match saves {
         Saves::CalleeSaved => here.switch().to(next.context(), claim),

@@ -11,7 +11,9 @@ use hadal_hal::percpu::attention;
 use hadal_hal::sync::SpinLock;
 use hadal_hal::{cpu, tsc};
 
-use crate::levels::Place;
+use crate::edf::{self, class};
+use crate::levels::{NOWHERE, Place};
+use crate::realtime::Realtime;
 use crate::token::Token;
 
 /// Number of priorities; 0 is the least urgent.
@@ -45,8 +47,12 @@ pub enum State {
 pub struct Info {
     /// What it is doing.
     pub state: State,
-    /// How it shares its CPU.
+    /// How it shares its CPU with equals, when it is not real-time.
     pub policy: Policy,
+    /// Its real-time schedule.
+    pub realtime: Option<Realtime>,
+    /// Deadlines missed under real-time schedules.
+    pub deadlines_missed: u64,
     /// 0 to 31.
     pub priority: u8,
     /// Where it runs, or ran last.
@@ -88,6 +94,9 @@ pub struct Thread {
     pub(crate) review_next: AtomicRef<Thread>,
     /// It is in a list of reviews.
     pub(crate) in_review: AtomicBool,
+    pub(crate) realtime: edf::Realtime,
+    /// The group it is a member of, or 0.
+    pub(crate) group: AtomicU32,
     /// CPUs that it may run on, if there are several.
     affinity: SpinLock<Option<Arc<CpuSet>>>,
     waits_for: SpinLock<Option<(&'static str, u64)>>,
@@ -115,6 +124,8 @@ impl Thread {
             inbox_next: AtomicRef::none(),
             review_next: AtomicRef::none(),
             in_review: AtomicBool::new(false),
+            realtime: edf::Realtime::new(),
+            group: AtomicU32::new(0),
             affinity: SpinLock::new(None),
             waits_for: SpinLock::new(None),
         }
@@ -135,6 +146,8 @@ impl Thread {
         self.run_cycles.store(0, Ordering::Relaxed);
         self.switches.store(0, Ordering::Relaxed);
         self.cpu.store(cpu::current_id(), Ordering::Relaxed);
+        self.realtime.reset();
+        self.group.store(0, Ordering::Relaxed);
         self.note_wait(None);
         self.store_affinity(affinity);
     }
@@ -159,6 +172,22 @@ impl Thread {
     #[inline]
     pub fn cpu(&self) -> usize {
         self.cpu.load(Ordering::Relaxed)
+    }
+
+    /// Whether it has a real-time schedule.
+    #[inline(always)]
+    pub fn is_realtime(&self) -> bool {
+        self.realtime.class() != class::ORDINARY
+    }
+
+    /// Deadlines missed under this and earlier real-time schedules.
+    pub fn deadlines_missed(&self) -> u64 {
+        self.realtime.state.lock().missed()
+    }
+
+    /// Whether it waits for its CPU, or for the begin of its period.
+    pub(crate) fn is_queued(&self) -> bool {
+        self.place.level() != NOWHERE || self.realtime.is_queued()
     }
 
     /// Whether it is this very thread.
@@ -296,9 +325,10 @@ impl Thread {
         }
     }
 
-    /// Changes how the thread shares its CPU with equals.
+    /// Changes how the thread shares its CPU with equals; a real-time thread becomes an ordinary one.
     pub fn set_policy(&'static self, policy: Policy) {
         self.policy.store(policy as u8, Ordering::Relaxed);
+        self.end_realtime();
     }
 
     /// Whether other CPUs may take the thread, and a wake-up may place it elsewhere.
@@ -328,6 +358,8 @@ impl Thread {
         Info {
             state,
             policy: self.policy(),
+            realtime: self.realtime(),
+            deadlines_missed: self.deadlines_missed(),
             priority: self.priority(),
             cpu: self.cpu(),
             bound: self.bound(),

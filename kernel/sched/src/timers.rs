@@ -19,7 +19,7 @@ use crate::cpus::{self, Cpu, here, watch};
 use crate::switch::receive;
 use crate::table::TABLE;
 use crate::thread::{Policy, Thread};
-use crate::{balance, wake};
+use crate::{balance, edf, promise, wake};
 
 /// How long a thread runs while an equal one is ready on its CPU.
 pub const SLICE_NS: u64 = 4_000_000;
@@ -38,6 +38,10 @@ pub(crate) enum Action {
     Call(fn(usize), usize),
     /// Call a function of the program.
     Handler(Handler),
+    /// Look at a real-time thread of this CPU whose period begins.
+    Release(u32),
+    /// Look at a sporadic thread whose deadline has come.
+    Expire(u32),
 }
 
 /// The timers of one CPU.
@@ -47,6 +51,8 @@ pub(crate) struct Timers {
     slice_end: AtomicU64,
     /// When owed interrupts are sent, or [`NEVER`].
     settle_at: AtomicU64,
+    /// When the running real-time thread has used up its time, or [`NEVER`].
+    budget_end: AtomicU64,
     /// What the hardware timer is armed for, or [`NEVER`].
     armed: AtomicU64,
 }
@@ -57,6 +63,7 @@ impl Timers {
             queue: SpinLock::new(TimerQueue::new()),
             slice_end: AtomicU64::new(NEVER),
             settle_at: AtomicU64::new(NEVER),
+            budget_end: AtomicU64::new(NEVER),
             armed: AtomicU64::new(NEVER),
         }
     }
@@ -142,6 +149,33 @@ fn start(deadline_ns: u64, action: Action) -> Option<TimerHandle> {
     Some(TimerHandle { cpu: cpu::current_id(), id })
 }
 
+/// Has [`edf::on_release`] look at a thread of this CPU; false when memory is out. Interrupts are off.
+pub(crate) fn release_at(own: &Cpu, at_ns: u64, thread: &Thread) -> bool {
+    let started = own.timers.queue.lock().insert(at_ns, Action::Release(thread.id())).is_ok();
+    if started {
+        arm_for(&own.timers, at_ns);
+    }
+    started
+}
+
+/// Has [`promise::on_expiry`] look at a thread of this CPU; `None` when memory is out.
+pub(crate) fn expire_at(cpu: usize, at_ns: u64, thread: &Thread) -> Option<TimerHandle> {
+    let _irq = irq::disable();
+    let action = Action::Expire(thread.id());
+    if cpu == cpu::current_id() { start(at_ns, action) } else { start_on(cpu, at_ns, action) }
+}
+
+/// The running real-time thread has to be stopped by then. Interrupts are off.
+pub(crate) fn end_budget_at(own: &Cpu, at_ns: u64) {
+    own.timers.budget_end.store(at_ns, Ordering::Relaxed);
+    arm_for(&own.timers, at_ns);
+}
+
+/// No real-time thread runs any more. Interrupts are off.
+pub(crate) fn no_budget(own: &Cpu) {
+    own.timers.budget_end.store(NEVER, Ordering::Relaxed);
+}
+
 /// Makes the timer of this CPU interrupt it before `delay_ns` have passed. Interrupts are off.
 pub fn interrupt_within(delay_ns: u64) {
     arm_for(&cpus::this().timers, now_ns() + delay_ns);
@@ -197,6 +231,8 @@ pub fn on_timer_interrupt() {
                 trace::point(Kind::TimerFire, function as usize as u64, trace::TIMER_CALLS);
                 function(arg);
             }
+            Some((_, Action::Release(index))) => edf::on_release(here, TABLE.get(index)),
+            Some((_, Action::Expire(index))) => promise::on_expiry(TABLE.get(index)),
             Some((_, Action::Handler(handler))) => {
                 trace::point(Kind::TimerFire, handler.function as u64, trace::TIMER_CALLS);
                 handler::run(handler);
@@ -208,6 +244,10 @@ pub fn on_timer_interrupt() {
         timers.settle_at.store(NEVER, Ordering::Relaxed);
         wake::settle(own);
     }
+    if timers.budget_end.load(Ordering::Relaxed) <= now {
+        timers.budget_end.store(NEVER, Ordering::Relaxed);
+        here.raise_attention(attention::RESCHEDULE);
+    }
     if timers.slice_end.load(Ordering::Relaxed) <= now {
         timers.slice_end.store(NEVER, Ordering::Relaxed);
         // An idle CPU looks by itself.
@@ -216,8 +256,8 @@ pub fn on_timer_interrupt() {
         }
     }
     let next = timers.queue.lock().next_deadline_ns().unwrap_or(NEVER);
-    let next =
-        next.min(timers.slice_end.load(Ordering::Relaxed)).min(timers.settle_at.load(Ordering::Relaxed));
+    let others = [&timers.slice_end, &timers.settle_at, &timers.budget_end];
+    let next = others.into_iter().fold(next, |next, other| next.min(other.load(Ordering::Relaxed)));
     if next != NEVER {
         arm_for(timers, next);
     }
@@ -243,8 +283,8 @@ fn end_of_slice(here: Here<Thread, Cpu>, now: u64) {
     }
     // Kernel code is not preempted: if the thread stays in the kernel, look again in a while.
     next_slice(own, now + SLICE_NS);
-    let more_urgent = own.levels.top().is_some_and(|top| top > running.place.level());
-    if more_urgent || running.policy() == Policy::RoundRobin && running.place.next().is_some() {
+    wake::look_again(here);
+    if running.policy() == Policy::RoundRobin && running.place.next().is_some() {
         here.raise_attention(attention::RESCHEDULE);
     }
     balance::even_out(here);

@@ -9,12 +9,13 @@ use hadal_hal::percpu::{self, attention};
 use hadal_hal::running::Here;
 use hadal_hal::trace::{self, Kind};
 use hadal_hal::{apic, cpu, irq};
+use hadal_time::now_ns;
 
 use crate::cpus::{self, Cpu, RUNNING, current, here, watch};
 use crate::levels::NOWHERE;
 use crate::switch::{insert, receive, yield_now};
 use crate::thread::{PRIORITIES, Thread};
-use crate::{balance, timers};
+use crate::{balance, edf, timers};
 
 /// Whether a wake-up interrupts the CPU that the thread goes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,8 +82,9 @@ impl Thread {
     /// If there is no such CPU.
     pub fn bind(&'static self, cpu: Option<usize>) {
         assert!(cpu.is_none_or(|cpu| cpu < cpu::count()), "no such CPU: {cpu:?}");
+        self.end_realtime();
         self.store_binding(cpu);
-        self.changed();
+        self.moved();
     }
 
     /// Changes the priority; above 31 counts as 31. A thread that waits for a CPU goes to the end of its new level.
@@ -94,16 +96,12 @@ impl Thread {
         }
     }
 
-    /// Makes a change of binding or priority take effect.
-    fn changed(&'static self) {
+    /// Makes a change of binding, priority or schedule take effect; the calling thread gives way, if it has to, when it
+    /// returns to its program. From any context.
+    pub(crate) fn changed(&'static self) {
         if self.is(current()) {
-            let irq = irq::disable();
-            review(here(), self);
-            drop(irq);
-            if percpu::pending_attention() & attention::RESCHEDULE != 0 {
-                yield_now();
-            }
-            return;
+            let _irq = irq::disable();
+            return review(here(), self);
         }
         // What is parked reads its parameters when it is woken.
         fence(Ordering::SeqCst);
@@ -111,12 +109,21 @@ impl Thread {
             ask_for_review(self);
         }
     }
+
+    /// [`Thread::changed`]; the calling thread has moved when this returns.
+    fn moved(&'static self) {
+        self.changed();
+        if self.is(current()) && !self.allows(cpu::current_id()) {
+            yield_now();
+        }
+    }
 }
 
 /// Changes where a thread may run: as [`Thread::bind`], for a set of CPUs.
 pub fn set_affinity(thread: &'static Thread, set: Option<Arc<CpuSet>>) {
+    thread.end_realtime();
     thread.store_affinity(set);
-    thread.changed();
+    thread.moved();
 }
 
 /// Puts a runnable thread that is in no queue into that of a CPU, and makes sure that the CPU notices. Interrupts are off.
@@ -127,9 +134,7 @@ pub(crate) fn enqueue(thread: &'static Thread, target: usize, kick: Kick) {
     if target == own.id && thread.context.claim() {
         let running = here.thread();
         insert(own, thread, running);
-        if thread.place.level() > running.place.level() {
-            here.raise_attention(attention::RESCHEDULE);
-        }
+        look_again(here);
         return;
     }
     // Also this CPU's own inbox, when the thread's last CPU is still leaving it.
@@ -150,7 +155,10 @@ fn must_kick(queue: &Cpu, thread: &Thread) -> bool {
     match queue.watch.load(Ordering::SeqCst) {
         watch::DEAF => true,
         watch::TICKING => {
-            RUNNING.thread_of(queue.id).is_some_and(|running| running.place.level() < thread.priority())
+            thread.is_realtime()
+                || RUNNING
+                    .thread_of(queue.id)
+                    .is_some_and(|running| running.place.level() < thread.priority())
         }
         _ => false,
     }
@@ -209,12 +217,12 @@ fn review_all(here: Here<Thread, Cpu>) {
     }
 }
 
-/// Makes the place of a thread of this CPU fit its parameters. One that is in no ring will get there by them. Interrupts are
-/// off.
+/// Makes the place of a thread of this CPU fit its parameters. One that waits for something will get there by them.
+/// Interrupts are off.
 fn review(here: Here<Thread, Cpu>, thread: &'static Thread) {
     let (own, running) = (here.cpu(), here.thread());
     let is_running = thread.is(running);
-    if thread.place.level() == NOWHERE {
+    if !is_running && !thread.is_queued() {
         return;
     }
     if !thread.allows(own.id) {
@@ -226,19 +234,40 @@ fn review(here: Here<Thread, Cpu>, thread: &'static Thread) {
         return;
     }
     if is_running {
-        own.levels.remove_running(thread);
+        if thread.place.level() != NOWHERE {
+            own.levels.remove_running(thread);
+        }
+        if thread.is_realtime() {
+            edf::begin_turn(own, thread, now_ns());
+        } else {
+            timers::no_budget(own);
+            insert(own, thread, running);
+        }
     } else {
-        own.levels.remove(thread);
+        take_out(own, thread);
+        insert(own, thread, running);
     }
-    insert(own, thread, running);
-    if own.levels.top().is_some_and(|top| top > running.place.level()) {
+    look_again(here);
+}
+
+/// Raises attention if another thread should run. Interrupts are off.
+pub(crate) fn look_again(here: Here<Thread, Cpu>) {
+    let (own, running) = (here.cpu(), here.thread());
+    if own.levels.top().is_some_and(|top| top > running.place.level()) || own.edf.precedes(running) {
         here.raise_attention(attention::RESCHEDULE);
     }
 }
 
+fn take_out(own: &Cpu, thread: &'static Thread) {
+    if thread.place.level() != NOWHERE {
+        own.levels.remove(thread);
+    }
+    own.edf.remove(thread);
+}
+
 /// Gives a thread that waits here to another CPU. Interrupts are off.
 pub(crate) fn send_away(own: &Cpu, thread: &'static Thread, target: usize) {
-    own.levels.remove(thread);
+    take_out(own, thread);
     thread.context.release();
     enqueue(thread, target, Kick::Yes);
 }
@@ -250,8 +279,9 @@ pub fn on_reschedule_interrupt() {
     receive(here);
     review_all(here);
     balance::serve(here);
+    look_again(here);
     let (own, running) = (here.cpu(), here.thread());
-    if own.levels.top().is_some_and(|top| top > running.place.level()) || !running.allows(own.id) {
+    if !running.allows(own.id) {
         here.raise_attention(attention::RESCHEDULE);
     }
     if running.interrupted() {
