@@ -31,7 +31,6 @@ impl Write for Text {
 }
 
 /// Keeps the reason of a refusal for the calling thread; what is too long is cut.
-#[allow(dead_code, reason = "for the scheduler's real-time part")]
 pub(crate) fn refuse(reason: &dyn fmt::Display) {
     let mut text = record::current().refusal.lock();
     *text = Text::new();

@@ -66,6 +66,11 @@ impl Policy {
 pub(crate) struct Schedule {
     pub(crate) policy: Policy,
     pub(crate) priority: u8,
+    /// Real-time policies: nanoseconds, as the header says.
+    pub(crate) period_ns: u64,
+    pub(crate) work_ns: u64,
+    pub(crate) deadline_ns: u64,
+    pub(crate) start_ns: u64,
 }
 
 /// Everything about a new thread but what it runs.
@@ -85,7 +90,14 @@ pub(crate) struct Attributes {
 const DEFAULT: Attributes = Attributes {
     flags: 0,
     place: ANYWHERE,
-    schedule: Schedule { policy: Policy::RoundRobin, priority: PRIORITY_DEFAULT },
+    schedule: Schedule {
+        policy: Policy::RoundRobin,
+        priority: PRIORITY_DEFAULT,
+        period_ns: 0,
+        work_ns: 0,
+        deadline_ns: 0,
+        start_ns: 0,
+    },
     class: DEFAULT_CLASS,
     name: 0,
 };
@@ -131,7 +143,14 @@ impl Schedule {
         if !fits {
             return Err(Status::Invalid);
         }
-        Ok(Self { policy: Policy::from_number(raw.policy)?, priority: raw.priority as u8 })
+        Ok(Self {
+            policy: Policy::from_number(raw.policy)?,
+            priority: raw.priority as u8,
+            period_ns: raw.period_ns,
+            work_ns: raw.work_ns,
+            deadline_ns: raw.deadline_ns,
+            start_ns: raw.start_ns,
+        })
     }
 
     /// Reads the schedule in attributes whose other fields do not matter.

@@ -99,7 +99,8 @@ fn create(attr: usize, function: usize, argument: usize, out: usize, need: usize
     slot.function.store(function, Ordering::Relaxed);
     slot.argument.store(argument, Ordering::Relaxed);
     fill(own, slot, &attributes, State::Running, out)?;
-    slot.thread().unpark_on(slot::cpu_of(slot));
+    let thread = slot.thread();
+    thread.unpark_on(thread.bound().unwrap_or_else(|| slot::cpu_of(slot)));
     Ok(())
 }
 
@@ -152,7 +153,8 @@ fn start(thread: u64, function: usize, argument: usize) -> Result<(), Status> {
     if !slot.life.start(name.generation) {
         return Err(Status::Invalid);
     }
-    slot.thread().unpark_on(slot::cpu_of(slot));
+    let thread = slot.thread();
+    thread.unpark_on(thread.bound().unwrap_or_else(|| slot::cpu_of(slot)));
     Ok(())
 }
 

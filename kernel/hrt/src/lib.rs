@@ -18,6 +18,7 @@ mod children;
 mod create;
 mod event;
 mod footprint;
+mod group;
 mod irq;
 mod join;
 mod keys;

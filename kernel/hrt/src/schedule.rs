@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Schedules: policy, priority, real time.
 
+use hadal_sched::{Policy as Ordinary, Realtime, admit, gang};
+
+use crate::admission;
 use crate::attr::{Policy, Schedule};
 use crate::record::Record;
 use crate::status::Status;
@@ -9,16 +12,55 @@ use crate::status::Status;
 #[inline]
 pub(crate) fn set(record: &Record, schedule: &Schedule) -> Result<(), Status> {
     let thread = record.thread();
-    let policy = match schedule.policy {
-        Policy::RoundRobin => hadal_sched::Policy::RoundRobin,
-        Policy::RunToCompletion => hadal_sched::Policy::RunToCompletion,
-        Policy::Periodic | Policy::Sporadic | Policy::Aperiodic => return Err(Status::NotThere),
-    };
-    if thread.policy() != policy {
-        thread.set_policy(policy);
-    }
     if thread.priority() != schedule.priority {
         thread.set_priority(schedule.priority);
     }
+    let ordinary = match schedule.policy {
+        Policy::RoundRobin => Ordinary::RoundRobin,
+        Policy::RunToCompletion => Ordinary::RunToCompletion,
+        Policy::Periodic | Policy::Sporadic | Policy::Aperiodic => return set_realtime(record, schedule),
+    };
+    if thread.is_realtime() || thread.policy() != ordinary {
+        thread.set_policy(ordinary);
+    }
     Ok(())
+}
+
+#[cold]
+fn set_realtime(record: &Record, schedule: &Schedule) -> Result<(), Status> {
+    let Schedule { period_ns, work_ns, deadline_ns, start_ns, .. } = *schedule;
+    let wanted = match schedule.policy {
+        Policy::Sporadic => Realtime::Sporadic { work_ns, deadline_ns, start_ns },
+        Policy::Aperiodic => Realtime::Aperiodic { deadline_ns, start_ns },
+        _ => Realtime::Periodic { period_ns, work_ns, start_ns },
+    };
+    let within_ns = if schedule.policy == Policy::Periodic { period_ns } else { deadline_ns };
+    if schedule.policy != Policy::Aperiodic && !(1..=within_ns).contains(&work_ns) {
+        return Err(Status::Invalid);
+    }
+    admit(record.thread(), wanted).map_err(|refusal| {
+        admission::refuse(&refusal);
+        Status::NotAdmitted
+    })
+}
+
+/// The thread's work is done: it keeps neither promises nor company.
+#[inline]
+pub(crate) fn end(record: &Record) {
+    let thread = record.thread();
+    if thread.is_realtime() || thread.is_in_group() {
+        gang::forget(thread);
+        thread.end_realtime();
+    }
+}
+
+/// `enum hrt_policy` of a thread as it is.
+pub(crate) fn policy_of(info: &hadal_sched::Info) -> Policy {
+    match (info.realtime, info.policy) {
+        (Some(Realtime::Periodic { .. }), _) => Policy::Periodic,
+        (Some(Realtime::Sporadic { .. }), _) => Policy::Sporadic,
+        (Some(Realtime::Aperiodic { .. }), _) => Policy::Aperiodic,
+        (None, Ordinary::RoundRobin) => Policy::RoundRobin,
+        (None, Ordinary::RunToCompletion) => Policy::RunToCompletion,
+    }
 }

@@ -21,7 +21,7 @@ use crate::place;
 use crate::pool::Pool;
 use crate::record::{self, Record, Table};
 use crate::status::{Code, Status, code};
-use crate::{attr, children, footprint};
+use crate::{attr, children, footprint, schedule};
 
 /// `home` of a thread that is no slot.
 pub(crate) const NO_POOL: u32 = u32::MAX;
@@ -198,6 +198,7 @@ fn enter(own: &Record, kind_address: usize) -> Result<(), Status> {
 #[inline]
 fn finish(own: &'static Record, result: usize) -> Option<&'static Thread> {
     own.result.store(result, Ordering::Relaxed);
+    schedule::end(own);
     match own.life.finish() {
         Finished::Released => {
             children::remove(own);

@@ -4,9 +4,8 @@
 use hadal_hal::call::{Entry, not_in_a_handler, nothing_in_a_handler};
 use hadal_hal::call_entry;
 
-use crate::status::{Code, Status};
 use crate::{
-    admission, bare, create, event, irq, join, keys, memory, module, slot, task, thread, time, timer,
+    admission, bare, create, event, group, irq, join, keys, memory, module, slot, task, thread, time, timer,
     topology, wait,
 };
 
@@ -69,7 +68,7 @@ table! {
     thread_bind: thread::thread_bind, status;
     thread_migrate: thread::thread_migrate, status;
     thread_set_schedule: thread::thread_set_schedule, status;
-    thread_wait_period: unavailable, status;
+    thread_wait_period: group::thread_wait_period, status;
     thread_set_name: thread::thread_set_name, status;
     thread_info: thread::thread_info, status;
     thread_list: thread::thread_list, number;
@@ -79,11 +78,11 @@ table! {
     key_set: keys::key_set, status;
     key_take: keys::key_take, number;
     admission_text: admission::admission_text, number;
-    group_create: unavailable, status;
-    group_join: unavailable, status;
-    group_leave: unavailable, status;
-    group_admit: unavailable, status;
-    group_destroy: unavailable, status;
+    group_create: group::group_create, status;
+    group_join: group::group_join, status;
+    group_leave: group::group_leave, status;
+    group_admit: group::group_admit, status;
+    group_destroy: group::group_destroy, status;
     // waiting on words
     wait: wait::wait, status;
     wake: wait::wake, anywhere;
@@ -133,11 +132,6 @@ table! {
     // what the boot brought
     module: module::module, status;
     command_line: module::command_line, anywhere;
-}
-
-/// What is not there.
-extern "C" fn unavailable() -> Code {
-    Status::NotThere as Code
 }
 
 #[cfg(test)]

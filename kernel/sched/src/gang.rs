@@ -218,10 +218,11 @@ pub fn leave(id: GroupId) -> Result<(), GroupError> {
 
 /// A thread ends, or leaves its group, if it is a member of one.
 pub fn forget(thread: &'static Thread) {
-    let id = thread.group.swap(0, Ordering::Relaxed);
+    let id = thread.group.load(Ordering::Relaxed);
     if id == 0 {
         return;
     }
+    thread.group.store(0, Ordering::Relaxed);
     thread.end_realtime();
     let Ok(group) = find(GroupId(id)) else { return };
     let mut state = group.state.lock();
@@ -240,6 +241,9 @@ pub fn forget(thread: &'static Thread) {
 /// first period has begun. A real-time schedule that a member has had ends.
 pub fn admit(id: GroupId, schedule: GroupSchedule) -> Result<(), GroupError> {
     let (group, thread) = (find(id)?, current());
+    if thread.group.load(Ordering::Relaxed) != group.id {
+        return Err(GroupError::NotMember);
+    }
     thread.end_realtime();
     {
         let mut state = group.state.lock();

@@ -180,6 +180,12 @@ impl Thread {
         self.realtime.class() != class::ORDINARY
     }
 
+    /// Whether it is a member of a group of [`crate::gang`].
+    #[inline]
+    pub fn is_in_group(&self) -> bool {
+        self.group.load(Ordering::Relaxed) != 0
+    }
+
     /// Deadlines missed under this and earlier real-time schedules.
     pub fn deadlines_missed(&self) -> u64 {
         self.realtime.state.lock().missed()
