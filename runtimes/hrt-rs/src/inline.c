@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-// Functions that hadal/hrt.h has inline, for callers that are not C, and the sizes that src/ffi.rs must have right.
+// Functions that hadal/hrt.h has inline, for callers that are not C, and the sizes that src/ffi.rs must have
+// right.
 #include <hadal/hrt.h>
 
 _Static_assert(sizeof(hrt_mutex_t) == 16 && sizeof(hrt_rwlock_t) == 8 && sizeof(hrt_cond_t) == 8 &&
