@@ -22,7 +22,8 @@ const KERNEL_TARGET: &str = "x86_64-unknown-none";
 const KERNEL: &str = "hadal-kernel";
 const ACCEPTANCE: &str = "hadal-tests";
 /// Have lock-free code with models.
-const MODELLED: [&str; 3] = ["hadal-event", "hadal-sched", "hadal-trace"];
+const MODELLED: [&str; 6] =
+    ["hadal-event", "hadal-hrt", "hadal-sched", "hadal-sync", "hadal-task", "hadal-trace"];
 
 /// Path lengths of the last change.
 const BASELINE: &str = "bench/baseline.json";

@@ -3,10 +3,8 @@
 //! without a lock (decision 0004).
 
 use alloc::boxed::Box;
-use core::sync::atomic::Ordering;
 
-use crate::link::AtomicRef;
-use crate::sync::SpinLock;
+use spin::Once;
 
 /// Elements in a chunk.
 const CHUNK: usize = 256;
@@ -15,8 +13,7 @@ const CHUNKS: usize = 1024;
 
 /// A table by thread index. Elements whose size is a power of two are found by a shift.
 pub struct ThreadTable<T: 'static> {
-    chunks: [AtomicRef<[T; CHUNK]>; CHUNKS],
-    making: SpinLock<()>,
+    chunks: [Once<&'static [T; CHUNK]>; CHUNKS],
 }
 
 impl<T: Sync> Default for ThreadTable<T> {
@@ -28,7 +25,7 @@ impl<T: Sync> Default for ThreadTable<T> {
 impl<T: Sync> ThreadTable<T> {
     /// A table without elements.
     pub const fn new() -> Self {
-        Self { chunks: [const { AtomicRef::none() }; CHUNKS], making: SpinLock::new(()) }
+        Self { chunks: [const { Once::new() }; CHUNKS] }
     }
 
     /// The element of a thread; `make` gets the indices of new ones. An index beyond the table stands for a lower one.
@@ -36,26 +33,22 @@ impl<T: Sync> ThreadTable<T> {
     pub fn get(&self, index: u32, make: fn(u32) -> T) -> &'static T {
         let index = index as usize;
         let place = &self.chunks[index / CHUNK % CHUNKS];
-        let chunk = match place.load(Ordering::Acquire) {
+        let chunk = match place.get() {
             Some(chunk) => chunk,
-            None => self.make(place, index, make),
+            None => Self::make(place, index, make),
         };
         &chunk[index % CHUNK]
     }
 
     #[cold]
-    fn make(&self, place: &AtomicRef<[T; CHUNK]>, index: usize, make: fn(u32) -> T) -> &'static [T; CHUNK] {
+    fn make(place: &Once<&'static [T; CHUNK]>, index: usize, make: fn(u32) -> T) -> &'static [T; CHUNK] {
         let first = (index - index % CHUNK) as u32;
-        let elements: Box<[T]> = (first..first + CHUNK as u32).map(make).collect();
-        let Ok(elements) = Box::<[T; CHUNK]>::try_from(elements) else {
-            unreachable!("as many as in a chunk")
-        };
-        let _making = self.making.lock();
-        // Two threads may want the same chunk: the second one's work is dropped.
-        place.load(Ordering::Acquire).unwrap_or_else(|| {
-            let chunk: &'static [T; CHUNK] = Box::leak(elements);
-            place.store(Some(chunk), Ordering::Release);
-            chunk
+        place.call_once(|| {
+            let elements: Box<[T]> = (first..first + CHUNK as u32).map(make).collect();
+            match Box::<[T; CHUNK]>::try_from(elements) {
+                Ok(elements) => Box::leak(elements),
+                Err(_) => unreachable!("as many as in a chunk"),
+            }
         })
     }
 
@@ -63,13 +56,13 @@ impl<T: Sync> ThreadTable<T> {
     #[inline]
     pub fn known(&self, index: u32) -> Option<&'static T> {
         let index = index as usize;
-        let chunk = self.chunks.get(index / CHUNK)?.load(Ordering::Acquire)?;
+        let chunk = self.chunks.get(index / CHUNK)?.get()?;
         Some(&chunk[index % CHUNK])
     }
 
     /// All elements made so far, up to the first chunk that is not.
     pub fn iter(&self) -> impl Iterator<Item = &'static T> {
-        self.chunks.iter().map_while(|chunk| chunk.load(Ordering::Acquire)).flatten()
+        self.chunks.iter().map_while(Once::get).flat_map(|chunk| chunk.iter())
     }
 }
 

@@ -4,15 +4,14 @@
 //! A slot calls `slot_wait` in a loop. Between two pieces of work it is in the pool of its CPU, kind and stack size, or it
 //! keeps the result of the last one until somebody takes that. So making a thread is: pop, fill in, wake.
 
-use alloc::boxed::Box;
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use hadal_hal::link::AtomicRef;
 use hadal_hal::percpu::CpuLocal;
 use hadal_hal::{call, cpu};
 use hadal_linux::signal;
 use hadal_linux::task::Task;
 use hadal_sched::{Thread, thread};
+use spin::Once;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use crate::life::{Finished, State};
@@ -59,7 +58,7 @@ struct Cpu {
     given_back: AtomicU64,
 }
 
-static CPUS: AtomicRef<CpuLocal<Cpu>> = AtomicRef::none();
+static CPUS: Once<CpuLocal<Cpu>> = Once::new();
 
 /// Makes the pools, once the processors are counted.
 pub(crate) fn init() {
@@ -69,13 +68,12 @@ pub(crate) fn init() {
         missed: AtomicU64::new(0),
         given_back: AtomicU64::new(0),
     };
-    let cpus: &'static CpuLocal<Cpu> = Box::leak(Box::new(CpuLocal::new(cpu::count(), make)));
-    CPUS.store(Some(cpus), Ordering::Release);
+    CPUS.call_once(|| CpuLocal::new(cpu::count(), make));
 }
 
 #[inline(always)]
 fn cpus() -> &'static CpuLocal<Cpu> {
-    match CPUS.load(Ordering::Acquire) {
+    match CPUS.get() {
         Some(cpus) => cpus,
         None => unreachable!("the pools are made before the program runs"),
     }
