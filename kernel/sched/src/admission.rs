@@ -6,8 +6,8 @@
 //! below the whole, for what the kernel itself needs ([`UTILISATION_LIMIT_PPM`]).
 //!
 //! A member of a group has to start soon after its period begins, too. Whatever their deadlines, the other promises delay it
-//! by no longer than they can keep the CPU busy without it: the least `w` with `w = sum of ceil(w / period) * work`, which is
-//! found by iteration from below.
+//! by no longer than they can keep the CPU busy without it: the least `w` with `w = sum of (floor(w / period) + 1) * work`,
+//! which is found by iteration from below.
 
 use alloc::vec::Vec;
 
@@ -89,7 +89,7 @@ impl Ledger {
 fn busy_ns<'a>(promises: impl Iterator<Item = &'a Promise> + Clone, enough: u64) -> u64 {
     let mut busy: u64 = promises.clone().map(|promise| promise.work_ns).sum();
     loop {
-        let next = promises.clone().map(|promise| busy.div_ceil(promise.period_ns) * promise.work_ns).sum();
+        let next = promises.clone().map(|promise| (busy / promise.period_ns + 1) * promise.work_ns).sum();
         if next == busy || busy > enough {
             return busy;
         }
