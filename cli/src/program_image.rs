@@ -140,14 +140,17 @@ impl ProgramImage {
     }
 }
 
-/// Whether a file is a kernel of Hadal, judged by its headers alone: some segment lies where only that kernel is linked.
+/// Whether a file is a kernel of Hadal, judged by its headers alone: some segment is linked at the kernel's base plus the
+/// physical address at which it is to be loaded. A program that only asks for such an address gets the loader's answer.
 fn is_kernel(path: &Path) -> bool {
     let Ok(file) = File::open(path) else { return false };
     let mut head = [0; 4096];
     let len = file.read_at(&mut head, 0).unwrap_or(0);
     let Ok(header) = FileHeader64::<LittleEndian>::parse(&head[..len]) else { return false };
     let Ok(segments) = header.program_headers(LE, &head[..len]) else { return false };
-    segments.iter().any(|segment| segment.p_type(LE) == PT_LOAD && segment.p_vaddr(LE) >= symbols::BASE)
+    let linked_at = |physical| symbols::BASE.checked_add(physical);
+    let is_ours = |s: &ProgramHeader64<_>| linked_at(s.p_paddr(LE)) == Some(s.p_vaddr(LE));
+    segments.iter().any(|segment| segment.p_type(LE) == PT_LOAD && is_ours(segment))
 }
 
 /// Finds the segment for a program: the one whose content begins with the header's magic. Of a file that is cut short only

@@ -4,6 +4,9 @@ use crate::kernel;
 
 const PROGRAM: &[u8] = b"\x7fELF, supposedly";
 
+/// Place of the virtual address in a program header; the physical one follows.
+const P_VADDR: usize = 16;
+
 fn contents(config: &[u8]) -> Contents<'_> {
     Contents { program: PROGRAM, config, modules: vec![("data".into(), b"1234")] }
 }
@@ -43,6 +46,21 @@ fn other_files_are_not_images_and_a_bare_kernel_says_so() {
     assert!(ProgramImage::open(Path::new("/proc/self/exe")).unwrap().is_none());
     assert!(ProgramImage::open(Path::new("/no/such/file")).unwrap().is_none());
     assert!(matches!(open(&kernel::image().unwrap()), Err(WrongImage::NoProgram)));
+}
+
+/// A program with a segment where the kernel is, but not linked as the kernel is, is for the loader to refuse.
+#[test]
+fn a_program_at_the_kernels_address_is_not_a_kernel() {
+    let own = std::fs::read("/proc/self/exe").unwrap();
+    let header = FileHeader64::<LittleEndian>::parse(&*own).unwrap();
+    let segments = header.program_headers(LE, &*own).unwrap();
+    let index = segments.iter().position(|segment| segment.p_type(LE) == PT_LOAD).unwrap();
+    let addresses_at = header.e_phoff(LE) as usize + index * PHDR_LEN + P_VADDR;
+    for address in [symbols::BASE, u64::MAX - 0xfff] {
+        let mut program = own.clone();
+        program[addresses_at..][..16].copy_from_slice(&[address.to_le_bytes(); 2].concat());
+        assert!(open(&program).unwrap().is_none(), "{address:#x}");
+    }
 }
 
 #[test]

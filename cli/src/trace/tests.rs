@@ -101,6 +101,17 @@ fn rows_and_arrows() {
     assert_eq!(waiting["args"]["in"], "futex");
 }
 
+/// Two wake-ups of a thread before it runs: it is ready once.
+#[test]
+fn woken_twice_is_ready_once() {
+    let first: &[Made] = &[(1100, Kind::ThreadCreate, 5, 6, 0), (1200, Kind::Wake, 5, pair(6, 1), 0)];
+    let second: &[Made] =
+        &[(1300, Kind::Wake, 1, pair(6, 1), 0), (1600, Kind::Switch, 1, pair(6, Left::Ready as u32), 0)];
+    let events = picture([first, second], 0);
+    let expected = [("ready", 1200, 1600), ("running", 1600, 10_000)];
+    assert_eq!(slices(&events, 2, 3), named(&expected));
+}
+
 /// A CPU whose first records are lost: its row begins with the first that is left, in the middle of a call.
 #[test]
 fn lost_records_leave_no_holes() {

@@ -44,8 +44,12 @@ pub(crate) struct Thread {
 }
 
 impl Thread {
-    /// Goes over to another state, and draws the one that ends.
+    /// Goes over to another state, and draws the one that ends. One that goes on, such as that of a thread which is woken
+    /// again before it runs, stays one slice.
     fn change<W: Write>(&mut self, out: &mut Writer<W>, state: State, at: Ns) -> io::Result<()> {
+        if state == self.state {
+            return Ok(());
+        }
         let at = at.max(self.since);
         let mut args = Args::new();
         let name = match self.state {
