@@ -5,12 +5,24 @@ use std::time::Duration;
 
 use hadal_tests::case::{expect_status, expect_stdout};
 use hadal_tests::machine::arguments;
-use hadal_tests::programs::{HRT_CALLS, HRT_MEMORY, HRT_TASKS, HRT_THREADS, HRT_WORDS, Program};
+use hadal_tests::programs::{
+    HRT_CALLS, HRT_MEMORY, HRT_REALTIME, HRT_TASKS, HRT_THREADS, HRT_WORDS, Program,
+};
 use hadal_tests::{Hadal, TestError, Way, scratch};
 
 use crate::suite::Suite;
 
 pub(crate) fn register(suite: &mut Suite) {
+    for cpus in [1, 2, 4, 8] {
+        suite.hadal(format!("hrt/realtime/{cpus}cpus"), move |name| {
+            let directory = scratch::empty_directory(name)?;
+            let hadal = Hadal::new(cpus).cwd(&directory).limit(Duration::from_secs(90));
+            let outcome = hadal.run(&HRT_REALTIME.build(Way::GccDynamic)?, &[])?;
+            expect_status(&outcome, 0)?;
+            expect_stdout(&outcome, "promises are kept\n")
+        });
+    }
+    suite.hadal("hrt/realtime/64cpus".to_string(), groups_of_many);
     let programs: [(&str, &'static Program, &'static str); 5] = [
         ("calls", &HRT_CALLS, "calls work\n"),
         ("threads", &HRT_THREADS, "threads work\n"),
@@ -28,6 +40,14 @@ pub(crate) fn register(suite: &mut Suite) {
             run(name, program, expected, Hadal::new(4).with("--numa", "2").with("--memory", "2G"), 2)
         });
     }
+}
+
+fn groups_of_many(name: &str) -> Result<(), TestError> {
+    let directory = scratch::empty_directory(name)?;
+    let hadal = Hadal::new(64).cwd(&directory).limit(Duration::from_secs(180));
+    let outcome = hadal.run(&HRT_REALTIME.build(Way::GccDynamic)?, &arguments(&["gang".to_string()]))?;
+    expect_status(&outcome, 0)?;
+    expect_stdout(&outcome, "promises are kept\n")
 }
 
 fn run(name: &str, program: &Program, expected: &str, hadal: Hadal, zones: u32) -> Result<(), TestError> {

@@ -231,6 +231,8 @@ programs! {
     HRT_MEMORY = "hrt-memory", ["hrt/memory.c"], ["-pthread", HRT_INCLUDE];
     /// Waiting on words through the kernel's table.
     HRT_WORDS = "hrt-words", ["hrt/words.c"], ["-pthread", HRT_INCLUDE];
+    /// Priorities, real-time schedules, admission, groups.
+    HRT_REALTIME = "hrt-realtime", ["hrt/realtime.c"], ["-pthread", HRT_INCLUDE];
     /// Events.
     HRT_EVENTS = "hrt-events", ["hrt/event_set.c"], ["-lhrt-linux"];
     /// Interrupts.

@@ -29,9 +29,14 @@ static inline void bind_table(void) {
     CHECK(hrt_calls->size == sizeof *hrt_calls && hrt_calls->place == HRT_PLACE_KERNEL);
 }
 
+/* Slots that have begun: the maker waits for one, or, if it is more urgent, it would make slots for ever. */
+static uint32_t slots_begun;
+
 static void slot_loop(const struct hrt_slot_kind *kind) {
     struct hrt_work work;
     void *result = NULL;
+    __atomic_add_fetch(&slots_begun, 1, __ATOMIC_RELEASE);
+    hrt_calls->wake(&slots_begun, 1, 0);
     while (hrt_calls->slot_wait(kind, result, &work) == HRT_OK) {
         result = work.fn(work.arg);
     }
@@ -44,10 +49,7 @@ static void *libc_slot(void *argument) {
     return NULL;
 }
 
-int hrt_slot_make(const struct hrt_slot_kind *kind) {
-    if (kind->bare) {
-        return hrt_calls->slot_add_bare(kind, slot_loop);
-    }
+static int make_libc_slot(const struct hrt_slot_kind *kind) {
     struct hrt_slot_kind *copy = malloc(sizeof *copy);
     *copy = *kind;
     pthread_attr_t attr;
@@ -57,6 +59,15 @@ int hrt_slot_make(const struct hrt_slot_kind *kind) {
     pthread_t thread;
     int status = pthread_create(&thread, &attr, libc_slot, copy);
     pthread_attr_destroy(&attr);
+    return status;
+}
+
+int hrt_slot_make(const struct hrt_slot_kind *kind) {
+    uint32_t before = __atomic_load_n(&slots_begun, __ATOMIC_ACQUIRE);
+    int status = kind->bare ? hrt_calls->slot_add_bare(kind, slot_loop) : make_libc_slot(kind);
+    while (status == 0 && __atomic_load_n(&slots_begun, __ATOMIC_ACQUIRE) == before) {
+        hrt_calls->wait(&slots_begun, before, HRT_FOREVER, 1u /* HRT_WAIT_NO_INTR */);
+    }
     return status;
 }
 
