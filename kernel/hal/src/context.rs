@@ -47,7 +47,7 @@ pub struct Context {
     /// Vector state and first FS base of program code; kernel threads have none.
     program: UnsafeCell<Option<Program>>,
     has_program: AtomicBool,
-    /// CPU (plus one) that saved the vector registers last.
+    /// The per-CPU block of the CPU that saved the vector registers last, or 0.
     saved_on: AtomicUsize,
 }
 
@@ -171,29 +171,31 @@ impl Context {
     }
 
     /// Saves the vector registers, which stay valid as long as no other program thread runs on this CPU.
+    #[inline(always)]
     fn save_vectors(&self, block: &PerCpu) {
-        check_canary(self);
         if !self.has_program.load(Ordering::Relaxed) {
             return;
         }
         // SAFETY: the running context belongs to this CPU.
         if let Some(program) = unsafe { &mut *self.program.get() } {
             program.vectors.save();
-            self.saved_on.store(cpu::current_id() + 1, Ordering::Relaxed);
+            self.saved_on.store(block.address(), Ordering::Relaxed);
             block.live_context.store(self.address(), Ordering::Relaxed);
         }
     }
 
     /// Loads what [`Context::save_vectors`] saved, unless the registers still hold it: every program thread that gives the
     /// CPU up says so in `live_context`.
+    #[inline(always)]
     fn load_vectors(&self) {
         if !self.has_program.load(Ordering::Relaxed) {
             return;
         }
         // SAFETY: the running context belongs to this CPU.
         if let Some(program) = unsafe { &*self.program.get() } {
-            let live = self.saved_on.load(Ordering::Relaxed) == cpu::current_id() + 1
-                && percpu::this().live_context.load(Ordering::Relaxed) == self.address();
+            let block = percpu::this();
+            let live = self.saved_on.load(Ordering::Relaxed) == block.address()
+                && block.live_context.load(Ordering::Relaxed) == self.address();
             if !live {
                 program.vectors.load();
             }
@@ -316,13 +318,30 @@ impl Switch {
         }
     }
 
-    /// [`Switch::to`] that keeps the claim, with nothing to look up.
+    /// [`Switch::to`] with nothing to look up.
     #[inline(always)]
-    pub(crate) fn to_quickly(self, next: &'static Context) {
+    pub(crate) fn to_quickly(self, next: &'static Context, claim: Claim) {
         self.block.live_context.store(0, Ordering::Relaxed);
         let own = self.begin(next);
         // SAFETY: see `begin`; the caller knows that the CPU has FSGSBASE.
-        unsafe { light_keep_fsgsbase(own, next) };
+        unsafe {
+            match claim {
+                Claim::Keep => light_keep_fsgsbase(own, next),
+                Claim::Release => light_release_fsgsbase(own, next),
+            }
+        }
+    }
+
+    /// [`Switch::to_full`] that keeps the claim, with nothing to look up but the vector state.
+    #[inline(always)]
+    pub(crate) fn to_full_quickly(self, next: &'static Context) {
+        // SAFETY: as in `to_full`.
+        let own = unsafe { &*(self.block.context.load(Ordering::Relaxed) as *const Context) };
+        own.save_vectors(self.block);
+        self.begin(next);
+        // SAFETY: see `begin`; the caller knows that the CPU has FSGSBASE.
+        unsafe { stacks_keep_fsgsbase(own, next) };
+        own.load_vectors();
     }
 
     /// Switches for a thread whose registers must all survive. Called with interrupts off; returns with interrupts off.
@@ -333,6 +352,7 @@ impl Switch {
         assert!(!irq::enabled(), "a switch needs interrupts off");
         // SAFETY: `adopt` and `begin` store addresses of contexts, which live for ever.
         let own = unsafe { &*(self.block.context.load(Ordering::Relaxed) as *const Context) };
+        check_canary(own);
         own.save_vectors(self.block);
         tlb::service();
         self.begin(next);

@@ -38,6 +38,12 @@ impl<T: Sync> AtomicRef<T> {
         reference(self.0.load(order))
     }
 
+    /// Whether it is this very thing.
+    #[inline(always)]
+    pub fn points_to(&self, thing: &T, order: Ordering) -> bool {
+        core::ptr::eq(self.0.load(order), thing)
+    }
+
     /// Replaces what is there.
     #[inline(always)]
     pub fn store(&self, value: Option<&'static T>, order: Ordering) {
@@ -89,6 +95,7 @@ mod tests {
         let link = AtomicRef::none();
         assert_eq!(link.load(Relaxed), None);
         link.store(Some(&ONE), Relaxed);
+        assert!(link.points_to(&ONE, Relaxed) && !link.points_to(&TWO, Relaxed));
         assert_eq!(link.swap(Some(&TWO), Relaxed), Some(&ONE));
         assert_eq!(link.compare_exchange_weak(Some(&ONE), None, Relaxed, Relaxed), Err(Some(&TWO)));
         link.store(None, Relaxed);

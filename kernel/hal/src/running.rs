@@ -7,7 +7,7 @@
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering;
 
-use crate::context::{self, Context, Switch};
+use crate::context::{self, Claim, Context, Switch};
 use crate::percpu::{self, PerCpu};
 
 /// The scheduler's key to the words: a static of its own. `T` is its thread, `C` its state of a CPU.
@@ -111,10 +111,17 @@ impl<T: Sync, C: Sync> Quick<T, C> {
         self.0
     }
 
-    /// [`Switch::to`] with [`context::Claim::Keep`], in fewer instructions.
+    /// [`Switch::to`] in fewer instructions.
     #[inline(always)]
-    pub fn switch(self, next: &'static Context) {
-        Switch::on(self.0.block).to_quickly(next);
+    pub fn switch(self, next: &'static Context, claim: Claim) {
+        Switch::on(self.0.block).to_quickly(next, claim);
+    }
+
+    /// [`Switch::to_full`] with [`Claim::Keep`] in fewer instructions; does not look for what [`Switch::to_full`] panics
+    /// about.
+    #[inline(always)]
+    pub fn switch_full(self, next: &'static Context) {
+        Switch::on(self.0.block).to_full_quickly(next);
     }
 }
 

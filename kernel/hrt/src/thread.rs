@@ -28,7 +28,7 @@ pub(crate) extern "C" fn thread_yield() {
 
 /// `thread_yield_full`.
 pub(crate) extern "C" fn thread_yield_full() {
-    hadal_sched::yield_now();
+    hadal_sched::yield_call_full();
 }
 
 fn sleep(deadline_ns: u64) -> Result<(), Status> {

@@ -5,7 +5,7 @@
 //! As long as it looks by itself nobody has to interrupt it. Polling is for machines with a core for each CPU: elsewhere it
 //! would keep a core from the CPU that has the work.
 
-use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use hadal_hal::trace::{self, Kind};
 use hadal_hal::{cpu, irq, tlb, tsc};
@@ -18,13 +18,8 @@ const POLL_NS: u64 = 20_000;
 
 /// [`POLL_NS`] in cycles of the time-stamp counter; 0 where polling is useless.
 static POLL_CYCLES: AtomicU64 = AtomicU64::new(0);
-/// MWAIT exists and waits.
+/// MONITOR and MWAIT work.
 static MWAIT: AtomicBool = AtomicBool::new(false);
-/// MWAITs in a row that returned at once for no reason.
-static FRUITLESS: AtomicU32 = AtomicU32::new(0);
-/// After so many the instruction is one of an emulator that does nothing.
-const FRUITLESS_MAX: u32 = 16;
-
 pub(crate) fn init() {
     // On a single CPU only interrupts bring anything.
     if cpu::count() > 1 {
@@ -103,16 +98,7 @@ fn halt(own: &Cpu) {
 /// A push is a store to the monitored word, so nobody has to interrupt the CPU.
 fn wait_for_store(own: &Cpu) {
     tlb::enter_idle();
-    let begin = tsc::read_unordered();
     cpu::wait_for_store(own.inbox.word(), || own.inbox.is_empty());
     irq::mask();
     tlb::leave_idle();
-    let at_once = tsc::read_unordered().wrapping_sub(begin) < POLL_CYCLES.load(Ordering::Relaxed) / 8;
-    if at_once && !has_work(own) {
-        if FRUITLESS.fetch_add(1, Ordering::Relaxed) >= FRUITLESS_MAX {
-            MWAIT.store(false, Ordering::Relaxed);
-        }
-    } else if FRUITLESS.load(Ordering::Relaxed) != 0 {
-        FRUITLESS.store(0, Ordering::Relaxed);
-    }
 }

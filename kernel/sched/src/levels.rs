@@ -135,12 +135,14 @@ impl Levels {
         first.place.previous.store(Some(thread), RELAXED);
     }
 
-    /// Takes the running thread out of its ring; its level begins with the next one then.
+    /// Takes the running thread out of its ring and returns the next one of its level, which begins with that one then.
     #[inline(always)]
-    pub(crate) fn remove_running(&self, thread: &'static Thread) {
-        let word = &self.any[usize::from(thread.place.level()) % self.any.len()];
-        word.store(thread.place.next(), RELAXED);
-        self.unlink(thread);
+    pub(crate) fn remove_running(&self, thread: &'static Thread) -> Option<&'static Thread> {
+        let level = thread.place.level();
+        let next = thread.place.next();
+        self.any[usize::from(level) % self.any.len()].store(next, RELAXED);
+        self.unlink(thread, level, next);
+        next
     }
 
     /// Puts a thread that is in no ring into the place of the running one, which is in no ring afterwards.
@@ -166,35 +168,32 @@ impl Levels {
     /// Takes another thread out of its ring.
     pub(crate) fn remove(&self, thread: &'static Thread) {
         let word = &self.any[usize::from(thread.place.level()) % self.any.len()];
-        if word.load(RELAXED).is_some_and(|any| core::ptr::eq(any, thread)) {
-            word.store(thread.place.next(), RELAXED);
+        let next = thread.place.next();
+        if word.points_to(thread, RELAXED) {
+            word.store(next, RELAXED);
         }
-        self.unlink(thread);
+        self.unlink(thread, thread.place.level(), next);
     }
 
     #[inline(always)]
-    fn unlink(&self, thread: &'static Thread) {
+    fn unlink(&self, thread: &'static Thread, level: u8, next: Option<&'static Thread>) {
         let place = &thread.place;
-        let level = place.level();
         place.level.store(NOWHERE, RELAXED);
         self.len.store(self.len.load(RELAXED) - 1, RELAXED);
         if place.is_movable() {
             place.movable.store(false, RELAXED);
             self.movable.store(self.movable.load(RELAXED) - 1, RELAXED);
         }
-        let Some(next) = place.next() else {
+        let Some(next) = next else {
             self.occupied.store(self.occupied.load(RELAXED) & !(1 << (level % PRIORITIES)), RELAXED);
             return;
         };
         place.next.store(None, RELAXED);
-        match place.previous.load(RELAXED) {
-            Some(previous) if !core::ptr::eq(previous, next) => {
-                previous.place.next.store(Some(next), RELAXED);
-                next.place.previous.store(Some(previous), RELAXED);
-            }
-            _ => {
-                next.place.next.store(None, RELAXED);
-            }
+        if place.previous.points_to(next, RELAXED) {
+            next.place.next.store(None, RELAXED);
+        } else if let Some(previous) = place.previous.load(RELAXED) {
+            previous.place.next.store(Some(next), RELAXED);
+            next.place.previous.store(Some(previous), RELAXED);
         }
     }
 

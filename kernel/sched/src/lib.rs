@@ -27,6 +27,7 @@ mod job;
 mod levels;
 mod overcommit;
 mod promise;
+mod quick;
 mod realtime;
 mod relay;
 mod switch;
@@ -42,11 +43,12 @@ pub use cpus::{current, idle_thread, idle_time_ns, init, run_queue_length, runni
 pub use idle::enter_idle_loop;
 pub use overcommit::{set_overcommitted, yield_to_all};
 pub use promise::{PeriodError, admit, wait_period};
+pub use quick::{park_call, yield_call, yield_call_full};
 pub use realtime::{
     PERIOD_LEAST_NS, PERIOD_MOST_NS, Realtime, Refusal, UTILISATION_LIMIT_PPM, WORK_LEAST_NS,
 };
 pub use relay::wake_and_park_call;
-pub use switch::{Wake, attend, exit, park, park_call, sleep_until, yield_call, yield_now};
+pub use switch::{Wake, attend, exit, park, sleep_until, yield_now};
 pub use table::{SpawnError, create, live_threads, thread, threads};
 pub use thread::{Info, PRIORITIES, PRIORITY_DEFAULT, Policy, State, Thread};
 pub use timers::{

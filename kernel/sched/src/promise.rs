@@ -11,16 +11,18 @@ use crate::admission::Promise;
 use crate::cpus::{self, current, here};
 use crate::edf;
 use crate::job::{Job, Kind};
+use crate::quick::park_call;
 use crate::realtime::{Realtime, Refusal};
-use crate::switch::{park, park_call};
-use crate::thread::Thread;
+use crate::switch::park;
+use crate::thread::{Policy, Thread};
 use crate::timers;
 use crate::wake::look_again;
 
 /// Gives a thread a real-time schedule on the CPU it is bound to, or else binds it to the one it is on. The calling thread
 /// has begun its first period when this returns; another one begins when it is runnable and its start has come.
 ///
-/// An earlier real-time schedule of the thread is replaced; it stays in force when the new one is refused.
+/// An earlier real-time schedule of the thread is replaced; it stays in force when the new one is refused. A thread whose
+/// schedule ends takes turns with its equals ([`Policy::RoundRobin`]).
 pub fn admit(thread: &'static Thread, wanted: Realtime) -> Result<(), Refusal> {
     let now = now_ns();
     let cpu = thread.bound().unwrap_or_else(|| thread.cpu());
@@ -87,6 +89,7 @@ pub(crate) fn begin(thread: &'static Thread, cpu: usize, job: Job) {
         thread.realtime.bound_for_it.store(true, Ordering::Relaxed);
         thread.store_binding(Some(cpu));
     }
+    thread.store_policy(Policy::RoundRobin);
     thread.realtime.set_job(Some(job));
     thread.changed();
     if thread.is(current()) {

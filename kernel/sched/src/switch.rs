@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Giving the CPU up: park, yield, exit, preemption, and what they have in common.
 //!
-//! Each comes in two kinds. [`yield_call`] and [`park_call`] are for calls that a program makes like any function, through
-//! the table of `hadal/hrt.h`: the switch saves what the C ABI says survives a call. [`yield_now`] and [`park`] are for
-//! system calls and faults, where everything survives. The shortest path, one thread giving way to another of its level, is
-//! the head of [`yield_call`]; everything it need not look at is arranged for elsewhere:
-//! - a more urgent thread that becomes ready raises attention, which is looked at after the call;
-//! - the timer of a slice runs on, and looks how long the running thread has run when it fires (`timers.rs`);
-//! - a thread in a ring is claimed by this CPU and may run on it, which is seen to when it enters and when it is changed.
+//! What is here takes care of everything; the short ways through it, for calls of a program, are in `quick.rs`.
 
 use hadal_hal::context::Claim;
 use hadal_hal::percpu::{self, attention};
@@ -16,12 +10,12 @@ use hadal_hal::trace::{self, Kind};
 use hadal_hal::{irq, tsc};
 use hadal_time::now_ns;
 
-use crate::cpus::{Cpu, RUNNING, current, here};
+use crate::cpus::{Cpu, current, here};
 use crate::levels::NOWHERE;
 use crate::table::TABLE;
 use crate::thread::{Policy, Thread};
 use crate::wake::{Kick, enqueue};
-use crate::{balance, edf, gang, overcommit, promise, timers};
+use crate::{balance, edf, gang, promise, timers};
 
 /// Why [`park`] returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,40 +28,14 @@ pub enum Wake {
 
 /// Which registers of the thread that gives the CPU up survive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Saves {
+pub(crate) enum Saves {
     /// What the C ABI says survives a call.
     CalleeSaved,
     /// All of them.
     Everything,
 }
 
-/// Lets the next ready thread of equal or higher priority of this CPU run, if there is one. For calls of a program whose
-/// vector registers need not survive, with interrupts on.
-#[inline]
-pub fn yield_call() {
-    irq::mask();
-    if let Some(quick) = RUNNING.quick() {
-        let here = quick.here();
-        let (own, thread) = (here.cpu(), here.thread());
-        if let Some(next) = thread.place.next()
-            && own.inbox.bits() | usize::from(trace::enabled()) == 0
-        {
-            hand_over(here, own, thread, next);
-            return quick.switch(next.context());
-        }
-    }
-    yield_slowly();
-}
-
-#[cold]
-#[inline(never)]
-fn yield_slowly() {
-    let gave_way = give_way(here(), Saves::CalleeSaved);
-    irq::unmask();
-    overcommit::note_yield(gave_way);
-}
-
-/// [`yield_call`] where every register survives; moves to an allowed CPU if this one is not. Returns whether the thread gave
+/// Lets the next ready thread of equal or higher priority of this CPU run; moves to an allowed CPU if this one is not. Returns whether the thread gave
 /// the CPU up.
 pub fn yield_now() -> bool {
     let _irq = irq::disable();
@@ -84,19 +52,8 @@ pub fn park(deadline_ns: Option<u64>) -> Wake {
     }
 }
 
-/// [`park`] for calls of a program whose vector registers need not survive, with interrupts on.
-pub fn park_call(deadline_ns: Option<u64>) -> Wake {
-    irq::mask();
-    let wake = match deadline_ns {
-        None => park_without_deadline(Saves::CalleeSaved),
-        Some(deadline) => park_until(deadline, Saves::CalleeSaved),
-    };
-    irq::unmask();
-    wake
-}
-
 #[inline]
-fn park_without_deadline(saves: Saves) -> Wake {
+pub(crate) fn park_without_deadline(saves: Saves) -> Wake {
     let here = here();
     let thread = here.thread();
     if thread.token.park() {
@@ -108,7 +65,7 @@ fn park_without_deadline(saves: Saves) -> Wake {
     Wake::Unparked
 }
 
-fn park_until(deadline_ns: u64, saves: Saves) -> Wake {
+pub(crate) fn park_until(deadline_ns: u64, saves: Saves) -> Wake {
     let thread = current();
     if thread.token.spend() {
         return Wake::Unparked;
@@ -196,7 +153,7 @@ fn leave(here: Here<Thread, Cpu>, thread: &'static Thread, saves: Saves) {
 }
 
 /// Lets another ready thread run and the running one wait for its turn; returns whether there was one. Interrupts are off.
-fn give_way(here: Here<Thread, Cpu>, saves: Saves) -> bool {
+pub(crate) fn give_way(here: Here<Thread, Cpu>, saves: Saves) -> bool {
     let (own, thread) = (here.cpu(), here.thread());
     receive(here);
     if !thread.allows(own.id) {
@@ -300,6 +257,7 @@ pub(crate) fn receive(here: Here<Thread, Cpu>) {
 }
 
 /// Puts a thread that this CPU has claimed among those that wait for it. Interrupts are off.
+#[inline]
 pub(crate) fn insert(own: &'static Cpu, thread: &'static Thread, running: &'static Thread) {
     if thread.is_realtime() && edf::enqueue(own, thread) {
         return;

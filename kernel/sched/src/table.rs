@@ -22,8 +22,10 @@ const MAX_THREADS: usize = CHUNK * 1024;
 /// Control blocks that move between a CPU's cache and the shared list at a time.
 const FREE_BATCH: usize = 16;
 
+type Chunk = [Thread; CHUNK];
+
 pub(crate) struct Table {
-    chunks: [Once<Box<[Thread]>>; MAX_THREADS / CHUNK],
+    chunks: [Once<Box<Chunk>>; MAX_THREADS / CHUNK],
     made: SpinLock<usize>,
     /// Control blocks whose threads have exited.
     free: SpinLock<Vec<u32>>,
@@ -38,12 +40,11 @@ pub(crate) static TABLE: Table = Table {
 };
 
 impl Table {
+    #[inline]
     pub(crate) fn get(&'static self, index: u32) -> &'static Thread {
         let index = index as usize;
-        match self.chunks[index / CHUNK].get() {
-            Some(chunk) => &chunk[index % CHUNK],
-            None => panic!("no thread {index}"),
-        }
+        let chunk = self.chunks[index / CHUNK].get().expect("somebody had the index");
+        &chunk[index % CHUNK]
     }
 
     /// Makes another chunk and adds its indices to `free`, the lowest last.
@@ -54,7 +55,9 @@ impl Table {
         }
         let first = (*made * CHUNK) as u32;
         let indices = first..first + CHUNK as u32;
-        self.chunks[*made].call_once(|| indices.clone().map(Thread::new).collect());
+        let threads: Box<[Thread]> = indices.clone().map(Thread::new).collect();
+        let Ok(chunk) = Box::<Chunk>::try_from(threads) else { return };
+        self.chunks[*made].call_once(|| chunk);
         free.extend(indices.rev());
         *made += 1;
     }
@@ -126,6 +129,7 @@ pub(crate) fn adopt_idle(cpu: &Cpu) -> &'static Thread {
 ///
 /// # Panics
 /// If no thread ever had the index.
+#[inline]
 pub fn thread(index: u32) -> &'static Thread {
     TABLE.get(index)
 }

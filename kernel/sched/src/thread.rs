@@ -12,6 +12,7 @@ use hadal_hal::sync::SpinLock;
 use hadal_hal::{cpu, tsc};
 
 use crate::edf::{self, class};
+use crate::inbox::Asked;
 use crate::levels::{NOWHERE, Place};
 use crate::realtime::Realtime;
 use crate::token::Token;
@@ -93,7 +94,7 @@ pub struct Thread {
     pub(crate) inbox_next: AtomicRef<Thread>,
     pub(crate) review_next: AtomicRef<Thread>,
     /// It is in a list of reviews.
-    pub(crate) in_review: AtomicBool,
+    pub(crate) in_review: Asked,
     pub(crate) realtime: edf::Realtime,
     /// The group it is a member of, or 0.
     pub(crate) group: AtomicU32,
@@ -123,7 +124,7 @@ impl Thread {
             switches: AtomicU64::new(0),
             inbox_next: AtomicRef::none(),
             review_next: AtomicRef::none(),
-            in_review: AtomicBool::new(false),
+            in_review: Asked::new(),
             realtime: edf::Realtime::new(),
             group: AtomicU32::new(0),
             affinity: SpinLock::new(None),
@@ -333,8 +334,12 @@ impl Thread {
 
     /// Changes how the thread shares its CPU with equals; a real-time thread becomes an ordinary one.
     pub fn set_policy(&'static self, policy: Policy) {
-        self.policy.store(policy as u8, Ordering::Relaxed);
+        self.store_policy(policy);
         self.end_realtime();
+    }
+
+    pub(crate) fn store_policy(&self, policy: Policy) {
+        self.policy.store(policy as u8, Ordering::Relaxed);
     }
 
     /// Whether other CPUs may take the thread, and a wake-up may place it elsewhere.

@@ -193,9 +193,14 @@ fn arm_for(own: &Timers, deadline_ns: u64) {
 #[inline]
 pub(crate) fn start_slice(own: &Cpu) {
     if own.watch.load(Ordering::Relaxed) == watch::DEAF {
-        own.watch.store(watch::TICKING, Ordering::SeqCst);
-        next_slice(own, now_ns() + SLICE_NS);
+        first_slice(own);
     }
+}
+
+#[cold]
+fn first_slice(own: &Cpu) {
+    own.watch.store(watch::TICKING, Ordering::SeqCst);
+    next_slice(own, now_ns() + SLICE_NS);
 }
 
 fn next_slice(own: &Cpu, end_ns: u64) {

@@ -29,13 +29,11 @@ pub enum Kick {
 
 impl Thread {
     /// Makes a parked thread runnable, or its next [`crate::park`] return at once. From any context.
+    #[inline]
     pub fn wake(&'static self, kick: Kick) {
         if self.token.notify() {
             let _irq = irq::disable();
-            cpus::this().counters.wakes.up();
-            let target = balance::choose(self);
-            trace::point(Kind::Wake, trace::pair(self.id(), target as u32), 0);
-            enqueue(self, target, kick);
+            made_runnable(self, balance::choose(self), kick);
         }
     }
 
@@ -49,9 +47,7 @@ impl Thread {
     pub fn unpark_on(&'static self, cpu: usize) {
         if self.token.notify() {
             let _irq = irq::disable();
-            cpus::this().counters.wakes.up();
-            trace::point(Kind::Wake, trace::pair(self.id(), cpu as u32), 0);
-            enqueue(self, cpu, Kick::Yes);
+            made_runnable(self, cpu, Kick::Yes);
         }
     }
 
@@ -126,23 +122,54 @@ pub fn set_affinity(thread: &'static Thread, set: Option<Arc<CpuSet>>) {
     thread.moved();
 }
 
+/// A wake-up has made the thread runnable: counts it and queues the thread. Interrupts are off.
+///
+/// The short way is that of an ordinary thread that stays on this CPU.
+fn made_runnable(thread: &'static Thread, target: usize, kick: Kick) {
+    let here = here();
+    let own = here.cpu();
+    own.counters.wakes.up();
+    if target != own.id || thread.is_realtime() || trace::enabled() || !thread.context.claim() {
+        return made_runnable_slowly(thread, target, kick);
+    }
+    thread.cpu.store(target, Ordering::Relaxed);
+    let running = here.thread();
+    own.levels.insert(thread, thread.priority(), running);
+    if thread.place.level() > running.place.level() {
+        here.raise_attention(attention::RESCHEDULE);
+    }
+    if own.levels.len() > 1 {
+        timers::start_slice(own);
+    }
+}
+
+#[inline(never)]
+fn made_runnable_slowly(thread: &'static Thread, target: usize, kick: Kick) {
+    trace::point(Kind::Wake, trace::pair(thread.id(), target as u32), 0);
+    enqueue(thread, target, kick);
+}
+
 /// Puts a runnable thread that is in no queue into that of a CPU, and makes sure that the CPU notices. Interrupts are off.
 pub(crate) fn enqueue(thread: &'static Thread, target: usize, kick: Kick) {
     let here = here();
     let own = here.cpu();
     thread.cpu.store(target, Ordering::Relaxed);
-    if target == own.id && thread.context.claim() {
-        let running = here.thread();
-        insert(own, thread, running);
+    if target != own.id {
+        send_away_to(own, thread, target, kick);
+    } else if thread.context.claim() {
+        insert(own, thread, here.thread());
         look_again(here);
-        return;
+    } else {
+        // The thread's last CPU is still leaving it.
+        own.inbox.push(thread);
+        timers::start_slice(own);
     }
-    // Also this CPU's own inbox, when the thread's last CPU is still leaving it.
+}
+
+fn send_away_to(own: &'static Cpu, thread: &'static Thread, target: usize, kick: Kick) {
     let queue = cpus::of(target);
     queue.inbox.push(thread);
-    if target == own.id {
-        timers::start_slice(own);
-    } else if must_kick(queue, thread) {
+    if must_kick(queue, thread) {
         match kick {
             Kick::Yes => send_kick(own, target),
             Kick::No => owe_kick(own, target),
@@ -192,7 +219,7 @@ pub(crate) fn settle(own: &Cpu) {
 
 /// Has the CPU that a thread is on look at it again.
 fn ask_for_review(thread: &'static Thread) {
-    if thread.in_review.swap(true, Ordering::AcqRel) {
+    if !thread.in_review.raise() {
         return;
     }
     let target = thread.cpu();
@@ -208,7 +235,7 @@ fn ask_for_review(thread: &'static Thread) {
 fn review_all(here: Here<Thread, Cpu>) {
     for thread in here.cpu().reviews.take_all() {
         // Changes from now on ask again.
-        thread.in_review.swap(false, Ordering::AcqRel);
+        thread.in_review.clear();
         if thread.cpu() == here.cpu().id {
             review(here, thread);
         } else {

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Yield and park for calls that a program makes like any function, through the table of `hadal/hrt.h`: the short ways.
+//!
+//! Each looks whether there is anything that needs more attention, and if so leaves it to `switch.rs`. What need not be
+//! looked at is arranged for elsewhere:
+//! - a more urgent thread that becomes ready raises attention, which is looked at after the call;
+//! - the timer of a slice runs on, and looks how long the running thread has run when it fires (`timers.rs`);
+//! - a thread in a ring is claimed by this CPU, may run on it and is no real-time thread: this is seen to when it enters,
+//!   and when it is changed.
+
+use hadal_hal::context::Claim;
+use hadal_hal::irq;
+use hadal_hal::trace;
+
+use crate::cpus::{Cpu, RUNNING, here};
+use crate::levels::NOWHERE;
+use crate::overcommit;
+use crate::switch::{Saves, Wake, give_way, hand_over, park_until, park_without_deadline};
+
+/// Whether nothing has happened that the short ways do not look at.
+#[inline(always)]
+pub(crate) fn is_quiet(own: &Cpu) -> bool {
+    own.inbox.bits() | usize::from(trace::enabled()) == 0
+}
+
+/// Lets the next ready thread of equal or higher priority of this CPU run, if there is one. For calls of a program whose
+/// vector registers need not survive, with interrupts on.
+#[inline]
+pub fn yield_call() {
+    irq::mask();
+    if let Some(quick) = RUNNING.quick() {
+        let here = quick.here();
+        let (own, thread) = (here.cpu(), here.thread());
+        if let Some(next) = thread.place.next()
+            && is_quiet(own)
+        {
+            hand_over(here, own, thread, next);
+            return quick.switch(next.context(), Claim::Keep);
+        }
+    }
+    yield_slowly(Saves::CalleeSaved);
+}
+
+/// [`yield_call`] where every register survives.
+#[inline]
+pub fn yield_call_full() {
+    irq::mask();
+    if let Some(quick) = RUNNING.quick() {
+        let here = quick.here();
+        let (own, thread) = (here.cpu(), here.thread());
+        if let Some(next) = thread.place.next()
+            && is_quiet(own)
+        {
+            hand_over(here, own, thread, next);
+            quick.switch_full(next.context());
+            return irq::unmask();
+        }
+    }
+    yield_slowly(Saves::Everything);
+}
+
+#[cold]
+#[inline(never)]
+fn yield_slowly(saves: Saves) {
+    let gave_way = give_way(here(), saves);
+    irq::unmask();
+    overcommit::note_yield(gave_way);
+}
+
+/// Blocks the calling thread until it is unparked or `deadline_ns` (monotonic) has passed. An unpark that came first makes
+/// it return at once. For calls of a program whose vector registers need not survive, with interrupts on.
+#[inline]
+pub fn park_call(deadline_ns: Option<u64>) -> Wake {
+    let Some(deadline_ns) = deadline_ns else {
+        park_for_good();
+        return Wake::Unparked;
+    };
+    park_with_deadline(deadline_ns)
+}
+
+fn park_for_good() {
+    irq::mask();
+    if let Some(quick) = RUNNING.quick() {
+        let here = quick.here();
+        let (own, thread) = (here.cpu(), here.thread());
+        if is_quiet(own) && !own.edf.is_busy() && thread.place.level() != NOWHERE {
+            // Whoever wakes the thread from here on leaves it in an inbox until its claim has ended.
+            if !thread.token.park() {
+                thread.token.spend();
+                return irq::unmask();
+            }
+            let equal = own.levels.remove_running(thread);
+            let next = equal.or_else(|| own.levels.best()).unwrap_or_else(|| own.idle_thread());
+            hand_over(here, own, thread, next);
+            return quick.switch(next.context(), Claim::Release);
+        }
+    }
+    park_slowly();
+}
+
+#[cold]
+#[inline(never)]
+fn park_slowly() {
+    park_without_deadline(Saves::CalleeSaved);
+    irq::unmask();
+}
+
+fn park_with_deadline(deadline_ns: u64) -> Wake {
+    irq::mask();
+    let wake = park_until(deadline_ns, Saves::CalleeSaved);
+    irq::unmask();
+    wake
+}
