@@ -66,7 +66,13 @@ impl Policy {
 pub(crate) struct Schedule {
     pub(crate) policy: Policy,
     pub(crate) priority: u8,
-    /// Real-time policies: nanoseconds, as the header says.
+    /// Where the attributes are, for [`Schedule::times`]; null for the defaults.
+    address: usize,
+}
+
+/// What real-time policies need besides: nanoseconds, as the header says.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Times {
     pub(crate) period_ns: u64,
     pub(crate) work_ns: u64,
     pub(crate) deadline_ns: u64,
@@ -90,14 +96,7 @@ pub(crate) struct Attributes {
 const DEFAULT: Attributes = Attributes {
     flags: 0,
     place: ANYWHERE,
-    schedule: Schedule {
-        policy: Policy::RoundRobin,
-        priority: PRIORITY_DEFAULT,
-        period_ns: 0,
-        work_ns: 0,
-        deadline_ns: 0,
-        start_ns: 0,
-    },
+    schedule: Schedule { policy: Policy::RoundRobin, priority: PRIORITY_DEFAULT, address: 0 },
     class: DEFAULT_CLASS,
     name: 0,
 };
@@ -109,12 +108,12 @@ impl Attributes {
         if address == 0 {
             return Ok(DEFAULT);
         }
-        Self::check(&read(address)?)
+        Self::check(&read(address)?, address)
     }
 
     #[inline(always)]
-    fn check(raw: &Raw) -> Result<Self, Status> {
-        let schedule = Schedule::check(raw)?;
+    fn check(raw: &Raw, address: usize) -> Result<Self, Status> {
+        let schedule = Schedule::check(raw, address)?;
         let place = if raw.cpu & raw.zone == ANYWHERE { ANYWHERE } else { Self::place(raw.cpu, raw.zone)? };
         let class = slot::class_of(raw.stack_bytes)?;
         if raw.flags & !FLAGS != 0 {
@@ -138,24 +137,24 @@ impl Attributes {
 
 impl Schedule {
     #[inline(always)]
-    fn check(raw: &Raw) -> Result<Self, Status> {
+    fn check(raw: &Raw, address: usize) -> Result<Self, Status> {
         let fits = raw.size as usize >= size_of::<Raw>() && (0..PRIORITIES.into()).contains(&raw.priority);
         if !fits {
             return Err(Status::Invalid);
         }
-        Ok(Self {
-            policy: Policy::from_number(raw.policy)?,
-            priority: raw.priority as u8,
-            period_ns: raw.period_ns,
-            work_ns: raw.work_ns,
-            deadline_ns: raw.deadline_ns,
-            start_ns: raw.start_ns,
-        })
+        Ok(Self { policy: Policy::from_number(raw.policy)?, priority: raw.priority as u8, address })
     }
 
     /// Reads the schedule in attributes whose other fields do not matter.
     pub(crate) fn read(address: usize) -> Result<Self, Status> {
-        Self::check(&read(address)?)
+        Self::check(&read(address)?, address)
+    }
+
+    /// Reads what only real-time policies need: ordinary threads, which are made by the thousand, do without.
+    #[cold]
+    pub(crate) fn times(&self) -> Result<Times, Status> {
+        let Raw { period_ns, work_ns, deadline_ns, start_ns, .. } = read(self.address)?;
+        Ok(Times { period_ns, work_ns, deadline_ns, start_ns })
     }
 }
 
@@ -196,7 +195,7 @@ mod tests {
     #[test]
     fn what_is_out_of_range_is_refused() {
         place::init();
-        assert!(Attributes::check(&raw()).is_ok_and(|attr| attr.class == DEFAULT_CLASS));
+        assert!(Attributes::check(&raw(), 0).is_ok_and(|attr| attr.class == DEFAULT_CLASS));
         let changes: [fn(&mut Raw); 8] = [
             |raw| raw.size -= 1,
             |raw| raw.flags = 8,
@@ -210,7 +209,7 @@ mod tests {
         for change in changes {
             let mut raw = raw();
             change(&mut raw);
-            assert_eq!(Attributes::check(&raw).map(drop), Err(Status::Invalid), "{raw:?}");
+            assert_eq!(Attributes::check(&raw, 0).map(drop), Err(Status::Invalid), "{raw:?}");
         }
     }
 }

@@ -7,7 +7,7 @@ use hadal_sched::{PeriodError, wait_period};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use crate::admission;
-use crate::attr::{Policy, Schedule};
+use crate::attr::{Policy, Schedule, Times};
 use crate::memory_of_program::read;
 use crate::status::{Code, Status, code};
 
@@ -73,7 +73,7 @@ fn admit(group: u32, attr: usize) -> Result<(), Status> {
     if schedule.policy != Policy::Periodic {
         return Err(Status::Invalid);
     }
-    let Schedule { period_ns, work_ns, start_ns, .. } = schedule;
+    let Times { period_ns, work_ns, start_ns, .. } = schedule.times()?;
     Ok(gang::admit(GroupId::from_number(group), GroupSchedule { period_ns, work_ns, start_ns })?)
 }
 

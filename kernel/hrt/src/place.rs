@@ -57,18 +57,21 @@ fn cpus_of(zone: usize) -> Option<&'static Arc<CpuSet>> {
 }
 
 /// The CPU on which a new thread with a place should start: for a free one an idle CPU if there is one, else the caller's.
+#[inline(always)]
 pub(crate) fn target(place: i32) -> usize {
     let own = cpu::current_id();
     match place {
         ANYWHERE if cpu::count() == 1 => own,
         ANYWHERE => hadal_sched::claim_idle(own).unwrap_or(own),
         0.. => place as usize,
-        _ => {
-            let allowed =
-                |cpus: &Arc<CpuSet>| if cpus.contains(own) { Some(own) } else { cpus.iter().next() };
-            cpus_of((IN_ZONE - place) as usize).and_then(allowed).unwrap_or(own)
-        }
+        _ => in_zone(place, own),
     }
+}
+
+#[cold]
+fn in_zone(place: i32, own: usize) -> usize {
+    let allowed = |cpus: &Arc<CpuSet>| if cpus.contains(own) { Some(own) } else { cpus.iter().next() };
+    cpus_of((IN_ZONE - place) as usize).and_then(allowed).unwrap_or(own)
 }
 
 /// Binds a thread as `place` says, if it is not so bound already.

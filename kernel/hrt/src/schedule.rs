@@ -4,7 +4,7 @@
 use hadal_sched::{Policy as Ordinary, Realtime, admit, gang};
 
 use crate::admission;
-use crate::attr::{Policy, Schedule};
+use crate::attr::{Policy, Schedule, Times};
 use crate::record::Record;
 use crate::status::Status;
 
@@ -28,7 +28,7 @@ pub(crate) fn set(record: &Record, schedule: &Schedule) -> Result<(), Status> {
 
 #[cold]
 fn set_realtime(record: &Record, schedule: &Schedule) -> Result<(), Status> {
-    let Schedule { period_ns, work_ns, deadline_ns, start_ns, .. } = *schedule;
+    let Times { period_ns, work_ns, deadline_ns, start_ns } = schedule.times()?;
     let wanted = match schedule.policy {
         Policy::Sporadic => Realtime::Sporadic { work_ns, deadline_ns, start_ns },
         Policy::Aperiodic => Realtime::Aperiodic { deadline_ns, start_ns },

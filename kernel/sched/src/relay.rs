@@ -10,17 +10,20 @@ use crate::switch::{hand_over, insert};
 use crate::thread::Thread;
 
 /// Wakes `next` and parks the calling thread: [`Thread::unpark`] and [`park_call`] without a deadline, for calls of a program
-/// whose vector registers need not survive, with interrupts on. Where both threads are of one CPU and one priority, `next`
-/// takes the caller's place among the ready ones, and the CPU at once.
+/// whose vector registers need not survive, with interrupts on. Where both threads are of one CPU and one priority, and
+/// nothing more urgent is ready, `next` takes the caller's place among the ready ones, and the CPU at once.
 pub fn wake_and_park_call(next: &'static Thread) {
     irq::mask();
     let Some(quick) = RUNNING.quick() else { return wake_then_park(next) };
     let here = quick.here();
     let (own, thread) = (here.cpu(), here.thread());
+    let level = thread.place.level();
     let alike = next.cpu() == own.id
-        && thread.place.level() == next.priority()
+        && level == next.priority()
+        && own.levels.top() == Some(level)
         && !next.is_realtime()
         && next.allows(own.id)
+        && !own.edf.is_busy()
         && is_quiet(own);
     // The claim first: without it nothing has happened yet. It fails while the last CPU of `next` is still leaving it.
     if !alike || !next.context.claim() {
