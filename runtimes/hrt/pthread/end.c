@@ -17,6 +17,7 @@ static int key_error;
 // Waits for the others: they may still use what this thread's descriptor holds, and join it.
 static _Noreturn void end_main(void) {
     struct hrt_pthread *self = &hrt_local.pthread;
+    hrt_pthread_give_up_robust();
     uint32_t joinable = HRT_PTHREAD_JOINABLE;
     if (HRT_CAS(&self->life, &joinable, HRT_PTHREAD_DONE, HRT_RELEASE)) {
         hrt_wake(&self->life, HRT_WAKE_ALL, HRT_WAKE_KICK);

@@ -57,7 +57,7 @@ int pthread_mutex_destroy(pthread_mutex_t *mutex) {
 static int lock_slow(pthread_mutex_t *mutex) {
     struct hrt_posix_mutex *own = view(mutex);
     if (is_libc(own)) {
-        // A slot does not end as the kernel's robust list expects.
+        // The end of such a thread looks for robust mutexes.
         HRT_STORE(&hrt_local.pthread.spoilt, 1, HRT_RELAXED);
         return __pthread_mutex_lock(mutex);
     }

@@ -85,6 +85,9 @@ static void end(struct hrt_pthread *self) {
     sigset_t before;
     block_signals(&before);
     hrt_local.exit = NULL;
+    if (HRT_LOAD(&self->spoilt, HRT_RELAXED) != 0) {
+        hrt_pthread_give_up_robust();
+    }
     announce(self);
     hrt_pthread_ended();
     await_joiner(self);

@@ -46,6 +46,9 @@ int hrt_pthread_end_later(void);
 /* Main has called pthread_exit(): announces that, waits for all others and ends the process. */
 int hrt_pthread_end_main_later(void *result);
 
+/* robust.c: the robust mutexes that the calling thread still holds have lost their owner. */
+void hrt_pthread_give_up_robust(void);
+
 /* inherit.c: whether a new thread differs from a fresh one of libc's in what it inherits. */
 bool hrt_pthread_inherits(void);
 

@@ -197,7 +197,38 @@ static void cancellation(void) {
 
 // --- objects
 
+static pthread_mutex_t robust_mutex(int protocol) {
+    pthread_mutexattr_t attr;
+    pthread_mutex_t lock;
+    CHECK_EQUAL(pthread_mutexattr_init(&attr), 0);
+    CHECK_EQUAL(pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST), 0);
+    CHECK_EQUAL(pthread_mutexattr_setprotocol(&attr, protocol), 0);
+    CHECK_EQUAL(pthread_mutex_init(&lock, &attr), 0);
+    return lock;
+}
+
 static void *hold_robust(void *lock) { return (void *)(long)pthread_mutex_lock(lock); }
+
+static int held;
+
+static void *hold_both(void *locks) {
+    CHECK_EQUAL(pthread_mutex_lock(locks), 0);
+    void *error = hold_robust((pthread_mutex_t *)locks + 1);
+    __atomic_store_n(&held, 1, __ATOMIC_RELEASE);
+    return error;
+}
+
+// Unlocks what lost its owner; that one has ended, joined or not.
+static void mend(pthread_mutex_t *lock) {
+    CHECK_EQUAL(pthread_mutex_lock(lock), EOWNERDEAD);
+    CHECK_EQUAL(pthread_mutex_consistent(lock), 0);
+    CHECK_EQUAL(pthread_mutex_unlock(lock), 0);
+}
+
+static void *mends(void *lock) {
+    mend(lock);
+    return NULL;
+}
 
 static void initialisers(void) {
     CHECK_EQUAL(pthread_mutex_lock(&recursive), 0);
@@ -256,20 +287,31 @@ static void time_outs(void) {
     cancel(sleeper);
 }
 
+static pthread_mutex_t mains;
+
 static void robust(void) {
+    pthread_mutex_t locks[2] = {robust_mutex(PTHREAD_PRIO_NONE), robust_mutex(PTHREAD_PRIO_INHERIT)};
+    for (int round = 0; round < 3; round++) {
+        CHECK(join(start(hold_both, locks)) == NULL);
+        mend(&locks[0]);
+        mend(&locks[1]);
+    }
+    // Nobody joins the owner before the mutex is to be had.
+    for (int round = 0; round < 6; round++) {
+        held = 0;
+        pthread_t owner = start(hold_both, locks);
+        while (!__atomic_load_n(&held, __ATOMIC_ACQUIRE)) {
+            sched_yield();
+        }
+        mend(&locks[1]);
+        pthread_t waiter = start(mends, &locks[0]);
+        CHECK(join(waiter) == NULL);
+        CHECK(join(owner) == NULL);
+    }
     pthread_mutexattr_t attr;
     pthread_mutex_t lock;
     CHECK_EQUAL(pthread_mutexattr_init(&attr), 0);
-    CHECK_EQUAL(pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST), 0);
-    CHECK_EQUAL(pthread_mutex_init(&lock, &attr), 0);
-    for (int round = 0; round < 3; round++) {
-        CHECK(join(start(hold_robust, &lock)) == NULL);
-        CHECK_EQUAL(pthread_mutex_lock(&lock), EOWNERDEAD);
-        CHECK_EQUAL(pthread_mutex_consistent(&lock), 0);
-        CHECK_EQUAL(pthread_mutex_unlock(&lock), 0);
-    }
     CHECK_EQUAL(pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT), 0);
-    CHECK_EQUAL(pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_STALLED), 0);
     CHECK_EQUAL(pthread_mutex_init(&lock, &attr), 0);
     CHECK_EQUAL(pthread_mutex_lock(&lock), 0);
     struct timespec time = in_ms(CLOCK_REALTIME, 3);
@@ -377,6 +419,7 @@ static void barriers(void) {
 // --- main ends first
 
 static void *last(void *main_thread) {
+    mend(&mains);
     CHECK_EQUAL(pthread_join(*(pthread_t *)main_thread, NULL), 0);
     puts("after main: ok");
     return NULL;
@@ -401,6 +444,8 @@ int main(int argc, char **argv) {
         return status;
     }
     self = pthread_self();
+    mains = robust_mutex(PTHREAD_PRIO_NONE);
+    CHECK_EQUAL(pthread_mutex_lock(&mains), 0);
     CHECK_EQUAL(pthread_detach(start(last, &self)), 0);
     pthread_exit(NULL);
 }
