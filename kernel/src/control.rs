@@ -64,6 +64,12 @@ pub(crate) fn send_frame_polled(frame: &[u8]) -> bool {
     CHANNEL.get().is_some_and(|channel| channel.write_polled(frame))
 }
 
+/// Waits a bounded time until the host has what was sent by [`send_frame_polled`]: what is still on its way when the
+/// machine ends is lost.
+pub(crate) fn flush_polled() {
+    let _ = CHANNEL.get().is_some_and(|channel| channel.flush_polled());
+}
+
 /// Sends text for people, in pieces that fit a frame.
 pub(crate) fn report(text: &str) {
     let mut rest = text;

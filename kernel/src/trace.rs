@@ -73,10 +73,9 @@ pub(crate) fn finish() {
 pub(crate) fn finish_polled() {
     hadal_trace::set_enabled(false);
     let end = now();
-    for (cpu, ring) in hadal_trace::rings().iter().enumerate() {
-        if !for_each_piece(cpu, ring, end, control::send_frame_polled) {
-            return;
-        }
+    let mut rings = hadal_trace::rings().iter().enumerate();
+    if rings.all(|(cpu, ring)| for_each_piece(cpu, ring, end, control::send_frame_polled)) {
+        control::flush_polled();
     }
 }
 
