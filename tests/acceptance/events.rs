@@ -45,6 +45,11 @@ pub(crate) fn register(suite: &mut Suite) {
                 case.limit_s(90)
             });
         }
+        suite.hadal(format!("events/{subject}/numa"), move |name| {
+            let hadal =
+                Hadal::new(4).with("--numa", "2").with("--memory", "2G").limit(Duration::from_secs(90));
+            run(name, program, expected, hadal)
+        });
         suite.hadal_slow(format!("events/{subject}/64cpus"), move |name| {
             run(name, program, expected, Hadal::new(64).limit(Duration::from_secs(300)))
         });
