@@ -249,7 +249,8 @@ fn review_all(here: Here<Thread, Cpu>) {
 fn review(here: Here<Thread, Cpu>, thread: &'static Thread) {
     let (own, running) = (here.cpu(), here.thread());
     let is_running = thread.is(running);
-    if !is_running && !thread.is_queued() {
+    // A thread that was woken for this CPU while it is still leaving its last one is in that one's ring, and claimed there.
+    if !is_running && !(thread.context.is_claimed_here() && thread.is_queued()) {
         return;
     }
     if !thread.allows(own.id) {
