@@ -64,9 +64,12 @@ pub(crate) extern "C" fn thread_bind(thread: u64, cpu: i32) -> Code {
 fn migrate(thread: u64, cpu: i32) -> Result<(), Status> {
     let target = place::checked_cpu(cpu)?;
     let (record, name) = record::find(thread)?;
-    if record.thread().affinity().is_some_and(|set| !set.contains(target) || set.len() == 1) {
-        let there = record.thread().cpu() == target;
-        return if there { Ok(()) } else { Err(Status::Busy) };
+    // A thread that was bound a moment ago may still be on its way: what counts is where it is bound.
+    if let Some(bound) = record.thread().bound() {
+        return if bound == target { Ok(()) } else { Err(Status::Busy) };
+    }
+    if record.thread().affinity().is_some_and(|set| !set.contains(target)) {
+        return Err(Status::Busy);
     }
     let before = record.place.load(Ordering::Relaxed);
     place::bind(record, cpu);
