@@ -27,6 +27,7 @@ mod scale;
 mod shell;
 mod signals;
 mod soundness;
+mod stress;
 mod style;
 mod suite;
 mod sync;
@@ -65,5 +66,6 @@ fn main() -> ExitCode {
     image::register(&mut suite);
     cc::register(&mut suite);
     shell::register(&mut suite);
+    stress::register(&mut suite);
     libtest_mimic::run(&arguments, suite.into_trials()).exit_code()
 }

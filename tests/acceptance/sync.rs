@@ -2,19 +2,13 @@
 //! Synchronisation: the objects of `hadal/hrt.h` on Linux, on the kernel and in images, and the pthread functions on top of
 //! them in images.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
 
-use hadal_tests::case::{expect_same, expect_status};
-use hadal_tests::machine::hadal_command;
+use hadal_tests::case::expect_same;
 use hadal_tests::programs::{CPP_THREADS, HRT_SYNC, PTHREAD, PTHREAD_LAYER, Program};
-use hadal_tests::{Case, Hadal, TestError, Way, run, scratch};
+use hadal_tests::{Case, Hadal, TestError, Way, image, scratch};
 
 use crate::suite::Suite;
-
-/// A compiler, perhaps with Hadal's library to compile first.
-const COMPILER_LIMIT: Duration = Duration::from_secs(180);
 
 pub(crate) fn register(suite: &mut Suite) {
     for cpus in [1, 2, 4, 8] {
@@ -35,42 +29,26 @@ pub(crate) fn register(suite: &mut Suite) {
     });
     for cpus in [1, 2, 4, 8] {
         suite.hadal(format!("sync/image/objects/{cpus}cpus"), move |name| {
-            image(name, &HRT_SYNC, Way::GccDynamic, cpus, &[])
+            in_image(name, &HRT_SYNC, Way::GccDynamic, cpus, &[])
         });
         suite.hadal(format!("sync/image/pthread-layer/{cpus}cpus"), move |name| {
-            image(name, &PTHREAD_LAYER, Way::GccDynamic, cpus, &["-pthread"])
+            in_image(name, &PTHREAD_LAYER, Way::GccDynamic, cpus, &["-pthread"])
         });
     }
-    suite.hadal("sync/image/pthread-set", |name| image(name, &PTHREAD, Way::GccDynamic, 2, &["-pthread"]));
+    suite.hadal("sync/image/pthread-set", |name| in_image(name, &PTHREAD, Way::GccDynamic, 2, &["-pthread"]));
     suite.hadal("sync/image/pthread-set-system", |name| {
-        image(name, &PTHREAD, Way::GccDynamic, 2, &["-pthread", "--pthread=system"])
+        in_image(name, &PTHREAD, Way::GccDynamic, 2, &["-pthread", "--pthread=system"])
     });
     for cpus in [1, 4] {
         suite.hadal(format!("sync/image/cpp-threads/{cpus}cpus"), move |name| {
-            image(name, &CPP_THREADS, Way::Gxx, cpus, &["-pthread"])
+            in_image(name, &CPP_THREADS, Way::Gxx, cpus, &["-pthread"])
         });
     }
     suite.compare("sync/pthread-layer/libc", &PTHREAD_LAYER, Way::GccDynamic, 2, |case| case);
 }
 
-/// Compiles a program to an image.
-fn build(directory: &Path, program: &Program, way: Way, options: &[&str]) -> Result<PathBuf, TestError> {
-    let output = directory.join("program.hadal");
-    let sources = scratch::workspace().join("tests/programs");
-    let mut command = Command::new(hadal_command()?);
-    command.current_dir(directory);
-    match way {
-        Way::Gxx => command.args(["c++", "-std=c++20"]),
-        _ => command.arg("cc"),
-    };
-    command.args(["-O2", "-g"]).args(options).arg("-o").arg(&output);
-    command.args(program.sources.iter().map(|source| sources.join(source)));
-    expect_status(&run::run(command, b"", COMPILER_LIMIT)?, 0)?;
-    Ok(output)
-}
-
 /// Runs a program here and as an image: both must say the same.
-fn image(
+fn in_image(
     name: &str,
     program: &'static Program,
     way: Way,
@@ -78,7 +56,7 @@ fn image(
     options: &[&str],
 ) -> Result<(), TestError> {
     let directory = scratch::empty_directory(name)?;
-    let image = build(&directory, program, way, options)?;
+    let image = image::build(&directory, program, way, options)?;
     let linux = Case::new(name, program, way, cpus).on_linux(&directory)?;
     let hadal = Hadal::new(cpus).cwd(&directory).limit(Duration::from_secs(120)).run(&image, &[])?;
     expect_same(&linux, &hadal, false)

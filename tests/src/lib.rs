@@ -4,18 +4,21 @@
 //!
 //! - [`programs`]: what is built, and in which [`programs::Way`]; the results are cached by time of change.
 //! - [`libhrt`]: the run-time library for those programs that use it.
+//! - [`image`]: such a program as a bootable image.
 //! - [`run`]: a command with its input, a time limit, and everything it wrote.
 //! - [`machine`]: the `hadal` command line of one run, and how many machines may run at once.
 //! - [`picture`]: what a trace shows, and what must hold for every one.
 //! - [`case`]: one comparison of a program on both systems.
 //!
 //! The tests themselves are in `acceptance/`, one module for each part of the specification; `hadal-soak` repeats
-//! short runs many times. Nothing here is part of the product.
+//! short runs many times, `hadal-stress` uses everything in `hadal/hrt.h` at once for as long as is wanted. Nothing here
+//! is part of the product.
 #![forbid(unsafe_code)]
 
 pub mod case;
 pub mod elf;
 pub mod error;
+pub mod image;
 pub mod libhrt;
 pub mod machine;
 pub mod picture;

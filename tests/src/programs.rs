@@ -326,4 +326,8 @@ programs! {
     HRT_CPP_OBJECTS = "hrt-cpp-objects", ["hrt/cpp/objects.cpp"], ["-lhrt-linux"];
     /// Many threads at once.
     HRT_MANY_THREADS = "hrt-many-threads", ["hrt/many_threads.c"], ["-lhrt-linux"];
+    /// Everything in `hadal/hrt.h` at once.
+    STRESS = "stress", ["stress/main.c", "stress/threads.c", "stress/places.c", "stress/locks.c", "stress/waits.c",
+        "stress/groups.c", "stress/fibers.c", "stress/events.c", "stress/timers.c", "stress/memory.c",
+        "stress/realtime.c"], ["-lhrt-linux"];
 }

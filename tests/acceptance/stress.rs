@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Stress: all primitives at once for some seconds. `hadal-stress` does the same for hours.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use hadal_tests::case::expect_status;
+use hadal_tests::machine::arguments;
+use hadal_tests::programs::STRESS;
+use hadal_tests::{Hadal, TestError, Way, image, scratch};
+
+use crate::suite::Suite;
+
+pub(crate) fn register(suite: &mut Suite) {
+    for cpus in [2, 8] {
+        suite.hadal(format!("stress/run/{cpus}cpus"), move |name| {
+            stress(name, cpus, STRESS.build(Way::GccDynamic)?)
+        });
+    }
+    suite.hadal("stress/image/8cpus", |name| {
+        let directory = scratch::empty_directory(&format!("{name}-build"))?;
+        stress(name, 8, image::build(&directory, &STRESS, Way::GccDynamic, &[])?)
+    });
+}
+
+/// The time limit leaves the program room to say what does not get on.
+fn stress(name: &str, cpus: u32, program: PathBuf) -> Result<(), TestError> {
+    let directory = scratch::empty_directory(name)?;
+    let machine = Hadal::new(cpus).cwd(&directory).limit(Duration::from_secs(150)).alone();
+    expect_status(&machine.run(&program, &arguments(&["--seconds=10", "--seed=4", "--stall=60"]))?, 0)
+}
