@@ -22,6 +22,7 @@ pub mod image;
 pub mod libhrt;
 pub mod machine;
 pub mod picture;
+pub mod posix;
 pub mod programs;
 pub mod run;
 pub mod scratch;

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `hadal-posix DIR`: the pthread and semaphore groups of the Open POSIX test suite, on Linux and as images.
-//!
-//! DIR is the suite's own directory (`testcases/open_posix_testsuite` of the Linux Test Project). Every test is compiled
-//! with gcc and run here; what passes, and does not make a second process, is compiled with `hadal cc -pthread` and must
-//! pass as an image, too.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -17,18 +13,24 @@ use std::thread;
 use std::time::Duration;
 
 use clap::Parser;
+use hadal_tests::posix::{Build, PROCESS_CALLS, Posix, Symbols, Verdict, is_newer, tests};
 use hadal_tests::run::{Outcome, run};
 use hadal_tests::{TestError, machine, scratch};
 
 /// Compares the pthread and semaphore groups of the Open POSIX test suite on Linux and in images.
+///
+/// Every test is compiled with gcc and run here; what passes is compiled with `hadal cc -pthread` and must pass as an image,
+/// too. A test that needs a second process is left out: one whose object file, as gcc makes it, refers to fork() or
+/// another function that makes a process or runs another program.
 #[derive(Debug, Parser)]
+#[command(after_help = after_help())]
 struct Options {
     /// The suite: testcases/open_posix_testsuite of the Linux Test Project
     directory: PathBuf,
 
-    /// Only tests with this in their name (such as pthread_cond or sem_wait/1-1)
-    #[arg(long, default_value = "")]
-    filter: String,
+    /// Only tests with this in their name (such as pthread_cond or sem_wait/1-1); may be given several times
+    #[arg(long)]
+    filter: Vec<String>,
 
     /// Processors of each machine
     #[arg(long, default_value_t = 2)]
@@ -38,162 +40,123 @@ struct Options {
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=2))]
     jobs: u8,
 
-    /// Seconds a test may take
+    /// Seconds a test may take on Linux, and half of what it may take in an image
     #[arg(long, default_value_t = 60)]
     limit: u64,
 
     /// How threads are made in images: Hadal's or the C library's
     #[arg(long, default_value = "hadal", value_parser = ["hadal", "system"])]
     pthread: String,
+
+    /// Prints the verdict on each test
+    #[arg(long)]
+    list: bool,
+
+    /// Builds everything, and runs everything on Linux, again
+    #[arg(long)]
+    fresh: bool,
 }
 
-/// What became of a test.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Verdict {
-    /// Passes in both places.
-    Passes,
-    /// Passes on Linux and not in an image.
-    Fails,
-    /// Makes a second process, which an image does not have.
-    NeedsProcess,
-    /// Does not pass on Linux: unsupported, unresolved, untested, or wrong.
-    NotOnLinux,
-    /// Is only a part of tests, or does not compile.
-    NoProgram,
+fn after_help() -> String {
+    format!(
+        "Left out are tests that refer to: {}.\n\n\
+         What was built, and what Linux said of it, is kept for the next run, as long as it is newer than the test, the \
+         command and the kernel that HADAL_KERNEL names.",
+        PROCESS_CALLS.join(", ")
+    )
 }
 
-impl Verdict {
-    const ALL: [Self; 5] = [Self::Passes, Self::Fails, Self::NeedsProcess, Self::NotOnLinux, Self::NoProgram];
-
-    fn text(self) -> &'static str {
-        match self {
-            Self::Passes => "pass on Linux and in an image",
-            Self::Fails => "pass on Linux and not in an image",
-            Self::NeedsProcess => "need a second process",
-            Self::NotOnLinux => "do not pass on Linux",
-            Self::NoProgram => "are no program",
-        }
+/// The status of the test on Linux: 0 is a pass. Kept with the program; a time-out is asked for again.
+fn status_on_linux(options: &Options, build: &Build<'_>, program: &Path) -> Result<i32, TestError> {
+    let kept = build.file("status");
+    if is_newer(&kept, [program])
+        && let Some(status) = fs::read_to_string(&kept).ok().and_then(|text| text.parse().ok())
+    {
+        return Ok(status);
     }
+    let mut command = Command::new(program);
+    let place = scratch::empty_directory(&format!("posix-linux-{}", build.name()))?;
+    command.current_dir(&place);
+    let outcome = run(command, b"", Duration::from_secs(options.limit))?;
+    let _ = fs::remove_dir_all(&place);
+    fs::write(&kept, outcome.status.to_string()).map_err(TestError::io("cannot keep the status"))?;
+    Ok(outcome.status)
 }
 
-/// Names of functions that make or run another process.
-const PROCESS_CALLS: [&str; 6] = ["fork", "vfork", "system", "popen", "execl", "execv"];
-
-/// The sources of the wanted groups, as `pthread_create/1-1`, in order.
-fn tests(options: &Options) -> Result<Vec<(String, PathBuf)>, TestError> {
-    let interfaces = options.directory.join("conformance/interfaces");
-    let list = |directory: &Path| -> Result<Vec<PathBuf>, TestError> {
-        let entries =
-            fs::read_dir(directory).map_err(TestError::io(format!("cannot read {}", directory.display())))?;
-        Ok(entries.flatten().map(|entry| entry.path()).collect())
-    };
-    let mut found = Vec::new();
-    for group in list(&interfaces)? {
-        let name = group.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if !name.starts_with("pthread_") && !name.starts_with("sem_") {
-            continue;
-        }
-        let mut sources = list(&group)?;
-        if group.join("speculative").is_dir() {
-            sources.extend(list(&group.join("speculative"))?);
-        }
-        sources.retain(|source| source.extension().is_some_and(|extension| extension == "c"));
-        for source in sources {
-            let relative = source.strip_prefix(&interfaces).unwrap_or(&source).with_extension("");
-            found.push((relative.to_string_lossy().into_owned(), source));
-        }
-    }
-    found.retain(|(name, _)| name.contains(&options.filter));
-    found.sort();
-    Ok(found)
+/// Runs the image; twice the time, since a machine without KVM is slow and some tests measure work against time.
+fn run_image(options: &Options, name: &str, image: &Path) -> Result<Outcome, TestError> {
+    let place = scratch::empty_directory(&format!("posix-{name}"))?;
+    let limit = 2 * Duration::from_secs(options.limit);
+    let mut machine = Command::new(machine::hadal_command()?);
+    machine.current_dir(&place).arg("run").arg("--cpus").arg(options.cpus.to_string());
+    machine.arg("--timeout").arg(limit.as_secs().to_string()).arg(image);
+    let outcome = run(machine, b"", limit + Duration::from_secs(30));
+    let _ = fs::remove_dir_all(&place);
+    outcome
 }
 
-/// True when the text, without its comments, calls one of [`PROCESS_CALLS`].
-fn makes_process(text: &str) -> bool {
-    let code: String = text
-        .split("/*")
-        .enumerate()
-        .map(
-            |(index, part)| {
-                if index == 0 { part } else { part.split_once("*/").map_or("", |(_, code)| code) }
-            },
-        )
-        .collect();
-    PROCESS_CALLS.iter().any(|name| {
-        code.match_indices(name).any(|(at, _)| {
-            let before = code[..at].chars().next_back().is_none_or(|c| !c.is_alphanumeric() && c != '_');
-            before && code[at + name.len()..].trim_start().starts_with('(')
-        })
-    })
-}
-
-fn compile(
-    mut compiler: Command,
-    options: &Options,
-    source: &Path,
-    output: &Path,
-) -> Result<Outcome, TestError> {
-    compiler
-        .args(["-std=gnu99", "-w", "-D_POSIX_C_SOURCE=200809L", "-D_XOPEN_SOURCE=700"])
-        .arg("-I")
-        .arg(options.directory.join("include"))
-        .arg(source)
-        .arg(options.directory.join("lib/common.c"))
-        .arg("-o")
-        .arg(output)
-        .args(["-pthread", "-lrt"]);
-    run(compiler, b"", Duration::from_secs(120))
-}
-
-/// Runs one test in both places; the text says why it fails.
-fn examine(options: &Options, name: &str, source: &Path) -> Result<(Verdict, String), TestError> {
-    let bytes = fs::read(source).map_err(TestError::io(format!("cannot read {}", source.display())))?;
-    let text = String::from_utf8_lossy(&bytes);
-    if !text.contains("test_main(") {
-        return Ok((Verdict::NoProgram, String::new()));
+/// Runs one test in both places; the text says why it does not pass.
+fn examine(options: &Options, suite: &Path, test: &Posix) -> Result<(Verdict, String), TestError> {
+    let build = Build::new(test, suite, &scratch::target().join("hadal-tests/posix"))?;
+    let nothing = |verdict| Ok((verdict, String::new()));
+    let Some(object) = build.object()? else { return nothing(Verdict::NoProgram) };
+    let symbols = Symbols::of(&object)?;
+    if !symbols.is_test {
+        return nothing(Verdict::NoProgram);
     }
-    if makes_process(&text) {
-        return Ok((Verdict::NeedsProcess, String::new()));
+    if symbols.needs_process {
+        return nothing(Verdict::NeedsProcess);
     }
-    let directory = scratch::empty_directory(&format!("posix-{name}"))?;
-    let source = fs::canonicalize(source).map_err(TestError::io("cannot find the source"))?;
-    let (program, image) = (directory.join("program"), directory.join("image.hadal"));
-    if compile(Command::new("gcc"), options, &source, &program)?.status != 0 {
-        return Ok((Verdict::NoProgram, String::new()));
-    }
-    let limit = Duration::from_secs(options.limit);
-    let mut command = Command::new(&program);
-    command.current_dir(&directory);
-    if !matches!(run(command, b"", limit), Ok(Outcome { status: 0, .. })) {
-        return Ok((Verdict::NotOnLinux, String::new()));
+    let Some(program) = build.program(&object)? else { return nothing(Verdict::NoProgram) };
+    match status_on_linux(options, &build, &program) {
+        Ok(0) => {}
+        Ok(status) => return Ok((Verdict::NotOnLinux, format!("status {status}"))),
+        Err(error) => return Ok((Verdict::NotOnLinux, error.to_string())),
     }
     let hadal = machine::hadal_command()?;
-    let mut compiler = Command::new(&hadal);
-    compiler.arg("cc").arg(format!("--pthread={}", options.pthread));
-    let built = compile(compiler, options, &source, &image)?;
-    if built.status != 0 {
-        return Ok((Verdict::Fails, built.stderr_text()));
+    let kernel = std::env::var_os("HADAL_KERNEL").map(PathBuf::from);
+    let how = format!("--pthread={}", options.pthread);
+    let name = format!("{}.hadal", options.pthread);
+    let image = match build.image(&hadal, &[how], &name, kernel.as_deref().as_slice())? {
+        Ok(image) => image,
+        Err(outcome) => return Ok((Verdict::Fails, outcome.stderr_text())),
+    };
+    let outcome = run_image(options, &test.name, &image)?;
+    if outcome.status == 0 {
+        return nothing(Verdict::Passes);
     }
-    let mut machine = Command::new(&hadal);
-    machine.current_dir(&directory).arg("run").arg("--cpus").arg(options.cpus.to_string());
-    // Twice the time: a machine without KVM is slow, and some tests measure work against time.
-    let longer = 2 * limit;
-    machine.arg("--timeout").arg(longer.as_secs().to_string()).arg(&image);
-    let outcome = run(machine, b"", longer + Duration::from_secs(30))?;
-    let _ = fs::remove_dir_all(&directory);
-    Ok(if outcome.status == 0 {
-        (Verdict::Passes, String::new())
-    } else {
-        let mut text = format!("status {}\n", outcome.status);
-        let _ = write!(text, "{}{}", outcome.stdout_text(), outcome.stderr_text());
-        (Verdict::Fails, text)
-    })
+    let mut text = format!("status {}\n", outcome.status);
+    let _ = write!(text, "{}{}", outcome.stdout_text(), outcome.stderr_text());
+    Ok((Verdict::Fails, text))
+}
+
+fn tell(options: &Options, name: &str, verdict: Verdict, text: &str) {
+    if options.list || verdict == Verdict::Fails {
+        let mark = if verdict == Verdict::Fails { "FAIL".into() } else { format!("{verdict:?}") };
+        let text = if text.is_empty() { String::new() } else { format!("\n{}", text.trim_end()) };
+        println!("{mark} {name}{}", text.replace('\n', "\n    "));
+    }
+}
+
+fn prepare(options: &Options) -> Result<(PathBuf, Vec<Posix>), TestError> {
+    let suite = fs::canonicalize(&options.directory)
+        .map_err(TestError::io(format!("cannot find {}", options.directory.display())))?;
+    let mut found = tests(&suite)?;
+    found.retain(|test| {
+        options.filter.is_empty() || options.filter.iter().any(|part| test.name.contains(part))
+    });
+    if options.fresh {
+        for test in &found {
+            Build::new(test, &suite, &scratch::target().join("hadal-tests/posix"))?.forget()?;
+        }
+    }
+    Ok((suite, found))
 }
 
 fn main() -> ExitCode {
     let options = Options::parse();
-    let tests = match tests(&options) {
-        Ok(tests) => tests,
+    let (suite, found) = match prepare(&options) {
+        Ok(prepared) => prepared,
         Err(error) => {
             eprintln!("hadal-posix: {error}");
             return ExitCode::FAILURE;
@@ -203,12 +166,10 @@ fn main() -> ExitCode {
     thread::scope(|scope| {
         for _ in 0..options.jobs {
             scope.spawn(|| {
-                while let Some((name, source)) = tests.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let (verdict, text) = examine(&options, name, source)
+                while let Some(test) = found.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let (verdict, text) = examine(&options, &suite, test)
                         .unwrap_or_else(|error| (Verdict::Fails, error.to_string()));
-                    if verdict == Verdict::Fails {
-                        println!("FAIL {name}\n    {}", text.trim_end().replace('\n', "\n    "));
-                    }
+                    tell(&options, &test.name, verdict, &text);
                     *tally.lock().unwrap().entry(verdict).or_default() += 1;
                 }
             });
