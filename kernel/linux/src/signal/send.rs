@@ -40,6 +40,16 @@ pub fn to_task(process: &'static Process, task: &'static Task, info: Info) -> Re
 
 /// Sends a signal to a process: a thread that does not block it will take it. `EAGAIN` when too many are queued.
 pub fn to_process(process: &'static Process, info: Info) -> Result<Sent> {
+    to_some_task(process, info, |_| false)
+}
+
+/// The same for a signal that is due because the program has run: a thread that runs takes it, if one can. Another might
+/// not get a CPU, and profilers ask who it is.
+pub(super) fn to_running(process: &'static Process, info: Info) -> Result<Sent> {
+    to_some_task(process, info, |task| task.thread().is_running())
+}
+
+fn to_some_task(process: &'static Process, info: Info, preferred: impl Fn(&Task) -> bool) -> Result<Sent> {
     let signo = info.signo;
     if process.signals.ignored().contains(signo)
         && process.find_task(|task| task.signals.mask().contains(signo)).is_none()
@@ -47,7 +57,11 @@ pub fn to_process(process: &'static Process, info: Info) -> Result<Sent> {
         return Ok(ignored(process, signo));
     }
     push(&process.signals.pending, process, info)?;
-    wake_one(process, signo);
+    let takes = |task: &Task| task.signals.wants(signo) && preferred(task);
+    match process.find_task(takes) {
+        Some(task) => wake(task),
+        None => wake_one(process, signo),
+    }
     Ok(Sent::Pending)
 }
 

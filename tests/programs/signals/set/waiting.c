@@ -149,6 +149,14 @@ static void *spin_until_handled(void *argument) {
     return NULL;
 }
 
+static void *spin_until_profiled(void *argument) {
+    struct itimerval soon = {{0, 0}, {0, 20000}};
+    CHECK_EQUAL(setitimer(ITIMER_PROF, &soon, NULL), 0);
+    while (counts[SIGPROF] == 0) {
+    }
+    return argument;
+}
+
 void part_threads(void) {
     handle(SIGUSR1, note_thread, 0);
     counts[SIGUSR1] = 0;
@@ -175,4 +183,12 @@ void part_threads(void) {
     CHECK_EQUAL(pthread_join(handler_thread, NULL), 0);
     CHECK_EQUAL(handled_there, 1);
     CHECK_EQUAL(pthread_sigmask(SIG_UNBLOCK, &set, NULL), 0);
+
+    // One for CPU time goes to the thread that uses it.
+    handle(SIGPROF, note_thread, 0);
+    counts[SIGPROF] = 0;
+    handled_there = 0;
+    CHECK_EQUAL(pthread_create(&handler_thread, NULL, spin_until_profiled, NULL), 0);
+    CHECK_EQUAL(pthread_join(handler_thread, NULL), 0);
+    CHECK_EQUAL(handled_there, 1);
 }

@@ -4,7 +4,7 @@
 use super::super::info::{Info, code};
 use super::super::send::{self, Sent};
 use super::schedule::Schedule;
-use super::{Target, arm, slot};
+use super::{Base, Target, arm, slot};
 
 /// Expiries that come sooner than this are counted as missed: an interval of a nanosecond must not stop the machine.
 const MIN_AHEAD_NS: u64 = 2_000;
@@ -14,7 +14,7 @@ const IGNORED_AHEAD_NS: u64 = 1_000_000;
 /// The timer interrupt: interrupts are off, only spin locks are taken.
 pub(super) fn expired(argument: usize) {
     let (index, sequence) = (argument as u32, (argument >> 32) as u32);
-    let (process, target) = {
+    let (process, base, target) = {
         let mut slot = slot(index).lock();
         if slot.sequence != sequence {
             return;
@@ -37,10 +37,11 @@ pub(super) fn expired(argument: usize) {
             return;
         }
         timer.sent = true;
-        (timer.process, timer.target)
+        (timer.process, timer.base, timer.target)
     };
     let outcome = match target {
         Target::Nobody => return,
+        Target::Process(info) if matches!(base, Base::ProcessTime) => send::to_running(process, info),
         Target::Process(info) => send::to_process(process, info),
         Target::Thread(info, task)
             if task.try_process().is_some_and(|owner| core::ptr::eq(owner, process)) =>
