@@ -2,7 +2,7 @@
 //! Attributes of threads (`struct hrt_thread_attr`), checked.
 
 use hadal_hal::user;
-use hadal_sched::{PRIORITIES, PRIORITY_DEFAULT};
+use hadal_sched::PRIORITY_DEFAULT;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use crate::memory_of_program::read;
@@ -17,6 +17,8 @@ pub(crate) const DETACHED: u32 = 1;
 pub(crate) const BARE: u32 = 2;
 /// `HRT_THREAD_STEALABLE`.
 pub(crate) const STEALABLE: u32 = 4;
+/// `HRT_PRIORITIES`: the scheduler has more, for Linux's real-time policies and for the kernel itself.
+pub(crate) const PRIORITIES: u8 = 32;
 const FLAGS: u32 = DETACHED | BARE | STEALABLE;
 
 /// As the program lays it out.

@@ -7,7 +7,7 @@ use hadal_hal::{cpu, user};
 use hadal_sched::{State as Doing, Wake};
 use zerocopy::{Immutable, IntoBytes};
 
-use crate::attr::{self, Schedule};
+use crate::attr::{self, PRIORITIES, Schedule};
 use crate::join::deadline;
 use crate::life::{Moment, State};
 use crate::memory_of_program::write_prefix;
@@ -157,7 +157,7 @@ fn describe(record: &Record) -> Info {
         cpu: info.cpu as i32,
         bound_cpu: info.bound.map_or(ANYWHERE, |cpu| cpu as i32),
         policy: schedule::policy_of(&info) as u32,
-        priority: info.priority.into(),
+        priority: info.priority.min(PRIORITIES - 1).into(),
         flags: detached | stealable | bare,
         run_ns: info.run_ns,
         switches: info.switches,

@@ -2,8 +2,8 @@
 //! Linux policy and real-time priority of a thread, and what the scheduler makes of them.
 //!
 //! `SCHED_FIFO` is the scheduler's run to completion, `SCHED_RR` its round robin, both above all other threads. Linux has
-//! 99 priorities; the levels between the default and the kernel's own are 14: 1 to 5 and 95 to 99 have one each, the others
-//! share four.
+//! 99 priorities; the levels between the default and the kernel's own are 46: 1 to 20 and 80 to 99 have one each, the others
+//! share six.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -17,9 +17,9 @@ pub(crate) const RESET_ON_FORK: u32 = 0x4000_0000;
 /// Highest real-time priority; the lowest is 1, and 0 means none.
 pub(crate) const REALTIME_MAX: u32 = 99;
 
-/// Lowest and highest priorities that have a scheduler's level of their own. Between them are four levels: programs like the
+/// Lowest and highest priorities that have a scheduler's level of their own. Between them are six levels: programs like the
 /// middle of the range and its neighbours, and this way there is a border.
-const SINGLE: u32 = 5;
+const SINGLE: u32 = 20;
 /// Where the priority is in the word, above policy and flag's place.
 const PRIORITY_SHIFT: u32 = 8;
 
@@ -103,9 +103,9 @@ mod tests {
     fn levels_rise_with_the_priority() {
         let levels: Vec<u8> = (0..=REALTIME_MAX).map(level).collect();
         assert!(levels.is_sorted());
-        assert_eq!((levels[0], levels[1], levels[99]), (16, 17, 30));
-        assert!(levels[..=6].windows(2).all(|pair| pair[0] < pair[1]));
+        assert_eq!((levels[0], levels[1], levels[99]), (16, 17, 62));
+        assert!(levels[..=SINGLE as usize].windows(2).all(|pair| pair[0] < pair[1]));
         assert!(levels[50] < levels[51]);
-        assert!(levels[94..].windows(2).all(|pair| pair[0] < pair[1]));
+        assert!(levels[80..].windows(2).all(|pair| pair[0] < pair[1]));
     }
 }

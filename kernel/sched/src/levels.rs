@@ -6,7 +6,7 @@
 //! changes nothing here at all. What a level's word points to matters only while the running thread is of another level.
 //! Every operation takes constant time.
 
-use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use hadal_hal::link::AtomicRef;
 
@@ -60,7 +60,7 @@ impl Place {
 /// The rings.
 pub(crate) struct Levels {
     any: [AtomicRef<Thread>; PRIORITIES as usize],
-    occupied: AtomicU32,
+    occupied: AtomicU64,
     len: AtomicU32,
     movable: AtomicU32,
 }
@@ -69,7 +69,7 @@ impl Levels {
     pub(crate) fn new() -> Self {
         Self {
             any: core::array::from_fn(|_| AtomicRef::none()),
-            occupied: AtomicU32::new(0),
+            occupied: AtomicU64::new(0),
             len: AtomicU32::new(0),
             movable: AtomicU32::new(0),
         }
@@ -90,7 +90,7 @@ impl Levels {
     #[inline(always)]
     pub(crate) fn top(&self) -> Option<u8> {
         let occupied = self.occupied.load(RELAXED);
-        (occupied != 0).then(|| 31 - occupied.leading_zeros() as u8)
+        (occupied != 0).then(|| 63 - occupied.leading_zeros() as u8)
     }
 
     /// The beginning of a level's ring when the running thread is of another one.

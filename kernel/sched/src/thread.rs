@@ -17,8 +17,8 @@ use crate::levels::{NOWHERE, Place};
 use crate::realtime::Realtime;
 use crate::token::Token;
 
-/// Number of priorities; 0 is the least urgent.
-pub const PRIORITIES: u8 = 32;
+/// Number of priorities, bits of a word; 0 is the least urgent, and the highest is for the kernel's own.
+pub const PRIORITIES: u8 = 64;
 /// The priority of a thread that was given none.
 pub const PRIORITY_DEFAULT: u8 = 16;
 
@@ -313,7 +313,7 @@ impl Thread {
         }
     }
 
-    /// 0 to 31, the most urgent.
+    /// 0 to [`PRIORITIES`] - 1, the most urgent.
     #[inline]
     pub fn priority(&self) -> u8 {
         self.priority.load(Ordering::Relaxed)

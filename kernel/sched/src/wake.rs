@@ -83,7 +83,7 @@ impl Thread {
         self.moved();
     }
 
-    /// Changes the priority; above 31 counts as 31. A thread that waits for a CPU goes to the end of its new level.
+    /// Changes the priority; above the highest counts as that. A thread that waits for a CPU goes to the end of its new level.
     pub fn set_priority(&'static self, priority: u8) {
         let priority = priority.min(PRIORITIES - 1);
         if self.priority() != priority {

@@ -2,7 +2,7 @@
 //! `sched_setscheduler(2)`: sets the policy of a thread.
 //!
 //! Honoured: SCHED_OTHER, SCHED_BATCH, SCHED_IDLE with priority 0 (all are one policy); SCHED_FIFO and SCHED_RR with 1 to 99
-//! for programs of the superuser (14 levels; the priorities 6 to 94 share four); SCHED_RESET_ON_FORK.
+//! for programs of the superuser (46 levels; the priorities 21 to 79 share six); SCHED_RESET_ON_FORK.
 //!
 //! Refused: SCHED_FIFO and SCHED_RR for other users (EPERM), SCHED_DEADLINE and others (EINVAL).
 
