@@ -22,8 +22,7 @@ const KERNEL_TARGET: &str = "x86_64-unknown-none";
 const KERNEL: &str = "hadal-kernel";
 const ACCEPTANCE: &str = "hadal-tests";
 /// Have lock-free code with models.
-const MODELLED: [&str; 6] =
-    ["hadal-event", "hadal-hrt", "hadal-sched", "hadal-sync", "hadal-task", "hadal-trace"];
+const MODELLED: [&str; 5] = ["hadal-event", "hadal-hrt", "hadal-sched", "hadal-sync", "hadal-trace"];
 
 /// Path lengths of the last change.
 const BASELINE: &str = "bench/baseline.json";

@@ -14,7 +14,6 @@ const struct hrt_calls *hrt_place_table(void);
 
 struct hrt_slot;
 struct hrt_fibers;
-struct hrt_running;
 
 /* What libhrt-pthread keeps of a thread (pthread/thread.h); it is zero for threads that it did not make. */
 struct hrt_pthread {
@@ -38,8 +37,6 @@ struct hrt_local {
     struct hrt_slot *slot;       /* the slot that the thread is, or NULL */
     struct hrt_fibers *fibers;   /* its fibers, once it has any (fiber.c) */
     void (*fibers_end)(void);    /* then, too: what to call when its work ends */
-    struct hrt_running *running; /* the task it is running (task.c) */
-    uint32_t task_cpu;           /* where it was when it last submitted a task */
     void *linux_thread;          /* its record in linux/thread.c */
     void (*exit)(void *result);  /* what hrt_thread_exit() calls in a thread of libhrt-pthread */
     struct hrt_pthread pthread;

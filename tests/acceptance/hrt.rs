@@ -5,9 +5,7 @@ use std::time::Duration;
 
 use hadal_tests::case::{expect_status, expect_stdout};
 use hadal_tests::machine::arguments;
-use hadal_tests::programs::{
-    HRT_CALLS, HRT_MEMORY, HRT_REALTIME, HRT_TASKS, HRT_THREADS, HRT_WORDS, Program,
-};
+use hadal_tests::programs::{HRT_CALLS, HRT_MEMORY, HRT_REALTIME, HRT_THREADS, HRT_WORDS, Program};
 use hadal_tests::{Hadal, TestError, Way, scratch};
 
 use crate::suite::Suite;
@@ -23,11 +21,10 @@ pub(crate) fn register(suite: &mut Suite) {
         });
     }
     suite.hadal("hrt/realtime/64cpus".to_string(), groups_of_many);
-    let programs: [(&str, &'static Program, &'static str); 5] = [
+    let programs: [(&str, &'static Program, &'static str); 4] = [
         ("calls", &HRT_CALLS, "calls work\n"),
         ("threads", &HRT_THREADS, "threads work\n"),
         ("memory", &HRT_MEMORY, "memory works\n"),
-        ("tasks", &HRT_TASKS, "tasks work\n"),
         ("words", &HRT_WORDS, "words work\n"),
     ];
     for (subject, program, expected) in programs {

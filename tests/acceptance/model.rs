@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The model checker over the synchronisation objects of `hadal/hrt.h`: the sources of `runtimes/hrt/sync`, compiled
-//! with the checker's atomic operations, under every schedule of each scenario.
+//! The model checker over the synchronisation objects of `hadal/hrt.h` and the queues of tasks: the sources of
+//! `runtimes/hrt`, compiled with the checker's atomic operations, under every schedule of each scenario.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -44,7 +44,9 @@ fn check() -> Result<(), TestError> {
         command.current_dir(&work).arg("-c").arg(standard).args(FLAGS);
         run(command.arg("-I").arg(&include).arg("-I").arg(&runtime).args(sources))
     };
-    compile("gcc", "-std=c11", files(&runtime.join("sync"), "c")?)?;
+    let mut sources = files(&runtime.join("sync"), "c")?;
+    sources.push(runtime.join("task_queue.c"));
+    compile("gcc", "-std=c11", sources)?;
     compile("gcc", "-std=c11", files(&runtime.join("model"), "c")?)?;
     compile("g++", "-std=c++20", files(&runtime.join("model"), "cpp")?)?;
     let checker = work.join("model");

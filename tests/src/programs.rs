@@ -225,8 +225,6 @@ programs! {
     HRT_CALLS = "hrt-calls", ["hrt/calls.c"], ["-pthread", HRT_INCLUDE];
     /// Threads through the kernel's table.
     HRT_THREADS = "hrt-threads", ["hrt/threads.c"], ["-pthread", HRT_INCLUDE];
-    /// Task queues through the kernel's table.
-    HRT_TASKS = "hrt-tasks", ["hrt/tasks.c"], ["-pthread", HRT_INCLUDE];
     /// Topology and memory through the kernel's table.
     HRT_MEMORY = "hrt-memory", ["hrt/memory.c"], ["-pthread", HRT_INCLUDE];
     /// Waiting on words through the kernel's table.

@@ -119,6 +119,9 @@ impl PerCpu {
     }
 }
 
+/// Offset of the CPU's number from where `%gs` points, for programs (`cpu_at_gs` of `hadal/hrt/calls.h`).
+pub const CPU_ID_AT_GS: u32 = offset::CPU_ID as u32;
+
 /// Offsets for the assembly.
 pub(crate) mod offset {
     use super::PerCpu;

@@ -33,7 +33,6 @@ mod schedule;
 mod slot;
 mod status;
 mod table;
-mod task;
 mod thread;
 mod time;
 mod timer;
@@ -43,13 +42,11 @@ mod wait;
 pub use footprint::outlives_program;
 pub use slot::{Counters, counters};
 pub use table::{AUXILIARY_KEY, address};
-pub use task::counters as task_counters;
 
 /// Prepares what is sized by the number of processors; once, before the program starts.
 pub fn init() {
     memory::init();
     slot::init();
-    task::init();
     place::init();
 }
 

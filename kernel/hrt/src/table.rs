@@ -3,9 +3,10 @@
 
 use hadal_hal::call::{Entry, not_in_a_handler, nothing_in_a_handler};
 use hadal_hal::call_entry;
+use hadal_hal::percpu::CPU_ID_AT_GS;
 
 use crate::{
-    admission, bare, create, event, group, irq, join, keys, memory, module, slot, task, thread, time, timer,
+    admission, bare, create, event, group, irq, join, keys, memory, module, slot, thread, time, timer,
     topology, wait,
 };
 
@@ -30,7 +31,7 @@ macro_rules! table {
             version: u32,
             size: u32,
             place: u32,
-            reserved: u32,
+            cpu_at_gs: u32,
             $($name: Entry,)*
         }
 
@@ -38,7 +39,7 @@ macro_rules! table {
             version: VERSION,
             size: size_of::<Calls>() as u32,
             place: PLACE_KERNEL,
-            reserved: 0,
+            cpu_at_gs: CPU_ID_AT_GS,
             $($name: table!(@entry $implementation, $kind),)*
         };
 
@@ -87,10 +88,6 @@ table! {
     wait: wait::wait, status;
     wake: wait::wake, anywhere;
     requeue: wait::requeue, status;
-    // tasks
-    task_push: task::task_push, status;
-    task_pop: task::task_pop, number;
-    task_idle: task::task_idle, status;
     // events
     event_register: event::register, status;
     event_unregister: event::unregister, status;

@@ -117,7 +117,7 @@ const char *hrt_linux_admission_text(void) {
 
 void hrt_linux_show_name(pthread_t thread, const char *name) {
     char shown[16];
-    snprintf(shown, sizeof shown, "%s", name);
+    snprintf(shown, sizeof shown, "%.15s", name);
     pthread_setname_np(thread, shown);
 }
 

@@ -66,11 +66,6 @@ int hrt_linux_wait(const uint32_t *word, uint32_t expected, uint64_t deadline_ns
 uint32_t hrt_linux_wake(const uint32_t *word, uint32_t count, uint32_t flags);
 int hrt_linux_requeue(const uint32_t *word, uint32_t expected, uint32_t count, const uint32_t *target);
 
-/* Tasks: task.c */
-int hrt_linux_task_push(void *task, int32_t cpu, uint32_t size_hint);
-void *hrt_linux_task_pop(void);
-int hrt_linux_task_idle(uint64_t deadline_ns);
-
 /* Events: event.c */
 int hrt_linux_event_register(hrt_handler_fn action, void *arg, uint32_t flags, uint32_t *event);
 int hrt_linux_event_unregister(uint32_t event);

@@ -39,6 +39,8 @@ unsigned model_spins(void);
     model_cas((object), sizeof *(object), (expected), HRT_VALUE(desired), (order))
 #define HRT_FENCE(order) model_fence(order)
 #define HRT_SPINS model_spins()
+#define HRT_TASKS_OWN 2u
+#define HRT_TASKS_SENT 2u
 #define HRT_PAUSE() model_pause()
 
 #endif

@@ -2,14 +2,23 @@
 #include "parts.h"
 
 static const struct part PARTS[] = {
-    {"threads", threads},         {"joins", joins},
-    {"places", places},           {"keys", keys},
-    {"locals", locals},           {"schedules", schedules},
-    {"groups", groups},           {"forks", forks},
-    {"fibers", fibers},           {"fiber-misuse", fiber_misuse},
-    {"fiber-forks", fiber_forks}, {"tasks", tasks},
-    {"task-misuse", task_misuse}, {"waiting", waiting},
-    {"memory", memory},           {"topology", topology},
+    {"threads", threads},
+    {"joins", joins},
+    {"places", places},
+    {"keys", keys},
+    {"locals", locals},
+    {"schedules", schedules},
+    {"groups", groups},
+    {"forks", forks},
+    {"fibers", fibers},
+    {"fiber-misuse", fiber_misuse},
+    {"fiber-forks", fiber_forks},
+    {"tasks", tasks},
+    {"many-submitters", many_submitters},
+    {"task-misuse", task_misuse},
+    {"waiting", waiting},
+    {"memory", memory},
+    {"topology", topology},
     {"modules", modules},
 };
 

@@ -19,6 +19,7 @@ void fibers(void);
 void fiber_misuse(void);
 void fiber_forks(void);
 void tasks(void);
+void many_submitters(void);
 void task_misuse(void);
 void waiting(void);
 void memory(void);

@@ -55,6 +55,70 @@ void tasks(void) {
     CHECK_EQUAL(counters.submitted, counters.run_locally + counters.stolen + counters.run_inline);
 }
 
+#define SMALL_NS 100u
+
+static long order[8];
+static long next_in_order;
+
+static void *notes_order(void *arg) {
+    CHECK_EQUAL(hrt_cpu_self(), 0);
+    order[next_in_order++] = (long)arg;
+    return arg;
+}
+
+// Small tasks stay on their CPU, which runs the newest first. On Linux its worker may run some in between.
+static void small_tasks(void) {
+    hrt_task_t small[8];
+    CHECK_EQUAL(hrt_thread_bind(hrt_thread_self(), 0), HRT_OK);
+    next_in_order = 0;
+    if (hrt_calls->place == HRT_PLACE_KERNEL) {
+        for (long i = 0; i < 8; i++) {
+            CHECK_EQUAL(hrt_task_submit(&small[i], notes_order, number(i), HRT_CPU_ANY, SMALL_NS), HRT_OK);
+        }
+        CHECK_EQUAL(hrt_task_wait(&small[0], NULL), HRT_OK);
+        for (long i = 0; i < 8; i++) {
+            CHECK_EQUAL(order[i], 7 - i);
+        }
+    }
+    CHECK_EQUAL(hrt_thread_bind(hrt_thread_self(), HRT_CPU_ANY), HRT_OK);
+}
+
+// Every thread submits, to all CPUs, in all sizes, and leaves some to the workers.
+static void *submits(void *arg) {
+    enum { COUNT = 3000 };
+    hrt_task_t *each = calloc(COUNT, sizeof *each);
+    CHECK(each != NULL);
+    uint32_t cpus = hrt_cpu_count();
+    for (uint32_t i = 0; i < COUNT; i++) {
+        int32_t cpu = i % 4 == 0 ? (int32_t)(i / 4 % cpus) : HRT_CPU_ANY;
+        CHECK_EQUAL(hrt_task_submit(&each[i], adds, arg, cpu, i % 3 ? 0 : SMALL_NS), HRT_OK);
+        if (i % 500 == 0) {
+            hrt_thread_sleep_until(hrt_now_ns() + 100000);
+        }
+    }
+    for (uint32_t i = 0; i < COUNT; i++) {
+        CHECK_EQUAL(hrt_task_wait(&each[i], NULL), HRT_OK);
+    }
+    free(each);
+    return number(COUNT);
+}
+
+void many_submitters(void) {
+    hrt_thread_t threads[8];
+    long sum = 0, expected = 0;
+    small_tasks();
+    for (int i = 0; i < 8; i++) {
+        CHECK_EQUAL(hrt_thread_create(&threads[i], NULL, submits, &sum), HRT_OK);
+    }
+    for (int i = 0; i < 8; i++) {
+        expected += joined(threads[i]);
+    }
+    CHECK_EQUAL(sum, expected);
+    struct hrt_task_counters counters;
+    hrt_task_counters(&counters);
+    CHECK_EQUAL(counters.submitted, counters.run_locally + counters.stolen + counters.run_inline);
+}
+
 static hrt_task_t own;
 
 static void *waits_for_itself(void *arg) {

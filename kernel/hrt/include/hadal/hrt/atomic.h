@@ -28,6 +28,9 @@
 #define HRT_FENCE(order) __atomic_thread_fence(order)
 /* How often a waiter looks again before it sleeps, where that can help: some microseconds. */
 #define HRT_SPINS 200u
+/* Places for tasks in a CPU's deque, and in its inbox (runtimes/hrt/task_queue.h): powers of two. */
+#define HRT_TASKS_OWN 1024u
+#define HRT_TASKS_SENT 256u
 /* Tells the processor that the caller spins. */
 #define HRT_PAUSE() __builtin_ia32_pause()
 

@@ -50,7 +50,8 @@ struct hrt_calls {
     uint32_t version; /* HRT_CALLS_VERSION */
     uint32_t size;    /* bytes of this structure */
     uint32_t place;   /* enum hrt_place */
-    uint32_t reserved;
+    /* Offset at %gs of the number of the CPU that runs the caller; 0: it must be asked by cpu_self. */
+    uint32_t cpu_at_gs;
 
     /* --- threads: hrt/thread.h
      * ------------------------------------------------------------------------------------ */
@@ -114,15 +115,6 @@ struct hrt_calls {
     /* Wakes up to `count` and moves the others to `target`'s queue, if `*word == expected` (else HRT_EAGAIN).
      */
     int (*requeue)(const uint32_t *word, uint32_t expected, uint32_t count, const uint32_t *target);
-
-    /* --- tasks: hrt/task.h
-     * ----------------------------------------------------------------------------------------- */
-    /* Queues a task (an address that only libhrt reads) on a CPU's queue; HRT_EAGAIN: full. */
-    int (*task_push)(void *task, int32_t cpu, uint32_t size_hint);
-    /* Takes the newest task of this CPU, else steals the oldest of another; NULL when there is none. */
-    void *(*task_pop)(void);
-    /* For the worker threads of libhrt: sleeps until there is a task to pop. */
-    int (*task_idle)(uint64_t deadline_ns);
 
     /* --- events: hrt/event.h
      * --------------------------------------------------------------------------------------- */

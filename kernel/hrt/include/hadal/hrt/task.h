@@ -16,7 +16,7 @@ HRT_BEGIN
 /* A task, or the future of its result. Memory of the caller's, where it stays until the task
  * is done and waited for. It needs no initial value. */
 typedef struct hrt_task {
-    hrt_thread_fn fn;
+    hrt_thread_fn fn; /* of libhrt once it runs */
     void *arg;
     void *result;
     uint32_t state;     /* of libhrt */
@@ -28,8 +28,8 @@ typedef struct hrt_task {
 /*
  * Submits fn(arg) to the queue of `cpu` (HRT_CPU_ANY: the caller's; an idle CPU will take it). `size_hint` is
  * the expected time in ns or HRT_TASK_SIZE_UNKNOWN: a task too small to be worth a move is left to its own
- * CPU. When the queue is full the task runs before this returns. HRT_EINVAL: no such CPU; HRT_EBUSY: the task
- * is queued already.
+ * CPU, unless larger ones were submitted behind it. When the queue is full the task runs before this returns.
+ * HRT_EINVAL: no such CPU; HRT_EBUSY: the task is queued already.
  */
 int hrt_task_submit(hrt_task_t *task, hrt_thread_fn fn, void *arg, int32_t cpu, uint32_t size_hint);
 /* Waits until the task is done, running others meanwhile, and gives its result (`result` may be NULL).

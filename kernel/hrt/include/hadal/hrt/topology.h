@@ -38,9 +38,20 @@ struct hrt_zone_info {
     uint64_t huge_pages_total; /* free blocks of at least 2 MiB, as of the call */
 };
 
+/* Of libhrt: what the kernel keeps at %gs about the CPU that runs the caller. */
+static inline uint64_t hrt_cpu_at_gs(uintptr_t offset) {
+    uint64_t cpu;
+    /* Volatile: the next one may find the thread elsewhere. The upper half becomes 0. */
+    __asm__ volatile("movl %%gs:(%1), %k0" : "=r"(cpu) : "r"(offset));
+    return cpu;
+}
+
 static inline uint32_t hrt_cpu_count(void) { return hrt_calls->cpu_count(); }
 /* The CPU that runs the caller, as of the call. Handler-safe. */
-static inline uint32_t hrt_cpu_self(void) { return hrt_calls->cpu_self(); }
+static inline uint32_t hrt_cpu_self(void) {
+    uintptr_t offset = hrt_calls->cpu_at_gs;
+    return HRT_LIKELY(offset) ? (uint32_t)hrt_cpu_at_gs(offset) : hrt_calls->cpu_self();
+}
 /* HRT_EINVAL: no such CPU. */
 static inline int hrt_cpu_info(uint32_t cpu, struct hrt_cpu_info *info) {
     return hrt_calls->cpu_info(cpu, info, sizeof *info);
