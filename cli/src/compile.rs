@@ -7,6 +7,7 @@
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::iter::once;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -70,7 +71,7 @@ pub(crate) fn compile(source: &Path, cflags: Option<&str>) -> Result<PathBuf, Fa
     let content = fs::read(source).map_err(|e| {
         Failure::setup(format!("{}: {e}", source.display()), "name a source file that can be read")
     })?;
-    let flags = split_words(cflags.unwrap_or(""));
+    let flags = split_words(cflags.unwrap_or(""), "--cflags")?;
     let source = source.canonicalize().with_context(|| source.display().to_string())?;
     let dir = paths::cache_dir("programs")?;
     remove_old_entries(&dir);
@@ -90,38 +91,20 @@ pub(crate) fn compile(source: &Path, cflags: Option<&str>) -> Result<PathBuf, Fa
 pub(crate) fn compiler_command(language: Language, named: Option<&str>) -> Result<Vec<OsString>, Failure> {
     let (variable, usual, package) = language.compiler();
     let named = named.filter(|words| !words.trim().is_empty());
-    let mut words: Vec<OsString> = split_words(named.unwrap_or(usual)).into_iter().map(Into::into).collect();
-    match paths::find_command(&words[0]) {
-        Some(file) => {
-            words[0] = file.into_os_string();
-            Ok(words)
-        }
+    let words = split_words(named.unwrap_or(usual), variable)?;
+    let (name, arguments) = words.split_first().context("no compiler")?;
+    match paths::find_command(OsStr::new(name)) {
+        Some(file) => Ok(once(file.into()).chain(arguments.iter().map(Into::into)).collect()),
         None => Err(Failure::setup(
-            format!("compiler {} not found", Path::new(&words[0]).display()),
+            format!("compiler {name} not found"),
             format!("install one (Debian, Ubuntu: apt-get install {package}) or name one in {variable}"),
         )),
     }
 }
 
-/// Words of a command line, separated by blanks; quotes keep blanks.
-fn split_words(text: &str) -> Vec<String> {
-    let mut words = Vec::new();
-    let mut word: Option<String> = None;
-    let mut quote = None;
-    for c in text.chars() {
-        match (quote, c) {
-            (Some(open), _) if c == open => quote = None,
-            (Some(_), _) => word.get_or_insert_default().push(c),
-            (None, '\'' | '"') => {
-                quote = Some(c);
-                word.get_or_insert_default();
-            }
-            (None, _) if c.is_whitespace() => words.extend(word.take()),
-            (None, _) => word.get_or_insert_default().push(c),
-        }
-    }
-    words.extend(word);
-    words
+/// Words of a command line; `from` is where it was given.
+fn split_words(text: &str, from: &str) -> Result<Vec<String>, Failure> {
+    shlex::split(text).ok_or_else(|| Failure::setup(format!("{from}: a quote is not closed"), "close it"))
 }
 
 /// Name of a cache entry: everything that decides the result but the included files.
@@ -230,9 +213,12 @@ mod tests {
 
     #[test]
     fn flags_are_split_like_words_of_a_shell() {
-        assert_eq!(split_words(" -DX='a b'  -I\"x y\" -O3 "), ["-DX=a b", "-Ix y", "-O3"]);
-        assert_eq!(split_words("''"), [""]);
-        assert!(split_words("  ").is_empty());
+        let words = |text| split_words(text, "--cflags").unwrap();
+        assert_eq!(words(" -DX='a b'  -I\"x y\" -O3 "), ["-DX=a b", "-Ix y", "-O3"]);
+        assert_eq!(words("''"), [""]);
+        assert!(words("  ").is_empty());
+        let error = split_words("-DX='a", "--cflags").unwrap_err();
+        assert!(error.to_string().contains("--cflags: a quote is not closed"), "{error}");
     }
 
     #[test]

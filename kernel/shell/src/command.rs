@@ -67,7 +67,7 @@ impl fmt::Display for Wrong {
 
 /// Reads a line; `None` for one without words.
 pub fn parse(line: &str) -> Result<Option<Command>, Wrong> {
-    let words = words(line)?;
+    let words = shlex::split(line).ok_or(Wrong::Quote)?;
     let Some((name, arguments)) = words.split_first() else { return Ok(None) };
     let alone =
         |command, usage| if arguments.is_empty() { Ok(command) } else { Err(Wrong::Arguments(usage)) };
@@ -92,30 +92,6 @@ pub fn parse(line: &str) -> Result<Option<Command>, Wrong> {
         other => return Err(Wrong::Unknown(other.to_string())),
     };
     Ok(Some(command))
-}
-
-/// Words separated by blanks; quotes of either kind keep blanks.
-fn words(line: &str) -> Result<Vec<String>, Wrong> {
-    let mut words = Vec::new();
-    let mut word: Option<String> = None;
-    let mut quote = None;
-    for c in line.chars() {
-        match (quote, c) {
-            (Some(open), _) if c == open => quote = None,
-            (Some(_), _) => word.get_or_insert_default().push(c),
-            (None, '\'' | '"') => {
-                quote = Some(c);
-                word.get_or_insert_default();
-            }
-            (None, _) if c.is_whitespace() => words.extend(word.take()),
-            (None, _) => word.get_or_insert_default().push(c),
-        }
-    }
-    if quote.is_some() {
-        return Err(Wrong::Quote);
-    }
-    words.extend(word);
-    Ok(words)
 }
 
 #[cfg(test)]

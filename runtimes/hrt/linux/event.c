@@ -1,25 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 // Events: actions run in the service threads of the CPUs, woken by futex.
 #define _GNU_SOURCE
+#include "registry.h"
 #include "service.h"
 
-#include <errno.h>
-
-#define SLOTS HRT_EVENTS_MAX
-
-// An event's number is its slot and, above, a generation; 0 while nothing is registered.
-static struct slot {
-    uint32_t key;
-    uint32_t next_key; // 0: the slot's first
-    uint32_t users;    // notifications between their look at the key and the mark
-    bool taken;        // until its event is gone from everywhere
-    hrt_handler_fn action;
-    void *arg;
-} slots[SLOTS];
-
-static pthread_mutex_t registering = PTHREAD_MUTEX_INITIALIZER;
-
-static struct slot *slot_of(uint32_t event) { return &slots[event % SLOTS]; }
+static struct hrt_registered slots[HRT_EVENTS_MAX];
+static struct hrt_registry events = {slots, HRT_EVENTS_MAX, 0, PTHREAD_MUTEX_INITIALIZER};
 
 // The futex that threads sleep on is the lower half of the number of arrivals.
 static uint32_t *futex_of(struct hrt_service *service, uint32_t index) {
@@ -31,54 +17,15 @@ static void wake_waiters(struct hrt_service *service, uint32_t index) {
 }
 
 int hrt_linux_event_register(hrt_handler_fn action, void *arg, uint32_t flags, uint32_t *event) {
-    if (flags & ~HRT_HANDLER_VECTORS) {
-        return HRT_EINVAL;
-    }
-    if (!event) {
-        return HRT_EFAULT;
-    }
-    if (hrt_service_of_caller()) {
-        return HRT_EPERM;
-    }
-    int status = hrt_service_start();
-    if (status != HRT_OK) {
-        return status;
-    }
-    status = HRT_ENOSPC;
-    pthread_mutex_lock(&registering);
-    // The place that has been free longest: late notifications of an old event find nothing.
-    static uint32_t last;
-    for (uint32_t tried = 1; tried <= SLOTS; tried++) {
-        uint32_t index = (last + tried) % SLOTS;
-        struct slot *slot = &slots[index];
-        if (!slot->taken) {
-            last = index;
-            slot->taken = true;
-            slot->action = action;
-            slot->arg = arg;
-            *event = slot->next_key ? slot->next_key : SLOTS + index;
-            __atomic_store_n(&slot->key, *event, __ATOMIC_SEQ_CST);
-            status = HRT_OK;
-            break;
-        }
-    }
-    pthread_mutex_unlock(&registering);
-    return status;
+    return hrt_registry_add(&events, action, arg, flags, event);
 }
 
 int hrt_linux_event_unregister(uint32_t event) {
-    struct slot *slot = slot_of(event);
-    uint32_t index = event % SLOTS, expected = event;
-    if (hrt_service_of_caller()) {
-        return HRT_EPERM;
+    int status = hrt_registry_close(&events, event);
+    if (status != HRT_OK) {
+        return status;
     }
-    if (!event ||
-        !__atomic_compare_exchange_n(&slot->key, &expected, 0, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
-        return HRT_ESRCH;
-    }
-    while (__atomic_load_n(&slot->users, __ATOMIC_SEQ_CST)) {
-        sched_yield();
-    }
+    uint32_t index = hrt_registry_index(&events, event);
     for (uint32_t cpu = 0; cpu < hrt_linux_cpu_count(); cpu++) {
         struct hrt_service *service = hrt_service_of(cpu);
         __atomic_fetch_and(&service->events[index / 64], ~(1ull << index % 64), __ATOMIC_SEQ_CST);
@@ -89,15 +36,12 @@ int hrt_linux_event_unregister(uint32_t event) {
         __atomic_store_n(&service->arrivals[index], 0, __ATOMIC_SEQ_CST);
         wake_waiters(service, index);
     }
-    pthread_mutex_lock(&registering);
-    slot->next_key = event + SLOTS < event ? SLOTS + index : event + SLOTS;
-    slot->taken = false;
-    pthread_mutex_unlock(&registering);
+    hrt_registry_free(&events, event);
     return HRT_OK;
 }
 
-static void notify(const struct slot *slot, uint32_t cpu) {
-    uint32_t index = (uint32_t)(slot - slots);
+static void notify(uint32_t event, uint32_t cpu) {
+    uint32_t index = hrt_registry_index(&events, event);
     struct hrt_service *service = hrt_service_of(cpu);
     uint64_t bit = 1ull << index % 64;
     if (!(__atomic_fetch_or(&service->events[index / 64], bit, __ATOMIC_SEQ_CST) & bit)) {
@@ -105,34 +49,16 @@ static void notify(const struct slot *slot, uint32_t cpu) {
     }
 }
 
-// Between these two the event cannot be taken away.
-static bool use(struct slot *slot, uint32_t event) {
-    // First without a trace: those who come too late must not hold the one up who waits for the others.
-    if (!event || __atomic_load_n(&slot->key, __ATOMIC_RELAXED) != event) {
-        return false;
-    }
-    __atomic_fetch_add(&slot->users, 1, __ATOMIC_SEQ_CST);
-    if (__atomic_load_n(&slot->key, __ATOMIC_SEQ_CST) == event) {
-        return true;
-    }
-    __atomic_fetch_sub(&slot->users, 1, __ATOMIC_RELEASE);
-    return false;
-}
-
-static void release(struct slot *slot) { __atomic_fetch_sub(&slot->users, 1, __ATOMIC_RELEASE); }
-
 int hrt_linux_event_notify(uint32_t event, int32_t cpu) {
-    struct slot *slot = slot_of(event);
-    if (cpu < 0 || (uint32_t)cpu >= hrt_linux_cpu_count() || !use(slot, event)) {
+    if (cpu < 0 || (uint32_t)cpu >= hrt_linux_cpu_count() || !hrt_registry_use(&events, event)) {
         return HRT_EINVAL;
     }
-    notify(slot, (uint32_t)cpu);
-    release(slot);
+    notify(event, (uint32_t)cpu);
+    hrt_registry_release(&events, event);
     return HRT_OK;
 }
 
 int hrt_linux_event_notify_set(uint32_t event, const uint64_t *cpus, uint32_t words) {
-    struct slot *slot = slot_of(event);
     if (!cpus && words) {
         return HRT_EFAULT;
     }
@@ -141,40 +67,39 @@ int hrt_linux_event_notify_set(uint32_t event, const uint64_t *cpus, uint32_t wo
             return HRT_EINVAL;
         }
     }
-    if (!use(slot, event)) {
+    if (!hrt_registry_use(&events, event)) {
         return HRT_EINVAL;
     }
     for (uint32_t cpu = 0; cpu < hrt_linux_cpu_count() && cpu < 64 * words; cpu++) {
         if (cpus[cpu / 64] >> cpu % 64 & 1) {
-            notify(slot, cpu);
+            notify(event, cpu);
         }
     }
-    release(slot);
+    hrt_registry_release(&events, event);
     return HRT_OK;
 }
 
 int hrt_linux_event_notify_all(uint32_t event, uint32_t flags) {
-    struct slot *slot = slot_of(event);
-    if (flags & ~HRT_EVENT_SELF || !use(slot, event)) {
+    if (flags & ~HRT_EVENT_SELF || !hrt_registry_use(&events, event)) {
         return HRT_EINVAL;
     }
     uint32_t skip = flags & HRT_EVENT_SELF ? UINT32_MAX : hrt_linux_cpu_self();
     for (uint32_t cpu = 0; cpu < hrt_linux_cpu_count(); cpu++) {
         if (cpu != skip) {
-            notify(slot, cpu);
+            notify(event, cpu);
         }
     }
-    release(slot);
+    hrt_registry_release(&events, event);
     return HRT_OK;
 }
 
 static void run(struct hrt_service *service, uint32_t index) {
-    const struct slot *slot = &slots[index];
+    const struct hrt_registered *slot = &slots[index];
     if (!__atomic_load_n(&slot->key, __ATOMIC_SEQ_CST)) {
         return;
     }
-    if (slot->action) {
-        slot->action(slot->arg);
+    if (slot->handler) {
+        slot->handler(slot->arg);
     }
     __atomic_fetch_add(&service->arrivals[index], 1, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&service->waiters[index], __ATOMIC_SEQ_CST)) {
@@ -183,7 +108,7 @@ static void run(struct hrt_service *service, uint32_t index) {
 }
 
 void hrt_service_run_events(struct hrt_service *service) {
-    for (uint32_t word = 0; word < SLOTS / 64; word++) {
+    for (uint32_t word = 0; word < HRT_EVENTS_MAX / 64; word++) {
         for (uint64_t bits; (bits = __atomic_load_n(&service->events[word], __ATOMIC_RELAXED)) != 0;) {
             uint32_t bit = (uint32_t)__builtin_ctzll(bits);
             // Announced before the mark is taken, so that whoever clears the mark sees one of them.
@@ -197,22 +122,21 @@ void hrt_service_run_events(struct hrt_service *service) {
 }
 
 int hrt_linux_event_wait(uint32_t event, uint64_t *seen, uint64_t deadline_ns) {
-    struct slot *slot = slot_of(event);
     if (!seen) {
         return HRT_EFAULT;
     }
-    if (!event || __atomic_load_n(&slot->key, __ATOMIC_SEQ_CST) != event) {
+    if (!hrt_registry_has(&events, event)) {
         return HRT_ESRCH;
     }
     struct hrt_service *service = hrt_service_of(hrt_linux_cpu_self());
-    uint32_t index = event % SLOTS, *waiters = &service->waiters[index];
+    uint32_t index = hrt_registry_index(&events, event), *waiters = &service->waiters[index];
     int status = HRT_OK;
     uint64_t before = *seen;
     __atomic_fetch_add(waiters, 1, __ATOMIC_SEQ_CST);
     for (;;) {
         uint64_t arrived = __atomic_load_n(&service->arrivals[index], __ATOMIC_SEQ_CST);
         *seen = arrived;
-        if (__atomic_load_n(&slot->key, __ATOMIC_SEQ_CST) != event) {
+        if (!hrt_registry_has(&events, event)) {
             status = HRT_ESRCH;
         } else if (arrived > before) {
             status = HRT_OK;
