@@ -12,7 +12,7 @@ use hadal_hal::sync::SpinLock;
 use hadal_sync::{WaitMode, WaitQueue};
 use hadal_vfs::{
     Blocking, Errno, FdTable, File, FileKind, Inode, InodeId, IoctlArgument, Location, Metadata, OpenFile,
-    OpenFlags, PollEvents, Result, SetAttr, StatFs, Timespec, make_dev,
+    OpenFlags, Owner, PollEvents, Result, SetAttr, StatFs, Timespec, make_dev,
 };
 
 use crate::{control, terminal};
@@ -142,21 +142,12 @@ impl Inode for Stream {
             StdioKind::Null => make_dev(1, 3),
             _ => 0,
         };
-        let id = self.identity();
+        let mode = self.kind().mode_bits() | 0o620;
+        let blksize = if self.is_terminal() { 1024 } else { 4096 };
         Ok(Metadata {
-            dev: id.dev,
-            ino: id.ino,
-            mode: self.kind().mode_bits() | 0o620,
-            nlink: 1,
-            uid: 0,
-            gid: 0,
             rdev,
-            size: 0,
-            blksize: if self.is_terminal() { 1024 } else { 4096 },
-            blocks: 0,
-            atime: self.opened,
-            mtime: self.opened,
-            ctime: self.opened,
+            blksize,
+            ..Metadata::without_storage(self.identity(), mode, Owner::default(), self.opened)
         })
     }
 

@@ -55,20 +55,11 @@ impl Inode for MemoryFile {
 
     fn metadata(&self) -> Result<Metadata> {
         let size = self.content.len() as u64;
+        let mode = FileKind::Regular.mode_bits() | self.mode;
         Ok(Metadata {
-            dev: self.dev,
-            ino: 1,
-            mode: FileKind::Regular.mode_bits() | self.mode,
-            nlink: 1,
-            uid: self.owner.uid,
-            gid: self.owner.gid,
-            rdev: 0,
             size,
-            blksize: PAGE_SIZE as u64,
             blocks: size.div_ceil(BLOCK),
-            atime: self.created,
-            mtime: self.created,
-            ctime: self.created,
+            ..Metadata::without_storage(self.identity(), mode, self.owner, self.created)
         })
     }
 

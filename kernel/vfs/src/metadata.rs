@@ -4,6 +4,8 @@
 //! [`Metadata`] carries the values of `struct stat` with nanosecond times, [`SetAttr`] the changes one call asks
 //! for, [`StatFs`] the numbers of a whole file system.
 
+use crate::inode::{InodeId, Owner};
+
 /// A point in time: seconds since 1970 and nanoseconds within the second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Timespec {
@@ -128,6 +130,26 @@ pub struct Metadata {
 }
 
 impl Metadata {
+    /// Those of an inode of `mode` that has one name and no storage, made by `owner` at `created` and not
+    /// changed since.
+    pub const fn without_storage(id: InodeId, mode: u32, owner: Owner, created: Timespec) -> Self {
+        Self {
+            dev: id.dev,
+            ino: id.ino,
+            mode,
+            nlink: 1,
+            uid: owner.uid,
+            gid: owner.gid,
+            rdev: 0,
+            size: 0,
+            blksize: 4096,
+            blocks: 0,
+            atime: created,
+            mtime: created,
+            ctime: created,
+        }
+    }
+
     /// The type of the inode.
     pub const fn kind(&self) -> FileKind {
         FileKind::from_mode(self.mode)

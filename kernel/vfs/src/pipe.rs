@@ -17,7 +17,7 @@ use crate::device_numbers;
 use crate::errno::{Errno, Result};
 use crate::file::{Blocking, File, IoctlArgument};
 use crate::flags::{OpenFlags, PollEvents};
-use crate::inode::{Inode, InodeId};
+use crate::inode::{Inode, InodeId, Owner};
 use crate::metadata::{FileKind, Metadata, SetAttr, StatFs, Timespec};
 use crate::namespace::{Caller, Location};
 use crate::open_file::OpenFile;
@@ -44,7 +44,7 @@ pub fn create(caller: &Caller<'_>, flags: OpenFlags) -> Result<(Arc<OpenFile>, A
     let pipe = Arc::new_cyclic(|this| Pipe {
         this: this.clone(),
         id,
-        owner: (caller.uid, caller.gid),
+        owner: Owner { uid: caller.uid, gid: caller.gid },
         created: Timespec::now(),
         state: Mutex::new(State {
             ring: VecDeque::new(),
@@ -80,7 +80,7 @@ impl State {
 pub struct Pipe {
     this: Weak<Pipe>,
     id: InodeId,
-    owner: (u32, u32),
+    owner: Owner,
     created: Timespec,
     state: Mutex<State>,
     /// Readers wait here for data.
@@ -143,21 +143,8 @@ impl Inode for Pipe {
     }
 
     fn metadata(&self) -> Result<Metadata> {
-        Ok(Metadata {
-            dev: self.id.dev,
-            ino: self.id.ino,
-            mode: FileKind::Fifo.mode_bits() | 0o600,
-            nlink: 1,
-            uid: self.owner.0,
-            gid: self.owner.1,
-            rdev: 0,
-            size: 0,
-            blksize: 4096,
-            blocks: 0,
-            atime: self.created,
-            mtime: self.created,
-            ctime: self.created,
-        })
+        let mode = FileKind::Fifo.mode_bits() | 0o600;
+        Ok(Metadata::without_storage(self.id, mode, self.owner, self.created))
     }
 
     fn set_attr(&self, _change: &SetAttr) -> Result<()> {

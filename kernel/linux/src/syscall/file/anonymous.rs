@@ -6,7 +6,7 @@ use alloc::sync::Arc;
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use hadal_vfs::{
-    Caller, File, FileKind, Inode, InodeId, Location, Metadata, OpenFile, OpenFlags, SetAttr, StatFs,
+    Caller, File, FileKind, Inode, InodeId, Location, Metadata, OpenFile, OpenFlags, Owner, SetAttr, StatFs,
     Timespec, make_dev,
 };
 
@@ -21,7 +21,7 @@ const MAGIC: u64 = 0x0904_1934;
 struct AnonymousInode {
     ino: u64,
     mode: u32,
-    owner: (u32, u32),
+    owner: Owner,
     created: Timespec,
 }
 
@@ -39,8 +39,12 @@ pub(super) fn open(
         Label::Fixed(text) => text.into(),
         Label::Numbered(kind) => format!("{kind}:[{ino}]"),
     };
-    let inode =
-        Arc::new(AnonymousInode { ino, mode, owner: (caller.uid, caller.gid), created: Timespec::now() });
+    let inode = Arc::new(AnonymousInode {
+        ino,
+        mode,
+        owner: Owner { uid: caller.uid, gid: caller.gid },
+        created: Timespec::now(),
+    });
     OpenFile::new(file, Location::anonymous(inode, text.as_bytes()), flags)
 }
 
@@ -63,21 +67,7 @@ impl Inode for AnonymousInode {
     }
 
     fn metadata(&self) -> Result<Metadata> {
-        Ok(Metadata {
-            dev: DEVICE,
-            ino: self.ino,
-            mode: self.mode,
-            nlink: 1,
-            uid: self.owner.0,
-            gid: self.owner.1,
-            rdev: 0,
-            size: 0,
-            blksize: 4096,
-            blocks: 0,
-            atime: self.created,
-            mtime: self.created,
-            ctime: self.created,
-        })
+        Ok(Metadata::without_storage(self.identity(), self.mode, self.owner, self.created))
     }
 
     fn set_attr(&self, _change: &SetAttr) -> Result<()> {
