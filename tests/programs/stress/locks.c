@@ -61,10 +61,9 @@ void spin_round(struct worker *worker) {
     did(worker, entered + 1);
 }
 
-// Linux preempts threads whatever they hold.
-static uint32_t fair_turns(struct dice *dice) {
-    return 1 + below(dice, hrt_calls->place == HRT_PLACE_KERNEL ? 200 : 5);
-}
+// Few: Linux preempts threads whatever they hold, and a busy host virtual CPUs; then each turn waits for the
+// next in line.
+static uint32_t fair_turns(struct dice *dice) { return 1 + below(dice, 10); }
 
 void ticket_round(struct worker *worker) {
     struct dice *dice = &worker->dice;

@@ -53,7 +53,7 @@ static struct {
 
 static struct worker workers[WORKERS_MAX];
 static uint64_t start_ns;
-static uint32_t stop, focus;
+static uint32_t stop;
 
 static double seconds_since(uint64_t then_ns) { return (double)(hrt_now_ns() - then_ns) / 1e9; }
 
@@ -99,14 +99,14 @@ void stress_failed(const char *file, int line, const char *what, uint64_t left, 
 
 // --- workers
 
+// For half a second many workers are at the same part: that makes contention.
+static uint32_t focus(void) {
+    struct dice dice = {options.seed + hrt_now_ns() / (SECOND_NS / 2)};
+    return below(&dice, PART_COUNT);
+}
+
 static const struct part *drawn(struct dice *dice) {
-    // For a while many workers are at the same part: that makes contention.
-    uint32_t index = below(dice, PART_COUNT);
-    if (one_in(dice, 300)) {
-        __atomic_store_n(&focus, index, __ATOMIC_RELAXED);
-    } else if (one_in(dice, 3)) {
-        index = __atomic_load_n(&focus, __ATOMIC_RELAXED);
-    }
+    uint32_t index = one_in(dice, 3) ? focus() : below(dice, PART_COUNT);
     while (!options.wanted[index]) {
         index = (index + 1) % PART_COUNT;
     }
