@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Waiting on words of program memory (futex(2)): [`hadal_sync::words`] with Linux's rules.
 
+use alloc::boxed::Box;
+
 use hadal_hal::user;
 use hadal_sched::{Thread, thread};
 use hadal_sync::words::{Counts, Words};
@@ -37,15 +39,16 @@ pub fn key(process: &Process, address: usize, private: bool) -> Result<Key> {
 }
 
 /// The waiters of a process.
-#[derive(Default)]
 pub struct Futexes {
-    words: Words<BUCKETS>,
+    /// Apart, because it is too large to be built on a kernel stack together with the rest of a process.
+    words: Box<Words<BUCKETS>>,
 }
 
 impl Futexes {
     /// No waiters.
-    pub const fn new() -> Self {
-        Self { words: Words::new() }
+    #[inline(never)]
+    pub fn new() -> Self {
+        Self { words: Box::default() }
     }
 
     /// Takes up to `count` waiters whose bits meet `bitset` out and wakes them; returns how many.
