@@ -250,7 +250,8 @@ fn review(here: Here<Thread, Cpu>, thread: &'static Thread) {
     let (own, running) = (here.cpu(), here.thread());
     let is_running = thread.is(running);
     // A thread that was woken for this CPU while it is still leaving its last one is in that one's ring, and claimed there.
-    if !is_running && !(thread.context.is_claimed_here() && thread.is_queued()) {
+    let waits_here = thread.context.is_claimed_here() && thread.is_queued();
+    if !is_running && !waits_here {
         return;
     }
     if !thread.allows(own.id) {
