@@ -14,7 +14,8 @@ use hadal_drivers::Devices;
 use hadal_hal::boot::BootInfo;
 use hadal_hal::cpu;
 use hadal_hal::sync::SpinLock;
-use hadal_linux::process::{Credentials, LIMIT_COUNT, Limit, Process, ProcessSetup, UNLIMITED};
+use hadal_linux::credentials::Credentials;
+use hadal_linux::process::{LIMIT_COUNT, Limit, Process, ProcessSetup, UNLIMITED};
 use hadal_linux::{loader, machine};
 use hadal_vfs::memory_file::MemoryFile;
 use hadal_vfs::ninep::MountOptions;
@@ -180,7 +181,7 @@ pub(crate) fn start_program(arguments: &[Vec<u8>]) -> Result<&'static Process, S
         namespace,
         cwd,
         umask: config.umask,
-        credentials: Credentials { uid: config.uid, gid: config.gid, groups: config.groups.clone() },
+        credentials: Credentials::new(config.uid, config.gid, config.groups.clone()),
         files: stdio::files(config.stdio, DEFAULT_FILES.soft as u32),
         limits: limits(config),
         executable: config.program.clone(),

@@ -291,7 +291,8 @@ programs! {
     REFUSED = "refused", ["files/refused.c"], [];
     /// System information, clocks, pipes.
     SYSTEM = "system", ["linux/system/main.c", "linux/system/self.c", "linux/system/clocks.c",
-        "linux/system/views.c", "linux/system/limits.c", "linux/system/pipes.c"], ["-pthread"];
+        "linux/system/views.c", "linux/system/limits.c", "linux/system/pipes.c",
+        "linux/system/ids.c"], ["-pthread"];
     /// The three streams.
     STREAMS = "streams", ["linux/streams.c"], [];
     /// The least program.

@@ -16,6 +16,7 @@ extern crate alloc;
 pub mod attributes;
 pub mod call;
 pub mod clock;
+pub mod credentials;
 pub mod futex;
 pub mod kernelfs;
 pub mod loader;

@@ -15,6 +15,7 @@ use hadal_mem::space::ProgramSpace;
 use hadal_vfs::{Caller, FdTable, Location, Namespace};
 
 use crate::attributes::Attributes;
+use crate::credentials::Credentials;
 use crate::futex::Futexes;
 use crate::report::Offence;
 use crate::signal::ProcessSignals;
@@ -29,17 +30,6 @@ pub enum ExitStatus {
     Exited(u8),
     /// By a signal.
     Signaled(u8),
-}
-
-/// User, groups.
-#[derive(Clone, Debug)]
-pub struct Credentials {
-    /// User id: real, effective and saved are the same.
-    pub uid: u32,
-    /// Group id.
-    pub gid: u32,
-    /// Supplementary groups.
-    pub groups: Vec<u32>,
 }
 
 /// Soft and hard limit of one resource.
@@ -194,11 +184,21 @@ impl Process {
 
     /// On whose behalf paths are used.
     pub fn caller(&self) -> Caller<'_> {
+        self.caller_as(self.credentials.user().effective, self.credentials.group().effective)
+    }
+
+    /// On whose behalf `access` asks.
+    pub fn real_caller(&self) -> Caller<'_> {
+        self.caller_as(self.credentials.user().real, self.credentials.group().real)
+    }
+
+    fn caller_as(&self, uid: u32, gid: u32) -> Caller<'_> {
         Caller {
-            uid: self.credentials.uid,
-            gid: self.credentials.gid,
+            uid,
+            gid,
             groups: &self.credentials.groups,
             umask: self.umask.load(Ordering::Relaxed),
+            is_guest: self.credentials.are_new(uid, gid),
         }
     }
 

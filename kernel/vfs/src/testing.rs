@@ -67,7 +67,8 @@ pub(crate) fn null_open_file() -> Arc<OpenFile> {
 }
 
 /// An ordinary user.
-pub(crate) const USER: Caller<'static> = Caller { uid: 1000, gid: 1000, groups: &[], umask: 0o022 };
+pub(crate) const USER: Caller<'static> =
+    Caller { uid: 1000, gid: 1000, groups: &[], umask: 0o022, is_guest: false };
 
 /// The error of a result, as a value to compare.
 pub(crate) fn error<T>(result: Result<T, Errno>) -> Option<Errno> {

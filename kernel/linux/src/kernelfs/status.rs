@@ -13,6 +13,7 @@ use super::lists::{list, mask};
 use super::machine_files::ticks;
 use super::process_files;
 use super::topology::Topology;
+use crate::credentials::Ids;
 use crate::process::Process;
 use crate::signal::action::Disposition;
 use crate::signal::{SigSet, action_of, number};
@@ -149,12 +150,15 @@ pub(super) fn status(process: &Process, task: &Task) -> String {
 fn write_status(text: &mut String, process: &Process, task: &Task) -> fmt::Result {
     let (letter, word) = state(task);
     let credentials = &process.credentials;
-    let (uid, gid) = (credentials.uid, credentials.gid);
     writeln!(text, "Name:\t{}", String::from_utf8_lossy(&process_files::name(task)))?;
     writeln!(text, "Umask:\t{:04o}", process.umask.load(Ordering::Relaxed))?;
     writeln!(text, "State:\t{letter} ({word})")?;
     writeln!(text, "Tgid:\t{}\nNgid:\t0\nPid:\t{}\nPPid:\t0\nTracerPid:\t0", process.pid(), task.tid())?;
-    writeln!(text, "Uid:\t{uid}\t{uid}\t{uid}\t{uid}\nGid:\t{gid}\t{gid}\t{gid}\t{gid}")?;
+    for (name, ids) in [("Uid", credentials.user()), ("Gid", credentials.group())] {
+        // The last is for files, where the effective one is used.
+        let Ids { real, effective, saved } = ids;
+        writeln!(text, "{name}:\t{real}\t{effective}\t{saved}\t{effective}")?;
+    }
     writeln!(
         text,
         "FDSize:\t{}",

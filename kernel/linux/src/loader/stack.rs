@@ -115,7 +115,7 @@ fn auxiliary_vector(
     random: usize,
 ) -> Vec<usize> {
     let credentials = &process.credentials;
-    let (uid, gid) = (credentials.uid as usize, credentials.gid as usize);
+    let (uid, gid) = (credentials.user().real as usize, credentials.group().real as usize);
     let hwcap2 = if context::has_fsgsbase() { HWCAP2_FSGSBASE } else { 0 };
     let (table_key, table) = machine::get().call_table();
     let linux = [

@@ -68,7 +68,11 @@ fn to_some_task(process: &'static Process, info: Info, preferred: impl Fn(&Task)
 /// Sends the calling thread a signal for what it has done in a system call (`SIGPIPE`, `SIGXFSZ`).
 pub fn to_self(task: &'static Task, process: &'static Process, signo: u8) {
     // A standard signal is merged when the queue is full, so this cannot fail.
-    let _ = to_task(process, task, Info::sender(signo, code::USER, process.pid(), process.credentials.uid));
+    let _ = to_task(
+        process,
+        task,
+        Info::sender(signo, code::USER, process.pid(), process.credentials.user().real),
+    );
 }
 
 fn push(pending: &Pending, process: &Process, info: Info) -> Result<()> {

@@ -136,7 +136,7 @@ impl Namespace {
         if parent.mount().read_only() {
             return Err(Errno::EROFS);
         }
-        if parent.inode().checks_permissions() {
+        if caller.is_left_to(parent.inode()) {
             return Ok(Owner { uid: caller.uid, gid: caller.gid });
         }
         let directory = parent.inode().metadata()?;
@@ -151,7 +151,7 @@ impl Namespace {
         if entry.is_special() {
             return Err(Errno::EEXIST);
         }
-        let server_tells = entry.parent.inode().checks_permissions() && !entry.parent.mount().read_only();
+        let server_tells = caller.is_left_to(entry.parent.inode()) && !entry.parent.mount().read_only();
         if !server_tells || self.carries_mount(&entry.path()) {
             match self.resolve(caller, &entry.parent, &entry.name, Follow::No) {
                 Ok(_) => return Err(Errno::EEXIST),
@@ -168,7 +168,7 @@ impl Namespace {
             return Err(Errno::EBUSY);
         }
         let parent = &entry.parent;
-        if parent.inode().checks_permissions() && !parent.mount().read_only() {
+        if caller.is_left_to(parent.inode()) && !parent.mount().read_only() {
             return Ok(());
         }
         let victim = self.resolve(caller, parent, &entry.name, Follow::No)?;
@@ -183,7 +183,7 @@ impl Namespace {
         if self.carries_mount(path) {
             return Err(Errno::EBUSY);
         }
-        if new.parent.inode().checks_permissions() {
+        if caller.is_left_to(new.parent.inode()) {
             return Ok(());
         }
         match self.resolve(caller, &new.parent, &new.name, Follow::No) {

@@ -64,7 +64,7 @@ impl Namespace {
             }
             _ => {}
         }
-        if !place.inode().checks_permissions() {
+        if !caller.is_left_to(place.inode()) {
             let mut wanted = Access::empty();
             wanted.set(Access::READ, flags.readable() || both);
             wanted.set(Access::WRITE, writes);

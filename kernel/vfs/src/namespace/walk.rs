@@ -216,13 +216,15 @@ impl Walk<'_, '_> {
 
     /// Lets the file system follow the names. Returns the place when it is a symbolic link to stop at.
     fn advance(&mut self, names: &[Range<usize>], follow: Follow) -> Result<Option<Location>> {
-        if !self.at.inode().checks_permissions() {
+        let left_to_server = self.caller.is_left_to(self.at.inode());
+        if !left_to_server {
             access::check(self.caller, self.at.inode(), Access::EXECUTE)?;
         }
         let first_path = self.at.child_path(&self.pending[names[0].clone()]);
         // A directory on the way to a mount may be missing, so it is looked up alone.
         let above_mount = leads_to_mount(&self.mounts, &first_path);
-        let names = if above_mount { &names[..1] } else { names };
+        let alone = above_mount || !left_to_server;
+        let names = if alone { &names[..1] } else { names };
         let texts: Vec<&[u8]> = names.iter().map(|name| &self.pending[name.clone()]).collect();
         let (inode, count) = match self.at.inode().walk(&texts) {
             Ok(walked) => (walked.inode, walked.count.clamp(1, names.len())),

@@ -16,5 +16,6 @@ void part_random(void);
 void part_limits(void);
 void part_pipes(void);
 void part_threads(void);
+void part_ids(void);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `faccessat2(2)`: `faccessat` with flags.
 //!
-//! Honoured: `AT_SYMLINK_NOFOLLOW`, `AT_EMPTY_PATH`, `AT_EACCESS` (real and effective ids are the same).
+//! Honoured: `AT_SYMLINK_NOFOLLOW`, `AT_EMPTY_PATH`, `AT_EACCESS`.
 //!
 //! Refused: nothing; other flags are `EINVAL`.
 

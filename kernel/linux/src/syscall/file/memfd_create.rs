@@ -39,7 +39,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     at::check_flags(flags, MFD_CLOEXEC | MFD_EXEC)?;
     let name = memory::read_string(call.arg(0), NAME_LIMIT, Errno::EINVAL)?;
     let credentials = &call.process.credentials;
-    let owner = Owner { uid: credentials.uid, gid: credentials.gid };
+    let owner = Owner { uid: credentials.user().effective, gid: credentials.group().effective };
     let status = OpenFlags::READ_WRITE | OpenFlags::LARGE_FILE;
     // The entry has a name of its own for a moment: the program's name need not be unique.
     let entry = format!("{}", NEXT.fetch_add(1, Ordering::Relaxed));

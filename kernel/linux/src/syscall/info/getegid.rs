@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! `getegid(2)`: the effective group id, which is the real one.
+//! `getegid(2)`: the effective group id.
 //!
 //! Honoured: the call.
 //!
@@ -9,5 +9,5 @@ use crate::Result;
 use crate::call::Call;
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    Ok(call.process.credentials.gid as usize)
+    Ok(call.process.credentials.group().effective as usize)
 }

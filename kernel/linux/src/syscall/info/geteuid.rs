@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! `geteuid(2)`: the effective user id, which is the real one.
+//! `geteuid(2)`: the effective user id.
 //!
 //! Honoured: the call.
 //!
@@ -9,5 +9,5 @@ use crate::Result;
 use crate::call::Call;
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    Ok(call.process.credentials.uid as usize)
+    Ok(call.process.credentials.user().effective as usize)
 }

@@ -9,5 +9,5 @@ use crate::Result;
 use crate::call::Call;
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    Ok(call.process.credentials.gid as usize)
+    Ok(call.process.credentials.group().real as usize)
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! `getresgid(2)`: real, effective and saved group id, which are all the same.
+//! `getresgid(2)`: real, effective and saved group id.
 //!
 //! Honoured: the call.
 //!
@@ -9,8 +9,9 @@ use crate::call::Call;
 use crate::{Result, memory};
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    for index in 0..3 {
-        memory::write(call.arg(index), &call.process.credentials.gid)?;
+    let ids = call.process.credentials.group();
+    for (index, id) in [ids.real, ids.effective, ids.saved].into_iter().enumerate() {
+        memory::write(call.arg(index), &id)?;
     }
     Ok(0)
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! `getresuid(2)`: real, effective and saved user id, which are all the same.
+//! `getresuid(2)`: real, effective and saved user id.
 //!
 //! Honoured: the call.
 //!
@@ -9,8 +9,9 @@ use crate::call::Call;
 use crate::{Result, memory};
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    for index in 0..3 {
-        memory::write(call.arg(index), &call.process.credentials.uid)?;
+    let ids = call.process.credentials.user();
+    for (index, id) in [ids.real, ids.effective, ids.saved].into_iter().enumerate() {
+        memory::write(call.arg(index), &id)?;
     }
     Ok(0)
 }

@@ -9,5 +9,5 @@ use crate::Result;
 use crate::call::Call;
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    Ok(call.process.credentials.uid as usize)
+    Ok(call.process.credentials.user().real as usize)
 }

@@ -32,7 +32,7 @@ pub(super) fn get(process: &Process, resource: u32) -> Result<RawLimit> {
 pub(super) fn set(process: &Process, resource: u32, new: RawLimit) -> Result<()> {
     let index = index(resource)?;
     let mut limits = process.limits.lock();
-    check(resource, limits[index], new, process.credentials.uid == 0)?;
+    check(resource, limits[index], new, process.credentials.is_privileged())?;
     limits[index] = Limit { soft: new.soft, hard: new.hard };
     drop(limits);
     if resource == RLIMIT_NOFILE {

@@ -2,7 +2,6 @@
 //! Who and what the machine and the process are: names, identities, limits, random numbers.
 
 mod capabilities;
-mod identity;
 mod limits;
 
 calls! {

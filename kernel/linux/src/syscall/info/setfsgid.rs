@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! `setfsgid(2)`: changes the group id for file access; returns the previous one, as on Linux also when it fails.
+//! `setfsgid(2)`: changes the group id for file access, which is always the effective one; returns it, as on Linux also
+//! when it fails.
 //!
 //! Honoured: the call, which never changes the id.
 //!
@@ -9,5 +10,5 @@ use crate::Result;
 use crate::call::Call;
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    Ok(call.process.credentials.gid as usize)
+    Ok(call.process.credentials.group().effective as usize)
 }

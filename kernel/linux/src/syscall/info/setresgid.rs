@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! `setresgid(2)`: changes real, effective and saved group id, to what they are.
+//! `setresgid(2)`: changes real, effective and saved group id.
 //!
-//! Honoured: the id that the process has already, and -1 (no change).
+//! Honoured: as on Linux: the superuser may take any, others those that they have. The kernel checks access to files on the host by
+//! the new ids, too; new files there belong to the user who started Hadal.
 //!
-//! Refused: any other id (`EPERM`), also for user 0: files on the host are used as the user who started Hadal.
+//! Refused: others (`EPERM`).
 
-use super::identity;
 use crate::Result;
 use crate::call::Call;
+use crate::credentials::Change;
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    identity::keep_or_same(&[call.uint(0), call.uint(1), call.uint(2)], call.process.credentials.gid)
+    let change = Change::Three([call.uint(0), call.uint(1), call.uint(2)]);
+    call.process.credentials.change_group(change).map(|()| 0)
 }

@@ -13,6 +13,6 @@ use crate::{Result, memory};
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let task = target(call)?;
     let priority: u32 = memory::read(call.arg(2))?;
-    let privileged = call.process.credentials.uid == 0;
+    let privileged = call.process.credentials.is_privileged();
     task.schedule.set(task.thread(), call.uint(1), priority, privileged).map(|()| 0)
 }

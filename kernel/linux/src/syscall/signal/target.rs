@@ -52,7 +52,7 @@ fn done(_: Sent) -> usize {
 
 /// What a process says about itself as a sender.
 pub(super) fn sender(process: &Process, signo: u8, code: i32) -> Info {
-    Info::sender(signo, code, process.pid(), process.credentials.uid)
+    Info::sender(signo, code, process.pid(), process.credentials.user().real)
 }
 
 /// `tkill` and `tgkill`.
