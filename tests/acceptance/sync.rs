@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use hadal_tests::case::expect_same;
-use hadal_tests::programs::{CPP_THREADS, HRT_SYNC, PTHREAD, PTHREAD_LAYER, Program};
+use hadal_tests::programs::{CPP_THREADS, HRT_SYNC, PTHREAD, PTHREAD_LAYER, Program, SYSTEM};
 use hadal_tests::{Case, Hadal, TestError, Way, image, scratch};
 
 use crate::suite::Suite;
@@ -44,6 +44,10 @@ pub(crate) fn register(suite: &mut Suite) {
             in_image(name, &CPP_THREADS, Way::Gxx, cpus, &["-pthread"])
         });
     }
+    // Changing the user reaches threads that wait for work, too.
+    suite.hadal("sync/image/ids", |name| {
+        image_with(name, &SYSTEM, Way::GccDynamic, 2, &["-pthread"], &["ids"])
+    });
     suite.compare("sync/pthread-layer/libc", &PTHREAD_LAYER, Way::GccDynamic, 2, |case| case);
 }
 
@@ -55,9 +59,21 @@ fn in_image(
     cpus: u32,
     options: &[&str],
 ) -> Result<(), TestError> {
+    image_with(name, program, way, cpus, options, &[])
+}
+
+fn image_with(
+    name: &str,
+    program: &'static Program,
+    way: Way,
+    cpus: u32,
+    options: &[&str],
+    args: &[&str],
+) -> Result<(), TestError> {
     let directory = scratch::empty_directory(name)?;
     let image = image::build(&directory, program, way, options)?;
-    let linux = Case::new(name, program, way, cpus).on_linux(&directory)?;
-    let hadal = Hadal::new(cpus).cwd(&directory).limit(Duration::from_secs(120)).run(&image, &[])?;
+    let linux = Case::new(name, program, way, cpus).args(args).on_linux(&directory)?;
+    let args: Vec<_> = args.iter().map(Into::into).collect();
+    let hadal = Hadal::new(cpus).cwd(&directory).limit(Duration::from_secs(120)).run(&image, &args)?;
     expect_same(&linux, &hadal, false)
 }
