@@ -3,7 +3,6 @@
 
 use hadal_hal::trap::TrapFrame;
 
-use crate::Result;
 use crate::process::Process;
 use crate::task::Task;
 
@@ -17,8 +16,9 @@ pub struct Call<'a> {
     pub frame: &'a mut TrapFrame,
 }
 
-/// A system call's implementation.
-pub type Handler = fn(&mut Call<'_>) -> Result<usize>;
+/// A system call's implementation, as the table has it: returns what a program finds in RAX
+/// ([`result_word`](crate::syscall::result_word)), so that it takes a register and no branch.
+pub type Handler = fn(&mut Call<'_>) -> u64;
 
 /// What happens to a call that a signal interrupted (`EINTR`) when its handler returns (signal(7)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

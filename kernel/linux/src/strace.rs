@@ -16,6 +16,7 @@ use hadal_hal::trap::TrapFrame;
 use syscalls::Sysno;
 
 use crate::call::{Call, Entry};
+use crate::syscall::word_result;
 use crate::task::Task;
 use crate::{Errno, Result, machine};
 use signatures::{Arg, Signature};
@@ -23,8 +24,8 @@ use signatures::{Arg, Signature};
 /// Calls that do not come back to their handler's caller, or whose result is not one.
 const NEVER_RETURN: [&str; 3] = ["exit", "exit_group", "rt_sigreturn"];
 
-/// Makes a call and sends its line.
-pub(crate) fn traced(entry: &Entry, call: &mut Call<'_>) -> Result<usize> {
+/// Makes a call, sends its line and returns what the program finds in RAX.
+pub(crate) fn traced(entry: &Entry, call: &mut Call<'_>) -> u64 {
     let tid = call.task.tid();
     let words: [usize; 6] = core::array::from_fn(|index| call.arg(index));
     let signature = signatures::of(entry.name, &words);
@@ -38,12 +39,13 @@ pub(crate) fn traced(entry: &Entry, call: &mut Call<'_>) -> Result<usize> {
         machine::get().trace(&line);
         return (entry.handler)(call);
     }
-    let result = (entry.handler)(call);
+    let word = (entry.handler)(call);
+    let result = word_result(word);
     arguments(&mut line, &signature, &words, shown..signature.args.len(), result);
     line.push_str(") = ");
     outcome(&mut line, &signature, result);
     machine::get().trace(&line);
-    result
+    word
 }
 
 /// Sends the line of a call that is not there.

@@ -27,7 +27,7 @@ macro_rules! calls {
             $($crate::call::Entry {
                 number: $number,
                 name: stringify!($name),
-                handler: $name::call,
+                handler: |call| $crate::syscall::result_word($name::call(call)),
                 restart: $crate::syscall::calls!(@restart $($restart)?),
             },)*
         ];
@@ -97,8 +97,8 @@ pub(crate) fn dispatch(task: &'static Task, process: &'static Process, frame: &m
     task.call_number.store(number, Ordering::Relaxed);
     let handler = HANDLERS.get(number as usize).copied().unwrap_or(refuse);
     let mut call = Call { task, process, frame };
-    let result = handler(&mut call);
-    frame.rax = result_word(result);
+    let word = handler(&mut call);
+    frame.rax = word;
 }
 
 /// The same, with a line for each call.
@@ -111,13 +111,13 @@ pub(crate) fn dispatch_traced(task: &'static Task, process: &'static Process, fr
     };
     task.call_number.store(number, Ordering::Relaxed);
     let mut call = Call { task, process, frame };
-    let result = strace::traced(entry, &mut call);
-    frame.rax = result_word(result);
+    let word = strace::traced(entry, &mut call);
+    frame.rax = word;
 }
 
 /// The handler of numbers without a call.
-fn refuse(call: &mut Call<'_>) -> Result<usize> {
-    unknown(call.process, call.frame.rax)
+fn refuse(call: &mut Call<'_>) -> u64 {
+    result_word(unknown(call.process, call.frame.rax))
 }
 
 /// Whether a call is made again after a signal handler with `SA_RESTART`.
@@ -131,6 +131,14 @@ pub(crate) fn result_word(result: Result<usize>) -> u64 {
     match result {
         Ok(value) => value as u64,
         Err(error) => -i64::from(error.raw()) as u64,
+    }
+}
+
+/// What [`result_word`] was made of: the last 4095 words are errors.
+pub(crate) fn word_result(word: u64) -> Result<usize> {
+    match u32::try_from((word as i64).wrapping_neg()) {
+        Ok(number @ 1..=4095) => Err(Errno::from_raw(number)),
+        _ => Ok(word as usize),
     }
 }
 
@@ -157,5 +165,19 @@ impl Task {
     pub fn call_in_progress(&self) -> Option<u64> {
         let number = self.call_number.load(Ordering::Relaxed);
         (number != NO_CALL).then_some(number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_tells_errors_from_values() {
+        let values = [0, 1, 4095, usize::MAX - 4095, 1 << 63].map(Ok);
+        let errors = [Errno::EPERM, Errno::EINTR, Errno::from_raw(4095)].map(Err);
+        for result in values.into_iter().chain(errors) {
+            assert_eq!(word_result(result_word(result)), result);
+        }
     }
 }
