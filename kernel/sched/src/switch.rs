@@ -190,7 +190,7 @@ fn give_way_to_realtime(here: Here<Thread, Cpu>, saves: Saves) -> bool {
     // First the next one: the running thread is not to be found when it is put back.
     let Some(next) = own.edf.take() else { return false };
     if thread.place.level() != NOWHERE {
-        own.levels.set_first(thread);
+        interrupt_turn(own, thread);
     } else {
         insert(own, thread, thread);
     }
@@ -216,16 +216,26 @@ fn preempt(here: Here<Thread, Cpu>) {
     let level = thread.place.level();
     let next = match own.levels.top() {
         Some(top) if top > level => {
-            own.levels.set_first(thread);
+            interrupt_turn(own, thread);
             own.levels.first(top)
         }
-        _ if thread.policy() == Policy::RoundRobin => thread.place.next(),
+        _ if thread.policy() == Policy::RoundRobin => {
+            thread.end_turn();
+            thread.place.next()
+        }
         _ => None,
     };
     if let Some(next) = next {
         own.counters.preemptions.up();
         switch(here, next, Claim::Keep, Saves::Everything);
     }
+}
+
+/// A more urgent thread gets the CPU. Afterwards the running thread goes on with its turn: without that, urgent threads that
+/// run often would give it a new one each time, and its equals none.
+fn interrupt_turn(own: &Cpu, thread: &'static Thread) {
+    let over = thread.policy() == Policy::RoundRobin && thread.has_had_its_turn();
+    own.levels.set_first(if over { thread.place.next().unwrap_or(thread) } else { thread });
 }
 
 /// Sends the running thread to a CPU that it may run on; that one waits until this one has left it.

@@ -15,6 +15,7 @@ use crate::edf::{self, class};
 use crate::inbox::Asked;
 use crate::levels::{NOWHERE, Place};
 use crate::realtime::Realtime;
+use crate::timers;
 use crate::token::Token;
 
 /// Number of priorities, bits of a word; 0 is the least urgent, and the highest is for the kernel's own.
@@ -91,6 +92,8 @@ pub struct Thread {
     /// The TSC when it got a CPU last.
     since_cycles: AtomicU64,
     switches: AtomicU64,
+    /// TSC cycles of its turn that it has had before more urgent threads interrupted it.
+    turn_cycles: AtomicU64,
     pub(crate) inbox_next: AtomicRef<Thread>,
     pub(crate) review_next: AtomicRef<Thread>,
     /// It is in a list of reviews.
@@ -122,6 +125,7 @@ impl Thread {
             run_cycles: AtomicU64::new(0),
             since_cycles: AtomicU64::new(0),
             switches: AtomicU64::new(0),
+            turn_cycles: AtomicU64::new(0),
             inbox_next: AtomicRef::none(),
             review_next: AtomicRef::none(),
             in_review: Asked::new(),
@@ -146,6 +150,7 @@ impl Thread {
         self.stealable.store(true, Ordering::Relaxed);
         self.run_cycles.store(0, Ordering::Relaxed);
         self.switches.store(0, Ordering::Relaxed);
+        self.turn_cycles.store(0, Ordering::Relaxed);
         self.cpu.store(cpu::current_id(), Ordering::Relaxed);
         self.realtime.reset();
         self.group.store(0, Ordering::Relaxed);
@@ -241,6 +246,22 @@ impl Thread {
         let cycles = if running { cycles.wrapping_add(tsc::read_unordered()) } else { cycles };
         // The counters of two CPUs may differ by a little.
         hadal_time::duration_ns(cycles.cast_signed().max(0).cast_unsigned())
+    }
+
+    /// A more urgent thread interrupts the turn of this running one. Returns whether that was all of it, perhaps in many
+    /// pieces: then its next turn begins.
+    pub(crate) fn has_had_its_turn(&self) -> bool {
+        let ran =
+            tsc::read_unordered().wrapping_sub(self.since_cycles()).cast_signed().max(0).cast_unsigned();
+        let had = self.turn_cycles.load(Ordering::Relaxed) + ran;
+        let all = hadal_time::duration_ns(had) >= timers::SLICE_NS;
+        self.turn_cycles.store(if all { 0 } else { had }, Ordering::Relaxed);
+        all
+    }
+
+    /// The turn of this running thread is over.
+    pub(crate) fn end_turn(&self) {
+        self.turn_cycles.store(0, Ordering::Relaxed);
     }
 
     /// The time-stamp counter when the thread got a CPU last.

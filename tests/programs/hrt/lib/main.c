@@ -8,6 +8,7 @@ static const struct part PARTS[] = {
     {"keys", keys},
     {"locals", locals},
     {"schedules", schedules},
+    {"equal-turns", equal_turns},
     {"groups", groups},
     {"forks", forks},
     {"fibers", fibers},

@@ -13,6 +13,7 @@ void places(void);
 void keys(void);
 void locals(void);
 void schedules(void);
+void equal_turns(void);
 void groups(void);
 void forks(void);
 void fibers(void);

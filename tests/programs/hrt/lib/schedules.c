@@ -69,6 +69,43 @@ void schedules(void) {
     CHECK_EQUAL(hrt_thread_set_schedule(hrt_thread_self(), &attr), HRT_OK);
 }
 
+static uint32_t turn_came;
+
+static void *spins(void *arg) {
+    while (!__atomic_load_n(&turn_came, __ATOMIC_ACQUIRE)) {
+        __builtin_ia32_pause();
+    }
+    return arg;
+}
+
+static void *ends_spinning(void *arg) {
+    __atomic_store_n(&turn_came, 1, __ATOMIC_RELEASE);
+    return arg;
+}
+
+static void *disturbs(void *arg) {
+    while (!__atomic_load_n(&turn_came, __ATOMIC_ACQUIRE)) {
+        hrt_thread_sleep_until(hrt_now_ns() + 500000);
+    }
+    return arg;
+}
+
+// An urgent thread that runs again and again does not keep two equals from taking turns.
+void equal_turns(void) {
+    hrt_thread_t threads[3];
+    struct hrt_thread_attr attr;
+    hrt_thread_attr_init(&attr);
+    attr.cpu = (int32_t)hrt_cpu_count() - 1;
+    attr.priority = HRT_PRIORITY_DEFAULT + 4;
+    CHECK_EQUAL(hrt_thread_create(&threads[0], &attr, disturbs, NULL), HRT_OK);
+    attr.priority = HRT_PRIORITY_DEFAULT - 1;
+    CHECK_EQUAL(hrt_thread_create(&threads[1], &attr, spins, NULL), HRT_OK);
+    CHECK_EQUAL(hrt_thread_create(&threads[2], &attr, ends_spinning, NULL), HRT_OK);
+    for (int i = 0; i < 3; i++) {
+        CHECK_EQUAL(hrt_thread_join(threads[i], NULL), HRT_OK);
+    }
+}
+
 #define MEMBERS_MAX 8
 
 static uint32_t group;
