@@ -181,6 +181,12 @@ pub(crate) const BENCHMARKS: &[Benchmark] = &[
     both("event.condvar_wake", "event", Host, "signal to the woken thread, without kick; Linux: pthreads"),
     both("event.condvar_wake_kick", "event", Host, "signal to the woken thread, with kick; Linux: pthreads"),
     time(
+        "event.condvar_halted",
+        "event",
+        Host,
+        "the same for a thread that has slept for 300 us, so that its CPU has halted; Linux: pthreads",
+    ),
+    time(
         "event.forwarded_syscall",
         "event",
         Host,
