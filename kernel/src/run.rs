@@ -12,7 +12,6 @@ use hadal_abi::config::{BootAction, Filling, Mount, ProgramSource, RunConfig};
 use hadal_abi::control::ExitStatus;
 use hadal_drivers::Devices;
 use hadal_hal::boot::BootInfo;
-use hadal_hal::cpu;
 use hadal_hal::sync::SpinLock;
 use hadal_linux::credentials::Credentials;
 use hadal_linux::process::{LIMIT_COUNT, Limit, Process, ProcessSetup, UNLIMITED};
@@ -84,7 +83,9 @@ pub(crate) fn start(info: Box<BootInfo>, platform: Box<Platform>) {
     if config.realtime_ns != 0 {
         hadal_time::set_realtime(config.realtime_ns);
     }
-    hadal_sched::set_overcommitted(config.host_cores != 0 && cpu::count() > config.host_cores as usize);
+    if config.host_cores != 0 {
+        hadal_sched::set_cores(config.host_cores as usize);
+    }
     CONFIG.call_once(|| config);
     FILES.call_once(|| boot.files);
     hadal_hrt::module::set(boot.modules, CString::new(info.command_line).unwrap_or_default());

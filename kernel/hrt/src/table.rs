@@ -129,6 +129,8 @@ table! {
     // what the boot brought
     module: module::module, status;
     command_line: module::command_line, anywhere;
+    // topology
+    core_count: topology::core_count, anywhere;
 }
 
 #[cfg(test)]

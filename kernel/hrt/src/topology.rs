@@ -10,6 +10,11 @@ use crate::memory;
 use crate::memory_of_program::write_prefix;
 use crate::status::{Code, Status, code};
 
+/// `core_count`.
+pub(crate) extern "C" fn core_count() -> u32 {
+    hadal_sched::cores() as u32
+}
+
 /// `cpu_count`.
 pub(crate) extern "C" fn cpu_count() -> u32 {
     cpu::count() as u32

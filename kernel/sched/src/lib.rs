@@ -41,7 +41,7 @@ pub use balance::claim_idle;
 pub use counters::{Counters, counters, counters_of};
 pub use cpus::{current, idle_thread, idle_time_ns, init, run_queue_length, running_on};
 pub use idle::enter_idle_loop;
-pub use overcommit::{set_overcommitted, yield_to_all};
+pub use overcommit::{cores, set_cores, yield_to_all};
 pub use promise::{PeriodError, admit, wait_period};
 pub use quick::{park_call, yield_call, yield_call_full};
 pub use realtime::{

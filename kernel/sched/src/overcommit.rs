@@ -5,7 +5,7 @@
 //! ready here the others are on other CPUs, which the host may not be running: on such a machine the CPU halts for a
 //! moment instead of keeping a core from them. On a machine with a core for each CPU this never happens.
 
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::{AtomicUsize, Ordering};
 
 use hadal_hal::{cpu, irq};
 
@@ -16,15 +16,20 @@ const PATIENCE: u32 = 16;
 /// How long it rests, unless an interrupt comes first.
 const REST_NS: u64 = 500_000;
 
-static OVERCOMMITTED: AtomicBool = AtomicBool::new(false);
+static CORES: AtomicUsize = AtomicUsize::new(usize::MAX);
 
-/// Says whether the host has fewer cores than this machine has CPUs.
-pub fn set_overcommitted(overcommitted: bool) {
-    OVERCOMMITTED.store(overcommitted, Ordering::Relaxed);
+/// Says how many cores of the host run this machine's CPUs.
+pub fn set_cores(count: usize) {
+    CORES.store(count, Ordering::Relaxed);
+}
+
+/// How many CPUs of this machine can run at the same time.
+pub fn cores() -> usize {
+    CORES.load(Ordering::Relaxed).min(cpu::count())
 }
 
 pub(crate) fn is_set() -> bool {
-    OVERCOMMITTED.load(Ordering::Relaxed)
+    CORES.load(Ordering::Relaxed) < cpu::count()
 }
 
 /// A program's yield: lets another ready thread of this CPU run, or another CPU of an overcommitted machine. For threads

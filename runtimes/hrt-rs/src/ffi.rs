@@ -278,6 +278,7 @@ unsafe extern "C" {
 
     pub(crate) safe fn hrt_rs_now_ns() -> u64;
     pub(crate) safe fn hrt_rs_cpu_count() -> u32;
+    pub(crate) safe fn hrt_rs_core_count() -> u32;
     pub(crate) safe fn hrt_rs_cpu_self() -> u32;
     pub(crate) fn hrt_rs_cpu_info(cpu: u32, info: *mut CpuInfo) -> c_int;
     pub(crate) fn hrt_rs_cache_info(cpu: u32, index: u32, info: *mut CacheInfo) -> c_int;

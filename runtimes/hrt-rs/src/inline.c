@@ -72,6 +72,7 @@ INLINE(int, timer_cancel, (uint64_t timer), timer)
 
 INLINE(uint64_t, now_ns, (void))
 INLINE(uint32_t, cpu_count, (void))
+INLINE(uint32_t, core_count, (void))
 INLINE(uint32_t, cpu_self, (void))
 INLINE(int, cpu_info, (uint32_t cpu, struct hrt_cpu_info *info), cpu, info)
 INLINE(int, cache_info, (uint32_t cpu, uint32_t index, struct hrt_cache_info *info), cpu, index, info)

@@ -12,6 +12,13 @@ pub fn cpu_count() -> u32 {
     ffi::hrt_rs_cpu_count()
 }
 
+/// How many CPUs can run at the same time: fewer than [`cpu_count`] in a virtual machine whose host has fewer cores, where
+/// spinning keeps a core from whoever is waited for.
+#[must_use]
+pub fn core_count() -> u32 {
+    ffi::hrt_rs_core_count()
+}
+
 /// The CPU that runs the caller, as of the call.
 #[must_use]
 pub fn cpu_self() -> u32 {

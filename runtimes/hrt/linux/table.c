@@ -64,6 +64,7 @@ static const struct hrt_calls linux_calls = {
     .hpet_read = hrt_linux_hpet_read,
     .pit_read = hrt_linux_pit_read,
     .cpu_count = hrt_linux_cpu_count,
+    .core_count = hrt_linux_cpu_count,
     .cpu_self = hrt_linux_cpu_self,
     .cpu_info = hrt_linux_cpu_info,
     .cache_info = hrt_linux_cache_info,

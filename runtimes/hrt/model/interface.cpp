@@ -56,6 +56,7 @@ struct hrt_calls make_table() {
     table.wake = wake_word;
     table.thread_self = thread_self;
     table.cpu_count = cpu_count;
+    table.core_count = cpu_count;
     table.cpu_info = cpu_info;
     table.alloc = allocate;
     table.free = release;

@@ -5,10 +5,11 @@
 
 #include <hadal/hrt/sync.h>
 
-/* How often to look again before sleeping: never where whoever is waited for cannot run meanwhile. */
+/* How often to look again before sleeping: never where whoever is waited for cannot run meanwhile, perhaps
+ * because the waiter has its core. */
 static inline unsigned hrt_spins(uint32_t runnable) {
     uint32_t cpus = hrt_calls->cpu_count();
-    return cpus > 1 && runnable <= cpus ? HRT_SPINS : 0;
+    return cpus > 1 && runnable <= cpus && hrt_calls->core_count() == cpus ? HRT_SPINS : 0;
 }
 
 /* True when a wait on a word is over for good: not woken, not too late to sleep, not only interrupted. */

@@ -75,6 +75,7 @@ void topology(void) {
     struct hrt_zone_info zone;
     struct hrt_cache_info cache;
     uint32_t cpus = hrt_cpu_count(), zones = hrt_zone_count(), counted = 0;
+    CHECK(hrt_core_count() >= 1 && hrt_core_count() <= cpus);
     CHECK(cpus >= 1 && zones >= 1);
     CHECK(hrt_cpu_self() < cpus);
     for (uint32_t i = 0; i < cpus; i++) {

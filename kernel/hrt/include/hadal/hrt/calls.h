@@ -169,6 +169,10 @@ struct hrt_calls {
      * ----------------------------------------------------------------------- */
     int (*module)(uint32_t index, struct hrt_module *module, uint64_t module_bytes);
     const char *(*command_line)(void);
+
+    /* --- topology: hrt/topology.h
+     * ---------------------------------------------------------------------------------- */
+    uint32_t (*core_count)(void); /* how many CPUs can run at the same time */
 };
 
 /* The table of the place where the program runs; bound before main and never changed. */

@@ -47,6 +47,10 @@ static inline uint64_t hrt_cpu_at_gs(uintptr_t offset) {
 }
 
 static inline uint32_t hrt_cpu_count(void) { return hrt_calls->cpu_count(); }
+/* How many CPUs can run at the same time: fewer than hrt_cpu_count() in a virtual machine whose host has
+ * fewer cores. There a thread that waits for another one must not spin for long: it keeps the core from it.
+ * Handler-safe. */
+static inline uint32_t hrt_core_count(void) { return hrt_calls->core_count(); }
 /* The CPU that runs the caller, as of the call. Handler-safe. */
 static inline uint32_t hrt_cpu_self(void) {
     uintptr_t offset = hrt_calls->cpu_at_gs;
