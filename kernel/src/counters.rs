@@ -51,6 +51,7 @@ pub(crate) fn list() -> Vec<Counter> {
         Counter::of_all("TLB shootdowns", hadal_hal::tlb::shootdown_count()),
         Counter::of_all("threads alive", hadal_sched::live_threads() as u64),
         Counter::of_all("hrt threads made from waiting slots", slots.taken),
+        Counter::of_all("hrt slots taken over from another CPU", slots.moved),
         Counter::of_all("hrt threads that needed a new slot", slots.missed),
         Counter::of_all("hrt slots given back", slots.given_back),
         Counter::of_all("memory in all, bytes", memory.total_bytes),

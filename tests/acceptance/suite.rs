@@ -92,6 +92,23 @@ impl Suite {
         self.push(name, self.native || self.quick, move || test(&own));
     }
 
+    /// The same for what needs that much memory of the host, without which the machine would be ended from outside, with
+    /// nothing said. Left out where there is less.
+    pub(crate) fn hadal_slow_with_memory(
+        &mut self,
+        name: impl Into<String>,
+        gib: u64,
+        test: impl FnOnce(&str) -> Result<(), TestError> + Send + 'static,
+    ) {
+        let name = name.into();
+        let own = name.clone();
+        let lacks = available_gib().is_some_and(|available| available < gib);
+        if lacks && !self.native && !self.quick {
+            eprintln!("{name} is left out: it needs {gib} GiB of memory, and the host has less available");
+        }
+        self.push(name, self.native || self.quick || lacks, move || test(&own));
+    }
+
     fn push(
         &mut self,
         name: String,
@@ -106,4 +123,12 @@ impl Suite {
     pub(crate) fn into_trials(self) -> Vec<Trial> {
         self.trials
     }
+}
+
+/// Memory that the host can give without swapping.
+fn available_gib() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find(|line| line.starts_with("MemAvailable:"))?;
+    let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(kib >> 20)
 }

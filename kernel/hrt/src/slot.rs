@@ -54,6 +54,7 @@ struct Work {
 struct Cpu {
     pools: [Pool; POOLS],
     taken: AtomicU64,
+    moved: AtomicU64,
     missed: AtomicU64,
     given_back: AtomicU64,
 }
@@ -65,6 +66,7 @@ pub(crate) fn init() {
     let make = |_| Cpu {
         pools: core::array::from_fn(|_| Pool::new()),
         taken: AtomicU64::new(0),
+        moved: AtomicU64::new(0),
         missed: AtomicU64::new(0),
         given_back: AtomicU64::new(0),
     };
@@ -84,6 +86,8 @@ fn cpus() -> &'static CpuLocal<Cpu> {
 pub struct Counters {
     /// Threads made from a waiting slot.
     pub taken: u64,
+    /// Slots among those that came from another CPU's pool.
+    pub moved: u64,
     /// Requests that found no slot, so that the program had to make one.
     pub missed: u64,
     /// Slots that were given back, by those who took their results or by themselves.
@@ -95,6 +99,7 @@ pub fn counters() -> Counters {
     let sum = |of: fn(&Cpu) -> &AtomicU64| cpus().iter().map(|cpu| of(cpu).load(Ordering::Relaxed)).sum();
     Counters {
         taken: sum(|cpu| &cpu.taken),
+        moved: sum(|cpu| &cpu.moved),
         missed: sum(|cpu| &cpu.missed),
         given_back: sum(|cpu| &cpu.given_back),
     }
@@ -143,12 +148,29 @@ pub(crate) fn cpu_of(slot: &Record) -> usize {
 /// Takes a waiting slot of a CPU, with the attribute flags and size class of a thread.
 #[inline(always)]
 pub(crate) fn take(cpu: usize, flags: u32, class: u32) -> Option<&'static Record> {
-    let cpu = cpus().of(cpu);
+    let own = cpus().of(cpu);
     let bare = if flags & attr::BARE != 0 { CLASSES as usize } else { 0 };
-    let index = cpu.pools[(bare + class as usize) % POOLS].pop(&Table);
-    let counter = if index.is_some() { &cpu.taken } else { &cpu.missed };
+    let pool = (bare + class as usize) % POOLS;
+    let slot = match own.pools[pool].pop(&Table) {
+        Some(index) => record::of(index),
+        None => take_over(cpu, pool)?,
+    };
+    own.taken.fetch_add(1, Ordering::Relaxed);
+    Some(slot)
+}
+
+/// A CPU without a slot gets one of another CPU of its zone, for good: the stack is of that zone. So a program needs as many
+/// slots as it has threads at a time, wherever they run.
+#[cold]
+fn take_over(cpu: usize, pool: usize) -> Option<&'static Record> {
+    let (zone, count) = (place::zone_of(cpu), cpu::count());
+    let others = (1..count).map(|step| (cpu + step) % count).filter(|&other| place::zone_of(other) == zone);
+    let spare = others.filter_map(|other| cpus().of(other).pools[pool].pop(&Table)).next();
+    let counter = if spare.is_some() { &cpus().of(cpu).moved } else { &cpus().of(cpu).missed };
     counter.fetch_add(1, Ordering::Relaxed);
-    index.map(record::of)
+    let slot = record::of(spare?);
+    slot.home.store((cpu * POOLS + pool) as u32, Ordering::Relaxed);
+    Some(slot)
 }
 
 /// Puts a slot without work back to where it belongs.
