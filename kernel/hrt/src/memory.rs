@@ -53,6 +53,7 @@ fn physical(address: usize) -> Option<u64> {
     address.checked_sub(DIRECT_MAP).map(|pa| pa as u64)
 }
 
+#[cold]
 fn allocate(bytes: u64, align: u64, zone: i32, flags: u32) -> Option<u64> {
     if flags & !(ZERO | STRICT | INTERLEAVE | HUGE) != 0 {
         return None;
@@ -73,7 +74,12 @@ fn allocate(bytes: u64, align: u64, zone: i32, flags: u32) -> Option<u64> {
 
 /// `alloc`.
 pub(crate) extern "C" fn alloc(bytes: u64, align: u64, zone: i32, flags: u32) -> usize {
-    allocate(bytes, align, zone, flags).map_or(0, |pa| DIRECT_MAP + pa as usize)
+    let pa = if (align, zone, flags) == (16, ANY, 0) {
+        blocks().alloc_small(bytes)
+    } else {
+        allocate(bytes, align, zone, flags)
+    };
+    pa.map_or(0, |pa| DIRECT_MAP + pa as usize)
 }
 
 /// `free`.

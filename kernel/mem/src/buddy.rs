@@ -53,7 +53,7 @@ pub(crate) enum Use {
     Doomed(u8),
     /// A block that the program has from [`crate::blocks`].
     Program(u8),
-    /// A page that [`crate::blocks`] has cut into objects; its link word is the index of its record.
+    /// A page that [`crate::blocks`] has cut into objects.
     Slab,
 }
 

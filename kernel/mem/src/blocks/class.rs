@@ -7,9 +7,9 @@ use crate::buddy::{FRAME_BYTES, MAX_ORDER};
 /// leaves little of a page unused.
 pub(super) const OBJECTS: [u32; 14] = [16, 32, 48, 64, 96, 128, 192, 256, 384, 512, 672, 1024, 1360, 2048];
 /// Blocks of frames that CPUs keep at hand: up to 2 MiB.
-const KEPT_ORDERS: usize = 10;
-/// Classes of which a CPU keeps some.
-pub(super) const KEPT: usize = OBJECTS.len() + KEPT_ORDERS;
+pub(super) const KEPT_ORDERS: usize = 10;
+/// The largest object.
+pub(super) const LARGEST_OBJECT: u64 = OBJECTS[OBJECTS.len() - 1] as u64;
 
 /// How a block is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,12 +34,18 @@ const BY_SIZE: [u8; 129] = {
     table
 };
 
+/// The class of objects of up to [`LARGEST_OBJECT`] bytes.
+#[inline(always)]
+pub(super) fn object_class(bytes: u64) -> u8 {
+    BY_SIZE[bytes.div_ceil(16) as usize]
+}
+
 impl Class {
     /// The smallest class for `bytes` at a multiple of `align`, a power of two; `None` if there is none.
     pub(super) fn of(bytes: u64, align: u64) -> Option<Self> {
         let bytes = if align > 16 { bytes.max(align).checked_next_power_of_two()? } else { bytes };
-        if bytes <= u64::from(OBJECTS[OBJECTS.len() - 1]) {
-            return Some(Self::Object(BY_SIZE[bytes.div_ceil(16) as usize]));
+        if bytes <= LARGEST_OBJECT {
+            return Some(Self::Object(object_class(bytes)));
         }
         let frames = bytes.div_ceil(FRAME_BYTES).checked_next_power_of_two()?;
         let order = frames.trailing_zeros() as u8;
@@ -51,16 +57,6 @@ impl Class {
         match self {
             Self::Object(class) => OBJECTS[usize::from(class)].into(),
             Self::Frames(order) => FRAME_BYTES << order,
-        }
-    }
-
-    /// Number of the class among those that CPUs keep.
-    pub(super) fn kept(self) -> Option<usize> {
-        match self {
-            Self::Object(class) => Some(usize::from(class)),
-            Self::Frames(order) => {
-                Some(OBJECTS.len() + usize::from(order)).filter(|_| usize::from(order) < KEPT_ORDERS)
-            }
         }
     }
 }

@@ -3,14 +3,15 @@
 //!
 //! Small sizes are objects in pages (`slab.rs`), larger ones blocks of frames from the zones' buddy allocators. Each CPU
 //! keeps some of every class up to 2 MiB (`cache.rs`), so that the usual allocation and free touch nothing of another CPU's:
-//! a zone's lock is taken once for 32 objects, and for what has to go home to another zone.
+//! a zone's lock is taken once for a page of objects or 32, and for what has to go home to another zone.
 //!
-//! A program is not trusted with what it frees: a word for each page tells what it is used for, and a bit for each object
+//! A program is not trusted with what it frees: records of pages tell what they are used for, and a bit for each object
 //! whether the program has it. Nothing that the program can write by accident is ever believed.
 
 mod cache;
 mod class;
 mod live;
+mod pages;
 mod slab;
 
 use alloc::boxed::Box;
@@ -22,9 +23,10 @@ use hadal_hal::sync::SpinLock;
 
 use crate::buddy::{Arena, FRAME_BYTES, Use};
 use crate::frames::{Class as For, FrameAllocator, ZoneId, ZonePolicy};
-use cache::{BATCH, Cache};
-use class::{Class, OBJECTS};
+use cache::Cache;
+use class::{Class, LARGEST_OBJECT, OBJECTS, object_class, per_page};
 use live::Live;
+use pages::Pages;
 use slab::{Object, Stock};
 
 /// Where a block may come from.
@@ -64,6 +66,7 @@ pub struct Figures {
 pub struct Blocks {
     frames: &'static FrameAllocator,
     live: Live,
+    pages: Pages,
     cpus: CpuLocal<Cache>,
     /// By zone and object class.
     stocks: Box<[[SpinLock<Stock>; OBJECTS.len()]]>,
@@ -72,7 +75,7 @@ pub struct Blocks {
 /// What is at an address.
 enum Found<'a> {
     Object(Object),
-    Frames(&'a Arena, u32, u8),
+    Frames(&'a Arena, u8),
 }
 
 impl Blocks {
@@ -82,6 +85,7 @@ impl Blocks {
         Self {
             frames,
             live: Live::new(frames.frame_limit()),
+            pages: Pages::new(frames.end()),
             cpus: CpuLocal::new(cpus, |cpu| Cache::new(usize::from(frames.cpu_zone(cpu).0), zones)),
             stocks: (0..zones).map(|_| [const { SpinLock::new(Stock::new()) }; OBJECTS.len()]).collect(),
         }
@@ -103,54 +107,90 @@ impl Blocks {
         if zone >= self.stocks.len() {
             return None;
         }
-        let mut from = zone;
-        let mut taken = if zone == own.zone { self.take_own(own, class) } else { self.take(zone, class) };
-        if taken.is_none() && others {
-            let nearest = self.frames.zones_by_distance(ZoneId(zone as u8)).map(|zone| usize::from(zone.0));
-            (from, taken) =
-                nearest.map(|zone| (zone, self.take(zone, class))).find(|(_, taken)| taken.is_some())?;
-        }
-        let pa = self.hand_out(class, taken?)?;
-        let figures = &own.figures[from];
-        figures.bytes.fetch_add(class.bytes(), Ordering::Relaxed);
-        figures.allocations.fetch_add(1, Ordering::Relaxed);
+        let pa = match class {
+            Class::Object(number) => self.alloc_object(own, number, zone, others),
+            Class::Frames(order) => self.alloc_frames(own, order, zone, others),
+        }?;
         if content == Content::Zeros {
             phys::zero(pa, bytes as usize);
         }
         Some(pa)
     }
 
-    /// Takes a block of the caller's zone: an [`Object`]'s word, or a block's address.
-    #[inline]
-    fn take_own(&self, own: &Cache, class: Class) -> Option<u64> {
-        let Some(kept) = class.kept().map(|class| &own.kept[class]) else {
-            return self.take(own.zone, class);
+    /// The same for up to 2 KiB of any content, from the caller's zone if it has any: the usual request.
+    #[inline(always)]
+    pub fn alloc_small(&self, bytes: u64) -> Option<u64> {
+        if bytes.wrapping_sub(1) >= LARGEST_OBJECT {
+            return self.alloc(bytes, 16, Place::Prefer(None), Content::Any);
+        }
+        let own = self.cpus.this();
+        let number = object_class(bytes);
+        let kept = &own.objects[usize::from(number)];
+        let Some(object) = kept.pop() else {
+            return self.alloc_object(own, number, own.zone, true);
         };
-        if let Some(word) = kept.pop() {
-            return Some(word);
-        }
-        if let Class::Object(number) = class {
-            let mut stock = self.stocks[own.zone][usize::from(number)].lock();
-            for _ in 0..BATCH {
-                let Some(object) = self.take_object(&mut stock, own.zone, number) else { break };
-                kept.push(object.0);
-            }
-            return kept.pop();
-        }
-        self.take(own.zone, class)
+        kept.given.add(1);
+        object.hand_out();
+        Some(object.pa())
     }
 
-    /// Takes a block of any zone.
-    fn take(&self, zone: usize, class: Class) -> Option<u64> {
-        match class {
-            Class::Object(number) => {
-                let mut stock = self.stocks[zone][usize::from(number)].lock();
-                self.take_object(&mut stock, zone, number).map(|object| object.0)
-            }
-            Class::Frames(order) => {
-                self.frames.alloc_raw(order, ZonePolicy::Only(ZoneId(zone as u8)), For::Program)
-            }
+    #[cold]
+    fn alloc_object(&self, own: &Cache, class: u8, zone: usize, others: bool) -> Option<u64> {
+        if zone == own.zone
+            && let Some(object) = self.take_kept(own, class)
+        {
+            own.objects[usize::from(class)].given.add(1);
+            object.hand_out();
+            return Some(object.pa());
         }
+        let object = self.first_of_zones(zone, others, |zone| {
+            let mut stock = self.stocks[zone][usize::from(class)].lock();
+            self.take_object(&mut stock, zone, class)
+        })?;
+        self.note_given(own, object.slab.zone(), Class::Object(class));
+        object.hand_out();
+        Some(object.pa())
+    }
+
+    fn alloc_frames(&self, own: &Cache, order: u8, zone: usize, others: bool) -> Option<u64> {
+        let kept = own.frames.get(usize::from(order)).filter(|_| zone == own.zone);
+        let pa = kept.and_then(|kept| kept.pop()).or_else(|| {
+            self.first_of_zones(zone, others, |zone| {
+                self.frames.alloc_raw(order, ZonePolicy::Only(ZoneId(zone as u8)), For::Program)
+            })
+        })?;
+        let (arena, frame) = self.frames.find(pa)?;
+        self.live.set(frame, order, true);
+        arena.set_use(frame, Use::Program(order));
+        self.note_given(own, arena.zone(), Class::Frames(order));
+        Some(pa)
+    }
+
+    /// What `take` finds in a zone, or if allowed in the nearest of the others.
+    fn first_of_zones<T>(&self, zone: usize, others: bool, take: impl Fn(usize) -> Option<T>) -> Option<T> {
+        take(zone).or_else(|| {
+            let nearest = self.frames.zones_by_distance(ZoneId(zone as u8)).filter(|_| others);
+            nearest.map(|zone| usize::from(zone.0)).find_map(take)
+        })
+    }
+
+    fn note_given(&self, own: &Cache, zone: usize, class: Class) {
+        own.figures[zone].bytes.add(class.bytes());
+        own.figures[zone].allocations.add(1);
+    }
+
+    /// Takes an object of the caller's zone, with more to keep: all of a new page, so that no other CPU gets any of it.
+    fn take_kept(&self, own: &Cache, class: u8) -> Option<Object> {
+        let kept = &own.objects[usize::from(class)];
+        if let Some(object) = kept.pop() {
+            return Some(object);
+        }
+        let mut stock = self.stocks[own.zone][usize::from(class)].lock();
+        for _ in 0..(kept.limit() / 2).max(per_page(class) as usize) {
+            let Some(object) = self.take_object(&mut stock, own.zone, class) else { break };
+            kept.push(object);
+        }
+        kept.pop()
     }
 
     fn take_object(&self, stock: &mut Stock, zone: usize, class: u8) -> Option<Object> {
@@ -163,100 +203,91 @@ impl Blocks {
             self.frames.free_raw(pa, 0);
             return None;
         };
-        arena.link(frame).store(index, Ordering::Relaxed);
+        self.pages.set(pa, Some(slab::slab(index)));
         arena.set_use(frame, Use::Slab);
         self.live.set(frame, 0, true);
         stock.take()
     }
 
-    /// The block becomes the program's; returns where it is.
-    fn hand_out(&self, class: Class, word: u64) -> Option<u64> {
-        match class {
-            Class::Object(_) => {
-                let object = Object(word);
-                object.hand_out();
-                Some(object.pa())
-            }
-            Class::Frames(order) => {
-                let (arena, frame) = self.frames.find(word)?;
-                self.live.set(frame, order, true);
-                arena.set_use(frame, Use::Program(order));
-                Some(word)
-            }
-        }
-    }
-
     fn find(&self, pa: u64) -> Option<Found<'_>> {
-        let offset = pa % FRAME_BYTES;
-        let (arena, frame) = self.frames.find(pa - offset)?;
-        if self.live.span(frame) == 0 {
-            return None;
+        if let Some(page) = self.pages.at(pa) {
+            return page.at(pa).filter(|object| object.is_live()).map(Found::Object);
         }
+        let (arena, frame) = self.frames.find(pa)?;
         match arena.use_of(frame) {
-            Use::Slab => {
-                let index = arena.link(frame).load(Ordering::Relaxed);
-                slab::slab(index).find(index, offset).map(Found::Object)
-            }
-            Use::Program(order) if offset == 0 => Some(Found::Frames(arena, frame, order)),
+            Use::Program(order) => Some(Found::Frames(arena, order)),
             _ => None,
         }
     }
 
     /// Takes a block back. For kernel code in thread context.
+    #[inline(always)]
     pub fn free(&self, pa: u64) -> Result<(), NotABlock> {
-        let own = self.cpus.this();
-        let (zone, class) = match self.find(pa).ok_or(NotABlock)? {
-            Found::Object(object) => {
-                let page = object.slab();
-                let (zone, class) = (page.zone(), page.class());
-                if !page.take_back(object) {
-                    return Err(NotABlock);
-                }
-                self.put_object(own, object, zone, class);
-                (zone, Class::Object(class))
-            }
-            Found::Frames(arena, frame, order) => {
-                arena.claim(frame, Use::Program(order), Use::Allocated(order)).map_err(|_| NotABlock)?;
-                self.live.set(frame, order, false);
-                let class = Class::Frames(order);
-                let kept = class.kept().filter(|_| arena.zone() == own.zone).map(|class| &own.kept[class]);
-                if !kept.is_some_and(|kept| kept.push(pa)) {
-                    self.frames.free_raw(pa, order);
-                }
-                (arena.zone(), class)
-            }
+        let Some(page) = self.pages.at(pa) else {
+            return self.free_frames(pa);
         };
-        own.figures[zone].bytes.fetch_sub(class.bytes(), Ordering::Relaxed);
+        let object = page.at(pa).filter(|object| object.take_back()).ok_or(NotABlock)?;
+        let own = self.cpus.this();
+        if page.zone() != own.zone {
+            self.put_away(own, object);
+            return Ok(());
+        }
+        let kept = &own.objects[usize::from(page.class())];
+        kept.taken_back.add(1);
+        if !kept.push(object) {
+            self.make_room(own, object);
+        }
         Ok(())
     }
 
-    #[inline]
-    fn put_object(&self, own: &Cache, object: Object, zone: usize, class: u8) {
-        if zone != own.zone {
-            if !own.away.push(object.0) {
-                self.send_home(own);
-                own.away.push(object.0);
-            }
-            return;
+    #[cold]
+    fn free_frames(&self, pa: u64) -> Result<(), NotABlock> {
+        let (arena, frame) = self.frames.find(pa).ok_or(NotABlock)?;
+        let Use::Program(order) = arena.use_of(frame) else { return Err(NotABlock) };
+        arena.claim(frame, Use::Program(order), Use::Allocated(order)).map_err(|_| NotABlock)?;
+        self.live.set(frame, order, false);
+        let own = self.cpus.this();
+        let kept = own.frames.get(usize::from(order)).filter(|_| arena.zone() == own.zone);
+        if !kept.is_some_and(|kept| kept.push(pa)) {
+            self.frames.free_raw(pa, order);
         }
-        let kept = &own.kept[usize::from(class)];
-        if !kept.push(object.0) {
-            let mut stock = self.stocks[zone][usize::from(class)].lock();
-            for _ in 0..BATCH {
-                if let Some(word) = kept.pop() {
-                    self.give_object(&mut stock, Object(word));
-                }
-            }
-            drop(stock);
-            kept.push(object.0);
+        self.note_back(own, arena.zone(), Class::Frames(order));
+        Ok(())
+    }
+
+    fn note_back(&self, own: &Cache, zone: usize, class: Class) {
+        own.figures[zone].bytes.add(class.bytes().wrapping_neg());
+    }
+
+    /// An object of another zone.
+    #[cold]
+    fn put_away(&self, own: &Cache, object: Object) {
+        self.note_back(own, object.slab.zone(), Class::Object(object.slab.class()));
+        if !own.away.push(object) {
+            self.send_home(own);
+            own.away.push(object);
         }
+    }
+
+    /// Keeps an object where there is no room: half of what is there goes back to the zone.
+    #[cold]
+    fn make_room(&self, own: &Cache, object: Object) {
+        let class = usize::from(object.slab.class());
+        let kept = &own.objects[class];
+        let mut stock = self.stocks[own.zone][class].lock();
+        for _ in 0..kept.limit() / 2 {
+            if let Some(other) = kept.pop() {
+                self.give_object(&mut stock, other);
+            }
+        }
+        drop(stock);
+        kept.push(object);
     }
 
     /// Gives the objects of other zones back.
     fn send_home(&self, own: &Cache) {
-        while let Some(word) = own.away.pop() {
-            let object = Object(word);
-            let page = object.slab();
+        while let Some(object) = own.away.pop() {
+            let page = object.slab;
             let mut stock = self.stocks[page.zone()][usize::from(page.class())].lock();
             self.give_object(&mut stock, object);
         }
@@ -266,6 +297,7 @@ impl Blocks {
         let Some(empty) = stock.give(object) else { return };
         let Some((arena, frame)) = self.frames.find(empty.pa) else { return };
         self.live.set(frame, 0, false);
+        self.pages.set(empty.pa, None);
         arena.set_use(frame, Use::Allocated(0));
         empty.forget();
         self.frames.free_raw(empty.pa, 0);
@@ -274,16 +306,16 @@ impl Blocks {
     /// Bytes that may be used from the start of a block on.
     pub fn usable_bytes(&self, pa: u64) -> Option<u64> {
         Some(match self.find(pa)? {
-            Found::Object(object) => Class::Object(object.slab().class()).bytes(),
-            Found::Frames(_, _, order) => Class::Frames(order).bytes(),
+            Found::Object(object) => Class::Object(object.slab.class()).bytes(),
+            Found::Frames(_, order) => Class::Frames(order).bytes(),
         })
     }
 
     /// The zone of a block, by its start.
     pub fn zone_of(&self, pa: u64) -> Option<ZoneId> {
         let zone = match self.find(pa)? {
-            Found::Object(object) => object.slab().zone(),
-            Found::Frames(arena, ..) => arena.zone(),
+            Found::Object(object) => object.slab.zone(),
+            Found::Frames(arena, _) => arena.zone(),
         };
         Some(ZoneId(zone as u8))
     }
@@ -308,11 +340,20 @@ impl Blocks {
 
     /// What is given out from a zone.
     pub fn figures(&self, zone: ZoneId) -> Figures {
-        let each = self.cpus.iter().filter_map(|cpu| cpu.figures.get(usize::from(zone.0)));
-        each.fold(Figures::default(), |sum, one| Figures {
-            bytes: sum.bytes.wrapping_add(one.bytes.load(Ordering::Relaxed)),
-            allocations: sum.allocations + one.allocations.load(Ordering::Relaxed),
-        })
+        let mut sum = Figures::default();
+        for cpu in self.cpus.iter() {
+            if let Some(one) = cpu.figures.get(usize::from(zone.0)) {
+                sum.bytes = sum.bytes.wrapping_add(one.bytes.get());
+                sum.allocations += one.allocations.get();
+            }
+            for (kept, &size) in cpu.objects.iter().zip(&OBJECTS).filter(|_| cpu.zone == usize::from(zone.0))
+            {
+                let now = kept.given.get().wrapping_sub(kept.taken_back.get());
+                sum.bytes = sum.bytes.wrapping_add(now.wrapping_mul(size.into()));
+                sum.allocations += kept.given.get();
+            }
+        }
+        sum
     }
 }
 

@@ -17,48 +17,71 @@ use super::class::{OBJECTS, per_page};
 use crate::buddy::FRAME_BYTES;
 
 const NIL: u32 = u32::MAX;
+/// Enough for an exact quotient wherever there is no remainder, and no more than fits.
+const RECIPROCAL_BITS: u32 = 20;
 /// Words of bits for the most objects in a page.
 const WORDS: usize = 4;
 
-/// One page. Links, stock and its count belong to the lock of the [`Stock`] of its zone and class.
+/// One page. Links, stock and its count belong to the lock of the [`Stock`] of its zone and class. Aligned so that CPUs with
+/// neighbouring pages do not share a cache line.
 #[derive(Default)]
+#[repr(align(128))]
 pub(super) struct Slab {
-    pa: AtomicU64,
+    index: AtomicU32,
     class: AtomicU32,
     zone: AtomicU32,
+    size: AtomicU32,
+    /// 2^20 divided by the size, rounded up: multiplying by it divides an offset in the page.
+    reciprocal: AtomicU32,
     live: [AtomicU64; WORDS],
+    pa: AtomicU64,
     stock: [AtomicU64; WORDS],
     stocked: AtomicU32,
     next: AtomicU32,
     previous: AtomicU32,
 }
 
-/// An object: its page's record in the upper bits, its place in the page in the lowest eight.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Object(pub(super) u64);
+/// An object: its page's record, and its address with its place in the page.
+#[derive(Clone, Copy)]
+pub(super) struct Object {
+    pub(super) slab: &'static Slab,
+    /// The place in the lowest eight bits, the address above.
+    pub(super) word: u64,
+}
 
 impl Object {
-    fn new(slab: u32, place: u32) -> Self {
-        Self(u64::from(slab) << 8 | u64::from(place))
+    #[inline(always)]
+    fn new(slab: &'static Slab, pa: u64, place: u32) -> Self {
+        Self { slab, word: pa << 8 | u64::from(place) }
     }
 
-    pub(super) fn slab(self) -> &'static Slab {
-        slab((self.0 >> 8) as u32)
-    }
-
+    #[inline(always)]
     fn place(self) -> usize {
-        (self.0 & 0xff) as usize
+        (self.word & 0xff) as usize
     }
 
     /// Where the object is.
+    #[inline(always)]
     pub(super) fn pa(self) -> u64 {
-        let slab = self.slab();
-        slab.pa.load(Ordering::Relaxed) + self.place() as u64 * slab.size()
+        self.word >> 8
     }
 
     /// The object now belongs to the program.
+    #[inline(always)]
     pub(super) fn hand_out(self) {
-        self.slab().live[self.place() / 64].fetch_or(1 << (self.place() % 64), Ordering::Relaxed);
+        self.slab.live[self.place() / 64].fetch_or(1 << (self.place() % 64), Ordering::Relaxed);
+    }
+
+    /// Whether it belongs to the program.
+    pub(super) fn is_live(self) -> bool {
+        self.slab.live[self.place() / 64].load(Ordering::Relaxed) & 1 << (self.place() % 64) != 0
+    }
+
+    /// The program gives it back; `false` if it does not have it: only one of several racing callers succeeds.
+    #[inline(always)]
+    pub(super) fn take_back(self) -> bool {
+        let bit = 1 << (self.place() % 64);
+        self.slab.live[self.place() / 64].fetch_and(!bit, Ordering::AcqRel) & bit != 0
     }
 }
 
@@ -90,32 +113,24 @@ fn unused_record() -> Option<u32> {
 }
 
 impl Slab {
+    #[inline(always)]
     pub(super) fn class(&self) -> u8 {
         self.class.load(Ordering::Relaxed) as u8
     }
 
+    #[inline(always)]
     pub(super) fn zone(&self) -> usize {
         self.zone.load(Ordering::Relaxed) as usize
     }
 
-    fn size(&self) -> u64 {
-        OBJECTS[usize::from(self.class())].into()
-    }
-
-    /// The live object that begins at an offset in the page, which `index` is the record of.
-    pub(super) fn find(&self, index: u32, offset: u64) -> Option<Object> {
-        let place = offset / self.size();
-        let object = Object::new(index, place as u32);
-        let live = place * self.size() == offset
-            && place < per_page(self.class()).into()
-            && self.live[object.place() / 64].load(Ordering::Relaxed) & 1 << (place % 64) != 0;
-        live.then_some(object)
-    }
-
-    /// The program gives an object back; `false` if it does not have it: only one of several racing callers succeeds.
-    pub(super) fn take_back(&self, object: Object) -> bool {
-        let bit = 1 << (object.place() % 64);
-        self.live[object.place() / 64].fetch_and(!bit, Ordering::AcqRel) & bit != 0
+    /// The object that begins at an address in the page; perhaps one behind the last, which is never live.
+    #[inline(always)]
+    pub(super) fn at(&'static self, pa: u64) -> Option<Object> {
+        let offset = pa as u32 % FRAME_BYTES as u32;
+        let place = (offset * self.reciprocal.load(Ordering::Relaxed)) >> RECIPROCAL_BITS;
+        // A record that has been given to another page meanwhile knows nothing about this one.
+        let is_here = self.pa.load(Ordering::Relaxed) == pa - u64::from(offset);
+        (is_here && place * self.size.load(Ordering::Relaxed) == offset).then(|| Object::new(self, pa, place))
     }
 }
 
@@ -147,7 +162,8 @@ impl Stock {
         let (word, bits) = bits.into_iter().find(|&(_, bits)| bits != 0)?;
         let place = word as u32 * 64 + bits.trailing_zeros();
         page.stock[word].store(bits & (bits - 1), Ordering::Relaxed);
-        let object = Object::new(self.head, place);
+        let pa = page.pa.load(Ordering::Relaxed) + u64::from(place * page.size.load(Ordering::Relaxed));
+        let object = Object::new(page, pa, place);
         let left = page.stocked.load(Ordering::Relaxed) - 1;
         page.stocked.store(left, Ordering::Relaxed);
         if left == 0 {
@@ -158,7 +174,8 @@ impl Stock {
 
     /// Adds an object. A page that is whole again is given away, unless it is the only one.
     pub(super) fn give(&mut self, object: Object) -> Option<EmptyPage> {
-        let (index, page) = ((object.0 >> 8) as u32, object.slab());
+        let page = object.slab;
+        let index = page.index.load(Ordering::Relaxed);
         page.stock[object.place() / 64].fetch_or(1 << (object.place() % 64), Ordering::Relaxed);
         let stocked = page.stocked.load(Ordering::Relaxed) + 1;
         page.stocked.store(stocked, Ordering::Relaxed);
@@ -178,8 +195,12 @@ impl Stock {
     pub(super) fn add_page(&mut self, pa: u64, zone: usize, class: u8) -> Option<u32> {
         let index = unused_record()?;
         let page = slab(index);
+        let size = OBJECTS[usize::from(class)];
+        page.index.store(index, Ordering::Relaxed);
         page.pa.store(pa, Ordering::Relaxed);
         page.class.store(class.into(), Ordering::Relaxed);
+        page.size.store(size, Ordering::Relaxed);
+        page.reciprocal.store((1_u32 << RECIPROCAL_BITS).div_ceil(size), Ordering::Relaxed);
         page.zone.store(zone as u32, Ordering::Relaxed);
         let count = per_page(class);
         for (word, bits) in page.stock.iter().enumerate() {
@@ -252,14 +273,28 @@ mod tests {
     #[test]
     fn only_live_objects_are_found_and_taken_back_once() {
         let mut stock = Stock::new();
-        let index = stock.add_page(0x30_0000, 0, 2).unwrap();
+        let page = slab(stock.add_page(0x30_0000, 0, 2).unwrap());
         let object = stock.take().unwrap();
+        let found = |offset| page.at(0x30_0000 + offset).filter(|object| object.is_live());
         let offset = object.pa() - 0x30_0000;
-        assert_eq!(slab(index).find(index, offset), None);
+        assert!(found(offset).is_none());
         object.hand_out();
-        assert_eq!(slab(index).find(index, offset), Some(object));
-        assert_eq!(slab(index).find(index, offset + 16), None);
-        assert_eq!(slab(index).find(index, 4095), None);
-        assert!(slab(index).take_back(object) && !slab(index).take_back(object));
+        assert_eq!(found(offset).map(Object::pa), Some(object.pa()));
+        assert!(found(offset + 16).is_none() && found(4095).is_none());
+        assert!(object.take_back() && !object.take_back());
+    }
+
+    #[test]
+    fn every_place_is_found_and_nothing_between() {
+        for class in 0..OBJECTS.len() as u8 {
+            let mut stock = Stock::new();
+            let page = slab(stock.add_page(0x40_0000, 0, class).unwrap());
+            let size = u64::from(OBJECTS[usize::from(class)]);
+            for offset in 0..FRAME_BYTES {
+                let found = page.at(0x40_0000 + offset).map(Object::place);
+                let wanted = offset.is_multiple_of(size).then_some((offset / size) as usize);
+                assert_eq!(found, wanted, "{offset} of {size}");
+            }
+        }
     }
 }

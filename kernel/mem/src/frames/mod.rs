@@ -204,6 +204,11 @@ impl FrameAllocator {
         arenas.into_iter().flatten().map(|arena| arena.first() + arena.count() as u32).max().unwrap_or(0)
     }
 
+    /// First physical address behind all frames.
+    pub(crate) fn end(&self) -> u64 {
+        self.layout.get().map_or(0, |layout| layout.arenas.pa(self.frame_limit()))
+    }
+
     /// The zones other than `zone`, nearest first.
     pub(crate) fn zones_by_distance(&self, zone: ZoneId) -> impl Iterator<Item = ZoneId> {
         self.layout.get().into_iter().flat_map(move |layout| layout.by_distance(zone))
