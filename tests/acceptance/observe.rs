@@ -9,7 +9,7 @@ use hadal_abi::status;
 use hadal_tests::case::{expect_status, expect_stdout, expect_texts, wrong};
 use hadal_tests::machine::arguments;
 use hadal_tests::picture::Picture;
-use hadal_tests::programs::{DEADLOCK, EVENTS, FAULT, HOT, MACHINE_CHECK};
+use hadal_tests::programs::{DEADLOCK, EVENTS, FAULT, HOT, MACHINE_CHECK, MARKS};
 use hadal_tests::{Hadal, Outcome, TestError, Way, scratch};
 
 use crate::suite::Suite;
@@ -23,6 +23,8 @@ pub(crate) fn register(suite: &mut Suite) {
     for cpus in [1, 2, 4, 8] {
         suite.hadal(format!("observe/trace/{cpus}cpus"), move |name| trace(name, cpus));
     }
+    suite.compare("observe/marks", &MARKS, Way::GccDynamic, 2, |case| case);
+    suite.hadal("observe/trace/marks", trace_of_marks);
     suite.hadal("observe/trace/counting", trace_while_counting);
     suite.hadal("observe/trace/overwritten", trace_overwritten);
     suite.hadal("observe/trace/fault", trace_of_a_fault);
@@ -112,6 +114,25 @@ fn trace_overwritten(name: &str) -> Result<(), TestError> {
         1 => Ok(()),
         other => Err(wrong(&format!("{other} calls of exit_group"), &outcome)),
     }
+}
+
+fn trace_of_marks(name: &str) -> Result<(), TestError> {
+    let directory = scratch::empty_directory(name)?;
+    let file = directory.join("trace.json");
+    let hadal = Hadal::new(2).cwd(&directory).with("--trace", &file);
+    let outcome = hadal.run(&MARKS.build(Way::GccStatic)?, &[])?;
+    expect_status(&outcome, 0)?;
+    expect_stdout(&outcome, "marked\n")?;
+    let picture = Picture::read(&file)?;
+    picture.check(2)?;
+    for (text, times) in
+        [("three times", 3), ("sixteen bytes 16", 1), ("from a thread", 1), ("from a handler", 1)]
+    {
+        if picture.instants(text) != times {
+            return Err(wrong(&format!("{} marks \"{text}\"", picture.instants(text)), &outcome));
+        }
+    }
+    Ok(())
 }
 
 fn trace_of_a_fault(name: &str) -> Result<(), TestError> {

@@ -323,6 +323,8 @@ programs! {
         "hrt/lib/forks.c", "hrt/lib/fibers.c", "hrt/lib/tasks.c", "hrt/lib/machine.c"], ["-O3", "-lhrt-linux"];
     /// thread_local objects and exceptions.
     HRT_CPP_OBJECTS = "hrt-cpp-objects", ["hrt/cpp/objects.cpp"], ["-lhrt-linux"];
+    /// Marks in the trace.
+    MARKS = "marks", ["observe/marks.c"], ["-lhrt-linux"];
     /// Many threads at once.
     HRT_MANY_THREADS = "hrt-many-threads", ["hrt/many_threads.c"], ["-lhrt-linux"];
     /// Everything in `hadal/hrt.h` at once.

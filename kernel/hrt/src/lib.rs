@@ -37,6 +37,7 @@ mod thread;
 mod time;
 mod timer;
 mod topology;
+mod trace;
 mod wait;
 
 pub use footprint::outlives_program;

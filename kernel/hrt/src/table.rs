@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `struct hrt_calls`: the exported table, one line for each entry, in the order of `hadal/hrt/calls.h`.
 
+use core::sync::atomic::AtomicBool;
+
 use hadal_hal::call::{Entry, not_in_a_handler, nothing_in_a_handler};
 use hadal_hal::call_entry;
 use hadal_hal::percpu::CPU_ID_AT_GS;
 
 use crate::{
     admission, bare, create, event, group, irq, join, keys, memory, module, slot, thread, time, timer,
-    topology, wait,
+    topology, trace, wait,
 };
 
 /// The version of the table (`HRT_CALLS_VERSION`).
@@ -33,6 +35,8 @@ macro_rules! table {
             place: u32,
             cpu_at_gs: u32,
             $($name: Entry,)*
+            tracing: &'static AtomicBool,
+            trace_mark: Entry,
         }
 
         static CALLS: Calls = Calls {
@@ -41,10 +45,17 @@ macro_rules! table {
             place: PLACE_KERNEL,
             cpu_at_gs: CPU_ID_AT_GS,
             $($name: table!(@entry $implementation, $kind),)*
+            // Marks in traces: a flag to look at, and what to call then.
+            tracing: &trace::ENABLED,
+            trace_mark: table!(@entry trace::mark, anywhere),
         };
 
         #[cfg(test)]
-        const OFFSETS: &[(&str, usize)] = &[$((stringify!($name), core::mem::offset_of!(Calls, $name)),)*];
+        const OFFSETS: &[(&str, usize)] = &[
+            $((stringify!($name), core::mem::offset_of!(Calls, $name)),)*
+            ("tracing", core::mem::offset_of!(Calls, tracing)),
+            ("trace_mark", core::mem::offset_of!(Calls, trace_mark)),
+        ];
     };
     (@entry $implementation:path, status) => { call_entry!($implementation, not_in_a_handler) };
     (@entry $implementation:path, number) => { call_entry!($implementation, nothing_in_a_handler) };

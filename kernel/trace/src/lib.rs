@@ -23,7 +23,8 @@ use spin::Once;
 
 use crate::ring::Ring;
 
-static ENABLED: AtomicBool = AtomicBool::new(false);
+/// What [`enabled`] reads, for programs that look themselves; [`set_enabled`] is what writes it.
+pub static ENABLED: AtomicBool = AtomicBool::new(false);
 static RINGS: Once<Box<[Ring]>> = Once::new();
 
 /// There is no memory for the rings.

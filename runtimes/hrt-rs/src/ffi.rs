@@ -292,4 +292,5 @@ unsafe extern "C" {
     pub(crate) fn hrt_rs_module(index: u32, module: *mut Module) -> c_int;
     pub(crate) safe fn hrt_rs_command_line() -> *const c_char;
     pub(crate) safe fn hrt_rs_place() -> u32;
+    pub(crate) fn hrt_rs_trace_mark(text: *const c_char);
 }

@@ -22,6 +22,7 @@ pub mod task;
 pub mod thread;
 pub mod time;
 pub mod topology;
+pub mod trace;
 
 mod error;
 mod ffi;

@@ -114,4 +114,8 @@ int32_t hrt_linux_zone_of(const void *memory);
 int hrt_linux_module(uint32_t index, struct hrt_module *module, uint64_t module_bytes);
 const char *hrt_linux_command_line(void);
 
+/* Marks in traces: trace.c */
+extern const bool hrt_linux_tracing;
+void hrt_linux_trace_mark(uint64_t first, uint64_t second);
+
 #endif

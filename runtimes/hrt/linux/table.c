@@ -77,6 +77,8 @@ static const struct hrt_calls linux_calls = {
     .zone_of = hrt_linux_zone_of,
     .module = hrt_linux_module,
     .command_line = hrt_linux_command_line,
+    .tracing = &hrt_linux_tracing,
+    .trace_mark = hrt_linux_trace_mark,
 };
 
 const struct hrt_calls *hrt_place_table(void) { return &linux_calls; }

@@ -35,5 +35,6 @@
 #include "hrt/thread.h"
 #include "hrt/time.h"
 #include "hrt/topology.h"
+#include "hrt/trace.h"
 
 #endif

@@ -173,6 +173,11 @@ struct hrt_calls {
     /* --- topology: hrt/topology.h
      * ---------------------------------------------------------------------------------- */
     uint32_t (*core_count)(void); /* how many CPUs can run at the same time */
+
+    /* --- marks in traces: hrt/trace.h
+     * ------------------------------------------------------------------------------ */
+    const bool *tracing;                                 /* whether a trace is recorded */
+    void (*trace_mark)(uint64_t first, uint64_t second); /* 16 bytes of text, padded with NUL */
 };
 
 /* The table of the place where the program runs; bound before main and never changed. */
