@@ -179,7 +179,7 @@ int hrt_fork_fiber(hrt_fiber_t **out, uintptr_t frame, const struct hrt_register
         return HRT_ENOMEM;
     }
     struct hrt_child child;
-    hrt_frame_copy(&child, top_of(fiber), NULL, frame, registers, hrt_fork_fiber_end, fiber);
+    hrt_frame_copy(&child, top_of(fiber), NULL, frame, bytes, registers, hrt_fork_fiber_end, fiber);
     uintptr_t *resume = (uintptr_t *)child.registers.rsp - 1;
     *resume = child.registers.rip;
     struct start *start = (struct start *)resume - 1;

@@ -57,9 +57,9 @@ HRT_BARE static void redirect(uintptr_t *words, size_t base, uintptr_t frame, ui
     }
 }
 
-HRT_BARE void hrt_frame_copy(struct hrt_child *child, uintptr_t top, void *place, uintptr_t frame,
-                             const struct hrt_registers *registers, void (*end)(void), void *owner) {
-    size_t bytes = hrt_frame_bytes(frame, registers);
+HRT_BARE static inline void copy_frame(struct hrt_child *child, uintptr_t top, void *place, uintptr_t frame,
+                                       size_t bytes, const struct hrt_registers *registers, void (*end)(void),
+                                       void *owner) {
     struct copy copy = {.from = registers->rsp, .to = top - bytes, .words = bytes / sizeof(uintptr_t)};
     copy.to -= (copy.to - copy.from) % FRAME_ALIGN;
     uintptr_t *words = place ? place : (uintptr_t *)copy.to;
@@ -86,20 +86,33 @@ HRT_BARE void hrt_frame_copy(struct hrt_child *child, uintptr_t top, void *place
     child->words = place ? copy.words : 0;
 }
 
+HRT_BARE void hrt_frame_copy(struct hrt_child *child, uintptr_t top, void *place, uintptr_t frame,
+                             size_t bytes, const struct hrt_registers *registers, void (*end)(void),
+                             void *owner) {
+    copy_frame(child, top, place, frame, bytes, registers, end, owner);
+}
+
+// The far end of a thread's stack.
+HRT_BARE static struct hrt_child *far_end(hrt_thread_t thread) {
+    struct hrt_thread_info info;
+    hrt_thread_info(thread, &info);
+    return (struct hrt_child *)((info.stack_bottom + FRAME_ALIGN) & -(uintptr_t)FRAME_ALIGN);
+}
+
 // Writes the child's start into the free stack of a slot: right below the slot if it fits in the room that
 // its loop leaves there. A larger frame goes to the far end until the loop has left the stack to it: in
 // between a signal's handler may run there.
-HRT_BARE static struct hrt_child *prepare(struct hrt_slot *slot, uintptr_t bottom, uintptr_t frame,
+HRT_BARE static struct hrt_child *prepare(const struct hrt_reserved *reserved, uintptr_t frame, size_t bytes,
                                           const struct hrt_registers *registers) {
-    size_t bytes = hrt_frame_bytes(frame, registers);
+    struct hrt_slot *slot = hrt_slot_at(reserved->stack);
     uintptr_t top = (uintptr_t)slot;
     struct hrt_child *child = (struct hrt_child *)(top - HRT_SLOT_FORK_BYTES);
-    void *place = NULL;
-    if (bytes + FRAME_ALIGN + sizeof *child > HRT_SLOT_FORK_BYTES) {
-        child = (struct hrt_child *)((bottom + FRAME_ALIGN) & -(uintptr_t)FRAME_ALIGN);
-        place = child + 1;
+    if (HRT_UNLIKELY(bytes + FRAME_ALIGN + sizeof *child > HRT_SLOT_FORK_BYTES)) {
+        child = far_end(reserved->thread);
+        hrt_frame_copy(child, top, child + 1, frame, bytes, registers, hrt_fork_thread_end, slot);
+    } else {
+        copy_frame(child, top, NULL, frame, bytes, registers, hrt_fork_thread_end, slot);
     }
-    hrt_frame_copy(child, top, place, frame, registers, hrt_fork_thread_end, slot);
     return child;
 }
 
@@ -110,22 +123,13 @@ HRT_BARE int hrt_fork_thread(const struct hrt_thread_attr *attr, hrt_thread_t *c
     if (bytes == 0 || stack_bytes < STACK_RESERVE || bytes > (stack_bytes - STACK_RESERVE) / 2) {
         return HRT_EINVAL;
     }
-    hrt_thread_t thread;
-    uintptr_t stack, bottom;
-    struct hrt_slot_kind need;
-    int status;
-    while ((status = hrt_calls->thread_reserve(attr, &thread, &stack, &bottom, &need)) == HRT_ENOSPC) {
-        status = hrt_slot_make(&need);
-        if (status != HRT_OK) {
-            return status;
-        }
-    }
-    if (status != HRT_OK) {
-        return status;
+    struct hrt_reserved reserved = hrt_thread_reserve(attr);
+    if (!reserved.thread) {
+        return (int)reserved.stack;
     }
     if (child) {
-        *child = thread;
+        *child = reserved.thread;
     }
-    return hrt_calls->thread_start(thread, hrt_fork_resume,
-                                   prepare(hrt_slot_at(stack), bottom, frame, registers));
+    return hrt_calls->thread_start(reserved.thread, hrt_fork_resume,
+                                   prepare(&reserved, frame, bytes, registers));
 }

@@ -45,6 +45,8 @@ extern __thread struct hrt_local hrt_local __attribute__((tls_model("initial-exe
 
 /* Finds the program's own thread-local data; once, before any thread is made. */
 void hrt_tls_find(void);
+/* Parts of it that were found; without any there is nothing to reset. */
+extern size_t hrt_tls_range_count;
 /* Gives the calling thread's copy of it the initial values again. */
 void hrt_tls_reset(void);
 /* Bytes of a thread's stack that its thread-local data takes, libc's own structures included. */
@@ -63,6 +65,7 @@ struct hrt_slot {
     struct hrt_slot *self; /* for hrt_slot_at: an address is a slot's if this is there */
     struct hrt_slot_kind kind;
     struct hrt_local *local; /* of its thread; NULL in a bare one */
+    int *error;              /* its errno; NULL in a bare one */
     bool used;               /* has run something: thread-local data needs a reset */
 };
 
@@ -74,9 +77,26 @@ void hrt_slot_run(const struct hrt_slot_kind *kind);
 /* The same on a thread of libc's, also ready to be cancelled: what its start routine does. */
 void *hrt_slot_thread(const struct hrt_slot_kind *kind);
 /* The slot whose loop waits with this stack pointer; NULL if there is none. */
-struct hrt_slot *hrt_slot_at(uintptr_t stack);
+static inline struct hrt_slot *hrt_slot_at(uintptr_t stack) {
+    struct hrt_slot *slot = (struct hrt_slot *)((stack & ~(uintptr_t)(HRT_SLOT_ALIGN - 1)) + HRT_SLOT_ALIGN);
+    return slot->self == slot ? slot : NULL;
+}
 /* Ends the slot's work with `result`, whatever is on the stack, and takes the next. */
 _Noreturn void hrt_slot_restart(struct hrt_slot *slot, void *result);
+/* The table's thread_reserve(), with a slot made if there is none. */
+static inline struct hrt_reserved hrt_thread_reserve(const struct hrt_thread_attr *attr) {
+    struct hrt_slot_kind need;
+    for (;;) {
+        struct hrt_reserved reserved = hrt_calls->thread_reserve(attr, &need);
+        if (HRT_LIKELY(reserved.thread) || reserved.stack != HRT_ENOSPC) {
+            return reserved;
+        }
+        int status = hrt_slot_make(&need);
+        if (status != HRT_OK) {
+            return (struct hrt_reserved){.stack = (uintptr_t)status};
+        }
+    }
+}
 /* Runs the destructors of the calling thread's values of keys. */
 void hrt_keys_clean(void);
 
@@ -102,9 +122,10 @@ struct hrt_child {
 /* Bytes that a frame takes in the child, the owner's pointer above it included; 0: that is not a frame. */
 size_t hrt_frame_bytes(uintptr_t frame, const struct hrt_registers *registers);
 /* Prepares a child that runs in a copy of the caller's frame below `top` and, when the function returns, goes
- * on at `end` with `owner` on top of the stack. `place` is where the copy is written: NULL, or memory from
- * which hrt_fork_resume() moves it. Returns the lowest address in use in `child`'s stack. */
-void hrt_frame_copy(struct hrt_child *child, uintptr_t top, void *place, uintptr_t frame,
+ * on at `end` with `owner` on top of the stack. `bytes` is hrt_frame_bytes() of it. `place` is where the copy
+ * is written: NULL, or memory from which hrt_fork_resume() moves it. Returns the lowest address in use in
+ * `child`'s stack. */
+void hrt_frame_copy(struct hrt_child *child, uintptr_t top, void *place, uintptr_t frame, size_t bytes,
                     const struct hrt_registers *registers, void (*end)(void), void *owner);
 /* Continues a child; a thread function as far as the kernel knows. */
 void *hrt_fork_resume(void *child);

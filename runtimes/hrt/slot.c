@@ -26,7 +26,8 @@ __attribute__((weak)) void __call_tls_dtors(void);
 __attribute__((weak)) void __nptl_deallocate_tsd(void);
 
 // A key's destructors may set values again, as long as pthread keys allow.
-#define KEY_CALLS_MAX (4 * HRT_KEYS_MAX)
+#define KEY_ROUNDS_MAX 4
+#define KEY_CALLS_MAX (KEY_ROUNDS_MAX * HRT_KEYS_MAX)
 
 HRT_BARE void hrt_keys_clean(void) {
     void (*destructor)(void *value);
@@ -36,19 +37,43 @@ HRT_BARE void hrt_keys_clean(void) {
     }
 }
 
-// Ends what the slot's work leaves behind.
+// Ends what the slot's work leaves behind, but for values of keys.
 HRT_BARE static void clean(const struct hrt_slot *slot) {
-    bool libc = !slot->kind.bare;
-    if (libc && hrt_local.fibers_end) {
+    if (slot->kind.bare) {
+        return;
+    }
+    if (hrt_local.fibers_end) {
         hrt_local.fibers_end();
     }
-    if (libc && __call_tls_dtors) {
+    if (__call_tls_dtors) {
         __call_tls_dtors();
     }
-    hrt_keys_clean();
-    if (libc && __nptl_deallocate_tsd) {
+    if (__nptl_deallocate_tsd) {
         __nptl_deallocate_tsd();
     }
+}
+
+// Takes the values of keys away, so that the slot can wait. Their destructors may use what clean() has
+// cleaned; those that never stop setting values are not called again.
+HRT_BARE __attribute__((noinline)) static void clean_keys(const struct hrt_slot *slot) {
+    for (int round = 0; round < KEY_ROUNDS_MAX; round++) {
+        hrt_keys_clean();
+        clean(slot);
+    }
+    void (*destructor)(void *value);
+    void *value;
+    while (hrt_calls->key_take(&destructor, &value)) {
+    }
+}
+
+// Announces a result and waits for work.
+HRT_BARE static struct hrt_work next_work(const struct hrt_slot *slot, void *result) {
+    struct hrt_work work = hrt_calls->slot_wait(&slot->kind, result);
+    if (!work.fn && (uintptr_t)work.arg == HRT_EBUSY) {
+        clean_keys(slot);
+        work = hrt_calls->slot_wait(&slot->kind, result);
+    }
+    return work;
 }
 
 // What a new thread expects of its CPU and its libc: the control words that programs start with, no error.
@@ -56,17 +81,20 @@ HRT_BARE static void refresh(struct hrt_slot *slot) {
     const uint32_t mxcsr = 0x1f80;
     const uint16_t x87 = 0x37f;
     __asm__ volatile("ldmxcsr %0\n\tfldcw %1" : : "m"(mxcsr), "m"(x87));
-    if (!slot->kind.bare) {
-        hrt_tls_reset();
-        errno = 0;
+    if (slot->error) {
+        *slot->error = 0;
+        if (hrt_tls_range_count != 0) {
+            hrt_tls_reset();
+        }
     }
 }
 
 // The loop. Its end is hrt_slot_end() or a hrt_slot_restart() out of `fn`.
-HRT_BARE static _Noreturn void serve(struct hrt_slot *slot, void *result) {
+HRT_BARE _Noreturn void hrt_slot_next(struct hrt_slot *slot, void *result) {
     for (;;) {
-        struct hrt_work work;
-        if (hrt_calls->slot_wait(&slot->kind, result, &work) != HRT_OK) {
+        clean(slot);
+        struct hrt_work work = next_work(slot, result);
+        if (!work.fn) {
             hrt_slot_end(slot);
         }
         if (slot->used) {
@@ -74,13 +102,7 @@ HRT_BARE static _Noreturn void serve(struct hrt_slot *slot, void *result) {
         }
         slot->used = true;
         result = work.fn(work.arg);
-        clean(slot);
     }
-}
-
-HRT_BARE _Noreturn void hrt_slot_next(struct hrt_slot *slot, void *result) {
-    clean(slot);
-    serve(slot, result);
 }
 
 // Bare slots that have begun, for their makers to wait on: the kernel runs one some time after slot_add_bare.
@@ -91,18 +113,14 @@ HRT_BARE _Noreturn void hrt_slot_begin(struct hrt_slot *slot, const struct hrt_s
     slot->kind = *kind;
     slot->used = false;
     slot->local = kind->bare ? NULL : &hrt_local;
+    slot->error = kind->bare ? NULL : &errno;
     if (kind->bare) {
         __atomic_fetch_add(&bare_begun, 1, __ATOMIC_RELEASE);
         hrt_calls->wake(&bare_begun, INT_MAX, HRT_WAKE_KICK);
     } else {
         hrt_local.slot = slot;
     }
-    serve(slot, NULL);
-}
-
-HRT_BARE struct hrt_slot *hrt_slot_at(uintptr_t stack) {
-    struct hrt_slot *slot = (struct hrt_slot *)((stack & ~(uintptr_t)(HRT_SLOT_ALIGN - 1)) + HRT_SLOT_ALIGN);
-    return slot->self == slot ? slot : NULL;
+    hrt_slot_next(slot, NULL);
 }
 
 // The thread leaves for good, by pthread_exit() or pthread_cancel(): it cannot be used again.
@@ -111,6 +129,7 @@ static void leave(void *unused) {
     struct hrt_slot *slot = hrt_local.slot;
     hrt_local.slot = NULL;
     clean(slot);
+    hrt_keys_clean();
     hrt_calls->slot_leave(NULL);
 }
 

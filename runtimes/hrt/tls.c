@@ -30,7 +30,7 @@ struct range {
 #define RANGES_MAX 32
 
 static struct range ranges[RANGES_MAX];
-static size_t range_count;
+size_t hrt_tls_range_count;
 static size_t static_bytes;
 
 // Libraries whose data lives as long as the thread does. Those that keep caches per thread (allocators) tell
@@ -70,12 +70,12 @@ static void add(const struct dl_phdr_info *module, const ElfW(Phdr) * segment, c
     if (low >= high) {
         return;
     }
-    if (range_count == RANGES_MAX) {
+    if (hrt_tls_range_count == RANGES_MAX) {
         hrt_say("libhrt: too many libraries with thread_local data: ", module->dlpi_name,
                 " keeps its own from thread to thread\n", NULL);
         return;
     }
-    ranges[range_count++] = (struct range){
+    ranges[hrt_tls_range_count++] = (struct range){
         .image = (const char *)(module->dlpi_addr + segment->p_vaddr) + (low - start),
         .data = low - thread_pointer(),
         .data_bytes = low < data_end ? (size_t)(data_end - low) : 0,
@@ -124,7 +124,7 @@ void hrt_tls_find(void) { dl_iterate_phdr(visit, NULL); }
 
 void hrt_tls_reset(void) {
     char *base = thread_pointer();
-    for (size_t i = 0; i < range_count; i++) {
+    for (size_t i = 0; i < hrt_tls_range_count; i++) {
         const struct range *range = &ranges[i];
         if (range->data_bytes) {
             memcpy(base + range->data, range->image, range->data_bytes);

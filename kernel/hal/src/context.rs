@@ -82,7 +82,12 @@ impl Context {
     /// Claims the context for the calling CPU, with interrupts off; fails while another CPU has it, or is still leaving it.
     #[inline]
     pub fn claim(&self) -> bool {
-        let own = percpu::this().address();
+        self.claim_for(percpu::this())
+    }
+
+    #[inline(always)]
+    pub(crate) fn claim_for(&self, block: &PerCpu) -> bool {
+        let own = block.address();
         self.claimed_by.compare_exchange(0, own, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 

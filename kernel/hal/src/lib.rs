@@ -18,6 +18,7 @@
 extern crate alloc;
 
 pub mod call;
+pub mod companion;
 pub mod cpu;
 pub mod cpuset;
 pub mod handler;

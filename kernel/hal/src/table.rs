@@ -3,8 +3,10 @@
 //! without a lock (decision 0004).
 
 use alloc::boxed::Box;
+use core::marker::PhantomData;
+use core::sync::atomic::{AtomicPtr, Ordering};
 
-use spin::Once;
+use crate::sync::RwSpinLock;
 
 /// Elements in a chunk.
 const CHUNK: usize = 256;
@@ -13,7 +15,10 @@ const CHUNKS: usize = 1024;
 
 /// A table by thread index. Elements whose size is a power of two are found by a shift.
 pub struct ThreadTable<T: 'static> {
-    chunks: [Once<&'static [T; CHUNK]>; CHUNKS],
+    /// Null until somebody needs the chunk.
+    chunks: [AtomicPtr<[T; CHUNK]>; CHUNKS],
+    making: RwSpinLock<()>,
+    elements: PhantomData<&'static T>,
 }
 
 impl<T: Sync> Default for ThreadTable<T> {
@@ -25,7 +30,14 @@ impl<T: Sync> Default for ThreadTable<T> {
 impl<T: Sync> ThreadTable<T> {
     /// A table without elements.
     pub const fn new() -> Self {
-        Self { chunks: [const { Once::new() }; CHUNKS] }
+        let chunks = [const { AtomicPtr::new(core::ptr::null_mut()) }; CHUNKS];
+        Self { chunks, making: RwSpinLock::new(()), elements: PhantomData }
+    }
+
+    #[inline(always)]
+    fn chunk(place: &AtomicPtr<[T; CHUNK]>) -> Option<&'static [T; CHUNK]> {
+        // SAFETY: null, or what `make` has leaked, of which there are only shared references.
+        unsafe { place.load(Ordering::Acquire).cast_const().as_ref() }
     }
 
     /// The element of a thread; `make` gets the indices of new ones. An index beyond the table stands for a lower one.
@@ -33,36 +45,40 @@ impl<T: Sync> ThreadTable<T> {
     pub fn get(&self, index: u32, make: fn(u32) -> T) -> &'static T {
         let index = index as usize;
         let place = &self.chunks[index / CHUNK % CHUNKS];
-        let chunk = match place.get() {
+        let chunk = match Self::chunk(place) {
             Some(chunk) => chunk,
-            None => Self::make(place, index, make),
+            None => self.make(place, index, make),
         };
         &chunk[index % CHUNK]
     }
 
     #[cold]
-    fn make(place: &Once<&'static [T; CHUNK]>, index: usize, make: fn(u32) -> T) -> &'static [T; CHUNK] {
+    fn make(&self, place: &AtomicPtr<[T; CHUNK]>, index: usize, make: fn(u32) -> T) -> &'static [T; CHUNK] {
+        let _making = self.making.write();
+        if let Some(chunk) = Self::chunk(place) {
+            return chunk;
+        }
         let first = (index - index % CHUNK) as u32;
-        place.call_once(|| {
-            let elements: Box<[T]> = (first..first + CHUNK as u32).map(make).collect();
-            match Box::<[T; CHUNK]>::try_from(elements) {
-                Ok(elements) => Box::leak(elements),
-                Err(_) => unreachable!("as many as in a chunk"),
-            }
-        })
+        let elements: Box<[T]> = (first..first + CHUNK as u32).map(make).collect();
+        let Ok(elements) = Box::<[T; CHUNK]>::try_from(elements) else {
+            unreachable!("as many as in a chunk");
+        };
+        let chunk = Box::leak(elements);
+        place.store(chunk, Ordering::Release);
+        chunk
     }
 
     /// The element with an index, if its chunk has been made.
     #[inline]
     pub fn known(&self, index: u32) -> Option<&'static T> {
         let index = index as usize;
-        let chunk = self.chunks.get(index / CHUNK)?.get()?;
+        let chunk = Self::chunk(self.chunks.get(index / CHUNK)?)?;
         Some(&chunk[index % CHUNK])
     }
 
     /// All elements made so far, up to the first chunk that is not.
     pub fn iter(&self) -> impl Iterator<Item = &'static T> {
-        self.chunks.iter().map_while(Once::get).flat_map(|chunk| chunk.iter())
+        self.chunks.iter().map_while(Self::chunk).flat_map(|chunk| chunk.iter())
     }
 }
 

@@ -121,11 +121,21 @@ mod routines {
         "2:",
         "xor eax, eax",
         "ret",
-        // rdi program address, rsi where the value goes
+        // The next three are called from inline assembly and change nothing but RAX and what they load.
+        // rdi program address; the value in rsi
         ".global hadal_user_load64",
         "hadal_user_load64:",
-        "mov rax, [rdi]",
-        "mov [rsi], rax",
+        "mov rsi, [rdi]",
+        "xor eax, eax",
+        "ret",
+        // rdi program address, r9 distance; the values there in rcx, rdx, rsi, r8, and that at the distance in r9
+        ".global hadal_user_load_five",
+        "hadal_user_load_five:",
+        "mov rcx, [rdi]",
+        "mov rdx, [rdi + 8]",
+        "mov rsi, [rdi + 16]",
+        "mov r8, [rdi + 24]",
+        "mov r9, [rdi + r9]",
         "xor eax, eax",
         "ret",
         // rdi program address, rsi value
@@ -148,11 +158,52 @@ mod routines {
         pub(super) fn hadal_user_store32(address: usize, value: u32) -> u32;
         pub(super) fn hadal_user_poll(address: usize, value: u64, looks: u32) -> u32;
         pub(super) fn hadal_user_monitor(address: usize, value: u64) -> u32;
-        pub(super) fn hadal_user_load64(address: usize, value: *mut u64) -> u32;
-        pub(super) fn hadal_user_store64(address: usize, value: u64) -> u32;
+        fn hadal_user_load64();
+        fn hadal_user_load_five();
+        fn hadal_user_store64();
         safe static hadal_user_start: u8;
         safe static hadal_user_end: u8;
         safe static hadal_user_fault: u8;
+    }
+
+    /// # Safety
+    /// The address is in the program's half.
+    #[inline(always)]
+    pub(super) unsafe fn load64(address: usize) -> (u32, u64) {
+        let (failed, value);
+        // SAFETY: the routine, or the end of its fault, changes what is named here.
+        unsafe {
+            core::arch::asm!("call {}", sym hadal_user_load64, in("rdi") address, inout("rsi") 0_u64 => value, out("eax") failed);
+        }
+        (failed, value)
+    }
+
+    /// # Safety
+    /// As for [`load64`], for all five words.
+    #[inline(always)]
+    pub(super) unsafe fn load_five(address: usize, distance: usize) -> (u32, [u64; 5]) {
+        let failed;
+        let (a, b, c, d, e);
+        // SAFETY: as in `load64`.
+        unsafe {
+            core::arch::asm!(
+                "call {}", sym hadal_user_load_five, in("rdi") address, out("eax") failed,
+                out("rcx") a, out("rdx") b, out("rsi") c, out("r8") d, inout("r9") distance => e,
+            );
+        }
+        (failed, [a, b, c, d, e])
+    }
+
+    /// # Safety
+    /// As for [`load64`]; no Rust object is there.
+    #[inline(always)]
+    pub(super) unsafe fn store64(address: usize, value: u64) -> u32 {
+        let failed;
+        // SAFETY: as in `load64`.
+        unsafe {
+            core::arch::asm!("call {}", sym hadal_user_store64, in("rdi") address, in("rsi") value, out("eax") failed);
+        }
+        failed
     }
 
     /// Where a fault at `rip` that cannot be resolved continues, if `rip` is in one of these routines.
@@ -189,23 +240,28 @@ mod routines {
     pub(super) unsafe fn hadal_user_monitor(_address: usize, _value: u64) -> u32 {
         1
     }
-    pub(super) unsafe fn hadal_user_load64(_address: usize, _value: *mut u64) -> u32 {
-        1
+    pub(super) unsafe fn load64(_address: usize) -> (u32, u64) {
+        (1, 0)
     }
-    pub(super) unsafe fn hadal_user_store64(_address: usize, _value: u64) -> u32 {
+    pub(super) unsafe fn load_five(_address: usize, _distance: usize) -> (u32, [u64; 5]) {
+        (1, [0; 5])
+    }
+    pub(super) unsafe fn store64(_address: usize, _value: u64) -> u32 {
         1
     }
 }
 use routines::{
-    hadal_user_cmpxchg, hadal_user_copy, hadal_user_load32, hadal_user_load64, hadal_user_monitor,
-    hadal_user_poll, hadal_user_store32, hadal_user_store64, hadal_user_zero,
+    hadal_user_cmpxchg, hadal_user_copy, hadal_user_load32, hadal_user_monitor, hadal_user_poll,
+    hadal_user_store32, hadal_user_zero, load_five, load64, store64,
 };
 
+#[inline(always)]
 fn check(address: usize, len: usize) -> Result<(), Fault> {
     // A handler's own variables are on the interrupt stack.
     if len == 0 || in_window(address, len) || handler::owns(address, len) { Ok(()) } else { Err(Fault) }
 }
 
+#[inline(always)]
 fn result(failed: u32) -> Result<(), Fault> {
     if failed == 0 { Ok(()) } else { Err(Fault) }
 }
@@ -248,19 +304,29 @@ pub fn store_u32(address: usize, value: u32) -> Result<(), Fault> {
 }
 
 /// Reads a 64-bit word; atomic when `address` is aligned.
+#[inline(always)]
 pub fn load_u64(address: usize) -> Result<u64, Fault> {
     check(address, 8)?;
-    let mut value = 0;
-    // SAFETY: the address is in the program's half, where a fault is caught; `value` is a local.
-    result(unsafe { hadal_user_load64(address, &raw mut value) })?;
-    Ok(value)
+    // SAFETY: the address is in the program's half, where a fault is caught.
+    let (failed, value) = unsafe { load64(address) };
+    result(failed).map(|()| value)
+}
+
+/// Reads the first four 64-bit words of a structure and the one at `distance` behind them.
+#[inline(always)]
+pub fn load_five_u64(address: usize, distance: usize) -> Result<[u64; 5], Fault> {
+    check(address, distance.max(24) + 8)?;
+    // SAFETY: as in `load_u64`; all five words are in what was checked.
+    let (failed, values) = unsafe { load_five(address, distance) };
+    result(failed).map(|()| values)
 }
 
 /// Writes a 64-bit word; atomic when `address` is aligned.
+#[inline(always)]
 pub fn store_u64(address: usize, value: u64) -> Result<(), Fault> {
     check(address, 8)?;
     // SAFETY: as for `copy_to`.
-    result(unsafe { hadal_user_store64(address, value) })
+    result(unsafe { store64(address, value) })
 }
 
 /// Atomically replaces the word at `address` by `new` if it holds `old`; the inner error is the value found.

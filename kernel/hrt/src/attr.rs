@@ -21,7 +21,7 @@ pub(crate) const STEALABLE: u32 = 4;
 pub(crate) const PRIORITIES: u8 = 32;
 const FLAGS: u32 = DETACHED | BARE | STEALABLE;
 
-/// As the program lays it out.
+/// As the program lays it out: what every thread needs, then [`Times`], then the name.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
 struct Raw {
@@ -32,12 +32,11 @@ struct Raw {
     policy: u32,
     priority: i32,
     stack_bytes: u64,
-    period_ns: u64,
-    work_ns: u64,
-    deadline_ns: u64,
-    start_ns: u64,
-    name: u64,
 }
+
+const TIMES: usize = size_of::<Raw>();
+const NAME: usize = TIMES + size_of::<Times>();
+const BYTES: usize = NAME + size_of::<u64>();
 
 /// Who runs when (`enum hrt_policy`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +72,8 @@ pub(crate) struct Schedule {
 }
 
 /// What real-time policies need besides: nanoseconds, as the header says.
-#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
 pub(crate) struct Times {
     pub(crate) period_ns: u64,
     pub(crate) work_ns: u64,
@@ -103,17 +103,49 @@ const DEFAULT: Attributes = Attributes {
     name: 0,
 };
 
+/// Attributes that ask for nothing but what is cheap: what almost every thread has.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Plain {
+    pub(crate) flags: u32,
+    pub(crate) class: u32,
+}
+
+impl Plain {
+    /// Reads attributes. `None` for others, and for those that cannot be read or are wrong: [`Attributes::read`] tells.
+    #[inline(always)]
+    pub(crate) fn read(address: usize) -> Option<Self> {
+        if address == 0 {
+            return Some(Self { flags: 0, class: DEFAULT_CLASS });
+        }
+        let [sizes, place, schedule, stack_bytes, name] = user::load_five_u64(address, NAME).ok()?;
+        let (size, flags) = (sizes as u32 as usize, (sizes >> 32) as u32);
+        if size < BYTES
+            || place != PLAIN_PLACE
+            || schedule != PLAIN_SCHEDULE
+            || name != 0
+            || flags & !FLAGS != 0
+        {
+            return None;
+        }
+        Some(Self { flags, class: slot::class_of(stack_bytes).ok()? })
+    }
+}
+
+/// Neither `cpu` nor `zone`.
+const PLAIN_PLACE: u64 = u64::MAX;
+/// `HRT_POLICY_ROUND_ROBIN` and the default priority.
+const PLAIN_SCHEDULE: u64 = (PRIORITY_DEFAULT as u64) << 32 | Policy::RoundRobin as u64;
+
 impl Attributes {
     /// Reads attributes; null gives the defaults.
-    #[inline(always)]
     pub(crate) fn read(address: usize) -> Result<Self, Status> {
         if address == 0 {
             return Ok(DEFAULT);
         }
-        Self::check(&read(address)?, address)
+        let attributes = Self::check(&read(address)?, address)?;
+        Ok(Self { name: user::load_u64(address.wrapping_add(NAME))? as usize, ..attributes })
     }
 
-    #[inline(always)]
     fn check(raw: &Raw, address: usize) -> Result<Self, Status> {
         let schedule = Schedule::check(raw, address)?;
         let place = if raw.cpu & raw.zone == ANYWHERE { ANYWHERE } else { Self::place(raw.cpu, raw.zone)? };
@@ -121,10 +153,9 @@ impl Attributes {
         if raw.flags & !FLAGS != 0 {
             return Err(Status::Invalid);
         }
-        Ok(Self { flags: raw.flags, place, schedule, class, name: raw.name as usize })
+        Ok(Self { flags: raw.flags, place, schedule, class, name: 0 })
     }
 
-    #[cold]
     fn place(cpu: i32, zone: i32) -> Result<i32, Status> {
         if cpu == ANYWHERE {
             return Ok(IN_ZONE - place::checked_zone(zone)? as i32);
@@ -138,9 +169,8 @@ impl Attributes {
 }
 
 impl Schedule {
-    #[inline(always)]
     fn check(raw: &Raw, address: usize) -> Result<Self, Status> {
-        let fits = raw.size as usize >= size_of::<Raw>() && (0..PRIORITIES.into()).contains(&raw.priority);
+        let fits = raw.size as usize >= BYTES && (0..PRIORITIES.into()).contains(&raw.priority);
         if !fits {
             return Err(Status::Invalid);
         }
@@ -155,8 +185,7 @@ impl Schedule {
     /// Reads what only real-time policies need: ordinary threads, which are made by the thousand, do without.
     #[cold]
     pub(crate) fn times(&self) -> Result<Times, Status> {
-        let Raw { period_ns, work_ns, deadline_ns, start_ns, .. } = read(self.address)?;
-        Ok(Times { period_ns, work_ns, deadline_ns, start_ns })
+        Ok(read(self.address.wrapping_add(TIMES))?)
     }
 }
 
@@ -179,18 +208,13 @@ mod tests {
 
     fn raw() -> Raw {
         Raw {
-            size: size_of::<Raw>() as u32,
+            size: BYTES as u32,
             flags: 0,
             cpu: -1,
             zone: -1,
             policy: 0,
             priority: 16,
             stack_bytes: 256 << 10,
-            period_ns: 0,
-            work_ns: 0,
-            deadline_ns: 0,
-            start_ns: 0,
-            name: 0,
         }
     }
 

@@ -14,7 +14,7 @@ use hadal_linux::task::Task;
 use hadal_mem::space::{MapRequest, Name, PAGE_SIZE, Placement, Prot, VmaFlags};
 use zerocopy::IntoBytes;
 
-use crate::slot::{Kind, NO_POOL};
+use crate::slot::Kind;
 use crate::status::{Code, Status, code};
 use crate::{attr, record};
 
@@ -47,7 +47,7 @@ fn add(kind_address: usize, entry: usize) -> Result<(), Status> {
         return Err(Status::TryAgain);
     };
     let record = record::of(task.thread().id());
-    record.home.store(NO_POOL, Ordering::Relaxed);
+    record.home.store(None, Ordering::Relaxed);
     record.stack_bottom.store(bottom, Ordering::Relaxed);
     record.stack_top.store(bottom + size, Ordering::Relaxed);
     record.entry.store(entry, Ordering::Relaxed);

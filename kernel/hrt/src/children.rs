@@ -9,7 +9,6 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 use hadal_hal::sync::RwSpinLock;
 
-use crate::attr;
 use crate::life::Name;
 use crate::record::{self, Record};
 
@@ -37,11 +36,12 @@ impl Children {
 }
 
 /// Notes a new child of `creator`, whose name the child has.
-#[inline]
-pub(crate) fn add(creator: &Record, child: &Record, name: Name) {
+#[inline(always)]
+pub(crate) fn add(creator: &'static Record, child: &Record, name: u64) {
+    child.parent.store(Some(creator), Ordering::Relaxed);
     let newest = &creator.children.newest;
     if newest.load(Ordering::Relaxed) == 0 {
-        newest.store(name.to_word(), Ordering::Release);
+        newest.store(name, Ordering::Release);
     } else {
         add_to_list(creator, child, name);
     }
@@ -49,13 +49,14 @@ pub(crate) fn add(creator: &Record, child: &Record, name: Name) {
 
 /// Moves the newest child so far to the list. That it is no more the newest and that it is on the list is one step to whoever
 /// takes its result.
-fn add_to_list(creator: &Record, child: &Record, name: Name) {
+#[inline(never)]
+fn add_to_list(creator: &Record, child: &Record, name: u64) {
     let own = creator.name();
     let mut list = creator.children.list.write();
     if list.generation != own.generation {
         *list = List { head: NIL, generation: own.generation };
     }
-    let older = Name::from_word(creator.children.newest.swap(name.to_word(), Ordering::AcqRel));
+    let older = Name::from_word(creator.children.newest.swap(name, Ordering::AcqRel));
     child.listed.store(false, Ordering::Relaxed);
     let Some(older) = older.map(|older| record::of(older.index)) else { return };
     if older.creator.load(Ordering::Relaxed) != own.to_word() {
@@ -73,26 +74,22 @@ fn add_to_list(creator: &Record, child: &Record, name: Name) {
 
 /// Takes a child away from its creator, if that knows it still. The caller owns the child's slot; its name is the one that
 /// ends with this.
-#[inline]
+#[inline(always)]
 pub(crate) fn remove(child: &Record) {
-    if child.flags.load(Ordering::Relaxed) & attr::DETACHED != 0 {
-        // It never was a joinable child.
-        return;
-    }
-    let Some(creator) = Name::from_word(child.creator.load(Ordering::Relaxed)) else { return };
-    let newest = &record::of(creator.index).children.newest;
-    let name = child.name().to_word();
-    if newest.compare_exchange(name, 0, Ordering::AcqRel, Ordering::Relaxed).is_err() {
+    let Some(creator) = child.parent.load(Ordering::Relaxed) else { return };
+    let newest = &creator.children.newest;
+    if newest.compare_exchange(child.word(), 0, Ordering::AcqRel, Ordering::Relaxed).is_err() {
         remove_from_list(child, creator);
     }
 }
 
-fn remove_from_list(child: &Record, name: Name) {
-    let creator = record::of(name.index);
+#[inline(never)]
+fn remove_from_list(child: &Record, creator: &Record) {
+    let generation = (child.creator.load(Ordering::Relaxed) >> 32) as u32;
     let mut list = creator.children.list.write();
     let listed = child.listed.load(Ordering::Relaxed);
     child.listed.store(false, Ordering::Relaxed);
-    if !listed || list.generation != name.generation {
+    if !listed || list.generation != generation {
         return;
     }
     let next = child.next_sibling.load(Ordering::Relaxed);

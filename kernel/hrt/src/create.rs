@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Making threads: `thread_create`, and its two halves for fork.
+//!
+//! Almost every thread asks for nothing special and finds a slot that the last thread has left as it should be: that way
+//! is kept short. All others go through [`take_any`].
 
 use core::sync::atomic::Ordering;
 
-use hadal_hal::{layout, user};
+use hadal_hal::{call, layout, user};
+use hadal_sched::{Manner, PRIORITY_DEFAULT, Policy};
 
-use crate::attr::{self, Attributes};
-use crate::life::{Name, State};
+use crate::attr::{self, Attributes, Plain};
+use crate::life::State;
 use crate::memory_of_program::write;
 use crate::place::ANYWHERE;
 use crate::record::{self, Record};
@@ -14,9 +18,54 @@ use crate::slot::{self, Kind};
 use crate::status::{Code, Status, code};
 use crate::{children, place, schedule};
 
+/// Takes a slot for plain attributes that needs nothing but a function. `None` where there is more to do, or a mistake.
+#[inline(always)]
+fn take_plain(own: &Record, attr: usize) -> Option<(&'static Record, u32)> {
+    let Plain { flags, class } = Plain::read(attr)?;
+    if own.missed_on.load(Ordering::Relaxed) != ANYWHERE {
+        return None;
+    }
+    let cpu = place::target(ANYWHERE);
+    let manner = Manner::new(PRIORITY_DEFAULT, Policy::RoundRobin, flags & attr::STEALABLE != 0);
+    let slot = slot::take(cpu, flags, class);
+    if let Some(slot) = slot
+        && slot.place.load(Ordering::Relaxed) == ANYWHERE
+        && !slot.named.load(Ordering::Relaxed)
+        && slot.thread().is_free_in(manner)
+    {
+        slot.flags.store(flags, Ordering::Relaxed);
+        return Some((slot, flags));
+    }
+    put_back(own, cpu, slot);
+    None
+}
+
+/// Leaves a request to [`take_any`], for the CPU that has been chosen.
+#[cold]
+#[inline(never)]
+fn put_back(own: &Record, cpu: usize, slot: Option<&'static Record>) {
+    own.missed_on.store(cpu as i32, Ordering::Relaxed);
+    if let Some(slot) = slot {
+        slot::give(slot);
+    }
+}
+
+/// Takes a slot and gives it what its attributes ask for. Returns it with its flags.
+#[inline(never)]
+fn take_any(own: &Record, attr: usize, need: usize) -> Result<(&'static Record, u32), Status> {
+    let attributes = Attributes::read(attr)?;
+    let slot = take(own, &attributes, need)?;
+    match prepare(slot, &attributes) {
+        Ok(()) => Ok((slot, attributes.flags)),
+        Err(status) => {
+            slot::give(slot);
+            Err(status)
+        }
+    }
+}
+
 /// Takes a slot that fits, or says which one is needed. The next request after one that failed is for the same CPU, where
 /// the caller has put a slot meanwhile.
-#[inline(always)]
 fn take(own: &Record, attributes: &Attributes, need: usize) -> Result<&'static Record, Status> {
     let missed_on = own.missed_on.load(Ordering::Relaxed);
     let cpu = if missed_on == ANYWHERE || attributes.place != ANYWHERE {
@@ -25,51 +74,15 @@ fn take(own: &Record, attributes: &Attributes, need: usize) -> Result<&'static R
         own.missed_on.store(ANYWHERE, Ordering::Relaxed);
         missed_on as usize
     };
-    match slot::take(cpu, attributes.flags, attributes.class) {
-        Some(slot) => Ok(slot),
-        None => Err(miss(own, cpu, attributes, need)),
+    if let Some(slot) = slot::take_or_move(cpu, attributes.flags, attributes.class) {
+        return Ok(slot);
     }
-}
-
-#[cold]
-fn miss(own: &Record, cpu: usize, attributes: &Attributes, need: usize) -> Status {
-    if write(need, &Kind::new(cpu, attributes.flags, attributes.class)).is_err() {
-        return Status::BadAddress;
-    }
+    write(need, &Kind::new(cpu, attributes.flags, attributes.class))?;
     own.missed_on.store(cpu as i32, Ordering::Relaxed);
-    Status::NoSpace
-}
-
-/// Makes the slot a new thread of `own` with a name, which is stored at `out`.
-#[inline(always)]
-fn fill(
-    own: &Record,
-    slot: &'static Record,
-    attributes: &Attributes,
-    state: State,
-    out: usize,
-) -> Result<(), Status> {
-    if let Err(status) = prepare(slot, attributes) {
-        slot::give(slot);
-        return Err(status);
-    }
-    let detached = attributes.flags & attr::DETACHED != 0;
-    let generation = slot.life.name(state, detached);
-    let name = Name { index: slot.index(), generation };
-    if out != 0 && user::store_u64(out, name.to_word()).is_err() {
-        slot.life.settle(State::Idle);
-        slot::give(slot);
-        return Err(Status::BadAddress);
-    }
-    slot.creator.store(own.name().to_word(), Ordering::Relaxed);
-    if !detached {
-        children::add(own, slot, name);
-    }
-    Ok(())
+    Err(Status::NoSpace)
 }
 
 /// Everything that can be refused.
-#[inline(always)]
 fn prepare(slot: &'static Record, attributes: &Attributes) -> Result<(), Status> {
     if attributes.name != 0 || slot.named.load(Ordering::Relaxed) {
         name(slot, attributes.name)?;
@@ -80,7 +93,6 @@ fn prepare(slot: &'static Record, attributes: &Attributes) -> Result<(), Status>
     schedule::set(slot, &attributes.schedule)
 }
 
-#[cold]
 fn name(slot: &Record, address: usize) -> Result<(), Status> {
     slot.clear_text();
     if address != 0 {
@@ -89,18 +101,51 @@ fn name(slot: &Record, address: usize) -> Result<(), Status> {
     Ok(())
 }
 
+/// A slot with everything that `attr` asks for, and its flags.
+#[inline(always)]
+fn slot_for(own: &Record, attr: usize, need: usize) -> Result<(&'static Record, u32), Status> {
+    match take_plain(own, attr) {
+        Some(taken) => Ok(taken),
+        None => take_any(own, attr, need),
+    }
+}
+
+/// Makes the slot a new thread of `own` with a name.
+#[inline(always)]
+fn begin(own: &'static Record, slot: &'static Record, flags: u32, state: State) -> u64 {
+    let detached = flags & attr::DETACHED != 0;
+    let name = slot.life.name(state, detached);
+    slot.creator.store(own.word(), Ordering::Relaxed);
+    if detached {
+        slot.parent.store(None, Ordering::Relaxed);
+    } else {
+        children::add(own, slot, name);
+    }
+    name
+}
+
+/// A slot has everything it needs to run.
+#[inline(always)]
+fn run(slot: &'static Record) {
+    let thread = slot.thread();
+    thread.unpark_on(thread.bound().unwrap_or_else(|| slot::cpu_of(slot)));
+}
+
+#[inline(always)]
 fn create(attr: usize, function: usize, argument: usize, out: usize, need: usize) -> Result<(), Status> {
     if !layout::is_program(function as u64) {
         return Err(Status::BadAddress);
     }
-    let attributes = Attributes::read(attr)?;
     let own = record::current();
-    let slot = take(own, &attributes, need)?;
+    let (slot, flags) = slot_for(own, attr, need)?;
     slot.function.store(function, Ordering::Relaxed);
     slot.argument.store(argument, Ordering::Relaxed);
-    fill(own, slot, &attributes, State::Running, out)?;
-    let thread = slot.thread();
-    thread.unpark_on(thread.bound().unwrap_or_else(|| slot::cpu_of(slot)));
+    if out != 0 && user::store_u64(out, slot.life.next_word()).is_err() {
+        slot::give(slot);
+        return Err(Status::BadAddress);
+    }
+    begin(own, slot, flags, State::Running);
+    run(slot);
     Ok(())
 }
 
@@ -115,46 +160,42 @@ pub(crate) extern "C" fn thread_create(
     code(create(attr, function, argument, out, need))
 }
 
-fn reserve(attr: usize, out: usize, stack: usize, bottom: usize, need: usize) -> Result<(), Status> {
-    let attributes = Attributes::read(attr)?;
+/// `struct hrt_reserved`, returned in registers.
+#[repr(C)]
+pub(crate) struct Reserved {
+    /// Name, or 0.
+    thread: u64,
+    /// Stack pointer, or a status.
+    stack: usize,
+}
+
+#[inline(always)]
+fn reserve(attr: usize, need: usize) -> Result<Reserved, Status> {
     let own = record::current();
-    let slot = take(own, &attributes, need)?;
-    let pointer = slot.stack_pointer.load(Ordering::Relaxed) as u64;
-    let lowest = slot.stack_bottom.load(Ordering::Relaxed) as u64;
-    let told = user::store_u64(stack, pointer).and_then(|()| user::store_u64(bottom, lowest));
-    if told.is_err() || out == 0 {
-        slot::give(slot);
-        return Err(Status::BadAddress);
-    }
-    fill(own, slot, &attributes, State::Reserved, out)
+    let (slot, flags) = slot_for(own, attr, need)?;
+    let name = begin(own, slot, flags, State::Reserved);
+    // It waits in a call, or is about to.
+    Ok(Reserved { thread: name, stack: call::stack_pointer_of(slot.thread().context()) })
 }
 
 /// `thread_reserve`.
-pub(crate) extern "C" fn thread_reserve(
-    attr: usize,
-    out: usize,
-    stack: usize,
-    bottom: usize,
-    need: usize,
-) -> Code {
-    code(reserve(attr, out, stack, bottom, need))
+pub(crate) extern "C" fn thread_reserve(attr: usize, need: usize) -> Reserved {
+    reserve(attr, need).unwrap_or_else(|status| Reserved { thread: 0, stack: status as usize })
 }
 
+#[inline(always)]
 fn start(thread: u64, function: usize, argument: usize) -> Result<(), Status> {
     if !layout::is_program(function as u64) {
         return Err(Status::BadAddress);
     }
-    let (slot, name) = record::find(thread)?;
-    if slot.life.now().state() != State::Reserved {
-        return Err(Status::Invalid);
-    }
+    let (slot, name) = record::known_by(thread)?;
+    slot.life.check_reserved(name.generation)?;
     slot.function.store(function, Ordering::Relaxed);
     slot.argument.store(argument, Ordering::Relaxed);
     if !slot.life.start(name.generation) {
         return Err(Status::Invalid);
     }
-    let thread = slot.thread();
-    thread.unpark_on(thread.bound().unwrap_or_else(|| slot::cpu_of(slot)));
+    run(slot);
     Ok(())
 }
 

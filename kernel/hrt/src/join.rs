@@ -24,9 +24,13 @@ pub(crate) fn deadline(deadline_ns: u64) -> Option<u64> {
 }
 
 /// Waits for the end of a thread; afterwards its result is the caller's, and so is its slot.
-#[inline]
-fn wait_for_end(child: &'static Record, name: Name, deadline_ns: u64) -> Result<(), Status> {
-    let own = record::current();
+#[inline(always)]
+fn wait_for_end(
+    own: &'static Record,
+    child: &'static Record,
+    name: Name,
+    deadline_ns: u64,
+) -> Result<(), Status> {
     if core::ptr::eq(child, own) && own.name() == name {
         return Err(Status::Deadlock);
     }
@@ -34,23 +38,23 @@ fn wait_for_end(child: &'static Record, name: Name, deadline_ns: u64) -> Result<
         return Ok(());
     }
     let thread = own.thread();
-    own.waits_for.store(WAITS_FOR_THREAD | (u64::from(child.index()) + 1) << 2, Ordering::Relaxed);
-    let failed = loop {
-        if child.life.now().state() == State::Done {
-            break None;
-        }
+    own.waits_for.store(WAITS_FOR_THREAD | (u64::from(name.index) + 1) << 2, Ordering::Relaxed);
+    // From here on the child wakes the caller when it ends.
+    let status = loop {
         if thread.interrupted() {
-            break Some(Status::Interrupted);
+            break Status::Interrupted;
         }
-        if hadal_sched::park_call(deadline(deadline_ns)) == Wake::TimedOut {
-            break Some(Status::TimedOut);
+        let wake = hadal_sched::park_call(deadline(deadline_ns));
+        if child.life.now().state() == State::Done {
+            own.waits_for.store(0, Ordering::Relaxed);
+            child.life.take(name.generation);
+            return Ok(());
+        }
+        if wake == Wake::TimedOut {
+            break Status::TimedOut;
         }
     };
     own.waits_for.store(0, Ordering::Relaxed);
-    let Some(status) = failed else {
-        child.life.take(name.generation);
-        return Ok(());
-    };
     match child.life.give_up(name.generation)? {
         Claimed::Waiting => Err(status),
         Claimed::Taken => Ok(()),
@@ -58,17 +62,17 @@ fn wait_for_end(child: &'static Record, name: Name, deadline_ns: u64) -> Result<
 }
 
 /// Takes the result of a thread that [`wait_for_end`] has waited for.
-#[inline]
+#[inline(always)]
 fn take_result(child: &'static Record) -> usize {
     let result = child.result.load(Ordering::Relaxed);
     slot::release(child);
     result
 }
 
+#[inline(always)]
 fn join(thread: u64, out: usize, deadline_ns: u64) -> Result<(), Status> {
-    let name = Name::from_word(thread).ok_or(Status::NoSuchThing)?;
-    let child = record::known(name.index).ok_or(Status::NoSuchThing)?;
-    wait_for_end(child, name, deadline_ns)?;
+    let (child, name) = record::known_by(thread)?;
+    wait_for_end(record::own(), child, name, deadline_ns)?;
     let result = take_result(child);
     if out != 0 {
         user::store_u64(out, result as u64)?;
@@ -84,7 +88,7 @@ pub(crate) extern "C" fn thread_join(thread: u64, result: usize, deadline_ns: u6
 fn join_all(deadline_ns: u64) -> Result<(), Status> {
     let own = record::current();
     while let Some(name) = children::next(own) {
-        match wait_for_end(record::of(name.index), name, deadline_ns) {
+        match wait_for_end(own, record::of(name.index), name, deadline_ns) {
             Ok(()) => {
                 take_result(record::of(name.index));
             }

@@ -54,6 +54,12 @@ impl Values {
         Ok(self.all.call_once(|| values.into_boxed_slice()))
     }
 
+    /// Whether a value is not null.
+    #[inline(always)]
+    pub(crate) fn any(&self) -> bool {
+        self.set.iter().fold(0, |all, word| all | word.load(Ordering::Relaxed)) != 0
+    }
+
     /// Forgets all values, whose destructors do not run.
     pub(crate) fn clear(&self) {
         self.set.iter().for_each(|word| word.store(0, Ordering::Relaxed));

@@ -41,8 +41,9 @@ const DETACHED: u64 = 1 << 3;
 const JOINER_SHIFT: u32 = 4;
 const JOINER: u64 = 0xff_ffff << JOINER_SHIFT;
 const GENERATION_SHIFT: u32 = 32;
+const GENERATION: u64 = u64::MAX << GENERATION_SHIFT;
 /// Generations have 31 bits.
-const GENERATION_MASK: u64 = 0x7fff_ffff;
+const NAMES: u64 = u64::MAX >> 1;
 
 /// One reading of the word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,13 +126,20 @@ pub(crate) enum Claimed {
     Waiting,
 }
 
-/// The word.
+/// The word, and the name of this use of the record.
 #[derive(Debug)]
-pub(crate) struct Life(AtomicU64);
+pub(crate) struct Life(AtomicU64, AtomicU64);
 
 impl Life {
-    pub(crate) fn new() -> Self {
-        Self(AtomicU64::new(0))
+    /// That of the record with an index.
+    pub(crate) fn new(index: u32) -> Self {
+        Self(AtomicU64::new(0), AtomicU64::new(Name { index, generation: 0 }.to_word()))
+    }
+
+    /// The record's name as of now, for programs.
+    #[inline(always)]
+    pub(crate) fn word(&self) -> u64 {
+        self.1.load(Ordering::Relaxed)
     }
 
     pub(crate) fn now(&self) -> Moment {
@@ -143,15 +151,31 @@ impl Life {
         changed.map(drop).map_err(Moment)
     }
 
+    /// The name that [`Life::name`] will give the record.
+    #[inline(always)]
+    pub(crate) fn next_word(&self) -> u64 {
+        self.word().wrapping_add(1 << GENERATION_SHIFT) & NAMES
+    }
+
     /// Gives a record a new name. The caller is the only one who may: it has popped the slot, or is the thread.
-    pub(crate) fn name(&self, state: State, detached: bool) -> u32 {
-        let generation = (u64::from(self.now().generation()) + 1) & GENERATION_MASK;
+    #[inline(always)]
+    pub(crate) fn name(&self, state: State, detached: bool) -> u64 {
+        let word = self.next_word();
         let detached = if detached { DETACHED } else { 0 };
-        self.0.store(generation << GENERATION_SHIFT | detached | state as u64, Ordering::Release);
-        generation as u32
+        self.1.store(word, Ordering::Relaxed);
+        self.0.store(word & GENERATION | detached | state as u64, Ordering::Release);
+        word
+    }
+
+    /// Whether the thread is reserved.
+    #[inline(always)]
+    pub(crate) fn check_reserved(&self, generation: u32) -> Result<(), Status> {
+        let now = self.of(generation)?;
+        if now.state() == State::Reserved { Ok(()) } else { Err(Status::Invalid) }
     }
 
     /// A reserved thread gets its function; `false` if it is not reserved (any more).
+    #[inline(always)]
     pub(crate) fn start(&self, generation: u32) -> bool {
         let now = self.now();
         now.generation() == generation
@@ -165,17 +189,21 @@ impl Life {
         self.0.store(generation << GENERATION_SHIFT | state as u64, Ordering::Release);
     }
 
-    /// The thread's function has ended. For the thread itself.
+    /// The thread's function has ended. For the thread itself; without a function there is no end to announce.
+    #[inline(always)]
     pub(crate) fn finish(&self) -> Finished {
-        let mut now = self.now();
-        loop {
-            let new = now.with(if now.is_detached() { State::Idle } else { State::Done });
-            match self.change(now, new) {
-                Ok(()) if now.is_detached() => return Finished::Released,
-                Ok(()) => return now.joiner().map_or(Finished::Kept, Finished::KeptFor),
-                Err(found) => now = found,
-            }
+        const STEP: u64 = State::Done as u64 - State::Running as u64;
+        if self.now().state() != State::Running {
+            return Finished::Kept;
         }
+        // Nobody else ends this state.
+        let before = Moment(self.0.fetch_add(STEP, Ordering::AcqRel));
+        if before.is_detached() {
+            // Nobody else changes what is detached.
+            self.0.store(before.with(State::Idle).0 & !DETACHED, Ordering::Release);
+            return Finished::Released;
+        }
+        before.joiner().map_or(Finished::Kept, Finished::KeptFor)
     }
 
     /// The reading of a word that must be of one generation and named.
@@ -186,7 +214,17 @@ impl Life {
     }
 
     /// `joiner` wants the result: it gets it, or is the one who waits for it.
+    #[inline(always)]
     pub(crate) fn claim(&self, generation: u32, joiner: u32) -> Result<Claimed, Status> {
+        // Mostly it runs, and nobody else joins it.
+        let running = Moment(u64::from(generation) << GENERATION_SHIFT | State::Running as u64);
+        if self.change(running, running.with_joiner(Some(joiner))).is_ok() {
+            return Ok(Claimed::Waiting);
+        }
+        self.claim_otherwise(generation, joiner)
+    }
+
+    fn claim_otherwise(&self, generation: u32, joiner: u32) -> Result<Claimed, Status> {
         loop {
             let now = self.of(generation)?;
             if now.is_detached() {
@@ -250,13 +288,18 @@ impl Life {
     }
 }
 
+#[cfg(test)]
+fn generation_of(word: u64) -> u32 {
+    (word >> GENERATION_SHIFT) as u32
+}
+
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
 
     fn running() -> (Life, u32) {
-        let life = Life::new();
-        let generation = life.name(State::Running, false);
+        let life = Life::new(0);
+        let generation = generation_of(life.name(State::Running, false));
         (life, generation)
     }
 
@@ -280,7 +323,7 @@ mod tests {
         assert_eq!(life.claim(generation, 7), Ok(Claimed::Taken));
         assert_eq!(life.now().state(), State::Idle);
         assert_eq!(life.claim(generation, 7), Err(Status::NoSuchThing));
-        let next = life.name(State::Reserved, false);
+        let next = generation_of(life.name(State::Reserved, false));
         assert_eq!(life.claim(generation, 7), Err(Status::NoSuchThing));
         assert!(!life.start(generation) && life.start(next) && !life.start(next));
     }
@@ -316,8 +359,8 @@ mod model {
     #[test]
     fn model_an_end_is_released_once() {
         loom::model(|| {
-            let life = Arc::new(Life::new());
-            let generation = life.name(State::Running, false);
+            let life = Arc::new(Life::new(0));
+            let generation = generation_of(life.name(State::Running, false));
             let released = Arc::new(AtomicU32::new(0));
             let count = |released: &AtomicU32, claimed| {
                 if claimed == Ok(Claimed::Taken) {

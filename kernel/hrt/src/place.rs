@@ -75,7 +75,7 @@ fn in_zone(place: i32, own: usize) -> usize {
 }
 
 /// Binds a thread as `place` says, if it is not so bound already.
-#[inline]
+#[inline(always)]
 pub(crate) fn bind(record: &Record, place: i32) {
     let thread = record.thread();
     let is_so = record.place.load(Ordering::Relaxed) == place

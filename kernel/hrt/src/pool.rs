@@ -15,10 +15,14 @@ pub(crate) type Link = AtomicU32;
 
 const NIL: u32 = u32::MAX;
 
-/// Gives the link of the record with an index; the model uses a plain array.
+/// Where records and their links are; the model uses a plain array.
 pub(crate) trait Links {
-    /// The link of `index`.
-    fn link(&self, index: u32) -> &Link;
+    /// A record.
+    type Item: Copy;
+    /// The record with an index.
+    fn item(&self, index: u32) -> Self::Item;
+    /// Its link.
+    fn link(&self, item: Self::Item) -> &Link;
 }
 
 /// One pool.
@@ -27,22 +31,27 @@ pub(crate) struct Pool {
     head: AtomicU64,
 }
 
-fn pack(tag: u32, index: u32) -> u64 {
-    u64::from(tag) << 32 | u64::from(index)
+const ONE_TAG: u64 = 1 << 32;
+
+/// A head with another index and the next tag.
+#[inline(always)]
+fn next(head: u64, index: u32) -> u64 {
+    (head & !(ONE_TAG - 1)).wrapping_add(ONE_TAG) | u64::from(index)
 }
 
 impl Pool {
     /// A pool without slots.
     pub(crate) fn new() -> Self {
-        Self { head: AtomicU64::new(pack(0, NIL)) }
+        Self { head: AtomicU64::new(NIL.into()) }
     }
 
-    /// Adds an index that is in no pool.
-    pub(crate) fn push(&self, links: &impl Links, index: u32) {
+    /// Adds a record, which is in no pool, by its index.
+    #[inline]
+    pub(crate) fn push<L: Links>(&self, links: &L, item: L::Item, index: u32) {
         let mut head = self.head.load(Ordering::Relaxed);
         loop {
-            links.link(index).store(head as u32, Ordering::Relaxed);
-            let new = pack((head >> 32) as u32 + 1, index);
+            links.link(item).store(head as u32, Ordering::Relaxed);
+            let new = next(head, index);
             match self.head.compare_exchange_weak(head, new, Ordering::Release, Ordering::Relaxed) {
                 Ok(_) => return,
                 Err(found) => head = found,
@@ -50,18 +59,24 @@ impl Pool {
         }
     }
 
-    /// Takes the index that was added last.
-    pub(crate) fn pop(&self, links: &impl Links) -> Option<u32> {
+    /// Takes the record that was added last.
+    #[inline(always)]
+    pub(crate) fn pop<L: Links>(&self, links: &L) -> Option<L::Item> {
         let mut head = self.head.load(Ordering::Acquire);
         loop {
             let index = head as u32;
             if index == NIL {
                 return None;
             }
-            let below = links.link(index).load(Ordering::Relaxed);
-            let new = pack((head >> 32) as u32 + 1, below);
-            match self.head.compare_exchange_weak(head, new, Ordering::AcqRel, Ordering::Acquire) {
-                Ok(_) => return Some(index),
+            let item = links.item(index);
+            let below = links.link(item).load(Ordering::Relaxed);
+            match self.head.compare_exchange_weak(
+                head,
+                next(head, below),
+                Ordering::AcqRel,
+                Ordering::Acquire,
+            ) {
+                Ok(_) => return Some(item),
                 Err(found) => head = found,
             }
         }
@@ -75,6 +90,10 @@ mod tests {
     struct Array(Vec<Link>);
 
     impl Links for Array {
+        type Item = u32;
+        fn item(&self, index: u32) -> u32 {
+            index
+        }
         fn link(&self, index: u32) -> &Link {
             &self.0[index as usize]
         }
@@ -85,7 +104,7 @@ mod tests {
         let links = Array((0..3).map(|_| Link::new(NIL)).collect());
         let pool = Pool::new();
         assert_eq!(pool.pop(&links), None);
-        (0..3).for_each(|index| pool.push(&links, index));
+        (0..3).for_each(|index| pool.push(&links, index, index));
         assert_eq!([(); 4].map(|()| pool.pop(&links)), [Some(2), Some(1), Some(0), None]);
     }
 }
@@ -100,6 +119,10 @@ mod model {
     struct Array([Link; 2]);
 
     impl Links for Array {
+        type Item = u32;
+        fn item(&self, index: u32) -> u32 {
+            index
+        }
         fn link(&self, index: u32) -> &Link {
             &self.0[index as usize]
         }
@@ -114,8 +137,8 @@ mod model {
             let links = Arc::new(Array([Link::new(NIL), Link::new(NIL)]));
             let pool = Arc::new(Pool::new());
             let held = Arc::new([AtomicU32::new(0), AtomicU32::new(0)]);
-            pool.push(&*links, 0);
-            pool.push(&*links, 1);
+            pool.push(&*links, 0, 0);
+            pool.push(&*links, 1, 1);
             let takers: Vec<_> = (0..2)
                 .map(|_| {
                     let (links, pool, held) = (links.clone(), pool.clone(), held.clone());
@@ -124,7 +147,7 @@ mod model {
                             let index = pool.pop(&*links).expect("one for each");
                             assert_eq!(held[index as usize].swap(1, Ordering::Relaxed), 0);
                             held[index as usize].store(0, Ordering::Relaxed);
-                            pool.push(&*links, index);
+                            pool.push(&*links, index, index);
                         }
                     })
                 })

@@ -6,6 +6,7 @@
 
 use core::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
+use hadal_hal::companion::Companions;
 use hadal_hal::link::AtomicRef;
 use hadal_hal::sync::SpinLock;
 use hadal_hal::table::ThreadTable;
@@ -16,6 +17,7 @@ use crate::children::Children;
 use crate::keys::Values;
 use crate::life::{Life, Name, State};
 use crate::pool::{Link, Links};
+use crate::slot::Home;
 use crate::status::Status;
 
 /// Longest name with its NUL (`HRT_NAME_BYTES`).
@@ -25,13 +27,12 @@ pub(crate) const NAME_BYTES: usize = 32;
 #[repr(C, align(512))]
 pub(crate) struct Record {
     pub(crate) life: Life,
-    /// The scheduler's thread, once somebody has asked for it.
-    thread: AtomicRef<Thread>,
-    task: AtomicRef<Task>,
+    thread: &'static Thread,
+    task: &'static Task,
     index: u32,
     link: Link,
-    /// The pool that the slot goes back to; `slot::NO_POOL` for a thread that is none.
-    pub(crate) home: AtomicU32,
+    /// The pool that the slot goes back to; `None` for a thread that is none.
+    pub(crate) home: AtomicRef<Home>,
     /// The thread is about to end: whoever takes its result wakes it instead of putting it into a pool.
     pub(crate) leaving: AtomicBool,
     /// What it runs, with which argument, and what came of it.
@@ -40,6 +41,8 @@ pub(crate) struct Record {
     pub(crate) result: AtomicUsize,
     /// Name of the thread that made it, or 0.
     pub(crate) creator: AtomicU64,
+    /// That thread, if this one is among its children.
+    pub(crate) parent: AtomicRef<Record>,
     /// Attribute flags (`HRT_THREAD_*`).
     pub(crate) flags: AtomicU32,
     /// CPU that it is bound to, or a value of `attr::Place`.
@@ -51,8 +54,7 @@ pub(crate) struct Record {
     pub(crate) listed: AtomicBool,
     pub(crate) next_sibling: AtomicU32,
     pub(crate) previous_sibling: AtomicU32,
-    /// Stack pointer of the waiting slot, and its stack's bounds.
-    pub(crate) stack_pointer: AtomicUsize,
+    /// Bounds of the stack.
     pub(crate) stack_bottom: AtomicUsize,
     pub(crate) stack_top: AtomicUsize,
     /// What the thread waits for, for reports: `join::WAITS_FOR_THREAD` or `wait::WAITS_FOR_WORD` and which, or 0.
@@ -69,18 +71,20 @@ pub(crate) struct Record {
 
 impl Record {
     fn new(index: u32) -> Self {
+        let thread = hadal_sched::thread(index);
         Self {
-            life: Life::new(),
-            thread: AtomicRef::none(),
-            task: AtomicRef::none(),
+            life: Life::new(index),
+            thread,
+            task: Task::of(thread),
             index,
             link: Link::new(0),
-            home: AtomicU32::new(crate::slot::NO_POOL),
+            home: AtomicRef::none(),
             leaving: AtomicBool::new(false),
             function: AtomicUsize::new(0),
             argument: AtomicUsize::new(0),
             result: AtomicUsize::new(0),
             creator: AtomicU64::new(0),
+            parent: AtomicRef::none(),
             flags: AtomicU32::new(0),
             place: AtomicI32::new(crate::place::ANYWHERE),
             children: Children::new(),
@@ -88,7 +92,6 @@ impl Record {
             listed: AtomicBool::new(false),
             next_sibling: AtomicU32::new(0),
             previous_sibling: AtomicU32::new(0),
-            stack_pointer: AtomicUsize::new(0),
             stack_bottom: AtomicUsize::new(0),
             stack_top: AtomicUsize::new(0),
             waits_for: AtomicU64::new(0),
@@ -106,34 +109,26 @@ impl Record {
     }
 
     /// The scheduler's thread.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn thread(&self) -> &'static Thread {
-        self.thread.load(Ordering::Relaxed).unwrap_or_else(|| self.find_thread())
+        self.thread
     }
 
     /// The program's thread.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn task(&self) -> &'static Task {
-        self.task.load(Ordering::Relaxed).unwrap_or_else(|| self.find_task())
+        self.task
     }
 
-    #[cold]
-    fn find_task(&self) -> &'static Task {
-        let task = Task::of(self.thread());
-        self.task.store(Some(task), Ordering::Relaxed);
-        task
-    }
-
-    #[cold]
-    fn find_thread(&self) -> &'static Thread {
-        let thread = hadal_sched::thread(self.index);
-        self.thread.store(Some(thread), Ordering::Relaxed);
-        thread
+    /// The name as of now, as programs have it.
+    #[inline(always)]
+    pub(crate) fn word(&self) -> u64 {
+        self.life.word()
     }
 
     /// The name as of now.
     pub(crate) fn name(&self) -> Name {
-        Name { index: self.index, generation: self.life.now().generation() }
+        Name { index: self.index, generation: (self.word() >> 32) as u32 }
     }
 
     /// Sets the text that people see.
@@ -167,9 +162,16 @@ static TABLE: ThreadTable<Record> = ThreadTable::new();
 pub(crate) struct Table;
 
 impl Links for Table {
-    #[inline]
-    fn link(&self, index: u32) -> &Link {
-        &of(index).link
+    type Item = &'static Record;
+
+    #[inline(always)]
+    fn item(&self, index: u32) -> &'static Record {
+        of(index)
+    }
+
+    #[inline(always)]
+    fn link(&self, record: &'static Record) -> &Link {
+        &record.link
     }
 }
 
@@ -185,33 +187,69 @@ pub(crate) fn known(index: u32) -> Option<&'static Record> {
     TABLE.known(index)
 }
 
-/// The calling thread's record, as it is.
-#[inline]
-pub(crate) fn own() -> &'static Record {
-    of(hadal_sched::current().id())
-}
+/// Leads from the scheduler's threads to the records of those that are not [`State::Free`].
+static RECORDS: Companions<Record> = Companions::new();
 
-/// The calling thread's record. A thread that this interface did not make gets a name, and cannot be joined.
-#[inline]
-pub(crate) fn current() -> &'static Record {
-    let own = own();
-    if own.life.now().state() == State::Free {
-        adopt(own);
+/// The calling thread's record, as it is.
+#[inline(always)]
+pub(crate) fn own() -> &'static Record {
+    let thread = hadal_sched::current();
+    match RECORDS.get(thread.companion()) {
+        Some(record) => record,
+        None => without_companion(thread),
     }
-    own
 }
 
 #[cold]
-fn adopt(own: &Record) {
-    own.home.store(crate::slot::NO_POOL, Ordering::Relaxed);
+#[inline(never)]
+fn without_companion(thread: &Thread) -> &'static Record {
+    of(thread.id())
+}
+
+/// The calling thread's record. A thread that this interface did not make gets a name, and cannot be joined.
+#[inline(always)]
+pub(crate) fn current() -> &'static Record {
+    let thread = hadal_sched::current();
+    match RECORDS.get(thread.companion()) {
+        Some(record) => record,
+        None => adopt(thread),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn adopt(thread: &'static Thread) -> &'static Record {
+    let own = of(thread.id());
+    own.home.store(None, Ordering::Relaxed);
     own.creator.store(0, Ordering::Relaxed);
+    own.parent.store(None, Ordering::Relaxed);
     own.life.name(State::Running, true);
+    RECORDS.set(thread.companion(), Some(own));
+    own
+}
+
+/// The calling thread's record is that of a slot from now on.
+pub(crate) fn settle(own: &'static Record) {
+    own.life.settle(State::Idle);
+    RECORDS.set(own.thread.companion(), Some(own));
+}
+
+/// The calling thread has ended: its record waits for the next thread with its index.
+pub(crate) fn free(own: &'static Record) {
+    own.life.settle(State::Free);
+    RECORDS.set(own.thread.companion(), None);
+}
+
+/// The record that a program's name for a thread leads to, whether or not it has that name still.
+#[inline(always)]
+pub(crate) fn known_by(word: u64) -> Result<(&'static Record, Name), Status> {
+    let name = Name::from_word(word).ok_or(Status::NoSuchThing)?;
+    Ok((known(name.index).ok_or(Status::NoSuchThing)?, name))
 }
 
 /// The record that a program means by a name, and the name.
 pub(crate) fn find(word: u64) -> Result<(&'static Record, Name), Status> {
-    let name = Name::from_word(word).ok_or(Status::NoSuchThing)?;
-    let record = known(name.index).ok_or(Status::NoSuchThing)?;
+    let (record, name) = known_by(word)?;
     let now = record.life.now();
     let same = now.generation() == name.generation && now.is_named();
     if same { Ok((record, name)) } else { Err(Status::NoSuchThing) }

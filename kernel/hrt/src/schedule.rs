@@ -9,7 +9,6 @@ use crate::record::Record;
 use crate::status::Status;
 
 /// Gives a thread a schedule.
-#[inline]
 pub(crate) fn set(record: &Record, schedule: &Schedule) -> Result<(), Status> {
     let thread = record.thread();
     if thread.priority() != schedule.priority {
@@ -26,7 +25,6 @@ pub(crate) fn set(record: &Record, schedule: &Schedule) -> Result<(), Status> {
     Ok(())
 }
 
-#[cold]
 fn set_realtime(record: &Record, schedule: &Schedule) -> Result<(), Status> {
     let Times { period_ns, work_ns, deadline_ns, start_ns } = schedule.times()?;
     let wanted = match schedule.policy {
@@ -45,10 +43,10 @@ fn set_realtime(record: &Record, schedule: &Schedule) -> Result<(), Status> {
 }
 
 /// The thread's work is done: it keeps neither promises nor company.
-#[inline]
+#[inline(always)]
 pub(crate) fn end(record: &Record) {
     let thread = record.thread();
-    if thread.is_realtime() || thread.is_in_group() {
+    if !thread.is_ordinary() {
         gang::forget(thread);
         thread.end_realtime();
     }

@@ -15,15 +15,13 @@ use spin::Once;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use crate::life::{Finished, State};
-use crate::memory_of_program::{read, write};
+use crate::memory_of_program::read;
 use crate::place;
 use crate::pool::Pool;
 use crate::record::{self, Record, Table};
-use crate::status::{Code, Status, code};
+use crate::status::Status;
 use crate::{attr, children, footprint, schedule};
 
-/// `home` of a thread that is no slot.
-pub(crate) const NO_POOL: u32 = u32::MAX;
 /// The smallest stack, a power of two (`HRT_STACK_MIN`).
 const SMALLEST_STACK: u64 = 16 << 10;
 /// Stack sizes: powers of two up to 512 MiB.
@@ -41,21 +39,27 @@ pub(crate) struct Kind {
     pub(crate) stack_bytes: u64,
 }
 
-/// `struct hrt_work`.
+/// `struct hrt_work`, returned in registers.
 #[repr(C)]
-#[derive(IntoBytes, Immutable)]
-struct Work {
-    function: u64,
-    argument: u64,
-    thread: u64,
+pub(crate) struct Work {
+    /// 0 if there is none.
+    function: usize,
+    /// Its argument, or a status.
+    argument: usize,
 }
 
 /// What one CPU has.
 struct Cpu {
-    pools: [Pool; POOLS],
-    taken: AtomicU64,
+    homes: [Home; POOLS],
     moved: AtomicU64,
     missed: AtomicU64,
+}
+
+/// Where slots of one kind wait on one CPU.
+pub(crate) struct Home {
+    cpu: usize,
+    pool: Pool,
+    taken: AtomicU64,
     given_back: AtomicU64,
 }
 
@@ -63,12 +67,11 @@ static CPUS: Once<CpuLocal<Cpu>> = Once::new();
 
 /// Makes the pools, once the processors are counted.
 pub(crate) fn init() {
-    let make = |_| Cpu {
-        pools: core::array::from_fn(|_| Pool::new()),
-        taken: AtomicU64::new(0),
+    let home = |cpu| Home { cpu, pool: Pool::new(), taken: AtomicU64::new(0), given_back: AtomicU64::new(0) };
+    let make = |cpu| Cpu {
+        homes: core::array::from_fn(|_| home(cpu)),
         moved: AtomicU64::new(0),
         missed: AtomicU64::new(0),
-        given_back: AtomicU64::new(0),
     };
     CPUS.call_once(|| CpuLocal::new(cpu::count(), make));
 }
@@ -96,12 +99,12 @@ pub struct Counters {
 
 /// The counters as of now.
 pub fn counters() -> Counters {
-    let sum = |of: fn(&Cpu) -> &AtomicU64| cpus().iter().map(|cpu| of(cpu).load(Ordering::Relaxed)).sum();
+    let homes = || cpus().iter().flat_map(|cpu| &cpu.homes);
     Counters {
-        taken: sum(|cpu| &cpu.taken),
-        moved: sum(|cpu| &cpu.moved),
-        missed: sum(|cpu| &cpu.missed),
-        given_back: sum(|cpu| &cpu.given_back),
+        taken: homes().map(|home| home.taken.load(Ordering::Relaxed)).sum(),
+        moved: cpus().iter().map(|cpu| cpu.moved.load(Ordering::Relaxed)).sum(),
+        missed: cpus().iter().map(|cpu| cpu.missed.load(Ordering::Relaxed)).sum(),
+        given_back: homes().map(|home| home.given_back.load(Ordering::Relaxed)).sum(),
     }
 }
 
@@ -134,57 +137,67 @@ impl Kind {
         (self.stack_bytes / SMALLEST_STACK).trailing_zeros()
     }
 
-    fn pool(self) -> u32 {
-        self.cpu as u32 * POOLS as u32 + self.bare * CLASSES + self.class()
+    fn number(self) -> u32 {
+        self.bare * CLASSES + self.class()
+    }
+
+    fn home(self) -> &'static Home {
+        &cpus().of(self.cpu as usize).homes[self.number() as usize]
     }
 }
 
-/// The CPU whose pool a slot belongs to.
-#[inline]
+/// The CPU where a slot runs that is not bound: that of its pool.
+#[inline(always)]
 pub(crate) fn cpu_of(slot: &Record) -> usize {
-    slot.home.load(Ordering::Relaxed) as usize / POOLS
+    slot.home.load(Ordering::Relaxed).map_or(0, |home| home.cpu)
+}
+
+#[inline(always)]
+fn number_of(flags: u32, class: u32) -> usize {
+    let bare = if flags & attr::BARE != 0 { CLASSES as usize } else { 0 };
+    (bare + class as usize) % POOLS
 }
 
 /// Takes a waiting slot of a CPU, with the attribute flags and size class of a thread.
 #[inline(always)]
 pub(crate) fn take(cpu: usize, flags: u32, class: u32) -> Option<&'static Record> {
-    let own = cpus().of(cpu);
-    let bare = if flags & attr::BARE != 0 { CLASSES as usize } else { 0 };
-    let pool = (bare + class as usize) % POOLS;
-    let slot = match own.pools[pool].pop(&Table) {
-        Some(index) => record::of(index),
-        None => take_over(cpu, pool)?,
-    };
-    own.taken.fetch_add(1, Ordering::Relaxed);
+    let home = &cpus().of(cpu).homes[number_of(flags, class)];
+    let slot = home.pool.pop(&Table)?;
+    home.taken.fetch_add(1, Ordering::Relaxed);
     Some(slot)
 }
 
-/// A CPU without a slot gets one of another CPU of its zone, for good: the stack is of that zone. So a program needs as many
-/// slots as it has threads at a time, wherever they run.
-#[cold]
-fn take_over(cpu: usize, pool: usize) -> Option<&'static Record> {
-    let (zone, count) = (place::zone_of(cpu), cpu::count());
-    let others = (1..count).map(|step| (cpu + step) % count).filter(|&other| place::zone_of(other) == zone);
-    let spare = others.filter_map(|other| cpus().of(other).pools[pool].pop(&Table)).next();
-    let counter = if spare.is_some() { &cpus().of(cpu).moved } else { &cpus().of(cpu).missed };
-    counter.fetch_add(1, Ordering::Relaxed);
-    let slot = record::of(spare?);
-    slot.home.store((cpu * POOLS + pool) as u32, Ordering::Relaxed);
-    Some(slot)
+/// The same for a CPU that may have none: it gets one of another CPU of its zone, for good: the stack is of that zone. So a
+/// program needs as many slots as it has threads at a time, wherever they run.
+pub(crate) fn take_or_move(cpu: usize, flags: u32, class: u32) -> Option<&'static Record> {
+    let number = number_of(flags, class);
+    take(cpu, flags, class).or_else(|| {
+        let (zone, count) = (place::zone_of(cpu), cpu::count());
+        let others = (1..count).map(|step| (cpu + step) % count);
+        let mut others = others.filter(|&other| place::zone_of(other) == zone);
+        let spare = others.find_map(|other| cpus().of(other).homes[number].pool.pop(&Table));
+        let own = cpus().of(cpu);
+        let counter = if spare.is_some() { &own.moved } else { &own.missed };
+        counter.fetch_add(1, Ordering::Relaxed);
+        let slot = spare?;
+        slot.home.store(Some(&own.homes[number]), Ordering::Relaxed);
+        own.homes[number].taken.fetch_add(1, Ordering::Relaxed);
+        Some(slot)
+    })
 }
 
 /// Puts a slot without work back to where it belongs.
-#[inline]
-pub(crate) fn give(slot: &Record) {
-    let number = slot.home.load(Ordering::Relaxed) as usize;
-    let cpu = cpus().of(number / POOLS);
-    cpu.given_back.fetch_add(1, Ordering::Relaxed);
-    cpu.pools[number % POOLS].push(&Table, slot.index());
+#[inline(always)]
+pub(crate) fn give(slot: &'static Record) {
+    if let Some(home) = slot.home.load(Ordering::Relaxed) {
+        home.given_back.fetch_add(1, Ordering::Relaxed);
+        home.pool.push(&Table, slot, slot.index());
+    }
 }
 
 /// What happens to a thread whose result has been taken, or is wanted by nobody any more: the caller has it from
 /// [`crate::life`].
-#[inline]
+#[inline(always)]
 pub(crate) fn release(slot: &'static Record) {
     children::remove(slot);
     if slot.leaving.load(Ordering::Relaxed) {
@@ -196,7 +209,7 @@ pub(crate) fn release(slot: &'static Record) {
 
 /// The calling thread becomes a slot.
 #[cold]
-fn enter(own: &Record, kind_address: usize) -> Result<(), Status> {
+fn enter(own: &'static Record, kind_address: usize) -> Result<(), Status> {
     let kind = Kind::read(kind_address)?;
     if own.stack_top.load(Ordering::Relaxed) == 0 {
         // A stack that libc made: the mapping ends at the guard, or further down if stacks are cut from one mapping.
@@ -207,15 +220,15 @@ fn enter(own: &Record, kind_address: usize) -> Result<(), Status> {
         own.stack_top.store(pointer, Ordering::Relaxed);
     }
     footprint::note();
-    own.home.store(kind.pool(), Ordering::Relaxed);
+    own.home.store(Some(kind.home()), Ordering::Relaxed);
     own.thread().set_stealable(false);
-    own.life.settle(State::Idle);
+    record::settle(own);
     give(own);
     Ok(())
 }
 
 /// The calling slot has a result; returns who waits for it and must be woken.
-#[inline]
+#[inline(always)]
 fn finish(own: &'static Record, result: usize) -> Option<&'static Thread> {
     own.result.store(result, Ordering::Relaxed);
     schedule::end(own);
@@ -231,7 +244,7 @@ fn finish(own: &'static Record, result: usize) -> Option<&'static Thread> {
 }
 
 /// Waits until the calling slot has work, after waking `joiner`; `Interrupted` when the program ends.
-#[inline]
+#[inline(always)]
 fn wait(own: &'static Record, joiner: Option<&'static Thread>) -> Result<(), Status> {
     let task = own.task();
     let process = task.process();
@@ -239,42 +252,45 @@ fn wait(own: &'static Record, joiner: Option<&'static Thread>) -> Result<(), Sta
     if let Some(joiner) = joiner {
         hadal_sched::wake_and_park_call(joiner);
     }
-    let outcome = loop {
-        if own.life.now().state() == State::Running {
-            break Ok(());
-        }
-        if own.thread().interrupted() && signal::must_leave(task, process) {
-            break Err(Status::Interrupted);
-        }
-        hadal_sched::park_call(None);
-    };
+    let outcome = if own.life.now().state() == State::Running { Ok(()) } else { wait_on(own) };
     signal::resume(task, process);
     outcome
 }
 
-#[inline]
-fn slot_wait_inner(kind: usize, result: usize, work: usize) -> Result<(), Status> {
+#[inline(never)]
+fn wait_on(own: &'static Record) -> Result<(), Status> {
+    let (task, process) = (own.task(), own.task().process());
+    while own.life.now().state() != State::Running {
+        if own.thread().interrupted() && signal::must_leave(task, process) {
+            return Err(Status::Interrupted);
+        }
+        hadal_sched::park_call(None);
+    }
+    Ok(())
+}
+
+#[inline(always)]
+fn next_work(kind: usize, result: usize) -> Result<Work, Status> {
     let own = record::own();
-    // Before the slot can be taken: who takes it may want to write there.
-    own.stack_pointer.store(call::program_stack_pointer(), Ordering::Relaxed);
-    let joiner = if own.home.load(Ordering::Relaxed) == NO_POOL {
+    if own.values.any() {
+        return Err(Status::Busy);
+    }
+    let joiner = if own.home.load(Ordering::Relaxed).is_none() {
         enter(own, kind)?;
         None
     } else {
         finish(own, result)
     };
     wait(own, joiner)?;
-    let next = Work {
-        function: own.function.load(Ordering::Relaxed) as u64,
-        argument: own.argument.load(Ordering::Relaxed) as u64,
-        thread: own.name().to_word(),
-    };
-    Ok(write(work, &next)?)
+    Ok(Work {
+        function: own.function.load(Ordering::Relaxed),
+        argument: own.argument.load(Ordering::Relaxed),
+    })
 }
 
 /// `slot_wait`.
-pub(crate) extern "C" fn slot_wait(kind: usize, result: usize, work: usize) -> Code {
-    code(slot_wait_inner(kind, result, work))
+pub(crate) extern "C" fn slot_wait(kind: usize, result: usize) -> Work {
+    next_work(kind, result).unwrap_or_else(|status| Work { function: 0, argument: status as usize })
 }
 
 /// `slot_leave`.
@@ -286,7 +302,7 @@ pub(crate) extern "C" fn slot_leave(result: usize) {
 /// record.
 pub(crate) fn leave(own: &'static Record, result: usize) {
     own.values.clear();
-    if own.home.load(Ordering::Relaxed) != NO_POOL && own.life.now().is_named() {
+    if own.home.load(Ordering::Relaxed).is_some() && own.life.now().is_named() {
         own.leaving.store(true, Ordering::Relaxed);
         own.result.store(result, Ordering::Relaxed);
         match own.life.finish() {
@@ -300,9 +316,9 @@ pub(crate) fn leave(own: &'static Record, result: usize) {
         }
         own.leaving.store(false, Ordering::Relaxed);
     }
-    own.home.store(NO_POOL, Ordering::Relaxed);
+    own.home.store(None, Ordering::Relaxed);
     own.stack_top.store(0, Ordering::Relaxed);
-    own.life.settle(State::Free);
+    record::free(own);
 }
 
 fn wait_until_joined(own: &'static Record) {
@@ -335,6 +351,6 @@ mod tests {
             Kind::new(1, 0, 4),
             Kind::new(1, attr::BARE, 15),
         ];
-        assert_eq!(kinds.map(Kind::pool), [4, 20, 36, 63]);
+        assert_eq!(kinds.map(Kind::number), [4, 20, 4, 31]);
     }
 }

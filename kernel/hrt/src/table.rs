@@ -65,9 +65,9 @@ macro_rules! table {
 table! {
     // threads
     thread_create: create::thread_create, status;
-    thread_reserve: create::thread_reserve, status;
+    thread_reserve: create::thread_reserve, number;
     thread_start: create::thread_start, status;
-    slot_wait: slot::slot_wait, status;
+    slot_wait: slot::slot_wait, number;
     slot_leave: slot::slot_leave, status;
     slot_add_bare: bare::slot_add_bare, status;
     thread_join: join::thread_join, status;

@@ -10,7 +10,6 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
-use core::sync::atomic::Ordering;
 
 use hadal_hal::cpu;
 use hadal_hal::sync::SpinLock;
@@ -192,7 +191,7 @@ pub fn join(id: GroupId) -> Result<(), GroupError> {
     if state.closed {
         return Err(GroupError::NoSuchGroup);
     }
-    if thread.group.load(Ordering::Relaxed) != 0 {
+    if thread.group() != 0 {
         return Err(GroupError::IsMember);
     }
     if state.members.len() == group.size {
@@ -202,14 +201,14 @@ pub fn join(id: GroupId) -> Result<(), GroupError> {
         return Err(GroupError::CpuTaken);
     }
     state.members.push(Member { thread: thread.id(), cpu, arrived: false, outcome: None });
-    thread.group.store(group.id, Ordering::Relaxed);
+    thread.set_group(group.id);
     Ok(())
 }
 
 /// The calling thread is no member any more, and an ordinary thread; the others go on.
 pub fn leave(id: GroupId) -> Result<(), GroupError> {
     let thread = current();
-    if find(id)?.id != thread.group.load(Ordering::Relaxed) {
+    if find(id)?.id != thread.group() {
         return Err(GroupError::NotMember);
     }
     forget(thread);
@@ -218,11 +217,11 @@ pub fn leave(id: GroupId) -> Result<(), GroupError> {
 
 /// A thread ends, or leaves its group, if it is a member of one.
 pub fn forget(thread: &'static Thread) {
-    let id = thread.group.load(Ordering::Relaxed);
+    let id = thread.group();
     if id == 0 {
         return;
     }
-    thread.group.store(0, Ordering::Relaxed);
+    thread.set_group(0);
     thread.end_realtime();
     let Ok(group) = find(GroupId(id)) else { return };
     let mut state = group.state.lock();
@@ -241,7 +240,7 @@ pub fn forget(thread: &'static Thread) {
 /// first period has begun. A real-time schedule that a member has had ends.
 pub fn admit(id: GroupId, schedule: GroupSchedule) -> Result<(), GroupError> {
     let (group, thread) = (find(id)?, current());
-    if thread.group.load(Ordering::Relaxed) != group.id {
+    if thread.group() != group.id {
         return Err(GroupError::NotMember);
     }
     thread.end_realtime();

@@ -111,6 +111,7 @@ impl Levels {
     }
 
     /// Puts a thread at the end of a level. `running` is the CPU's thread.
+    #[inline]
     pub(crate) fn insert(&self, thread: &'static Thread, level: u8, running: &'static Thread) {
         let word = &self.any[usize::from(level) % self.any.len()];
         let any = word.load(RELAXED);
@@ -145,17 +146,19 @@ impl Levels {
         next
     }
 
-    /// Puts a thread that is in no ring into the place of the running one, which is in no ring afterwards.
+    /// Puts a thread that is in no ring into the place of the running one at `level`, which is in no ring afterwards.
     #[inline(always)]
-    pub(crate) fn replace_running(&self, thread: &'static Thread, next: &'static Thread) {
+    pub(crate) fn replace_running(&self, thread: &'static Thread, next: &'static Thread, level: u8) {
         let (old, new) = (&thread.place, &next.place);
-        self.any[usize::from(old.level()) % self.any.len()].store(Some(next), RELAXED);
-        new.level.store(old.level(), RELAXED);
+        self.any[usize::from(level) % self.any.len()].store(Some(next), RELAXED);
+        new.level.store(level, RELAXED);
         old.level.store(NOWHERE, RELAXED);
-        let movable = self.movable.load(RELAXED) - u32::from(old.is_movable());
-        old.movable.store(false, RELAXED);
-        new.movable.store(next.may_move(), RELAXED);
-        self.movable.store(movable + u32::from(next.may_move()), RELAXED);
+        let (left, came) = (old.is_movable(), next.may_move());
+        if left | came {
+            old.movable.store(false, RELAXED);
+            new.movable.store(came, RELAXED);
+            self.movable.store(self.movable.load(RELAXED) - u32::from(left) + u32::from(came), RELAXED);
+        }
         let Some(behind) = old.next() else { return };
         let before = old.previous.load(RELAXED).unwrap_or(behind);
         new.next.store(Some(behind), RELAXED);

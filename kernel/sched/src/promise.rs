@@ -90,7 +90,7 @@ pub(crate) fn begin(thread: &'static Thread, cpu: usize, job: Job) {
         thread.store_binding(Some(cpu));
     }
     thread.store_policy(Policy::RoundRobin);
-    thread.realtime.set_job(Some(job));
+    thread.set_job(Some(job));
     thread.changed();
     if thread.is(current()) {
         while now_ns() < job.release_ns && !thread.interrupted() {
@@ -125,7 +125,7 @@ impl Thread {
         if let Some(cpu) = self.bound() {
             unbook(self, cpu);
         }
-        self.realtime.set_job(None);
+        self.set_job(None);
         if self.realtime.bound_for_it.swap(false, Ordering::Relaxed) {
             self.store_binding(None);
         }

@@ -4,14 +4,15 @@
 use hadal_hal::context::Claim;
 use hadal_hal::irq;
 
-use crate::cpus::RUNNING;
+use crate::cpus::{RUNNING, here};
 use crate::quick::{is_quiet, park_call};
 use crate::switch::{hand_over, insert};
 use crate::thread::Thread;
 
 /// Wakes `next` and parks the calling thread: [`Thread::unpark`] and [`park_call`] without a deadline, for calls of a program
-/// whose vector registers need not survive, with interrupts on. Where both threads are of one CPU and one priority, and
-/// nothing more urgent is ready, `next` takes the caller's place among the ready ones, and the CPU at once.
+/// whose vector registers need not survive, with interrupts on. Where both threads are of one CPU and one priority, and no
+/// real-time thread is ready, `next` takes the caller's place among the ready ones, and the CPU at once. (A thread of higher
+/// priority that is ready has raised attention, which `next` looks at when its own call ends.)
 pub fn wake_and_park_call(next: &'static Thread) {
     irq::mask();
     let Some(quick) = RUNNING.quick() else { return wake_then_park(next) };
@@ -19,31 +20,40 @@ pub fn wake_and_park_call(next: &'static Thread) {
     let (own, thread) = (here.cpu(), here.thread());
     let level = thread.place.level();
     let alike = next.cpu() == own.id
-        && level == next.priority()
-        && own.levels.top() == Some(level)
-        && !next.is_realtime()
+        && next.is_of(level)
         && next.allows(own.id)
         && !own.edf.is_busy()
         && is_quiet(own);
     // The claim first: without it nothing has happened yet. It fails while the last CPU of `next` is still leaving it.
-    if !alike || !next.context.claim() {
+    if !alike || !here.claim(next.context()) {
         return wake_then_park(next);
     }
-    if !next.token.notify() {
-        // It has not slept yet, or somebody else has woken it and will look for the claim.
-        next.context.release();
-        return wake_then_park(next);
+    if !next.token.unpark() {
+        return release_and_wake(next);
     }
     own.counters.wakes.up();
     if !thread.token.park() {
-        // There is something to do for the caller already.
-        thread.token.spend();
-        insert(own, next, thread);
-        return irq::unmask();
+        return insert_and_stay(next);
     }
-    own.levels.replace_running(thread, next);
+    own.levels.replace_running(thread, next, level);
     hand_over(here, own, thread, next);
     quick.switch(next.context(), Claim::Release);
+}
+
+/// `next` has not slept yet, or somebody else has woken it and will look for the claim. Interrupts are off.
+#[inline(never)]
+fn release_and_wake(next: &'static Thread) {
+    next.context.release();
+    wake_then_park(next);
+}
+
+/// There is something to do for the caller already. Interrupts are off.
+#[inline(never)]
+fn insert_and_stay(next: &'static Thread) {
+    let here = here();
+    here.thread().token.spend();
+    insert(here.cpu(), next, here.thread());
+    irq::unmask();
 }
 
 /// The same in two steps. Interrupts are off.

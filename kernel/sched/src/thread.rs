@@ -2,8 +2,9 @@
 //! A thread: its control block, and what may be asked and told about it.
 
 use alloc::sync::Arc;
-use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
+use hadal_hal::companion::Companion;
 use hadal_hal::context::Context;
 use hadal_hal::cpuset::CpuSet;
 use hadal_hal::link::AtomicRef;
@@ -11,8 +12,9 @@ use hadal_hal::percpu::attention;
 use hadal_hal::sync::SpinLock;
 use hadal_hal::{cpu, tsc};
 
-use crate::edf::{self, class};
+use crate::edf;
 use crate::inbox::Asked;
+use crate::job::Job;
 use crate::levels::{NOWHERE, Place};
 use crate::realtime::Realtime;
 use crate::timers;
@@ -31,6 +33,23 @@ pub enum Policy {
     RoundRobin = 0,
     /// Each runs until it blocks, yields or ends.
     RunToCompletion = 1,
+}
+
+/// How a thread gets its CPU, in one word: so all of it is compared at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Manner(u32);
+
+impl Manner {
+    const PRIORITY: u32 = 0xff;
+    const POLICY: u32 = 1 << 8;
+    const STEALABLE: u32 = 1 << 9;
+    const REALTIME: u32 = 1 << 10;
+    const IN_GROUP: u32 = 1 << 11;
+
+    /// The manner of an ordinary thread of this priority and policy that other CPUs may take, or not.
+    pub const fn new(priority: u8, policy: Policy, stealable: bool) -> Self {
+        Self(priority as u32 | (policy as u32 * Self::POLICY) | (stealable as u32 * Self::STEALABLE))
+    }
 }
 
 /// What a thread is doing.
@@ -79,10 +98,10 @@ pub struct Thread {
     pub(crate) token: Token,
     /// Attention that its CPU has to give it: [`attention::SIGNAL`] if it is interrupted, else 0.
     attention: AtomicU32,
-    priority: AtomicU8,
-    policy: AtomicU8,
-    stealable: AtomicBool,
+    /// A [`Manner`].
+    manner: AtomicU32,
     index: u32,
+    companion: Companion,
     /// The CPU it may run on, [`ANYWHERE`] or [`IN_SET`].
     binding: AtomicU32,
     /// CPU that the thread runs on, is queued on, or ran on last.
@@ -100,7 +119,7 @@ pub struct Thread {
     pub(crate) in_review: Asked,
     pub(crate) realtime: edf::Realtime,
     /// The group it is a member of, or 0.
-    pub(crate) group: AtomicU32,
+    group: AtomicU32,
     /// CPUs that it may run on, if there are several.
     affinity: SpinLock<Option<Arc<CpuSet>>>,
     waits_for: SpinLock<Option<(&'static str, u64)>>,
@@ -108,6 +127,7 @@ pub struct Thread {
 
 const ANYWHERE: u32 = u32::MAX;
 const IN_SET: u32 = u32::MAX - 1;
+const FIRST_MANNER: Manner = Manner::new(PRIORITY_DEFAULT, Policy::RoundRobin, true);
 
 impl Thread {
     pub(crate) fn new(index: u32) -> Self {
@@ -116,10 +136,9 @@ impl Thread {
             place: Place::new(),
             token: Token::free(),
             attention: AtomicU32::new(0),
-            priority: AtomicU8::new(PRIORITY_DEFAULT),
-            policy: AtomicU8::new(Policy::RoundRobin as u8),
-            stealable: AtomicBool::new(true),
+            manner: AtomicU32::new(FIRST_MANNER.0),
             index,
+            companion: Companion::new(),
             binding: AtomicU32::new(ANYWHERE),
             cpu: AtomicUsize::new(0),
             run_cycles: AtomicU64::new(0),
@@ -145,9 +164,7 @@ impl Thread {
     /// Makes a reused control block that of a new thread; the token comes last and elsewhere.
     pub(crate) fn reset(&self, affinity: Option<Arc<CpuSet>>) {
         self.attention.store(0, Ordering::Relaxed);
-        self.priority.store(PRIORITY_DEFAULT, Ordering::Relaxed);
-        self.policy.store(Policy::RoundRobin as u8, Ordering::Relaxed);
-        self.stealable.store(true, Ordering::Relaxed);
+        self.manner.store(FIRST_MANNER.0, Ordering::Relaxed);
         self.run_cycles.store(0, Ordering::Relaxed);
         self.switches.store(0, Ordering::Relaxed);
         self.turn_cycles.store(0, Ordering::Relaxed);
@@ -169,6 +186,12 @@ impl Thread {
         self.index
     }
 
+    /// A link for a higher layer, which survives the thread and passes to the next with this control block.
+    #[inline(always)]
+    pub fn companion(&self) -> &Companion {
+        &self.companion
+    }
+
     /// Stack, saved registers and program state.
     pub fn context(&self) -> &Context {
         &self.context
@@ -183,13 +206,30 @@ impl Thread {
     /// Whether it has a real-time schedule.
     #[inline(always)]
     pub fn is_realtime(&self) -> bool {
-        self.realtime.class() != class::ORDINARY
+        self.manner.load(Ordering::Relaxed) & Manner::REALTIME != 0
     }
 
-    /// Whether it is a member of a group of [`crate::gang`].
-    #[inline]
-    pub fn is_in_group(&self) -> bool {
-        self.group.load(Ordering::Relaxed) != 0
+    /// Whether it has neither a real-time schedule nor a group of [`crate::gang`].
+    #[inline(always)]
+    pub fn is_ordinary(&self) -> bool {
+        self.manner.load(Ordering::Relaxed) & (Manner::REALTIME | Manner::IN_GROUP) == 0
+    }
+
+    /// Gives the thread a job, or none; its CPU makes its place fit.
+    pub(crate) fn set_job(&self, job: Option<Job>) {
+        self.realtime.set_job(job);
+        self.change_manner(Manner::REALTIME, if job.is_some() { Manner::REALTIME } else { 0 });
+    }
+
+    /// The group it is a member of, or 0.
+    pub(crate) fn group(&self) -> u32 {
+        self.group.load(Ordering::Relaxed)
+    }
+
+    /// Makes it a member of a group, or with 0 of none.
+    pub(crate) fn set_group(&self, group: u32) {
+        self.group.store(group, Ordering::Relaxed);
+        self.change_manner(Manner::IN_GROUP, if group != 0 { Manner::IN_GROUP } else { 0 });
     }
 
     /// Deadlines missed under this and earlier real-time schedules.
@@ -325,28 +365,50 @@ impl Thread {
     }
 
     /// Whether the thread may run on a CPU.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn allows(&self, cpu: usize) -> bool {
         match self.binding.load(Ordering::Acquire) {
             ANYWHERE => true,
-            IN_SET => self.affinity.lock().as_ref().is_none_or(|set| set.contains(cpu)),
+            IN_SET => self.set_allows(cpu),
             bound => bound as usize == cpu,
         }
+    }
+
+    #[cold]
+    fn set_allows(&self, cpu: usize) -> bool {
+        self.affinity.lock().as_ref().is_none_or(|set| set.contains(cpu))
+    }
+
+    /// Whether it is in this manner, no member of a group, and may run on every CPU.
+    #[inline(always)]
+    pub fn is_free_in(&self, manner: Manner) -> bool {
+        self.manner.load(Ordering::Relaxed) == manner.0 && self.is_free()
+    }
+
+    fn change_manner(&self, mask: u32, bits: u32) {
+        let change = |manner| Some(manner & !mask | bits);
+        let _ = self.manner.fetch_update(Ordering::Relaxed, Ordering::Relaxed, change);
     }
 
     /// 0 to [`PRIORITIES`] - 1, the most urgent.
     #[inline]
     pub fn priority(&self) -> u8 {
-        self.priority.load(Ordering::Relaxed)
+        self.manner.load(Ordering::Relaxed) as u8
+    }
+
+    /// Whether it is an ordinary thread of this priority.
+    #[inline(always)]
+    pub(crate) fn is_of(&self, priority: u8) -> bool {
+        self.manner.load(Ordering::Relaxed) & (Manner::PRIORITY | Manner::REALTIME) == u32::from(priority)
     }
 
     pub(crate) fn store_priority(&self, priority: u8) {
-        self.priority.store(priority, Ordering::Relaxed);
+        self.change_manner(Manner::PRIORITY, priority.into());
     }
 
     /// How the thread shares its CPU with equals.
     pub fn policy(&self) -> Policy {
-        if self.policy.load(Ordering::Relaxed) == Policy::RunToCompletion as u8 {
+        if self.manner.load(Ordering::Relaxed) & Manner::POLICY != 0 {
             Policy::RunToCompletion
         } else {
             Policy::RoundRobin
@@ -360,24 +422,24 @@ impl Thread {
     }
 
     pub(crate) fn store_policy(&self, policy: Policy) {
-        self.policy.store(policy as u8, Ordering::Relaxed);
+        self.change_manner(Manner::POLICY, policy as u32 * Manner::POLICY);
     }
 
     /// Whether other CPUs may take the thread, and a wake-up may place it elsewhere.
     #[inline]
     pub fn stealable(&self) -> bool {
-        self.stealable.load(Ordering::Relaxed)
+        self.manner.load(Ordering::Relaxed) & Manner::STEALABLE != 0
     }
 
     /// Whether there is another CPU that may have the thread.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn may_move(&self) -> bool {
         self.stealable() && self.bound().is_none()
     }
 
     /// Threads are stealable at first, as those of Linux programs expect; run-times that place theirs turn it off.
     pub fn set_stealable(&self, stealable: bool) {
-        self.stealable.store(stealable, Ordering::Relaxed);
+        self.change_manner(Manner::STEALABLE, u32::from(stealable) * Manner::STEALABLE);
     }
 
     /// Everything at once.

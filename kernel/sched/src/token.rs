@@ -58,7 +58,20 @@ impl Token {
     }
 
     /// Leaves a wake-up; returns whether the thread was parked, and the caller has to queue it.
+    #[inline(always)]
     pub(crate) fn notify(&self) -> bool {
+        self.unpark() || self.notify_later()
+    }
+
+    /// Ends the sleep of a parked thread, which the caller has to queue; false, and nothing done, if it is not parked.
+    #[inline(always)]
+    pub(crate) fn unpark(&self) -> bool {
+        self.0.compare_exchange(PARKED, RUNNABLE, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+    }
+
+    /// [`Token::notify`] of a thread that was not parked just now.
+    #[inline(never)]
+    fn notify_later(&self) -> bool {
         let mut seen = self.0.load(Ordering::Relaxed);
         loop {
             let new = match seen {

@@ -129,13 +129,13 @@ fn made_runnable(thread: &'static Thread, target: usize, kick: Kick) {
     let here = here();
     let own = here.cpu();
     own.counters.wakes.up();
-    if target != own.id || thread.is_realtime() || trace::enabled() || !thread.context.claim() {
+    if target != own.id || thread.is_realtime() || trace::enabled() || !here.claim(thread.context()) {
         return made_runnable_slowly(thread, target, kick);
     }
     thread.cpu.store(target, Ordering::Relaxed);
-    let running = here.thread();
-    own.levels.insert(thread, thread.priority(), running);
-    if thread.place.level() > running.place.level() {
+    let (running, level) = (here.thread(), thread.priority());
+    own.levels.insert(thread, level, running);
+    if level > running.place.level() {
         here.raise_attention(attention::RESCHEDULE);
     }
     if own.levels.len() > 1 {

@@ -180,6 +180,10 @@ static void fill(struct record *record, struct hrt_thread_info *info) {
         .flags = (record->attr.flags & ~HRT_THREAD_DETACHED) | (record->detached ? HRT_THREAD_DETACHED : 0),
         .deadlines_missed = __atomic_load_n(&record->missed, __ATOMIC_RELAXED),
     };
+    if (record->stack) {
+        info->stack_bottom = record->stack - record->attr.stack_bytes;
+        info->stack_top = record->stack;
+    }
     memcpy(info->name, record->text, sizeof info->name);
     clockid_t clock;
     struct timespec time;

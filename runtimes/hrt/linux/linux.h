@@ -28,10 +28,9 @@ const struct timespec *hrt_linux_timespec(uint64_t deadline_ns, struct timespec 
 /* Threads: thread.c, join.c, control.c, key.c, group.c, clock.c */
 int hrt_linux_thread_create(const struct hrt_thread_attr *attr, hrt_thread_fn fn, void *arg,
                             hrt_thread_t *out, struct hrt_slot_kind *need);
-int hrt_linux_thread_reserve(const struct hrt_thread_attr *attr, hrt_thread_t *out, uintptr_t *stack,
-                             uintptr_t *stack_bottom, struct hrt_slot_kind *need);
+struct hrt_reserved hrt_linux_thread_reserve(const struct hrt_thread_attr *attr, struct hrt_slot_kind *need);
 int hrt_linux_thread_start(hrt_thread_t thread, hrt_thread_fn fn, void *arg);
-int hrt_linux_slot_wait(const struct hrt_slot_kind *kind, void *result, struct hrt_work *work);
+struct hrt_work hrt_linux_slot_wait(const struct hrt_slot_kind *kind, void *result);
 void hrt_linux_slot_leave(void *result);
 int hrt_linux_slot_add_bare(const struct hrt_slot_kind *kind,
                             void (*entry)(const struct hrt_slot_kind *kind));

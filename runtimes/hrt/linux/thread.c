@@ -146,7 +146,7 @@ int hrt_linux_thread_create(const struct hrt_thread_attr *attr, hrt_thread_fn fn
         return HRT_EAGAIN;
     }
     hrt_thread_t name = record->name;
-    record->work = (struct hrt_work){.fn = fn, .arg = arg, .thread = name};
+    record->work = (struct hrt_work){.fn = fn, .arg = arg};
     record->go = 1;
     status = make(record, is_real_time(attr));
     if (status == HRT_OK && out) {
@@ -155,28 +155,28 @@ int hrt_linux_thread_create(const struct hrt_thread_attr *attr, hrt_thread_fn fn
     return status;
 }
 
-int hrt_linux_thread_reserve(const struct hrt_thread_attr *attr, hrt_thread_t *out, uintptr_t *stack,
-                             uintptr_t *stack_bottom, struct hrt_slot_kind *need) {
+static struct hrt_reserved not_reserved(int status) {
+    return (struct hrt_reserved){.stack = (uintptr_t)status};
+}
+
+struct hrt_reserved hrt_linux_thread_reserve(const struct hrt_thread_attr *attr, struct hrt_slot_kind *need) {
     (void)need;
     struct hrt_thread_attr defaults;
     attr = or_defaults(attr, &defaults);
     int status = hrt_linux_attr_check(attr);
     if (status != HRT_OK) {
-        return status;
+        return not_reserved(status);
     }
     struct record *record = new_record(attr);
     if (!record) {
-        return HRT_EAGAIN;
+        return not_reserved(HRT_EAGAIN);
     }
     record->reserved = true;
     status = make(record, true);
     if (status != HRT_OK) {
-        return status;
+        return not_reserved(status);
     }
-    *out = record->name;
-    *stack = record->stack;
-    *stack_bottom = record->stack - record->attr.stack_bytes;
-    return HRT_OK;
+    return (struct hrt_reserved){record->name, record->stack};
 }
 
 int hrt_linux_thread_start(hrt_thread_t thread, hrt_thread_fn fn, void *arg) {
@@ -185,7 +185,7 @@ int hrt_linux_thread_start(hrt_thread_t thread, hrt_thread_fn fn, void *arg) {
     bool waits = record && record->reserved;
     if (waits) {
         record->reserved = false;
-        record->work = (struct hrt_work){.fn = fn, .arg = arg, .thread = thread};
+        record->work = (struct hrt_work){.fn = fn, .arg = arg};
     }
     pthread_mutex_unlock(&hrt_linux_records);
     if (!waits) {
@@ -212,12 +212,24 @@ static void end(struct record *self, void *result) {
     }
 }
 
-int hrt_linux_slot_wait(const struct hrt_slot_kind *kind, void *result, struct hrt_work *work) {
+static bool has_values(const struct record *self) {
+    for (uint32_t key = 0; self->values && key < HRT_KEYS_MAX; key++) {
+        if (self->values[key].value) {
+            return true;
+        }
+    }
+    return false;
+}
+
+struct hrt_work hrt_linux_slot_wait(const struct hrt_slot_kind *kind, void *result) {
     (void)kind;
     struct record *self = hrt_local.linux_thread;
+    if (self->ready && has_values(self)) {
+        return (struct hrt_work){.arg = (void *)(uintptr_t)HRT_EBUSY};
+    }
     if (self->ready) {
         end(self, result);
-        return HRT_EAGAIN;
+        return (struct hrt_work){.arg = (void *)(uintptr_t)HRT_EAGAIN};
     }
     // Below what the loop itself uses, as on the kernel.
     self->stack = (uintptr_t)hrt_local.slot - HRT_SLOT_FORK_BYTES - 64;
@@ -227,8 +239,7 @@ int hrt_linux_slot_wait(const struct hrt_slot_kind *kind, void *result, struct h
         announce(&self->ready);
         wait_for(&self->go);
     }
-    *work = self->work;
-    return HRT_OK;
+    return self->work;
 }
 
 void hrt_linux_slot_leave(void *result) { end(hrt_local.linux_thread, result); }

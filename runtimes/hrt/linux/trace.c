@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 // Linux has no trace for marks.
+#define _GNU_SOURCE
 #include "linux.h"
 
 const bool hrt_linux_tracing = false;

@@ -178,28 +178,19 @@ static bool fits_slot(const pthread_attr_t *attr, struct hrt_thread_attr *slot, 
 
 static int create_on_slot(pthread_t *thread, struct hrt_thread_attr *attr, int detached,
                           void *(*start)(void *), void *arg) {
-    hrt_thread_t name;
-    uintptr_t stack, bottom;
-    struct hrt_slot_kind need;
-    int status;
     // Nobody joins it but through us.
     attr->flags |= HRT_THREAD_DETACHED;
-    while ((status = hrt_calls->thread_reserve(attr, &name, &stack, &bottom, &need)) == HRT_ENOSPC) {
-        status = hrt_slot_make(&need);
-        if (status != HRT_OK) {
-            return hrt_pthread_error(status);
-        }
+    struct hrt_reserved reserved = hrt_thread_reserve(attr);
+    if (!reserved.thread) {
+        return hrt_pthread_error((int)reserved.stack);
     }
-    if (status != HRT_OK) {
-        return hrt_pthread_error(status);
-    }
-    struct hrt_local *local = hrt_slot_at(stack)->local;
+    struct hrt_local *local = hrt_slot_at(reserved.stack)->local;
     struct hrt_pthread *self = &local->pthread;
     *self = (struct hrt_pthread){.is_slot = 1, .start = start, .arg = arg, .mask = get_mask()};
     self->life = detached == PTHREAD_CREATE_DETACHED ? HRT_PTHREAD_DETACHED : HRT_PTHREAD_JOINABLE;
     *thread = hrt_pthread_name(local);
     hrt_pthread_begins();
-    return hrt_pthread_error(hrt_calls->thread_start(name, run, self));
+    return hrt_pthread_error(hrt_calls->thread_start(reserved.thread, run, self));
 }
 
 // --- fresh threads

@@ -33,11 +33,11 @@ static inline void bind_table(void) {
 static uint32_t slots_begun;
 
 static void slot_loop(const struct hrt_slot_kind *kind) {
-    struct hrt_work work;
     void *result = NULL;
     __atomic_add_fetch(&slots_begun, 1, __ATOMIC_RELEASE);
     hrt_calls->wake(&slots_begun, 1, 0);
-    while (hrt_calls->slot_wait(kind, result, &work) == HRT_OK) {
+    struct hrt_work work;
+    while ((work = hrt_calls->slot_wait(kind, result)).fn != NULL) {
         result = work.fn(work.arg);
     }
 }

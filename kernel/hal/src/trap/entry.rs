@@ -397,14 +397,15 @@ extern "C" fn attend_handler(frame: &mut TrapFrame) {
 #[unsafe(naked)]
 pub unsafe extern "C" fn attend_call() {
     naked_asm!(
+        // Results are in RAX and RDX.
         "pushfq",
-        "pop rdx",
+        "pop r10",
         "lea r11, [rsp + 8]",
         "mov rcx, [rsp]",
         "mov rsp, gs:[{kernel_stack_top}]",
         "push {data}",
         "push r11",
-        "push rdx",
+        "push r10",
         "push {code}",
         "push rcx",
         "push 0",

@@ -39,11 +39,17 @@ struct hrt_slot_kind {
     uint64_t stack_bytes; /* size class: a power of two, at least HRT_STACK_MIN */
 };
 
-/* One piece of work for a slot, filled in by slot_wait. */
+/* One piece of work for a slot; `fn` is NULL if there is none, and `arg` a status that says why. Small enough
+ * to be returned in registers, as the next. */
 struct hrt_work {
     hrt_thread_fn fn;
     void *arg;
-    hrt_thread_t thread; /* the name under which it runs */
+};
+
+/* A thread without a function; `thread` is 0 if there is none, and `stack` a status that says why. */
+struct hrt_reserved {
+    hrt_thread_t thread;
+    uintptr_t stack; /* its stack pointer: what is below is free */
 };
 
 struct hrt_calls {
@@ -59,16 +65,15 @@ struct hrt_calls {
      * goes to `*out`. HRT_ENOSPC: the pool is empty and `*need` says what slot to add before trying again. */
     int (*thread_create)(const struct hrt_thread_attr *attr, hrt_thread_fn fn, void *arg, hrt_thread_t *out,
                          struct hrt_slot_kind *need);
-    /* The first half of thread_create: the slot is the caller's, `*stack` is its stack pointer (free below
-     * it, down to
-     * `*stack_bottom`). thread_start is the second half. For fork, which writes a frame there in between. */
-    int (*thread_reserve)(const struct hrt_thread_attr *attr, hrt_thread_t *out, uintptr_t *stack,
-                          uintptr_t *stack_bottom, struct hrt_slot_kind *need);
+    /* The first half of thread_create: the slot and its stack are the caller's. thread_start is the second
+     * half. For fork, which writes a frame there in between. */
+    struct hrt_reserved (*thread_reserve)(const struct hrt_thread_attr *attr, struct hrt_slot_kind *need);
     int (*thread_start)(hrt_thread_t thread, hrt_thread_fn fn, void *arg);
     /* The calling thread is (on the first call: becomes) a slot of `kind`. Announces the result of the work
-     * before (ignored on the first call), waits in the pool, returns 0 with the next work. HRT_EAGAIN: the
-     * pool is full or the program shrinks it; the thread must end. */
-    int (*slot_wait)(const struct hrt_slot_kind *kind, void *result, struct hrt_work *work);
+     * before (ignored on the first call), waits in the pool, returns the next work. HRT_EBUSY: the thread has
+     * values of keys whose destructors come first, and nothing was announced: key_take them, then call again.
+     * Any other status: the thread must end. */
+    struct hrt_work (*slot_wait)(const struct hrt_slot_kind *kind, void *result);
     /* The calling slot will never wait again: its libc thread is ending (cancelled, pthread_exit). Announces
      * `result`. */
     void (*slot_leave)(void *result);
