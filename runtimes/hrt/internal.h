@@ -34,11 +34,11 @@ struct hrt_pthread {
 /* All thread-local data of libhrt: the only such variable, because its address is the border between the
  * program's and the libraries'. Bare threads have none. slot_switch.S and fiber_switch.S know the offsets. */
 struct hrt_local {
-    struct hrt_slot *slot;       /* the slot that the thread is, or NULL */
-    struct hrt_fibers *fibers;   /* its fibers, once it has any (fiber.c) */
-    void (*fibers_end)(void);    /* then, too: what to call when its work ends */
-    void *linux_thread;          /* its record in linux/thread.c */
-    void (*exit)(void *result);  /* what hrt_thread_exit() calls in a thread of libhrt-pthread */
+    struct hrt_slot *slot;      /* the slot that the thread is, or NULL */
+    struct hrt_fibers *fibers;  /* its fibers, once it has any (fiber.c) */
+    void (*fibers_end)(void);   /* then, too: what to call when its work ends */
+    void *linux_thread;         /* its record in linux/thread.c */
+    void (*exit)(void *result); /* what hrt_thread_exit() calls in a thread of libhrt-pthread */
     struct hrt_pthread pthread;
 };
 extern __thread struct hrt_local hrt_local __attribute__((tls_model("initial-exec")));
