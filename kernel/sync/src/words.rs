@@ -2,7 +2,7 @@
 //! Threads that wait on words of memory: what futexes and the waits of `hadal/hrt.h` have in common.
 //!
 //! A word's waiters hang in one of many buckets, by its [`Key`], the most urgent first, of equals the oldest. Looking at the word and joining the bucket
-//! happen under the bucket's lock, and so does waking, so no wake-up is lost. Waiters are linked through one [`Node`] for
+//! happen under the bucket's lock, and so does taking out who is woken, so no wake-up is lost. Waiters are linked through one [`Node`] for
 //! each thread, so nothing is allocated, and a thread waits on one word at a time.
 //!
 //! The lock keeps interrupts off, so wake-ups work from interrupts. Program memory must not fault then: whoever looks at the
@@ -14,6 +14,8 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 const NIL: u32 = u32::MAX;
+/// Waiters that are taken out at once, before they are woken.
+const BATCH: usize = 16;
 
 /// Matches every waiter.
 pub const ANY: u32 = u32::MAX;
@@ -162,6 +164,14 @@ impl Queue {
         None
     }
 
+    /// How many waiters from `from` on fit.
+    fn count(&self, nodes: &impl Nodes, from: u32, key: &Key, bits: u32) -> usize {
+        core::iter::successors(self.find(nodes, from, key, bits), |&index| {
+            self.find(nodes, nodes.node(index).next.load(Ordering::Relaxed), key, bits)
+        })
+        .count()
+    }
+
     /// Takes a waiter out: it does not wait any more.
     fn release(&mut self, nodes: &impl Nodes, index: u32) {
         self.unlink(nodes, index);
@@ -250,24 +260,63 @@ impl<const N: usize> Words<N> {
         }
     }
 
-    /// Takes out up to `count` waiters whose bits meet `bits`, oldest first, and calls `wake` for each; returns how many.
+    /// Takes out up to `count` waiters whose bits meet `bits`, oldest first, and calls `wake` for each, without the lock: a
+    /// wake-up interrupts another CPU, and what runs there may want the lock at once. Returns how many.
     pub fn wake(
         &self,
         nodes: &impl Nodes,
         (key, bits): (&Key, u32),
         count: usize,
+        wake: impl FnMut(u32),
+    ) -> usize {
+        if count == 1 {
+            self.wake_one(nodes, key, bits, wake)
+        } else {
+            self.wake_many(nodes, key, bits, count, wake)
+        }
+    }
+
+    fn wake_one(&self, nodes: &impl Nodes, key: &Key, bits: u32, mut wake: impl FnMut(u32)) -> usize {
+        let mut queue = lock(self.bucket(key).1);
+        let Some(index) = queue.find(nodes, queue.head, key, bits) else { return 0 };
+        queue.release(nodes, index);
+        drop(queue);
+        wake(index);
+        1
+    }
+
+    fn wake_many(
+        &self,
+        nodes: &impl Nodes,
+        key: &Key,
+        bits: u32,
+        count: usize,
         mut wake: impl FnMut(u32),
     ) -> usize {
-        let mut queue = lock(self.bucket(key).1);
-        let mut woken = 0;
-        let mut from = queue.head;
-        while woken < count
-            && let Some(index) = queue.find(nodes, from, key, bits)
-        {
-            from = nodes.node(index).next.load(Ordering::Relaxed);
-            queue.release(nodes, index);
-            wake(index);
-            woken += 1;
+        let (mut woken, mut most) = (0, count);
+        while woken < most {
+            let mut batch = [NIL; BATCH];
+            let mut len = 0;
+            let mut queue = lock(self.bucket(key).1);
+            let mut from = queue.head;
+            while len < BATCH.min(most - woken)
+                && let Some(index) = queue.find(nodes, from, key, bits)
+            {
+                from = nodes.node(index).next.load(Ordering::Relaxed);
+                queue.release(nodes, index);
+                batch[len] = index;
+                len += 1;
+            }
+            if len == BATCH && woken == 0 {
+                // Who is woken may come back: not more than wait now.
+                most = most.min(BATCH + queue.count(nodes, from, key, bits));
+            }
+            drop(queue);
+            batch.iter().take(len).for_each(|&index| wake(index));
+            woken += len;
+            if len < BATCH {
+                break;
+            }
         }
         woken
     }
