@@ -48,7 +48,8 @@ impl Ids {
     fn set_two(self, [real, effective]: [u32; 2], privileged: bool) -> Result<Self> {
         let real_fits = real == KEEP || real == self.real || real == self.effective;
         let effective_fits = effective == KEEP || self.has(effective);
-        if !privileged && !(real_fits && effective_fits) {
+        let allowed = privileged || real_fits && effective_fits;
+        if !allowed {
             return Err(Errno::EPERM);
         }
         let mut ids = self;

@@ -38,19 +38,21 @@ pub fn key(process: &Process, address: usize, private: bool) -> Result<Key> {
     })
 }
 
-/// The waiters of a process.
+/// The waiters of a process; none at first.
 pub struct Futexes {
     /// Apart, because it is too large to be built on a kernel stack together with the rest of a process.
     words: Box<Words<BUCKETS>>,
 }
 
-impl Futexes {
-    /// No waiters.
+impl Default for Futexes {
+    /// Not inline: what is to be boxed is 16 KiB of the stack, which should not be those of the caller.
     #[inline(never)]
-    pub fn new() -> Self {
+    fn default() -> Self {
         Self { words: Box::default() }
     }
+}
 
+impl Futexes {
     /// Takes up to `count` waiters whose bits meet `bitset` out and wakes them; returns how many.
     pub fn wake(&self, key: &Key, count: usize, bitset: u32) -> usize {
         self.words.wake(&AllThreads, (key, bitset), count, unpark)

@@ -148,7 +148,7 @@ impl Process {
             credentials: setup.credentials,
             files: setup.files,
             signals: ProcessSignals::new(),
-            futexes: Futexes::new(),
+            futexes: Futexes::default(),
             limits: SpinLock::new(setup.limits),
             executable: setup.executable,
             arguments: setup.arguments,
