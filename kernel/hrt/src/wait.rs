@@ -93,7 +93,7 @@ pub(crate) extern "C" fn wait(word: usize, expected: u32, deadline_ns: u64, flag
 /// `wake`: no word is read, so any address will do.
 pub(crate) extern "C" fn wake(word: usize, count: u32, flags: u32) -> u32 {
     let kick = if flags & NO_KICK != 0 { Kick::No } else { Kick::Yes };
-    let wake = |index| thread(index).wake(kick);
+    let wake = |batch: &[u32]| hadal_sched::wake_all(batch, kick);
     WORDS.wake(&AllThreads, (&Key::private(word), ANY), count as usize, wake) as u32
 }
 

@@ -4,7 +4,7 @@
 use alloc::boxed::Box;
 
 use hadal_hal::user;
-use hadal_sched::{Thread, thread};
+use hadal_sched::{Kick, Thread, thread, wake_all};
 use hadal_sync::words::{Counts, Words};
 use hadal_sync::{AllThreads, WaitError};
 
@@ -55,7 +55,7 @@ impl Default for Futexes {
 impl Futexes {
     /// Takes up to `count` waiters whose bits meet `bitset` out and wakes them; returns how many.
     pub fn wake(&self, key: &Key, count: usize, bitset: u32) -> usize {
-        self.words.wake(&AllThreads, (key, bitset), count, unpark)
+        self.words.wake(&AllThreads, (key, bitset), count, |batch| wake_all(batch, Kick::Yes))
     }
 }
 

@@ -6,7 +6,7 @@
 //! through one word; they interrupt it if it would not look soon by itself ([`watch`]).
 
 use alloc::vec::Vec;
-use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
 use hadal_hal::link::AtomicRef;
 use hadal_hal::percpu::CpuLocal;
@@ -18,6 +18,7 @@ use spin::Once;
 use crate::counters::CpuCounters;
 use crate::edf::Edf;
 use crate::inbox::{Changed, Inbox, Woken};
+use crate::kick::Kicks;
 use crate::levels::Levels;
 use crate::table::adopt_idle;
 use crate::thread::Thread;
@@ -55,8 +56,7 @@ pub(crate) struct Cpu {
     pub(crate) fruitless_yields: AtomicU32,
     /// Counts the looks at other CPUs' queues.
     pub(crate) turn: AtomicU32,
-    /// CPUs that were given a thread without an interrupt: a set, by 64.
-    pub(crate) owed: alloc::boxed::Box<[AtomicU64]>,
+    pub(crate) kicks: Kicks,
     pub(crate) counters: CpuCounters,
 }
 
@@ -75,7 +75,7 @@ impl Cpu {
             free_threads: SpinLock::new(Vec::new()),
             fruitless_yields: AtomicU32::new(0),
             turn: AtomicU32::new(0),
-            owed: (0..cpu::count().div_ceil(64)).map(|_| AtomicU64::new(0)).collect(),
+            kicks: Kicks::new(),
             counters: CpuCounters::default(),
         }
     }

@@ -24,6 +24,7 @@ pub mod gang;
 mod idle;
 mod inbox;
 mod job;
+mod kick;
 mod levels;
 mod overcommit;
 mod promise;
@@ -41,6 +42,7 @@ pub use balance::claim_idle;
 pub use counters::{Counters, counters, counters_of};
 pub use cpus::{current, idle_thread, idle_time_ns, init, run_queue_length, running_on};
 pub use idle::enter_idle_loop;
+pub use kick::{Kick, wake_all};
 pub use overcommit::{cores, set_cores, yield_to_all};
 pub use promise::{PeriodError, admit, wait_period};
 pub use quick::{park_call, yield_call, yield_call_full};
@@ -54,4 +56,4 @@ pub use thread::{Info, Manner, PRIORITIES, PRIORITY_DEFAULT, Policy, State, Thre
 pub use timers::{
     SLICE_NS, TimerHandle, call_at, cancel_handler, handler_at, interrupt_within, on_timer_interrupt,
 };
-pub use wake::{Kick, on_reschedule_interrupt, set_affinity};
+pub use wake::{on_reschedule_interrupt, set_affinity};

@@ -11,10 +11,11 @@ use hadal_hal::{irq, tsc};
 use hadal_time::now_ns;
 
 use crate::cpus::{Cpu, current, here};
+use crate::kick::Kick;
 use crate::levels::NOWHERE;
 use crate::table::TABLE;
 use crate::thread::{Policy, Thread};
-use crate::wake::{Kick, enqueue};
+use crate::wake::enqueue;
 use crate::{balance, edf, gang, promise, timers};
 
 /// Why [`park`] returned.
@@ -35,8 +36,8 @@ pub(crate) enum Saves {
     Everything,
 }
 
-/// Lets the next ready thread of equal or higher priority of this CPU run; moves to an allowed CPU if this one is not. Returns whether the thread gave
-/// the CPU up.
+/// Lets the next ready thread of equal or higher priority of this CPU run; moves to an allowed CPU if this one is not.
+/// Returns whether the thread gave the CPU up.
 pub fn yield_now() -> bool {
     let _irq = irq::disable();
     give_way(here(), Saves::Everything)

@@ -19,7 +19,7 @@ use crate::cpus::{self, Cpu, here, watch};
 use crate::switch::receive;
 use crate::table::TABLE;
 use crate::thread::{Policy, Thread};
-use crate::{balance, edf, promise, wake};
+use crate::{balance, edf, kick, promise, wake};
 
 /// How long a thread runs while an equal one is ready on its CPU.
 pub const SLICE_NS: u64 = 4_000_000;
@@ -208,7 +208,7 @@ fn next_slice(own: &Cpu, end_ns: u64) {
     arm_for(&own.timers, end_ns);
 }
 
-/// Calls [`wake::settle`] in 1 ms, unless it is due already. Interrupts are off.
+/// Calls [`kick::settle`] in 1 ms, unless it is due already. Interrupts are off.
 pub(crate) fn settle_soon(own: &Cpu) {
     if own.timers.settle_at.load(Ordering::Relaxed) == NEVER {
         let at = now_ns() + SETTLE_NS;
@@ -247,7 +247,7 @@ pub fn on_timer_interrupt() {
     }
     if timers.settle_at.load(Ordering::Relaxed) <= now {
         timers.settle_at.store(NEVER, Ordering::Relaxed);
-        wake::settle(own);
+        kick::settle(own);
     }
     if timers.budget_end.load(Ordering::Relaxed) <= now {
         timers.budget_end.store(NEVER, Ordering::Relaxed);

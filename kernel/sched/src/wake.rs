@@ -12,20 +12,11 @@ use hadal_hal::{apic, cpu, irq};
 use hadal_time::now_ns;
 
 use crate::cpus::{self, Cpu, RUNNING, current, here, watch};
+use crate::kick::{Kick, kick};
 use crate::levels::NOWHERE;
 use crate::switch::{insert, receive, yield_now};
 use crate::thread::{PRIORITIES, Thread};
 use crate::{balance, edf, timers};
-
-/// Whether a wake-up interrupts the CPU that the thread goes to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kick {
-    /// Yes, if that CPU would not look soon by itself.
-    Yes,
-    /// No. A CPU that idles and polls sees the thread at once; another one when it looks next, at most 1 ms later: then the
-    /// waker's CPU makes up for the interrupt if it is still needed.
-    No,
-}
 
 impl Thread {
     /// Makes a parked thread runnable, or its next [`crate::park`] return at once. From any context.
@@ -166,14 +157,11 @@ pub(crate) fn enqueue(thread: &'static Thread, target: usize, kick: Kick) {
     }
 }
 
-fn send_away_to(own: &'static Cpu, thread: &'static Thread, target: usize, kick: Kick) {
+fn send_away_to(own: &'static Cpu, thread: &'static Thread, target: usize, how: Kick) {
     let queue = cpus::of(target);
     queue.inbox.push(thread);
     if must_kick(queue, thread) {
-        match kick {
-            Kick::Yes => send_kick(own, target),
-            Kick::No => owe_kick(own, target),
-        }
+        kick(own, target, how);
     }
 }
 
@@ -188,32 +176,6 @@ fn must_kick(queue: &Cpu, thread: &Thread) -> bool {
                     .is_some_and(|running| running.place.level() < thread.priority())
         }
         _ => false,
-    }
-}
-
-fn send_kick(own: &Cpu, target: usize) {
-    own.counters.kicks.up();
-    apic::send_ipi(target, irq::VECTOR_RESCHEDULE);
-}
-
-/// Remembers to look in 1 ms whether the CPU has looked.
-fn owe_kick(own: &'static Cpu, target: usize) {
-    own.owed[target / 64].fetch_or(1 << (target % 64), Ordering::Relaxed);
-    timers::settle_soon(own);
-}
-
-/// Sends the interrupts that are still owed. In the timer interrupt.
-pub(crate) fn settle(own: &Cpu) {
-    for (index, word) in own.owed.iter().enumerate() {
-        let mut owed = word.swap(0, Ordering::Relaxed);
-        while owed != 0 {
-            let target = index * 64 + owed.trailing_zeros() as usize;
-            let queue = cpus::of(target);
-            if !queue.inbox.is_empty() && queue.watch.load(Ordering::SeqCst) == watch::DEAF {
-                send_kick(own, target);
-            }
-            owed &= owed - 1;
-        }
     }
 }
 

@@ -260,14 +260,14 @@ impl<const N: usize> Words<N> {
         }
     }
 
-    /// Takes out up to `count` waiters whose bits meet `bits`, oldest first, and calls `wake` for each, without the lock: a
-    /// wake-up interrupts another CPU, and what runs there may want the lock at once. Returns how many.
+    /// Takes out up to `count` waiters whose bits meet `bits`, oldest first, and calls `wake` for them, some at a time, without
+    /// the lock: a wake-up interrupts another CPU, and what runs there may want the lock at once. Returns how many.
     pub fn wake(
         &self,
         nodes: &impl Nodes,
         (key, bits): (&Key, u32),
         count: usize,
-        wake: impl FnMut(u32),
+        wake: impl FnMut(&[u32]),
     ) -> usize {
         if count == 1 {
             self.wake_one(nodes, key, bits, wake)
@@ -276,12 +276,12 @@ impl<const N: usize> Words<N> {
         }
     }
 
-    fn wake_one(&self, nodes: &impl Nodes, key: &Key, bits: u32, mut wake: impl FnMut(u32)) -> usize {
+    fn wake_one(&self, nodes: &impl Nodes, key: &Key, bits: u32, mut wake: impl FnMut(&[u32])) -> usize {
         let mut queue = lock(self.bucket(key).1);
         let Some(index) = queue.find(nodes, queue.head, key, bits) else { return 0 };
         queue.release(nodes, index);
         drop(queue);
-        wake(index);
+        wake(&[index]);
         1
     }
 
@@ -291,7 +291,7 @@ impl<const N: usize> Words<N> {
         key: &Key,
         bits: u32,
         count: usize,
-        mut wake: impl FnMut(u32),
+        mut wake: impl FnMut(&[u32]),
     ) -> usize {
         let (mut woken, mut most) = (0, count);
         while woken < most {
@@ -312,7 +312,9 @@ impl<const N: usize> Words<N> {
                 most = most.min(BATCH + queue.count(nodes, from, key, bits));
             }
             drop(queue);
-            batch.iter().take(len).for_each(|&index| wake(index));
+            if len > 0 {
+                wake(&batch[..len]);
+            }
             woken += len;
             if len < BATCH {
                 break;
@@ -415,7 +417,7 @@ mod tests {
 
     fn woken(words: &Words<4>, nodes: &Array, address: usize, count: usize, bits: u32) -> Vec<u32> {
         let mut woken = Vec::new();
-        words.wake(nodes, (&key(address), bits), count, |index| woken.push(index));
+        words.wake(nodes, (&key(address), bits), count, |batch| woken.extend_from_slice(batch));
         woken
     }
 
@@ -456,8 +458,8 @@ mod tests {
         }
         assert!(words.leave(&nodes, 4));
         let mut woken = Vec::new();
-        words.wake(&nodes, (&key(8), ANY), 3, |index| woken.push(index));
-        words.wake(&nodes, (&key(8), ANY), 9, |index| woken.push(index));
+        words.wake(&nodes, (&key(8), ANY), 3, |batch| woken.extend_from_slice(batch));
+        words.wake(&nodes, (&key(8), ANY), 9, |batch| woken.extend_from_slice(batch));
         assert_eq!(woken, [2, 5, 1, 0, 3, 6]);
     }
 
