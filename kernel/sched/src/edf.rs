@@ -79,17 +79,18 @@ impl Realtime {
         self.class.load(Ordering::Relaxed)
     }
 
-    /// Gives the thread a job, or none; its CPU makes its place fit.
-    pub(crate) fn set_job(&self, job: Option<Job>) {
+    /// Gives the thread a job, or none; its CPU makes its place fit. Returns whether it had one.
+    pub(crate) fn set_job(&self, job: Option<Job>) -> bool {
         let mut state = self.state.lock();
         state.missed_before = state.missed();
-        state.job = job;
+        let had_one = core::mem::replace(&mut state.job, job).is_some();
         let class = match job.map(|job| job.kind) {
             None => class::ORDINARY,
             Some(Kind::Aperiodic) => class::APERIODIC,
             Some(_) => class::ADMITTED,
         };
         self.class.store(class, Ordering::Relaxed);
+        had_one
     }
 
     /// Forgets everything, for a new thread.

@@ -122,10 +122,15 @@ impl Thread {
         if !self.is_realtime() {
             return;
         }
-        if let Some(cpu) = self.bound() {
+        // The expiry of the schedule, in an interrupt, and others may do the same: whoever takes the job frees its promise.
+        let _irq = irq::disable();
+        let bound = self.bound();
+        if !self.set_job(None) {
+            return;
+        }
+        if let Some(cpu) = bound {
             unbook(self, cpu);
         }
-        self.set_job(None);
         if self.realtime.bound_for_it.swap(false, Ordering::Relaxed) {
             self.store_binding(None);
         }

@@ -215,10 +215,11 @@ impl Thread {
         self.manner.load(Ordering::Relaxed) & (Manner::REALTIME | Manner::IN_GROUP) == 0
     }
 
-    /// Gives the thread a job, or none; its CPU makes its place fit.
-    pub(crate) fn set_job(&self, job: Option<Job>) {
-        self.realtime.set_job(job);
+    /// Gives the thread a job, or none; its CPU makes its place fit. Returns whether it had one.
+    pub(crate) fn set_job(&self, job: Option<Job>) -> bool {
+        let had_one = self.realtime.set_job(job);
         self.change_manner(Manner::REALTIME, if job.is_some() { Manner::REALTIME } else { 0 });
+        had_one
     }
 
     /// The group it is a member of, or 0.
