@@ -23,8 +23,17 @@
 #define STACK_RESERVE 4096
 
 // For fork_switch.S.
-int hrt_fork_thread(const struct hrt_thread_attr *attr, hrt_thread_t *child, uintptr_t frame,
+int hrt_fork_thread(const struct hrt_thread_attr *attr, hrt_thread_t *out, uintptr_t frame,
                     const struct hrt_registers *registers);
+void hrt_fork_wait(struct hrt_slot *slot);
+
+_Static_assert(offsetof(struct hrt_slot, child) == 56, "fork_switch.S knows where it is");
+
+// In place of a child's start: the child sleeps on the lower half of the pointer, where no start begins with
+// this.
+#define HRT_CHILD_AWAITED ((struct hrt_child *)1)
+
+HRT_BARE static inline uint32_t *low_half(struct hrt_child **child) { return (uint32_t *)(void *)child; }
 
 HRT_BARE size_t hrt_frame_bytes(uintptr_t frame, const struct hrt_registers *registers) {
     if (frame % sizeof(uintptr_t) != 0 || frame < registers->rsp || registers->rbp != frame) {
@@ -57,25 +66,29 @@ HRT_BARE static void redirect(uintptr_t *words, size_t base, uintptr_t frame, ui
     }
 }
 
-HRT_BARE static inline void copy_frame(struct hrt_child *child, uintptr_t top, void *place, uintptr_t frame,
-                                       size_t bytes, const struct hrt_registers *registers, void (*end)(void),
-                                       void *owner) {
+// Whether copies are written to their place is known where this is called.
+HRT_BARE __attribute__((always_inline)) static inline void
+copy_frame(struct hrt_child *child, uintptr_t top, void *place, uintptr_t frame, size_t bytes,
+           const struct hrt_registers *registers, void (*end)(void), void *owner) {
     struct copy copy = {.from = registers->rsp, .to = top - bytes, .words = bytes / sizeof(uintptr_t)};
     copy.to -= (copy.to - copy.from) % FRAME_ALIGN;
     uintptr_t *words = place ? place : (uintptr_t *)copy.to;
     const uintptr_t *original = (const uintptr_t *)copy.from;
+    uintptr_t child_frame = frame - copy.from + copy.to;
     size_t base = copy.words - 3;
-    for (size_t i = 0; i < base; i++) {
-        words[i] = moved(&copy, original[i]);
+    if (base != 0) {
+        for (size_t i = 0; i < base; i++) {
+            words[i] = moved(&copy, original[i]);
+        }
+        redirect(words, base, frame, child_frame);
     }
-    redirect(words, base, frame, moved(&copy, frame));
     words[base] = original[base];
     words[base + 1] = (uintptr_t)end;
     words[base + 2] = (uintptr_t)owner;
     child->registers = (struct hrt_registers){
         .rip = registers->rip,
         .rsp = copy.to,
-        .rbp = moved(&copy, frame),
+        .rbp = child_frame,
         .rbx = moved(&copy, registers->rbx),
         .r12 = moved(&copy, registers->r12),
         .r13 = moved(&copy, registers->r13),
@@ -86,50 +99,97 @@ HRT_BARE static inline void copy_frame(struct hrt_child *child, uintptr_t top, v
     child->words = place ? copy.words : 0;
 }
 
-HRT_BARE void hrt_frame_copy(struct hrt_child *child, uintptr_t top, void *place, uintptr_t frame,
-                             size_t bytes, const struct hrt_registers *registers, void (*end)(void),
-                             void *owner) {
+HRT_BARE __attribute__((noinline)) void hrt_frame_copy(struct hrt_child *child, uintptr_t top, void *place,
+                                                       uintptr_t frame, size_t bytes,
+                                                       const struct hrt_registers *registers,
+                                                       void (*end)(void), void *owner) {
     copy_frame(child, top, place, frame, bytes, registers, end, owner);
 }
 
-// The far end of a thread's stack.
-HRT_BARE static struct hrt_child *far_end(hrt_thread_t thread) {
-    struct hrt_thread_info info;
-    hrt_thread_info(thread, &info);
-    return (struct hrt_child *)((info.stack_bottom + FRAME_ALIGN) & -(uintptr_t)FRAME_ALIGN);
+// The largest frame whose copy fits below the slot, in the room that its loop leaves there.
+#define NEAR_BYTES (HRT_SLOT_FORK_BYTES - FRAME_ALIGN - sizeof(struct hrt_child))
+
+// Whether a larger frame fits into a stack; never one of no bytes.
+HRT_BARE __attribute__((noinline)) static bool fits(const struct hrt_thread_attr *attr, size_t bytes) {
+    uint64_t stack_bytes = attr ? attr->stack_bytes : HRT_STACK_DEFAULT;
+    return bytes != 0 && stack_bytes >= STACK_RESERVE && bytes <= (stack_bytes - STACK_RESERVE) / 2;
 }
 
-// Writes the child's start into the free stack of a slot: right below the slot if it fits in the room that
-// its loop leaves there. A larger frame goes to the far end until the loop has left the stack to it: in
-// between a signal's handler may run there.
-HRT_BARE static struct hrt_child *prepare(const struct hrt_reserved *reserved, uintptr_t frame, size_t bytes,
-                                          const struct hrt_registers *registers) {
-    struct hrt_slot *slot = hrt_slot_at(reserved->stack);
-    uintptr_t top = (uintptr_t)slot;
-    struct hrt_child *child = (struct hrt_child *)(top - HRT_SLOT_FORK_BYTES);
-    if (HRT_UNLIKELY(bytes + FRAME_ALIGN + sizeof *child > HRT_SLOT_FORK_BYTES)) {
-        child = far_end(reserved->thread);
-        hrt_frame_copy(child, top, child + 1, frame, bytes, registers, hrt_fork_thread_end, slot);
-    } else {
-        copy_frame(child, top, NULL, frame, bytes, registers, hrt_fork_thread_end, slot);
-    }
+// The copy of a larger frame goes to the far end until the child has left the slot's loop: in between a
+// signal's handler may run below that.
+HRT_BARE __attribute__((noinline)) static struct hrt_child *
+copy_to_far_end(hrt_thread_t thread, struct hrt_slot *slot, uintptr_t frame, size_t bytes,
+                const struct hrt_registers *registers) {
+    struct hrt_thread_info info;
+    hrt_thread_info(thread, &info);
+    struct hrt_child *child =
+        (struct hrt_child *)((info.stack_bottom + FRAME_ALIGN) & -(uintptr_t)FRAME_ALIGN);
+    hrt_frame_copy(child, (uintptr_t)slot, child + 1, frame, bytes, registers, hrt_fork_thread_end, slot);
     return child;
 }
 
-HRT_BARE int hrt_fork_thread(const struct hrt_thread_attr *attr, hrt_thread_t *child, uintptr_t frame,
+// Looks at a child's start before it sleeps until that is there: its parent is writing it.
+#define CHILD_LOOKS 200
+
+HRT_BARE void hrt_fork_wait(struct hrt_slot *slot) {
+    for (int looks = 0; looks < CHILD_LOOKS; looks++) {
+        if (__atomic_load_n(&slot->child, __ATOMIC_ACQUIRE)) {
+            return;
+        }
+        __builtin_ia32_pause();
+    }
+    struct hrt_child *none = NULL;
+    bool sleeps = __atomic_compare_exchange_n(&slot->child, &none, HRT_CHILD_AWAITED, false, __ATOMIC_ACQUIRE,
+                                              __ATOMIC_ACQUIRE);
+    while (sleeps && __atomic_load_n(&slot->child, __ATOMIC_ACQUIRE) == HRT_CHILD_AWAITED) {
+        hrt_calls->wait(low_half(&slot->child), (uint32_t)(uintptr_t)HRT_CHILD_AWAITED, HRT_FOREVER,
+                        HRT_WAIT_NO_INTR);
+    }
+}
+
+// Gives a child what it starts from.
+HRT_BARE static inline void give(struct hrt_slot *slot, struct hrt_child *child) {
+    if (HRT_UNLIKELY(__atomic_exchange_n(&slot->child, child, __ATOMIC_ACQ_REL) == HRT_CHILD_AWAITED)) {
+        hrt_calls->wake(low_half(&slot->child), 1, HRT_WAKE_KICK);
+    }
+}
+
+// The table's thread_fork(), with a slot made if there is none.
+HRT_BARE static inline struct hrt_reserved make_child(const struct hrt_thread_attr *attr) {
+    struct hrt_slot_kind need;
+    for (;;) {
+        struct hrt_reserved made = hrt_calls->thread_fork(attr, hrt_fork_resume, &need);
+        if (HRT_LIKELY(made.thread) || made.stack != HRT_ENOSPC) {
+            return made;
+        }
+        int status = hrt_slot_make(&need);
+        if (status != HRT_OK) {
+            return (struct hrt_reserved){.stack = (uintptr_t)status};
+        }
+    }
+}
+
+HRT_BARE int hrt_fork_thread(const struct hrt_thread_attr *attr, hrt_thread_t *out, uintptr_t frame,
                              const struct hrt_registers *registers) {
     size_t bytes = hrt_frame_bytes(frame, registers);
-    uint64_t stack_bytes = attr ? attr->stack_bytes : HRT_STACK_DEFAULT;
-    if (bytes == 0 || stack_bytes < STACK_RESERVE || bytes > (stack_bytes - STACK_RESERVE) / 2) {
+    bool near = bytes - 1 < NEAR_BYTES;
+    if (HRT_UNLIKELY(!near) && !fits(attr, bytes)) {
         return HRT_EINVAL;
     }
-    struct hrt_reserved reserved = hrt_thread_reserve(attr);
-    if (!reserved.thread) {
-        return (int)reserved.stack;
+    struct hrt_reserved made = make_child(attr);
+    if (!made.thread) {
+        return (int)made.stack;
     }
-    if (child) {
-        *child = reserved.thread;
+    if (out) {
+        *out = made.thread;
     }
-    return hrt_calls->thread_start(reserved.thread, hrt_fork_resume,
-                                   prepare(&reserved, frame, bytes, registers));
+    struct hrt_slot *slot = hrt_slot_of(made.stack);
+    struct hrt_child *child = (struct hrt_child *)((uintptr_t)slot - HRT_SLOT_FORK_BYTES);
+    if (HRT_LIKELY(near)) {
+        copy_frame(child, (uintptr_t)slot, NULL, frame, bytes, registers, hrt_fork_thread_end, slot);
+    } else {
+        child = copy_to_far_end(made.thread, slot, frame, bytes, registers);
+    }
+    give(slot, child);
+    return HRT_OK;
 }

@@ -13,6 +13,9 @@
 #define CHILD_SOURCE 64
 #define CHILD_WORDS 72
 #define FORK_CHILD -1
+#define SLOT_CHILD 56
+#define SLOT_ALIGN 1024
+#define CHILD_AWAITED 1
 
     .intel_syntax noprefix
     .text
@@ -21,14 +24,20 @@
 
 // int hrt_fork_frame(const struct hrt_thread_attr *attr, hrt_thread_t *child, void *frame)
     with_registers hrt_fork_frame, hrt_fork_thread, rcx
-// void *hrt_fork_resume(void *child)
+// void *hrt_fork_resume(void *stack)
     .globl hrt_fork_resume
     .type hrt_fork_resume, @function
     .balign 16
 hrt_fork_resume:
     .cfi_startproc
     .cfi_undefined rip
-    mov rax, rdi
+    and rdi, -SLOT_ALIGN
+    add rdi, SLOT_ALIGN
+3:
+    mov rax, [rdi + SLOT_CHILD]
+    cmp rax, CHILD_AWAITED
+    jbe 2f
+    mov qword ptr [rdi + SLOT_CHILD], 0
     mov rsp, [rax + CHILD_RSP]
     mov rcx, [rax + CHILD_WORDS]
     jrcxz 1f
@@ -45,6 +54,11 @@ hrt_fork_resume:
     mov r15, [rax + CHILD_R15]
     mov eax, FORK_CHILD
     jmp rdx
+2:
+    push rdi
+    call hrt_fork_wait@PLT
+    pop rdi
+    jmp 3b
     .cfi_endproc
     .size hrt_fork_resume, . - hrt_fork_resume
 

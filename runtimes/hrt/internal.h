@@ -14,6 +14,7 @@ const struct hrt_calls *hrt_place_table(void);
 
 struct hrt_slot;
 struct hrt_fibers;
+struct hrt_child;
 
 /* What libhrt-pthread keeps of a thread (pthread/thread.h); it is zero for threads that it did not make. */
 struct hrt_pthread {
@@ -67,6 +68,9 @@ struct hrt_slot {
     struct hrt_local *local; /* of its thread; NULL in a bare one */
     int *error;              /* its errno; NULL in a bare one */
     bool used;               /* has run something: thread-local data needs a reset */
+    /* What a forked child that runs here starts from, once its parent has written that; NULL or
+     * HRT_CHILD_AWAITED before. fork_switch.S knows the offset. */
+    struct hrt_child *child;
 };
 
 /* Code that bare threads run: they have no thread-local data, where stack protectors keep their value. */
@@ -76,27 +80,17 @@ struct hrt_slot {
 void hrt_slot_run(const struct hrt_slot_kind *kind);
 /* The same on a thread of libc's, also ready to be cancelled: what its start routine does. */
 void *hrt_slot_thread(const struct hrt_slot_kind *kind);
-/* The slot whose loop waits with this stack pointer; NULL if there is none. */
+/* The slot whose loop waits with this stack pointer. */
+static inline struct hrt_slot *hrt_slot_of(uintptr_t stack) {
+    return (struct hrt_slot *)((stack & ~(uintptr_t)(HRT_SLOT_ALIGN - 1)) + HRT_SLOT_ALIGN);
+}
+/* The same for any address on a thread's stack; NULL if there is none. */
 static inline struct hrt_slot *hrt_slot_at(uintptr_t stack) {
-    struct hrt_slot *slot = (struct hrt_slot *)((stack & ~(uintptr_t)(HRT_SLOT_ALIGN - 1)) + HRT_SLOT_ALIGN);
+    struct hrt_slot *slot = hrt_slot_of(stack);
     return slot->self == slot ? slot : NULL;
 }
 /* Ends the slot's work with `result`, whatever is on the stack, and takes the next. */
 _Noreturn void hrt_slot_restart(struct hrt_slot *slot, void *result);
-/* The table's thread_reserve(), with a slot made if there is none. */
-static inline struct hrt_reserved hrt_thread_reserve(const struct hrt_thread_attr *attr) {
-    struct hrt_slot_kind need;
-    for (;;) {
-        struct hrt_reserved reserved = hrt_calls->thread_reserve(attr, &need);
-        if (HRT_LIKELY(reserved.thread) || reserved.stack != HRT_ENOSPC) {
-            return reserved;
-        }
-        int status = hrt_slot_make(&need);
-        if (status != HRT_OK) {
-            return (struct hrt_reserved){.stack = (uintptr_t)status};
-        }
-    }
-}
 /* Runs the destructors of the calling thread's values of keys. */
 void hrt_keys_clean(void);
 
@@ -127,8 +121,8 @@ size_t hrt_frame_bytes(uintptr_t frame, const struct hrt_registers *registers);
  * `child`'s stack. */
 void hrt_frame_copy(struct hrt_child *child, uintptr_t top, void *place, uintptr_t frame, size_t bytes,
                     const struct hrt_registers *registers, void (*end)(void), void *owner);
-/* Continues a child; a thread function as far as the kernel knows. */
-void *hrt_fork_resume(void *child);
+/* Continues the child whose slot waits with this stack pointer; a thread function as far as the kernel knows. */
+void *hrt_fork_resume(void *stack);
 /* Where a forked function of a thread returns to. */
 void hrt_fork_thread_end(void);
 

@@ -112,6 +112,7 @@ HRT_BARE _Noreturn void hrt_slot_begin(struct hrt_slot *slot, const struct hrt_s
     slot->self = slot;
     slot->kind = *kind;
     slot->used = false;
+    slot->child = NULL;
     slot->local = kind->bare ? NULL : &hrt_local;
     slot->error = kind->bare ? NULL : &errno;
     if (kind->bare) {

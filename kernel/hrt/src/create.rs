@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Making threads: `thread_create`, and its two halves for fork.
+//! Making threads: `thread_create`, its two halves for pthreads, and the same for fork, whose child waits for its frame.
 //!
 //! Almost every thread asks for nothing special and finds a slot that the last thread has left as it should be: that way
 //! is kept short. All others go through [`take_any`].
@@ -18,9 +18,17 @@ use crate::slot::{self, Kind};
 use crate::status::{Code, Status, code};
 use crate::{children, place, schedule};
 
+/// A slot for a new thread, which starts on a CPU.
+struct Taken {
+    slot: &'static Record,
+    /// Attribute flags.
+    flags: u32,
+    cpu: usize,
+}
+
 /// Takes a slot for plain attributes that needs nothing but a function. `None` where there is more to do, or a mistake.
 #[inline(always)]
-fn take_plain(own: &Record, attr: usize) -> Option<(&'static Record, u32)> {
+fn take_plain(own: &Record, attr: usize) -> Option<Taken> {
     let Plain { flags, class } = Plain::read(attr)?;
     if own.missed_on.load(Ordering::Relaxed) != ANYWHERE {
         return None;
@@ -34,7 +42,7 @@ fn take_plain(own: &Record, attr: usize) -> Option<(&'static Record, u32)> {
         && slot.thread().is_free_in(manner)
     {
         slot.flags.store(flags, Ordering::Relaxed);
-        return Some((slot, flags));
+        return Some(Taken { slot, flags, cpu });
     }
     put_back(own, cpu, slot);
     None
@@ -50,13 +58,13 @@ fn put_back(own: &Record, cpu: usize, slot: Option<&'static Record>) {
     }
 }
 
-/// Takes a slot and gives it what its attributes ask for. Returns it with its flags.
+/// Takes a slot and gives it what its attributes ask for.
 #[inline(never)]
-fn take_any(own: &Record, attr: usize, need: usize) -> Result<(&'static Record, u32), Status> {
+fn take_any(own: &Record, attr: usize, need: usize) -> Result<Taken, Status> {
     let attributes = Attributes::read(attr)?;
     let slot = take(own, &attributes, need)?;
     match prepare(slot, &attributes) {
-        Ok(()) => Ok((slot, attributes.flags)),
+        Ok(()) => Ok(Taken { slot, flags: attributes.flags, cpu: cpu_for(slot) }),
         Err(status) => {
             slot::give(slot);
             Err(status)
@@ -101,9 +109,15 @@ fn name(slot: &Record, address: usize) -> Result<(), Status> {
     Ok(())
 }
 
-/// A slot with everything that `attr` asks for, and its flags.
+/// The CPU where a slot starts that has everything it needs to run.
 #[inline(always)]
-fn slot_for(own: &Record, attr: usize, need: usize) -> Result<(&'static Record, u32), Status> {
+fn cpu_for(slot: &'static Record) -> usize {
+    slot.thread().bound().unwrap_or_else(|| slot::cpu_of(slot))
+}
+
+/// A slot with everything that `attr` asks for.
+#[inline(always)]
+fn slot_for(own: &Record, attr: usize, need: usize) -> Result<Taken, Status> {
     match take_plain(own, attr) {
         Some(taken) => Ok(taken),
         None => take_any(own, attr, need),
@@ -124,20 +138,13 @@ fn begin(own: &'static Record, slot: &'static Record, flags: u32, state: State) 
     name
 }
 
-/// A slot has everything it needs to run.
-#[inline(always)]
-fn run(slot: &'static Record) {
-    let thread = slot.thread();
-    thread.unpark_on(thread.bound().unwrap_or_else(|| slot::cpu_of(slot)));
-}
-
 #[inline(always)]
 fn create(attr: usize, function: usize, argument: usize, out: usize, need: usize) -> Result<(), Status> {
     if !layout::is_program(function as u64) {
         return Err(Status::BadAddress);
     }
     let own = record::current();
-    let (slot, flags) = slot_for(own, attr, need)?;
+    let Taken { slot, flags, cpu } = slot_for(own, attr, need)?;
     slot.function.store(function, Ordering::Relaxed);
     slot.argument.store(argument, Ordering::Relaxed);
     if out != 0 && user::store_u64(out, slot.life.next_word()).is_err() {
@@ -145,7 +152,7 @@ fn create(attr: usize, function: usize, argument: usize, out: usize, need: usize
         return Err(Status::BadAddress);
     }
     begin(own, slot, flags, State::Running);
-    run(slot);
+    slot.thread().unpark_on(cpu);
     Ok(())
 }
 
@@ -169,18 +176,42 @@ pub(crate) struct Reserved {
     stack: usize,
 }
 
+fn not_reserved(status: Status) -> Reserved {
+    Reserved { thread: 0, stack: status as usize }
+}
+
 #[inline(always)]
 fn reserve(attr: usize, need: usize) -> Result<Reserved, Status> {
     let own = record::current();
-    let (slot, flags) = slot_for(own, attr, need)?;
+    let Taken { slot, flags, .. } = slot_for(own, attr, need)?;
     let name = begin(own, slot, flags, State::Reserved);
     // It waits in a call, or is about to.
     Ok(Reserved { thread: name, stack: call::stack_pointer_of(slot.thread().context()) })
 }
 
+#[inline(always)]
+fn fork(attr: usize, function: usize, need: usize) -> Result<Reserved, Status> {
+    if !layout::is_program(function as u64) {
+        return Err(Status::BadAddress);
+    }
+    let own = record::current();
+    let Taken { slot, flags, cpu } = slot_for(own, attr, need)?;
+    let stack = call::stack_pointer_of(slot.thread().context());
+    slot.function.store(function, Ordering::Relaxed);
+    slot.argument.store(stack, Ordering::Relaxed);
+    let thread = begin(own, slot, flags, State::Running);
+    slot.thread().unpark_on(cpu);
+    Ok(Reserved { thread, stack })
+}
+
+/// `thread_fork`.
+pub(crate) extern "C" fn thread_fork(attr: usize, function: usize, need: usize) -> Reserved {
+    fork(attr, function, need).unwrap_or_else(not_reserved)
+}
+
 /// `thread_reserve`.
 pub(crate) extern "C" fn thread_reserve(attr: usize, need: usize) -> Reserved {
-    reserve(attr, need).unwrap_or_else(|status| Reserved { thread: 0, stack: status as usize })
+    reserve(attr, need).unwrap_or_else(not_reserved)
 }
 
 #[inline(always)]
@@ -195,7 +226,7 @@ fn start(thread: u64, function: usize, argument: usize) -> Result<(), Status> {
     if !slot.life.start(name.generation) {
         return Err(Status::Invalid);
     }
-    run(slot);
+    slot.thread().unpark_on(cpu_for(slot));
     Ok(())
 }
 

@@ -67,6 +67,7 @@ table! {
     thread_create: create::thread_create, status;
     thread_reserve: create::thread_reserve, number;
     thread_start: create::thread_start, status;
+    thread_fork: create::thread_fork, number;
     slot_wait: slot::slot_wait, number;
     slot_leave: slot::slot_leave, status;
     slot_add_bare: bare::slot_add_bare, status;

@@ -69,7 +69,7 @@ fn yield_slowly(saves: Saves) {
 
 /// Blocks the calling thread until it is unparked or `deadline_ns` (monotonic) has passed. An unpark that came first makes
 /// it return at once. For calls of a program whose vector registers need not survive, with interrupts on.
-#[inline]
+#[inline(always)]
 pub fn park_call(deadline_ns: Option<u64>) -> Wake {
     let Some(deadline_ns) = deadline_ns else {
         park_for_good();

@@ -13,6 +13,7 @@ use crate::thread::Thread;
 /// whose vector registers need not survive, with interrupts on. Where both threads are of one CPU and one priority, and no
 /// real-time thread is ready, `next` takes the caller's place among the ready ones, and the CPU at once. (A thread of higher
 /// priority that is ready has raised attention, which `next` looks at when its own call ends.)
+#[inline(always)]
 pub fn wake_and_park_call(next: &'static Thread) {
     irq::mask();
     let Some(quick) = RUNNING.quick() else { return wake_then_park(next) };

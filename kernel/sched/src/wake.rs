@@ -34,11 +34,11 @@ impl Thread {
     }
 
     /// [`Thread::unpark`] onto a CPU of the caller's choice, on which the thread is allowed to run.
-    #[inline]
+    #[inline(always)]
     pub fn unpark_on(&'static self, cpu: usize) {
         if self.token.notify() {
             let _irq = irq::disable();
-            made_runnable(self, cpu, Kick::Yes);
+            queue_woken(self, cpu, Kick::Yes);
         }
     }
 
@@ -113,10 +113,15 @@ pub fn set_affinity(thread: &'static Thread, set: Option<Arc<CpuSet>>) {
     thread.moved();
 }
 
+fn made_runnable(thread: &'static Thread, target: usize, kick: Kick) {
+    queue_woken(thread, target, kick);
+}
+
 /// A wake-up has made the thread runnable: counts it and queues the thread. Interrupts are off.
 ///
 /// The short way is that of an ordinary thread that stays on this CPU.
-fn made_runnable(thread: &'static Thread, target: usize, kick: Kick) {
+#[inline(always)]
+fn queue_woken(thread: &'static Thread, target: usize, kick: Kick) {
     let here = here();
     let own = here.cpu();
     own.counters.wakes.up();

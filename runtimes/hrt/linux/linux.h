@@ -30,6 +30,8 @@ int hrt_linux_thread_create(const struct hrt_thread_attr *attr, hrt_thread_fn fn
                             hrt_thread_t *out, struct hrt_slot_kind *need);
 struct hrt_reserved hrt_linux_thread_reserve(const struct hrt_thread_attr *attr, struct hrt_slot_kind *need);
 int hrt_linux_thread_start(hrt_thread_t thread, hrt_thread_fn fn, void *arg);
+struct hrt_reserved hrt_linux_thread_fork(const struct hrt_thread_attr *attr, hrt_thread_fn fn,
+                                          struct hrt_slot_kind *need);
 struct hrt_work hrt_linux_slot_wait(const struct hrt_slot_kind *kind, void *result);
 void hrt_linux_slot_leave(void *result);
 int hrt_linux_slot_add_bare(const struct hrt_slot_kind *kind,

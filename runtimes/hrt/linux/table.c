@@ -10,6 +10,7 @@ static const struct hrt_calls linux_calls = {
     .thread_create = hrt_linux_thread_create,
     .thread_reserve = hrt_linux_thread_reserve,
     .thread_start = hrt_linux_thread_start,
+    .thread_fork = hrt_linux_thread_fork,
     .slot_wait = hrt_linux_slot_wait,
     .slot_leave = hrt_linux_slot_leave,
     .slot_add_bare = hrt_linux_slot_add_bare,

@@ -195,6 +195,15 @@ int hrt_linux_thread_start(hrt_thread_t thread, hrt_thread_fn fn, void *arg) {
     return HRT_OK;
 }
 
+struct hrt_reserved hrt_linux_thread_fork(const struct hrt_thread_attr *attr, hrt_thread_fn fn,
+                                          struct hrt_slot_kind *need) {
+    struct hrt_reserved made = hrt_linux_thread_reserve(attr, need);
+    if (made.thread) {
+        hrt_linux_thread_start(made.thread, fn, (void *)made.stack);
+    }
+    return made;
+}
+
 // The calling thread's work is done: its name is free when it has been joined, or now if nobody will.
 static void end(struct record *self, void *result) {
     hrt_linux_group_forget(self);

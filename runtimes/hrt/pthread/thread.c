@@ -176,15 +176,30 @@ static bool fits_slot(const pthread_attr_t *attr, struct hrt_thread_attr *slot, 
            !own_mask && !own_cpus;
 }
 
+// The table's thread_reserve(), with a slot made if there is none.
+static struct hrt_reserved reserve(const struct hrt_thread_attr *attr) {
+    struct hrt_slot_kind need;
+    for (;;) {
+        struct hrt_reserved reserved = hrt_calls->thread_reserve(attr, &need);
+        if (HRT_LIKELY(reserved.thread) || reserved.stack != HRT_ENOSPC) {
+            return reserved;
+        }
+        int status = hrt_slot_make(&need);
+        if (status != HRT_OK) {
+            return (struct hrt_reserved){.stack = (uintptr_t)status};
+        }
+    }
+}
+
 static int create_on_slot(pthread_t *thread, struct hrt_thread_attr *attr, int detached,
                           void *(*start)(void *), void *arg) {
     // Nobody joins it but through us.
     attr->flags |= HRT_THREAD_DETACHED;
-    struct hrt_reserved reserved = hrt_thread_reserve(attr);
+    struct hrt_reserved reserved = reserve(attr);
     if (!reserved.thread) {
         return hrt_pthread_error((int)reserved.stack);
     }
-    struct hrt_local *local = hrt_slot_at(reserved.stack)->local;
+    struct hrt_local *local = hrt_slot_of(reserved.stack)->local;
     struct hrt_pthread *self = &local->pthread;
     *self = (struct hrt_pthread){.is_slot = 1, .start = start, .arg = arg, .mask = get_mask()};
     self->life = detached == PTHREAD_CREATE_DETACHED ? HRT_PTHREAD_DETACHED : HRT_PTHREAD_JOINABLE;

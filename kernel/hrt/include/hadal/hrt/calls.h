@@ -46,10 +46,10 @@ struct hrt_work {
     void *arg;
 };
 
-/* A thread without a function; `thread` is 0 if there is none, and `stack` a status that says why. */
+/* A thread, and the stack that it got; `thread` is 0 if there is none, and `stack` a status that says why. */
 struct hrt_reserved {
     hrt_thread_t thread;
-    uintptr_t stack; /* its stack pointer: what is below is free */
+    uintptr_t stack; /* the stack pointer of the slot's wait: what is below is free */
 };
 
 struct hrt_calls {
@@ -66,9 +66,13 @@ struct hrt_calls {
     int (*thread_create)(const struct hrt_thread_attr *attr, hrt_thread_fn fn, void *arg, hrt_thread_t *out,
                          struct hrt_slot_kind *need);
     /* The first half of thread_create: the slot and its stack are the caller's. thread_start is the second
-     * half. For fork, which writes a frame there in between. */
+     * half. */
     struct hrt_reserved (*thread_reserve)(const struct hrt_thread_attr *attr, struct hrt_slot_kind *need);
     int (*thread_start)(hrt_thread_t thread, hrt_thread_fn fn, void *arg);
+    /* thread_create for fork: what the thread starts with is put beside its stack afterwards, when it may run
+     * already. So `fn`, whose argument is `stack`, waits for that. */
+    struct hrt_reserved (*thread_fork)(const struct hrt_thread_attr *attr, hrt_thread_fn fn,
+                                       struct hrt_slot_kind *need);
     /* The calling thread is (on the first call: becomes) a slot of `kind`. Announces the result of the work
      * before (ignored on the first call), waits in the pool, returns the next work. HRT_EBUSY: the thread has
      * values of keys whose destructors come first, and nothing was announced: key_take them, then call again.
