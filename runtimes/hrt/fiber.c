@@ -184,11 +184,11 @@ int hrt_fork_fiber(hrt_fiber_t **out, uintptr_t frame, const struct hrt_register
     *resume = child.registers.rip;
     struct start *start = (struct start *)resume - 1;
     *start = (struct start){
-        .r15 = child.registers.r15,
-        .r14 = child.registers.r14,
-        .r13 = child.registers.r13,
-        .r12 = child.registers.r12,
-        .rbx = child.registers.rbx,
+        .r15 = child.registers.saved[4],
+        .r14 = child.registers.saved[3],
+        .r13 = child.registers.saved[2],
+        .r12 = child.registers.saved[1],
+        .rbx = child.registers.saved[0],
         .rbp = child.registers.rbp,
         .rip = (uintptr_t)hrt_fiber_start_fork,
     };

@@ -27,7 +27,7 @@ int hrt_fork_thread(const struct hrt_thread_attr *attr, hrt_thread_t *out, uintp
                     const struct hrt_registers *registers);
 void hrt_fork_wait(struct hrt_slot *slot);
 
-_Static_assert(offsetof(struct hrt_slot, child) == 56, "fork_switch.S knows where it is");
+_Static_assert(offsetof(struct hrt_slot, child) == 48, "fork_switch.S knows where it is");
 
 // In place of a child's start: the child sleeps on the lower half of the pointer, where no start begins with
 // this.
@@ -45,13 +45,17 @@ HRT_BARE size_t hrt_frame_bytes(uintptr_t frame, const struct hrt_registers *reg
 // A frame and its copy.
 struct copy {
     uintptr_t from, to; // lowest addresses
-    size_t words;       // the owner's included
+    size_t bytes;       // without the owner
 };
+
+// Whether something points into the frame.
+HRT_BARE static inline bool is_inside(const struct copy *copy, uintptr_t value) {
+    return value - copy->from < copy->bytes;
+}
 
 // What `value` is in the copy.
 HRT_BARE static uintptr_t moved(const struct copy *copy, uintptr_t value) {
-    uintptr_t offset = value - copy->from;
-    return offset < (copy->words - 1) * sizeof(uintptr_t) ? copy->to + offset : value;
+    return is_inside(copy, value) ? value - copy->from + copy->to : value;
 }
 
 // The pointer to behind the return address, see above.
@@ -70,33 +74,37 @@ HRT_BARE static void redirect(uintptr_t *words, size_t base, uintptr_t frame, ui
 HRT_BARE __attribute__((always_inline)) static inline void
 copy_frame(struct hrt_child *child, uintptr_t top, void *place, uintptr_t frame, size_t bytes,
            const struct hrt_registers *registers, void (*end)(void), void *owner) {
-    struct copy copy = {.from = registers->rsp, .to = top - bytes, .words = bytes / sizeof(uintptr_t)};
+    struct copy copy = {.from = registers->rsp, .to = top - bytes, .bytes = bytes - sizeof(uintptr_t)};
     copy.to -= (copy.to - copy.from) % FRAME_ALIGN;
     uintptr_t *words = place ? place : (uintptr_t *)copy.to;
     const uintptr_t *original = (const uintptr_t *)copy.from;
     uintptr_t child_frame = frame - copy.from + copy.to;
-    size_t base = copy.words - 3;
-    if (base != 0) {
+    size_t base = (frame - copy.from) / sizeof(uintptr_t);
+    if (frame != copy.from) {
         for (size_t i = 0; i < base; i++) {
             words[i] = moved(&copy, original[i]);
         }
         redirect(words, base, frame, child_frame);
     }
-    words[base] = original[base];
-    words[base + 1] = (uintptr_t)end;
-    words[base + 2] = (uintptr_t)owner;
-    child->registers = (struct hrt_registers){
-        .rip = registers->rip,
-        .rsp = copy.to,
-        .rbp = child_frame,
-        .rbx = moved(&copy, registers->rbx),
-        .r12 = moved(&copy, registers->r12),
-        .r13 = moved(&copy, registers->r13),
-        .r14 = moved(&copy, registers->r14),
-        .r15 = moved(&copy, registers->r15),
-    };
-    child->source = place;
-    child->words = place ? copy.words : 0;
+    uintptr_t *last = place ? &words[base] : (uintptr_t *)child_frame;
+    last[0] = *(const uintptr_t *)frame;
+    last[1] = (uintptr_t)end;
+    last[2] = (uintptr_t)owner;
+    child->registers = *registers;
+    child->registers.rsp = copy.to;
+    child->registers.rbp = child_frame;
+    uintptr_t *saved = child->registers.saved;
+#pragma GCC unroll 5
+    for (int i = 0; i < 5; i++) {
+        if (HRT_UNLIKELY(is_inside(&copy, saved[i]))) {
+            saved[i] += copy.to - copy.from;
+        }
+    }
+    child->words = 0;
+    if (place) {
+        child->source = place;
+        child->words = bytes / sizeof(uintptr_t);
+    }
 }
 
 HRT_BARE __attribute__((noinline)) void hrt_frame_copy(struct hrt_child *child, uintptr_t top, void *place,
@@ -110,16 +118,15 @@ HRT_BARE __attribute__((noinline)) void hrt_frame_copy(struct hrt_child *child, 
 #define NEAR_BYTES (HRT_SLOT_FORK_BYTES - FRAME_ALIGN - sizeof(struct hrt_child))
 
 // Whether a larger frame fits into a stack; never one of no bytes.
-HRT_BARE __attribute__((noinline)) static bool fits(const struct hrt_thread_attr *attr, size_t bytes) {
+HRT_BARE static bool fits(const struct hrt_thread_attr *attr, size_t bytes) {
     uint64_t stack_bytes = attr ? attr->stack_bytes : HRT_STACK_DEFAULT;
     return bytes != 0 && stack_bytes >= STACK_RESERVE && bytes <= (stack_bytes - STACK_RESERVE) / 2;
 }
 
 // The copy of a larger frame goes to the far end until the child has left the slot's loop: in between a
 // signal's handler may run below that.
-HRT_BARE __attribute__((noinline)) static struct hrt_child *
-copy_to_far_end(hrt_thread_t thread, struct hrt_slot *slot, uintptr_t frame, size_t bytes,
-                const struct hrt_registers *registers) {
+HRT_BARE static struct hrt_child *copy_to_far_end(hrt_thread_t thread, struct hrt_slot *slot, uintptr_t frame,
+                                                  size_t bytes, const struct hrt_registers *registers) {
     struct hrt_thread_info info;
     hrt_thread_info(thread, &info);
     struct hrt_child *child =
@@ -154,26 +161,32 @@ HRT_BARE static inline void give(struct hrt_slot *slot, struct hrt_child *child)
     }
 }
 
+// Makes the slot that a child needs, and tries again.
+HRT_BARE __attribute__((noinline)) static struct hrt_reserved
+make_child_again(const struct hrt_thread_attr *attr, uintptr_t status, struct hrt_slot_kind *need) {
+    struct hrt_reserved made = {.stack = status};
+    while (!made.thread && made.stack == HRT_ENOSPC) {
+        status = (uintptr_t)hrt_slot_make(need);
+        if (status != HRT_OK) {
+            return (struct hrt_reserved){.stack = status};
+        }
+        made = hrt_calls->thread_fork(attr, hrt_fork_resume, need);
+    }
+    return made;
+}
+
 // The table's thread_fork(), with a slot made if there is none.
 HRT_BARE static inline struct hrt_reserved make_child(const struct hrt_thread_attr *attr) {
     struct hrt_slot_kind need;
-    for (;;) {
-        struct hrt_reserved made = hrt_calls->thread_fork(attr, hrt_fork_resume, &need);
-        if (HRT_LIKELY(made.thread) || made.stack != HRT_ENOSPC) {
-            return made;
-        }
-        int status = hrt_slot_make(&need);
-        if (status != HRT_OK) {
-            return (struct hrt_reserved){.stack = (uintptr_t)status};
-        }
-    }
+    struct hrt_reserved made = hrt_calls->thread_fork(attr, hrt_fork_resume, &need);
+    return HRT_LIKELY(made.thread) ? made : make_child_again(attr, made.stack, &need);
 }
 
-HRT_BARE int hrt_fork_thread(const struct hrt_thread_attr *attr, hrt_thread_t *out, uintptr_t frame,
-                             const struct hrt_registers *registers) {
-    size_t bytes = hrt_frame_bytes(frame, registers);
-    bool near = bytes - 1 < NEAR_BYTES;
-    if (HRT_UNLIKELY(!near) && !fits(attr, bytes)) {
+// Forks with a larger frame.
+HRT_BARE __attribute__((noinline)) static int fork_large(const struct hrt_thread_attr *attr,
+                                                         hrt_thread_t *out, uintptr_t frame, size_t bytes,
+                                                         const struct hrt_registers *registers) {
+    if (!fits(attr, bytes)) {
         return HRT_EINVAL;
     }
     struct hrt_reserved made = make_child(attr);
@@ -184,12 +197,26 @@ HRT_BARE int hrt_fork_thread(const struct hrt_thread_attr *attr, hrt_thread_t *o
         *out = made.thread;
     }
     struct hrt_slot *slot = hrt_slot_of(made.stack);
-    struct hrt_child *child = (struct hrt_child *)((uintptr_t)slot - HRT_SLOT_FORK_BYTES);
-    if (HRT_LIKELY(near)) {
-        copy_frame(child, (uintptr_t)slot, NULL, frame, bytes, registers, hrt_fork_thread_end, slot);
-    } else {
-        child = copy_to_far_end(made.thread, slot, frame, bytes, registers);
+    give(slot, copy_to_far_end(made.thread, slot, frame, bytes, registers));
+    return HRT_OK;
+}
+
+HRT_BARE int hrt_fork_thread(const struct hrt_thread_attr *attr, hrt_thread_t *out, uintptr_t frame,
+                             const struct hrt_registers *registers) {
+    size_t bytes = hrt_frame_bytes(frame, registers);
+    if (HRT_UNLIKELY(bytes - 1 >= NEAR_BYTES)) {
+        return fork_large(attr, out, frame, bytes, registers);
     }
+    struct hrt_reserved made = make_child(attr);
+    if (!made.thread) {
+        return (int)made.stack;
+    }
+    if (out) {
+        *out = made.thread;
+    }
+    struct hrt_slot *slot = hrt_slot_of(made.stack);
+    struct hrt_child *child = (struct hrt_child *)((uintptr_t)slot - HRT_SLOT_FORK_BYTES);
+    copy_frame(child, (uintptr_t)slot, NULL, frame, bytes, registers, hrt_fork_thread_end, slot);
     give(slot, child);
     return HRT_OK;
 }

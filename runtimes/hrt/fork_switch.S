@@ -13,7 +13,7 @@
 #define CHILD_SOURCE 64
 #define CHILD_WORDS 72
 #define FORK_CHILD -1
-#define SLOT_CHILD 56
+#define SLOT_CHILD 48
 #define SLOT_ALIGN 1024
 #define CHILD_AWAITED 1
 

@@ -67,7 +67,6 @@ struct hrt_slot {
     struct hrt_slot_kind kind;
     struct hrt_local *local; /* of its thread; NULL in a bare one */
     int *error;              /* its errno; NULL in a bare one */
-    bool used;               /* has run something: thread-local data needs a reset */
     /* What a forked child that runs here starts from, once its parent has written that; NULL or
      * HRT_CHILD_AWAITED before. fork_switch.S knows the offset. */
     struct hrt_child *child;
@@ -103,7 +102,8 @@ int hrt_libc_thread_create(void *thread, const void *attr, void *(*start)(void *
 
 /* Registers of a function at its call of a fork function; the switch files know the order. */
 struct hrt_registers {
-    uintptr_t rip, rsp, rbp, rbx, r12, r13, r14, r15;
+    uintptr_t rip, rsp, rbp;
+    uintptr_t saved[5]; /* rbx, r12 to r15 */
 };
 
 /* What a forked child starts from. */
@@ -121,7 +121,8 @@ size_t hrt_frame_bytes(uintptr_t frame, const struct hrt_registers *registers);
  * `child`'s stack. */
 void hrt_frame_copy(struct hrt_child *child, uintptr_t top, void *place, uintptr_t frame, size_t bytes,
                     const struct hrt_registers *registers, void (*end)(void), void *owner);
-/* Continues the child whose slot waits with this stack pointer; a thread function as far as the kernel knows. */
+/* Continues the child whose slot waits with this stack pointer; a thread function as far as the kernel knows.
+ */
 void *hrt_fork_resume(void *stack);
 /* Where a forked function of a thread returns to. */
 void hrt_fork_thread_end(void);

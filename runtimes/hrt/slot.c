@@ -78,8 +78,8 @@ HRT_BARE static struct hrt_work next_work(const struct hrt_slot *slot, void *res
 
 // What a new thread expects of its CPU and its libc: the control words that programs start with, no error.
 HRT_BARE static void refresh(struct hrt_slot *slot) {
-    const uint32_t mxcsr = 0x1f80;
-    const uint16_t x87 = 0x37f;
+    static const uint32_t mxcsr = 0x1f80;
+    static const uint16_t x87 = 0x37f;
     __asm__ volatile("ldmxcsr %0\n\tfldcw %1" : : "m"(mxcsr), "m"(x87));
     if (slot->error) {
         *slot->error = 0;
@@ -97,10 +97,7 @@ HRT_BARE _Noreturn void hrt_slot_next(struct hrt_slot *slot, void *result) {
         if (!work.fn) {
             hrt_slot_end(slot);
         }
-        if (slot->used) {
-            refresh(slot);
-        }
-        slot->used = true;
+        refresh(slot);
         result = work.fn(work.arg);
     }
 }
@@ -111,7 +108,6 @@ static uint32_t bare_begun;
 HRT_BARE _Noreturn void hrt_slot_begin(struct hrt_slot *slot, const struct hrt_slot_kind *kind) {
     slot->self = slot;
     slot->kind = *kind;
-    slot->used = false;
     slot->child = NULL;
     slot->local = kind->bare ? NULL : &hrt_local;
     slot->error = kind->bare ? NULL : &errno;

@@ -140,13 +140,10 @@ impl Context {
         let words = &mut stack.0;
         words[0] = CANARY;
         let top = words.len();
-        // What a switch pops: FS base, r15, r14, r13, r12, rbx, rbp, return address.
-        let first = top - 8;
-        words[first..].fill(0);
-        words[first + 3] = self.address() as u64;
-        words[first + 4] = arg as u64;
-        words[first + 5] = entry as usize as u64;
-        words[first + 7] = start as *const () as u64;
+        // FS base, where the switch goes on, and what is popped there.
+        let first = top - 5;
+        let start = start as *const () as u64;
+        words[first..].copy_from_slice(&[0, start, self.address() as u64, arg as u64, entry as usize as u64]);
         let base = words.as_ptr() as u64;
         // SAFETY: the context is claimed.
         unsafe { *self.rsp.get() = base + 8 * first as u64 };
@@ -235,12 +232,14 @@ fn new_stack() -> Option<Box<KernelStack>> {
     }
 }
 
-/// First code of a new context, with interrupts off as every switch leaves them: rbx holds the entry, r12 its argument, r13
-/// the context.
+/// First code of a new context, with interrupts off as every switch leaves them: on the stack are the context, the argument
+/// of its entry, and the entry.
 #[unsafe(naked)]
 unsafe extern "C" fn start() {
     naked_asm!(
-        "mov rdi, r13",
+        "pop rdi",
+        "pop r12",
+        "pop rbx",
         "xor ebp, ebp",
         "call {load}",
         "mov rdi, r12",
@@ -280,6 +279,54 @@ pub fn running_id() -> u32 {
     let context = percpu::this().context.load(Ordering::Relaxed) as *const Context;
     // SAFETY: null, or as in `Switch::to_full`.
     unsafe { context.as_ref() }.map_or(0, |context| context.id)
+}
+
+/// What `light_release_fsgsbase` does, in line: callee-saved registers that the caller has no use for are not saved.
+///
+/// # Safety
+/// As for all switches, see [`Switch::begin`]; the CPU has FSGSBASE.
+#[cfg(target_os = "none")]
+#[inline(always)]
+unsafe fn light_release_in_line(from: *const Context, to: *const Context) {
+    // SAFETY: the caller's; every register that another thread may have changed is saved or named here.
+    unsafe {
+        core::arch::asm!(
+            "stmxcsr [rdi + {mxcsr}]",
+            "fnstcw [rdi + {x87_control}]",
+            "push rbp",
+            "push rbx",
+            "call {core}",
+            "pop rbx",
+            "pop rbp",
+            "fnclex",
+            "ldmxcsr [rsi + {mxcsr}]",
+            "fldcw [rsi + {x87_control}]",
+            "sti",
+            core = sym core_release_fsgsbase,
+            mxcsr = const offset_of!(Context, mxcsr),
+            x87_control = const offset_of!(Context, x87_control),
+            inout("rdi") from => _,
+            inout("rsi") to => _,
+            out("rax") _,
+            out("rcx") _,
+            out("rdx") _,
+            out("r8") _,
+            out("r9") _,
+            out("r10") _,
+            out("r11") _,
+            out("r12") _,
+            out("r13") _,
+            out("r14") _,
+            out("r15") _,
+        );
+    }
+}
+
+/// Host tests never switch.
+#[cfg(not(target_os = "none"))]
+unsafe fn light_release_in_line(from: *const Context, to: *const Context) {
+    // SAFETY: the caller's.
+    unsafe { light_release_fsgsbase(from, to) }
 }
 
 /// What becomes of the claim on the context that gives the CPU up.
@@ -332,7 +379,7 @@ impl Switch {
         unsafe {
             match claim {
                 Claim::Keep => light_keep_fsgsbase(own, next),
-                Claim::Release => light_release_fsgsbase(own, next),
+                Claim::Release => light_release_in_line(own, next),
             }
         }
     }
@@ -470,9 +517,26 @@ pub(crate) fn enable_fsgsbase() {
 type SwitchCode = unsafe extern "C" fn(*const Context, *const Context);
 
 // The full and the light switch, keeping and ending the claim; and all of it once more for CPUs without the FSGSBASE
-// instructions. rdi: the context that gives the CPU up; rsi: the one that gets it, as it finds after the switch.
+// instructions. rdi: the context that gives the CPU up; rsi: the one that gets it, as it finds after the switch. The core
+// goes from stack to stack, with FS base and its return address on each; what else a context needs back is further up.
 macro_rules! switch_code {
-    ($stacks:ident, $light:ident, $save_fs:literal, $load_fs:literal, $claim:literal) => {
+    ($core:ident, $stacks:ident, $light:ident, $save_fs:literal, $load_fs:literal, $claim:literal) => {
+        #[unsafe(naked)]
+        unsafe extern "C" fn $core(from: *const Context, to: *const Context) {
+            naked_asm!(
+                $save_fs,
+                "push rax",
+                "mov [rdi + {rsp}], rsp",
+                "mov rsp, [rsi + {rsp}]",
+                concat!($claim, "/* {claimed_by} */"),
+                "pop rax",
+                $load_fs,
+                "ret",
+                rsp = const offset_of!(Context, rsp),
+                claimed_by = const offset_of!(Context, claimed_by),
+            )
+        }
+
         #[unsafe(naked)]
         unsafe extern "C" fn $stacks(from: *const Context, to: *const Context) {
             naked_asm!(
@@ -482,13 +546,7 @@ macro_rules! switch_code {
                 "push r13",
                 "push r14",
                 "push r15",
-                $save_fs,
-                "push rax",
-                "mov [rdi + {rsp}], rsp",
-                "mov rsp, [rsi + {rsp}]",
-                concat!($claim, "/* {claimed_by} */"),
-                "pop rax",
-                $load_fs,
+                "call {core}",
                 "pop r15",
                 "pop r14",
                 "pop r13",
@@ -496,8 +554,7 @@ macro_rules! switch_code {
                 "pop rbx",
                 "pop rbp",
                 "ret",
-                rsp = const offset_of!(Context, rsp),
-                claimed_by = const offset_of!(Context, claimed_by),
+                core = sym $core,
             )
         }
 
@@ -507,21 +564,41 @@ macro_rules! switch_code {
             naked_asm!(
                 "stmxcsr [rdi + {mxcsr}]",
                 "fnstcw [rdi + {x87_control}]",
-                "call {stacks}",
+                "push rbp",
+                "push rbx",
+                "push r12",
+                "push r13",
+                "push r14",
+                "push r15",
+                "call {core}",
+                "pop r15",
+                "pop r14",
+                "pop r13",
+                "pop r12",
+                "pop rbx",
+                "pop rbp",
                 "fnclex",
                 "ldmxcsr [rsi + {mxcsr}]",
                 "fldcw [rsi + {x87_control}]",
                 "sti",
                 "ret",
-                stacks = sym $stacks,
+                core = sym $core,
                 mxcsr = const offset_of!(Context, mxcsr),
                 x87_control = const offset_of!(Context, x87_control),
             )
         }
     };
 }
-switch_code!(stacks_keep_fsgsbase, light_keep_fsgsbase, "rdfsbase rax", "wrfsbase rax", "");
 switch_code!(
+    core_keep_fsgsbase,
+    stacks_keep_fsgsbase,
+    light_keep_fsgsbase,
+    "rdfsbase rax",
+    "wrfsbase rax",
+    ""
+);
+switch_code!(
+    core_release_fsgsbase,
     stacks_release_fsgsbase,
     light_release_fsgsbase,
     "rdfsbase rax",
@@ -529,6 +606,7 @@ switch_code!(
     "mov qword ptr [rdi + {claimed_by}], 0"
 );
 switch_code!(
+    core_keep_msr,
     stacks_keep_msr,
     light_keep_msr,
     "mov ecx, 0xc0000100; rdmsr; shl rdx, 32; or rax, rdx",
@@ -536,6 +614,7 @@ switch_code!(
     ""
 );
 switch_code!(
+    core_release_msr,
     stacks_release_msr,
     light_release_msr,
     "mov ecx, 0xc0000100; rdmsr; shl rdx, 32; or rax, rdx",

@@ -111,11 +111,14 @@ pub(crate) struct Plain {
 }
 
 impl Plain {
+    /// Those of null.
+    pub(crate) const USUAL: Self = Self { flags: 0, class: DEFAULT_CLASS };
+
     /// Reads attributes. `None` for others, and for those that cannot be read or are wrong: [`Attributes::read`] tells.
     #[inline(always)]
     pub(crate) fn read(address: usize) -> Option<Self> {
         if address == 0 {
-            return Some(Self { flags: 0, class: DEFAULT_CLASS });
+            return Some(Self::USUAL);
         }
         let [sizes, place, schedule, stack_bytes, name] = user::load_five_u64(address, NAME).ok()?;
         let (size, flags) = (sizes as u32 as usize, (sizes >> 32) as u32);

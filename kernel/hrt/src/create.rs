@@ -28,8 +28,7 @@ struct Taken {
 
 /// Takes a slot for plain attributes that needs nothing but a function. `None` where there is more to do, or a mistake.
 #[inline(always)]
-fn take_plain(own: &Record, attr: usize) -> Option<Taken> {
-    let Plain { flags, class } = Plain::read(attr)?;
+fn take_plain(own: &Record, Plain { flags, class }: Plain) -> Option<Taken> {
     if own.missed_on.load(Ordering::Relaxed) != ANYWHERE {
         return None;
     }
@@ -115,13 +114,15 @@ fn cpu_for(slot: &'static Record) -> usize {
     slot.thread().bound().unwrap_or_else(|| slot::cpu_of(slot))
 }
 
-/// A slot with everything that `attr` asks for.
+/// A slot with everything that `attr` asks for. The entries are compiled twice, for the usual attributes (null) and others.
 #[inline(always)]
-fn slot_for(own: &Record, attr: usize, need: usize) -> Result<Taken, Status> {
-    match take_plain(own, attr) {
-        Some(taken) => Ok(taken),
-        None => take_any(own, attr, need),
-    }
+fn slot_for<const USUAL: bool>(own: &Record, attr: usize, need: usize) -> Result<Taken, Status> {
+    let plain = if USUAL { Some(Plain::USUAL) } else { Plain::read(attr) };
+    let taken = match plain.and_then(|plain| take_plain(own, plain)) {
+        Some(taken) => taken,
+        None => take_any(own, attr, need)?,
+    };
+    Ok(Taken { flags: if USUAL { Plain::USUAL.flags } else { taken.flags }, ..taken })
 }
 
 /// Makes the slot a new thread of `own` with a name.
@@ -139,12 +140,18 @@ fn begin(own: &'static Record, slot: &'static Record, flags: u32, state: State) 
 }
 
 #[inline(always)]
-fn create(attr: usize, function: usize, argument: usize, out: usize, need: usize) -> Result<(), Status> {
+fn create<const USUAL: bool>(
+    attr: usize,
+    function: usize,
+    argument: usize,
+    out: usize,
+    need: usize,
+) -> Result<(), Status> {
     if !layout::is_program(function as u64) {
         return Err(Status::BadAddress);
     }
     let own = record::current();
-    let Taken { slot, flags, cpu } = slot_for(own, attr, need)?;
+    let Taken { slot, flags, cpu } = slot_for::<USUAL>(own, attr, need)?;
     slot.function.store(function, Ordering::Relaxed);
     slot.argument.store(argument, Ordering::Relaxed);
     if out != 0 && user::store_u64(out, slot.life.next_word()).is_err() {
@@ -156,6 +163,17 @@ fn create(attr: usize, function: usize, argument: usize, out: usize, need: usize
     Ok(())
 }
 
+#[inline(never)]
+extern "C" fn create_as<const USUAL: bool>(
+    attr: usize,
+    function: usize,
+    argument: usize,
+    out: usize,
+    need: usize,
+) -> Code {
+    code(create::<USUAL>(attr, function, argument, out, need))
+}
+
 /// `thread_create`.
 pub(crate) extern "C" fn thread_create(
     attr: usize,
@@ -164,7 +182,11 @@ pub(crate) extern "C" fn thread_create(
     out: usize,
     need: usize,
 ) -> Code {
-    code(create(attr, function, argument, out, need))
+    if attr == 0 {
+        create_as::<true>(0, function, argument, out, need)
+    } else {
+        create_as::<false>(attr, function, argument, out, need)
+    }
 }
 
 /// `struct hrt_reserved`, returned in registers.
@@ -181,21 +203,13 @@ fn not_reserved(status: Status) -> Reserved {
 }
 
 #[inline(always)]
-fn reserve(attr: usize, need: usize) -> Result<Reserved, Status> {
-    let own = record::current();
-    let Taken { slot, flags, .. } = slot_for(own, attr, need)?;
-    let name = begin(own, slot, flags, State::Reserved);
-    // It waits in a call, or is about to.
-    Ok(Reserved { thread: name, stack: call::stack_pointer_of(slot.thread().context()) })
-}
-
-#[inline(always)]
-fn fork(attr: usize, function: usize, need: usize) -> Result<Reserved, Status> {
+fn fork<const USUAL: bool>(attr: usize, function: usize, need: usize) -> Result<Reserved, Status> {
     if !layout::is_program(function as u64) {
         return Err(Status::BadAddress);
     }
     let own = record::current();
-    let Taken { slot, flags, cpu } = slot_for(own, attr, need)?;
+    let Taken { slot, flags, cpu } = slot_for::<USUAL>(own, attr, need)?;
+    // It waits in a call, or is about to.
     let stack = call::stack_pointer_of(slot.thread().context());
     slot.function.store(function, Ordering::Relaxed);
     slot.argument.store(stack, Ordering::Relaxed);
@@ -204,9 +218,21 @@ fn fork(attr: usize, function: usize, need: usize) -> Result<Reserved, Status> {
     Ok(Reserved { thread, stack })
 }
 
+#[inline(never)]
+extern "C" fn fork_as<const USUAL: bool>(attr: usize, function: usize, need: usize) -> Reserved {
+    fork::<USUAL>(attr, function, need).unwrap_or_else(not_reserved)
+}
+
 /// `thread_fork`.
 pub(crate) extern "C" fn thread_fork(attr: usize, function: usize, need: usize) -> Reserved {
-    fork(attr, function, need).unwrap_or_else(not_reserved)
+    if attr == 0 { fork_as::<true>(0, function, need) } else { fork_as::<false>(attr, function, need) }
+}
+
+fn reserve(attr: usize, need: usize) -> Result<Reserved, Status> {
+    let own = record::current();
+    let Taken { slot, flags, .. } = slot_for::<false>(own, attr, need)?;
+    let thread = begin(own, slot, flags, State::Reserved);
+    Ok(Reserved { thread, stack: call::stack_pointer_of(slot.thread().context()) })
 }
 
 /// `thread_reserve`.

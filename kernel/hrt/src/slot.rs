@@ -252,9 +252,11 @@ fn wait(own: &'static Record, joiner: Option<&'static Thread>) -> Result<(), Sta
     if let Some(joiner) = joiner {
         hadal_sched::wake_and_park_call(joiner);
     }
-    let outcome = if own.life.now().state() == State::Running { Ok(()) } else { wait_on(own) };
+    if own.life.now().state() != State::Running {
+        wait_on(own)?;
+    }
     signal::resume(task, process);
-    outcome
+    Ok(())
 }
 
 #[inline(never)]
@@ -262,6 +264,7 @@ fn wait_on(own: &'static Record) -> Result<(), Status> {
     let (task, process) = (own.task(), own.task().process());
     while own.life.now().state() != State::Running {
         if own.thread().interrupted() && signal::must_leave(task, process) {
+            signal::resume(task, process);
             return Err(Status::Interrupted);
         }
         hadal_sched::park_call(None);

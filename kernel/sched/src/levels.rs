@@ -111,7 +111,7 @@ impl Levels {
     }
 
     /// Puts a thread at the end of a level. `running` is the CPU's thread.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn insert(&self, thread: &'static Thread, level: u8, running: &'static Thread) {
         let word = &self.any[usize::from(level) % self.any.len()];
         let any = word.load(RELAXED);

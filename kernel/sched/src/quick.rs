@@ -78,6 +78,7 @@ pub fn park_call(deadline_ns: Option<u64>) -> Wake {
     park_with_deadline(deadline_ns)
 }
 
+#[inline(always)]
 fn park_for_good() {
     irq::mask();
     if let Some(quick) = RUNNING.quick() {
