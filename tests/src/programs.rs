@@ -170,15 +170,19 @@ impl Program {
         Err(TestError::Compile { command: line.to_owned(), output: text })
     }
 
-    /// True when the executable is newer than every file beside its sources.
+    /// True when the executable is newer than its sources and every header that they may include.
     fn is_fresh(&self, output: &Path, library: Option<&Path>) -> bool {
         let Some(built) = modified(output) else { return false };
         if library.and_then(modified).is_some_and(|changed| changed > built) {
             return false;
         }
-        let common = Path::new(env!("CARGO_MANIFEST_DIR")).join("programs").join("common");
+        let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let common = tests.join("programs").join("common");
+        let interface = tests.join("../kernel/hrt/include/hadal");
+        let shared = [common, interface.join("hrt"), interface];
         let sources = self.source_paths();
-        let directories = sources.iter().filter_map(|source| source.parent()).chain([common.as_path()]);
+        let directories =
+            sources.iter().filter_map(|source| source.parent()).chain(shared.iter().map(PathBuf::as_path));
         let files = directories.flat_map(|directory| fs::read_dir(directory).into_iter().flatten().flatten());
         files.map(|file| file.path()).filter(|path| path.is_file()).all(|path| {
             let header = path.extension().is_some_and(|extension| extension == "h");
