@@ -12,15 +12,10 @@ use crate::suite::Suite;
 
 pub(crate) fn register(suite: &mut Suite) {
     for cpus in [1, 2, 4, 8] {
-        suite.hadal(format!("hrt/realtime/{cpus}cpus"), move |name| {
-            let directory = scratch::empty_directory(name)?;
-            let hadal = Hadal::new(cpus).cwd(&directory).limit(Duration::from_secs(90));
-            let outcome = hadal.run(&HRT_REALTIME.build(Way::GccDynamic)?, &[])?;
-            expect_status(&outcome, 0)?;
-            expect_stdout(&outcome, "promises are kept\n")
-        });
+        suite.hadal(format!("hrt/realtime/{cpus}cpus"), move |name| realtime(name, Hadal::new(cpus)));
     }
-    suite.hadal("hrt/realtime/64cpus".to_string(), groups_of_many);
+    suite.hadal("hrt/realtime/counting", |name| realtime(name, Hadal::plain().option("--icount")));
+    suite.hadal("hrt/realtime/64cpus", groups_of_many);
     let programs: [(&str, &'static Program, &'static str); 4] = [
         ("calls", &HRT_CALLS, "calls work\n"),
         ("threads", &HRT_THREADS, "threads work\n"),
@@ -37,6 +32,14 @@ pub(crate) fn register(suite: &mut Suite) {
             run(name, program, expected, Hadal::new(4).with("--numa", "2").with("--memory", "2G"), 2)
         });
     }
+}
+
+fn realtime(name: &str, hadal: Hadal) -> Result<(), TestError> {
+    let directory = scratch::empty_directory(name)?;
+    let hadal = hadal.cwd(&directory).limit(Duration::from_secs(90));
+    let outcome = hadal.run(&HRT_REALTIME.build(Way::GccDynamic)?, &[])?;
+    expect_status(&outcome, 0)?;
+    expect_stdout(&outcome, "promises are kept\n")
 }
 
 fn groups_of_many(name: &str) -> Result<(), TestError> {

@@ -221,6 +221,30 @@ static void refusals(void) {
     joined(started(&attr, wait_for_word, &word));
 }
 
+/* A schedule that its thread gives up at the moment at which it expires ends once: were its room given back
+ * twice, later ones would be refused. */
+static void endings(void) {
+    struct hrt_thread_attr once = on(0), ordinary = on(0), aperiodic = on(0);
+    once.policy = HRT_POLICY_EDF_SPORADIC;
+    once.work_ns = MS / 2;
+    once.deadline_ns = MS;
+    aperiodic.policy = HRT_POLICY_EDF_APERIODIC;
+    aperiodic.deadline_ns = MS;
+    hrt_thread_t self = hrt_thread_self();
+    for (uint64_t step = 0; step < 700; step++) {
+        once.start_ns = hrt_now_ns();
+        CHECK(hrt_thread_set_schedule(self, &once) == HRT_OK);
+        uint64_t deadline = once.start_ns + once.deadline_ns;
+        CHECK(hrt_thread_sleep_until(deadline - MS / 10) == HRT_OK);
+        while (hrt_now_ns() + 4000 < deadline + 20 * step) {
+            __builtin_ia32_pause();
+        }
+        CHECK(hrt_thread_set_schedule(self, &ordinary) == HRT_OK);
+    }
+    CHECK(hrt_thread_set_schedule(self, &aperiodic) == HRT_OK);
+    CHECK(hrt_thread_set_schedule(self, &ordinary) == HRT_OK);
+}
+
 static uint32_t group;
 static uint64_t work_of_members;
 static uint64_t first_period[1024];
@@ -301,6 +325,7 @@ int main(int argc, char **argv) {
         by_deadline();
         periods();
         refusals();
+        endings();
         budgets();
     }
     gangs(hrt_calls->cpu_count());
