@@ -10,12 +10,14 @@
 
 use hadal_hal::context::Claim;
 use hadal_hal::irq;
+use hadal_hal::running::Quick;
 use hadal_hal::trace;
 
 use crate::cpus::{Cpu, RUNNING, here};
 use crate::levels::NOWHERE;
 use crate::overcommit;
 use crate::switch::{Saves, Wake, give_way, hand_over, park_until, park_without_deadline};
+use crate::thread::Thread;
 
 /// Whether nothing has happened that the short ways do not look at.
 #[inline(always)]
@@ -27,23 +29,20 @@ pub(crate) fn is_quiet(own: &Cpu) -> bool {
 /// vector registers need not survive, with interrupts on.
 #[inline]
 pub fn yield_call() {
-    irq::mask();
-    if let Some(quick) = RUNNING.quick() {
-        let here = quick.here();
-        let (own, thread) = (here.cpu(), here.thread());
-        if let Some(next) = thread.place.next()
-            && is_quiet(own)
-        {
-            hand_over(here, own, thread, next);
-            return quick.switch(next.context(), Claim::Keep);
-        }
-    }
-    yield_slowly(Saves::CalleeSaved);
+    yield_by(Saves::CalleeSaved, |quick, next| quick.switch(next.context(), Claim::Keep));
 }
 
 /// [`yield_call`] where every register survives.
 #[inline]
 pub fn yield_call_full() {
+    yield_by(Saves::Everything, |quick, next| {
+        quick.switch_full(next.context());
+        irq::unmask();
+    });
+}
+
+#[inline(always)]
+fn yield_by(saves: Saves, switch: impl FnOnce(Quick<Thread, Cpu>, &'static Thread)) {
     irq::mask();
     if let Some(quick) = RUNNING.quick() {
         let here = quick.here();
@@ -52,11 +51,10 @@ pub fn yield_call_full() {
             && is_quiet(own)
         {
             hand_over(here, own, thread, next);
-            quick.switch_full(next.context());
-            return irq::unmask();
+            return switch(quick, next);
         }
     }
-    yield_slowly(Saves::Everything);
+    yield_slowly(saves);
 }
 
 #[cold]
