@@ -10,7 +10,7 @@ use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use hadal_hal::link::AtomicRef;
 
-use crate::thread::{PRIORITIES, Thread};
+use crate::thread::{Manner, PRIORITIES, Thread};
 
 /// Nobody else looks.
 const RELAXED: Ordering = Ordering::Relaxed;
@@ -110,16 +110,17 @@ impl Levels {
         self.any[usize::from(thread.place.level()) % self.any.len()].store(Some(thread), RELAXED);
     }
 
-    /// Puts a thread at the end of a level. `running` is the CPU's thread.
+    /// Puts a thread of this manner at the end of its level. `running` is the CPU's thread.
     #[inline(always)]
-    pub(crate) fn insert(&self, thread: &'static Thread, level: u8, running: &'static Thread) {
+    pub(crate) fn insert(&self, thread: &'static Thread, manner: Manner, running: &'static Thread) {
+        let level = manner.priority();
         let word = &self.any[usize::from(level) % self.any.len()];
         let any = word.load(RELAXED);
         let first = if running.place.level() == level { Some(running) } else { any };
         let place = &thread.place;
         place.level.store(level, RELAXED);
         self.len.store(self.len.load(RELAXED) + 1, RELAXED);
-        if thread.may_move() {
+        if thread.may_move(manner) {
             place.movable.store(true, RELAXED);
             self.movable.store(self.movable.load(RELAXED) + 1, RELAXED);
         }
@@ -136,24 +137,25 @@ impl Levels {
         first.place.previous.store(Some(thread), RELAXED);
     }
 
-    /// Takes the running thread out of its ring and returns the next one of its level, which begins with that one then.
+    /// Takes the running thread out of the ring of its level and returns the next one of its level, which begins with that one then.
     #[inline(always)]
-    pub(crate) fn remove_running(&self, thread: &'static Thread) -> Option<&'static Thread> {
-        let level = thread.place.level();
+    pub(crate) fn remove_running(&self, thread: &'static Thread, level: u8) -> Option<&'static Thread> {
         let next = thread.place.next();
         self.any[usize::from(level) % self.any.len()].store(next, RELAXED);
         self.unlink(thread, level, next);
         next
     }
 
-    /// Puts a thread that is in no ring into the place of the running one at `level`, which is in no ring afterwards.
+    /// Puts a thread of this manner that is in no ring into the place of the running one of its level, which is in no ring
+    /// afterwards.
     #[inline(always)]
-    pub(crate) fn replace_running(&self, thread: &'static Thread, next: &'static Thread, level: u8) {
+    pub(crate) fn replace_running(&self, thread: &'static Thread, next: &'static Thread, manner: Manner) {
+        let level = manner.priority();
         let (old, new) = (&thread.place, &next.place);
         self.any[usize::from(level) % self.any.len()].store(Some(next), RELAXED);
         new.level.store(level, RELAXED);
         old.level.store(NOWHERE, RELAXED);
-        let (left, came) = (old.is_movable(), next.may_move());
+        let (left, came) = (old.is_movable(), next.may_move(manner));
         if left | came {
             old.movable.store(false, RELAXED);
             new.movable.store(came, RELAXED);
@@ -224,8 +226,12 @@ impl Levels {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::{Levels, NOWHERE};
-    use crate::thread::Thread;
+    use crate::thread::{Manner, Policy, Thread};
     use std::vec::Vec;
+
+    fn of(level: u8) -> Manner {
+        Manner::new(level, Policy::RoundRobin, true)
+    }
 
     fn turn(levels: &Levels, from: &'static Thread) -> Vec<u32> {
         let first = levels.first(from.place.level()).unwrap();
@@ -242,12 +248,12 @@ mod tests {
     fn a_ring_keeps_its_order() {
         let (levels, idle) = (Levels::new(), Thread::leak(99));
         let threads: Vec<_> = (0..4).map(Thread::leak).collect();
-        threads.iter().for_each(|thread| levels.insert(thread, 7, idle));
+        threads.iter().for_each(|thread| levels.insert(thread, of(7), idle));
         assert_eq!(turn(&levels, threads[0]), [0, 1, 2, 3]);
         assert_eq!((levels.len(), levels.top()), (4, Some(7)));
         // Thread 2 runs: what comes now waits for a whole turn, up to before it.
         let late = Thread::leak(4);
-        levels.insert(late, 7, threads[2]);
+        levels.insert(late, of(7), threads[2]);
         assert_eq!(turn(&levels, threads[0]), [0, 1, 4, 2, 3]);
         assert!(levels.waiting(threads[2], 9).map(Thread::id).eq([3, 0, 1, 4]));
         levels.remove(threads[1]);
@@ -265,7 +271,7 @@ mod tests {
         let (levels, idle) = (Levels::new(), Thread::leak(99));
         let threads: Vec<_> = (0..3).map(Thread::leak).collect();
         for (thread, level) in threads.iter().zip([0, 31, 16]) {
-            levels.insert(thread, level, idle);
+            levels.insert(thread, of(level), idle);
         }
         assert_eq!(levels.top(), Some(31));
         assert!(levels.waiting(idle, 9).map(Thread::id).eq([1, 2, 0]));
@@ -278,7 +284,7 @@ mod tests {
     fn a_preempted_thread_is_first_again() {
         let (levels, idle) = (Levels::new(), Thread::leak(99));
         let threads: Vec<_> = (0..3).map(Thread::leak).collect();
-        threads.iter().for_each(|thread| levels.insert(thread, 5, idle));
+        threads.iter().for_each(|thread| levels.insert(thread, of(5), idle));
         levels.set_first(threads[2]);
         assert_eq!(turn(&levels, threads[0]), [2, 0, 1]);
     }

@@ -82,13 +82,14 @@ fn park_for_good() {
     if let Some(quick) = RUNNING.quick() {
         let here = quick.here();
         let (own, thread) = (here.cpu(), here.thread());
-        if is_quiet(own) && !own.edf.is_busy() && thread.place.level() != NOWHERE {
+        let level = thread.place.level();
+        if is_quiet(own) && !own.edf.is_busy() && level != NOWHERE {
             // Whoever wakes the thread from here on leaves it in an inbox until its claim has ended.
             if !thread.token.park() {
                 thread.token.spend();
                 return irq::unmask();
             }
-            let equal = own.levels.remove_running(thread);
+            let equal = own.levels.remove_running(thread, level);
             let next = equal.or_else(|| own.levels.best()).unwrap_or_else(|| own.idle_thread());
             hand_over(here, own, thread, next);
             return quick.switch(next.context(), Claim::Release);

@@ -4,10 +4,13 @@
 use hadal_hal::context::Claim;
 use hadal_hal::irq;
 
+use crate::balance;
 use crate::cpus::{RUNNING, here};
+use crate::kick::Kick;
 use crate::quick::{is_quiet, park_call};
 use crate::switch::{hand_over, insert};
 use crate::thread::Thread;
+use crate::wake::made_runnable;
 
 /// Wakes `next` and parks the calling thread: [`Thread::unpark`] and [`park_call`] without a deadline, for calls of a program
 /// whose vector registers need not survive, with interrupts on. Where both threads are of one CPU and one priority, and no
@@ -19,24 +22,23 @@ pub fn wake_and_park_call(next: &'static Thread) {
     let Some(quick) = RUNNING.quick() else { return wake_then_park(next) };
     let here = quick.here();
     let (own, thread) = (here.cpu(), here.thread());
-    let level = thread.place.level();
-    let alike = next.cpu() == own.id
-        && next.is_of(level)
-        && next.allows(own.id)
-        && !own.edf.is_busy()
-        && is_quiet(own);
     // The claim first: without it nothing has happened yet. It fails while the last CPU of `next` is still leaving it.
-    if !alike || !here.claim(next.context()) {
+    if own.edf.is_busy() || !is_quiet(own) || !here.claim(next.context()) {
         return wake_then_park(next);
     }
     if !next.token.unpark() {
         return release_and_wake(next);
     }
+    // Whoever changes one of these from here on finds a thread that is not parked, and asks for a review.
+    let manner = next.manner();
+    if next.cpu() != own.id || !manner.is_of(thread.place.level()) || !next.allows(own.id) {
+        return send_and_park(next);
+    }
     own.counters.wakes.up();
     if !thread.token.park() {
         return insert_and_stay(next);
     }
-    own.levels.replace_running(thread, next, level);
+    own.levels.replace_running(thread, next, manner);
     hand_over(here, own, thread, next);
     quick.switch(next.context(), Claim::Release);
 }
@@ -46,6 +48,15 @@ pub fn wake_and_park_call(next: &'static Thread) {
 fn release_and_wake(next: &'static Thread) {
     next.context.release();
     wake_then_park(next);
+}
+
+/// `next`, which has been woken, does not take the caller's place. Interrupts are off.
+#[inline(never)]
+fn send_and_park(next: &'static Thread) {
+    next.context.release();
+    made_runnable(next, balance::choose(next), Kick::Yes);
+    irq::unmask();
+    park_call(None);
 }
 
 /// There is something to do for the caller already. Interrupts are off.

@@ -136,8 +136,9 @@ pub(crate) fn run_ready(here: Here<Thread, Cpu>) -> bool {
 #[inline]
 fn leave(here: Here<Thread, Cpu>, thread: &'static Thread, saves: Saves) {
     let own = here.cpu();
-    if thread.place.level() != NOWHERE {
-        own.levels.remove_running(thread);
+    let level = thread.place.level();
+    if level != NOWHERE {
+        own.levels.remove_running(thread, level);
     }
     let mut claim = Claim::Release;
     if !own.inbox.looks_empty() {
@@ -241,8 +242,9 @@ fn interrupt_turn(own: &Cpu, thread: &'static Thread) {
 
 /// Sends the running thread to a CPU that it may run on; that one waits until this one has left it.
 fn move_away(here: Here<Thread, Cpu>, thread: &'static Thread, saves: Saves) {
-    if thread.place.level() != NOWHERE {
-        here.cpu().levels.remove_running(thread);
+    let level = thread.place.level();
+    if level != NOWHERE {
+        here.cpu().levels.remove_running(thread, level);
     }
     enqueue(thread, balance::choose(thread), Kick::Yes);
     leave(here, thread, saves);
@@ -270,10 +272,11 @@ pub(crate) fn receive(here: Here<Thread, Cpu>) {
 /// Puts a thread that this CPU has claimed among those that wait for it. Interrupts are off.
 #[inline]
 pub(crate) fn insert(own: &'static Cpu, thread: &'static Thread, running: &'static Thread) {
-    if thread.is_realtime() && edf::enqueue(own, thread) {
+    let manner = thread.manner();
+    if manner.is_realtime() && edf::enqueue(own, thread) {
         return;
     }
-    own.levels.insert(thread, thread.priority(), running);
+    own.levels.insert(thread, manner, running);
     if own.levels.len() > 1 {
         timers::start_slice(own);
     }

@@ -50,6 +50,27 @@ impl Manner {
     pub const fn new(priority: u8, policy: Policy, stealable: bool) -> Self {
         Self(priority as u32 | (policy as u32 * Self::POLICY) | (stealable as u32 * Self::STEALABLE))
     }
+
+    #[inline(always)]
+    pub(crate) fn priority(self) -> u8 {
+        self.0 as u8
+    }
+
+    #[inline(always)]
+    pub(crate) fn is_stealable(self) -> bool {
+        self.0 & Self::STEALABLE != 0
+    }
+
+    #[inline(always)]
+    pub(crate) fn is_realtime(self) -> bool {
+        self.0 & Self::REALTIME != 0
+    }
+
+    /// Whether it is that of an ordinary thread of this priority.
+    #[inline(always)]
+    pub(crate) fn is_of(self, priority: u8) -> bool {
+        self.0 & (Self::PRIORITY | Self::REALTIME) == u32::from(priority)
+    }
 }
 
 /// What a thread is doing.
@@ -203,16 +224,22 @@ impl Thread {
         self.cpu.load(Ordering::Relaxed)
     }
 
+    /// How it gets its CPU, as of now: read once where several of its parts matter.
+    #[inline(always)]
+    pub(crate) fn manner(&self) -> Manner {
+        Manner(self.manner.load(Ordering::Relaxed))
+    }
+
     /// Whether it has a real-time schedule.
     #[inline(always)]
     pub fn is_realtime(&self) -> bool {
-        self.manner.load(Ordering::Relaxed) & Manner::REALTIME != 0
+        self.manner().is_realtime()
     }
 
     /// Whether it has neither a real-time schedule nor a group of [`crate::gang`].
     #[inline(always)]
     pub fn is_ordinary(&self) -> bool {
-        self.manner.load(Ordering::Relaxed) & (Manner::REALTIME | Manner::IN_GROUP) == 0
+        self.manner().0 & (Manner::REALTIME | Manner::IN_GROUP) == 0
     }
 
     /// Gives the thread a job, or none; its CPU makes its place fit. Returns whether it had one.
@@ -383,7 +410,7 @@ impl Thread {
     /// Whether it is in this manner, no member of a group, and may run on every CPU.
     #[inline(always)]
     pub fn is_free_in(&self, manner: Manner) -> bool {
-        self.manner.load(Ordering::Relaxed) == manner.0 && self.is_free()
+        self.manner() == manner && self.is_free()
     }
 
     fn change_manner(&self, mask: u32, bits: u32) {
@@ -394,13 +421,7 @@ impl Thread {
     /// 0 to [`PRIORITIES`] - 1, the most urgent.
     #[inline]
     pub fn priority(&self) -> u8 {
-        self.manner.load(Ordering::Relaxed) as u8
-    }
-
-    /// Whether it is an ordinary thread of this priority.
-    #[inline(always)]
-    pub(crate) fn is_of(&self, priority: u8) -> bool {
-        self.manner.load(Ordering::Relaxed) & (Manner::PRIORITY | Manner::REALTIME) == u32::from(priority)
+        self.manner().priority()
     }
 
     pub(crate) fn store_priority(&self, priority: u8) {
@@ -409,11 +430,7 @@ impl Thread {
 
     /// How the thread shares its CPU with equals.
     pub fn policy(&self) -> Policy {
-        if self.manner.load(Ordering::Relaxed) & Manner::POLICY != 0 {
-            Policy::RunToCompletion
-        } else {
-            Policy::RoundRobin
-        }
+        if self.manner().0 & Manner::POLICY != 0 { Policy::RunToCompletion } else { Policy::RoundRobin }
     }
 
     /// Changes how the thread shares its CPU with equals; a real-time thread becomes an ordinary one.
@@ -429,13 +446,13 @@ impl Thread {
     /// Whether other CPUs may take the thread, and a wake-up may place it elsewhere.
     #[inline]
     pub fn stealable(&self) -> bool {
-        self.manner.load(Ordering::Relaxed) & Manner::STEALABLE != 0
+        self.manner().is_stealable()
     }
 
-    /// Whether there is another CPU that may have the thread.
+    /// Whether there is another CPU that may have the thread in this manner.
     #[inline(always)]
-    pub(crate) fn may_move(&self) -> bool {
-        self.stealable() && self.bound().is_none()
+    pub(crate) fn may_move(&self, manner: Manner) -> bool {
+        manner.is_stealable() && self.bound().is_none()
     }
 
     /// Threads are stealable at first, as those of Linux programs expect; run-times that place theirs turn it off.

@@ -113,11 +113,12 @@ pub fn set_affinity(thread: &'static Thread, set: Option<Arc<CpuSet>>) {
     thread.moved();
 }
 
-fn made_runnable(thread: &'static Thread, target: usize, kick: Kick) {
+/// A wake-up has made the thread runnable. Interrupts are off.
+pub(crate) fn made_runnable(thread: &'static Thread, target: usize, kick: Kick) {
     queue_woken(thread, target, kick);
 }
 
-/// A wake-up has made the thread runnable: counts it and queues the thread. Interrupts are off.
+/// [`made_runnable`]: counts the wake-up and queues the thread.
 ///
 /// The short way is that of an ordinary thread that stays on this CPU.
 #[inline(always)]
@@ -125,13 +126,14 @@ fn queue_woken(thread: &'static Thread, target: usize, kick: Kick) {
     let here = here();
     let own = here.cpu();
     own.counters.wakes.up();
-    if target != own.id || thread.is_realtime() || trace::enabled() || !here.claim(thread.context()) {
+    let manner = thread.manner();
+    if target != own.id || manner.is_realtime() || trace::enabled() || !here.claim(thread.context()) {
         return made_runnable_slowly(thread, target, kick);
     }
     thread.cpu.store(target, Ordering::Relaxed);
-    let (running, level) = (here.thread(), thread.priority());
-    own.levels.insert(thread, level, running);
-    if level > running.place.level() {
+    let running = here.thread();
+    own.levels.insert(thread, manner, running);
+    if manner.priority() > running.place.level() {
         here.raise_attention(attention::RESCHEDULE);
     }
     if own.levels.len() > 1 {
@@ -230,8 +232,9 @@ fn review(here: Here<Thread, Cpu>, thread: &'static Thread) {
         return;
     }
     if is_running {
-        if thread.place.level() != NOWHERE {
-            own.levels.remove_running(thread);
+        let level = thread.place.level();
+        if level != NOWHERE {
+            own.levels.remove_running(thread, level);
         }
         if thread.is_realtime() {
             edf::begin_turn(own, thread, now_ns());
