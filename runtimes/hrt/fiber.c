@@ -16,7 +16,7 @@ __attribute__((weak)) void *__cxa_get_globals(void);
 // For fiber_switch.S.
 _Noreturn void hrt_fiber_main(struct hrt_fiber *self);
 _Noreturn void hrt_fiber_end(struct hrt_fiber *self, void *result);
-int hrt_fork_fiber(hrt_fiber_t **out, uintptr_t frame, const struct hrt_registers *registers);
+int hrt_fork_fiber(const struct hrt_forking *forking);
 
 // Threads that libhrt did not make tell their end by this.
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -168,9 +168,10 @@ int hrt_fiber_create(hrt_fiber_t **out, hrt_thread_fn fn, void *arg, size_t stac
 
 // A forked fiber's stack: the copied frame, below it the word that hrt_fiber_start_fork returns to, then
 // this.
-int hrt_fork_fiber(hrt_fiber_t **out, uintptr_t frame, const struct hrt_registers *registers) {
-    size_t bytes = hrt_frame_bytes(frame, registers), stack_bytes = HRT_FIBER_STACK_DEFAULT;
-    if (bytes == 0 || bytes > stack_bytes - STACK_RESERVE) {
+int hrt_fork_fiber(const struct hrt_forking *forking) {
+    hrt_fiber_t **out = (hrt_fiber_t **)forking->arguments[0];
+    size_t stack_bytes = HRT_FIBER_STACK_DEFAULT;
+    if (!hrt_frame_fits(&forking->registers, forking->arguments[1], stack_bytes - STACK_RESERVE)) {
         return HRT_EINVAL;
     }
     struct hrt_fibers *fibers = own();
@@ -179,7 +180,7 @@ int hrt_fork_fiber(hrt_fiber_t **out, uintptr_t frame, const struct hrt_register
         return HRT_ENOMEM;
     }
     struct hrt_child child;
-    hrt_frame_copy(&child, top_of(fiber), NULL, frame, bytes, registers, hrt_fork_fiber_end, fiber);
+    hrt_frame_copy(&child, top_of(fiber), NULL, &forking->registers, hrt_fork_fiber_end, fiber);
     uintptr_t *resume = (uintptr_t *)child.registers.rsp - 1;
     *resume = child.registers.rip;
     struct start *start = (struct start *)resume - 1;

@@ -107,7 +107,7 @@ hrt_fiber_start_fork:
     .size hrt_fiber_start_fork, . - hrt_fiber_start_fork
 
 // int hrt_fiber_fork_frame(hrt_fiber_t **child, void *frame)
-    with_registers hrt_fiber_fork_frame, hrt_fork_fiber, rdx
+    with_registers hrt_fiber_fork_frame, hrt_fork_fiber
 // Ends with hrt_fiber_end(fiber, result).
     end_of_child hrt_fork_fiber_end, hrt_fiber_end
 

@@ -23,8 +23,7 @@
 #define STACK_RESERVE 4096
 
 // For fork_switch.S.
-int hrt_fork_thread(const struct hrt_thread_attr *attr, hrt_thread_t *out, uintptr_t frame,
-                    const struct hrt_registers *registers);
+int hrt_fork_thread(struct hrt_forking *forking);
 void hrt_fork_wait(struct hrt_slot *slot);
 
 _Static_assert(offsetof(struct hrt_slot, child) == 48, "fork_switch.S knows where it is");
@@ -34,13 +33,6 @@ _Static_assert(offsetof(struct hrt_slot, child) == 48, "fork_switch.S knows wher
 #define HRT_CHILD_AWAITED ((struct hrt_child *)1)
 
 HRT_BARE static inline uint32_t *low_half(struct hrt_child **child) { return (uint32_t *)(void *)child; }
-
-HRT_BARE size_t hrt_frame_bytes(uintptr_t frame, const struct hrt_registers *registers) {
-    if (frame % sizeof(uintptr_t) != 0 || frame < registers->rsp || registers->rbp != frame) {
-        return 0;
-    }
-    return frame + 3 * sizeof(uintptr_t) - registers->rsp;
-}
 
 // A frame and its copy.
 struct copy {
@@ -70,34 +62,26 @@ HRT_BARE static void redirect(uintptr_t *words, size_t base, uintptr_t frame, ui
     }
 }
 
-// Whether copies are written to their place is known where this is called.
-HRT_BARE __attribute__((always_inline)) static inline void
-copy_frame(struct hrt_child *child, uintptr_t top, void *place, uintptr_t frame, size_t bytes,
-           const struct hrt_registers *registers, void (*end)(void), void *owner) {
+// Prepares a child but for the words below the frame pointer.
+HRT_BARE __attribute__((always_inline)) static inline void begin_child(struct hrt_child *child, uintptr_t top,
+                                                                       void *place,
+                                                                       const struct hrt_registers *registers,
+                                                                       void (*end)(void), void *owner) {
+    size_t bytes = hrt_frame_bytes(registers), below = registers->rbp - registers->rsp;
     struct copy copy = {.from = registers->rsp, .to = top - bytes, .bytes = bytes - sizeof(uintptr_t)};
     copy.to -= (copy.to - copy.from) % FRAME_ALIGN;
-    uintptr_t *words = place ? place : (uintptr_t *)copy.to;
-    const uintptr_t *original = (const uintptr_t *)copy.from;
-    uintptr_t child_frame = frame - copy.from + copy.to;
-    size_t base = (frame - copy.from) / sizeof(uintptr_t);
-    if (frame != copy.from) {
-        for (size_t i = 0; i < base; i++) {
-            words[i] = moved(&copy, original[i]);
-        }
-        redirect(words, base, frame, child_frame);
-    }
-    uintptr_t *last = place ? &words[base] : (uintptr_t *)child_frame;
-    last[0] = *(const uintptr_t *)frame;
+    uintptr_t *last = (uintptr_t *)((place ? (uintptr_t)place : copy.to) + below);
+    last[0] = *(const uintptr_t *)registers->rbp;
     last[1] = (uintptr_t)end;
     last[2] = (uintptr_t)owner;
     child->registers = *registers;
     child->registers.rsp = copy.to;
-    child->registers.rbp = child_frame;
+    child->registers.rbp = copy.to + below;
     uintptr_t *saved = child->registers.saved;
 #pragma GCC unroll 5
     for (int i = 0; i < 5; i++) {
         if (HRT_UNLIKELY(is_inside(&copy, saved[i]))) {
-            saved[i] += copy.to - copy.from;
+            saved[i] = moved(&copy, saved[i]);
         }
     }
     child->words = 0;
@@ -107,31 +91,42 @@ copy_frame(struct hrt_child *child, uintptr_t top, void *place, uintptr_t frame,
     }
 }
 
-HRT_BARE __attribute__((noinline)) void hrt_frame_copy(struct hrt_child *child, uintptr_t top, void *place,
-                                                       uintptr_t frame, size_t bytes,
-                                                       const struct hrt_registers *registers,
-                                                       void (*end)(void), void *owner) {
-    copy_frame(child, top, place, frame, bytes, registers, end, owner);
+// Copies the words below the frame pointer to `words`.
+HRT_BARE static void copy_words(const struct hrt_child *child, const struct hrt_registers *registers,
+                                uintptr_t *words) {
+    size_t bytes = hrt_frame_bytes(registers), below = registers->rbp - registers->rsp;
+    struct copy copy = {registers->rsp, child->registers.rsp, bytes - sizeof(uintptr_t)};
+    const uintptr_t *original = (const uintptr_t *)copy.from;
+    for (size_t i = 0; i < below / sizeof(uintptr_t); i++) {
+        words[i] = moved(&copy, original[i]);
+    }
+    redirect(words, below / sizeof(uintptr_t), registers->rbp, child->registers.rbp);
+}
+
+HRT_BARE void hrt_frame_copy(struct hrt_child *child, uintptr_t top, void *place,
+                             const struct hrt_registers *registers, void (*end)(void), void *owner) {
+    begin_child(child, top, place, registers, end, owner);
+    copy_words(child, registers, place ? place : (uintptr_t *)child->registers.rsp);
 }
 
 // The largest frame whose copy fits below the slot, in the room that its loop leaves there.
 #define NEAR_BYTES (HRT_SLOT_FORK_BYTES - FRAME_ALIGN - sizeof(struct hrt_child))
 
-// Whether a larger frame fits into a stack; never one of no bytes.
-HRT_BARE static bool fits(const struct hrt_thread_attr *attr, size_t bytes) {
+// The largest frame that a stack takes.
+HRT_BARE static size_t far_bytes(const struct hrt_thread_attr *attr) {
     uint64_t stack_bytes = attr ? attr->stack_bytes : HRT_STACK_DEFAULT;
-    return bytes != 0 && stack_bytes >= STACK_RESERVE && bytes <= (stack_bytes - STACK_RESERVE) / 2;
+    return stack_bytes > 2 * STACK_RESERVE ? (stack_bytes - STACK_RESERVE) / 2 : STACK_RESERVE / 2;
 }
 
 // The copy of a larger frame goes to the far end until the child has left the slot's loop: in between a
 // signal's handler may run below that.
-HRT_BARE static struct hrt_child *copy_to_far_end(hrt_thread_t thread, struct hrt_slot *slot, uintptr_t frame,
-                                                  size_t bytes, const struct hrt_registers *registers) {
+HRT_BARE static struct hrt_child *copy_to_far_end(hrt_thread_t thread, struct hrt_slot *slot,
+                                                  const struct hrt_registers *registers) {
     struct hrt_thread_info info;
     hrt_thread_info(thread, &info);
     struct hrt_child *child =
         (struct hrt_child *)((info.stack_bottom + FRAME_ALIGN) & -(uintptr_t)FRAME_ALIGN);
-    hrt_frame_copy(child, (uintptr_t)slot, child + 1, frame, bytes, registers, hrt_fork_thread_end, slot);
+    hrt_frame_copy(child, (uintptr_t)slot, child + 1, registers, hrt_fork_thread_end, slot);
     return child;
 }
 
@@ -154,69 +149,88 @@ HRT_BARE void hrt_fork_wait(struct hrt_slot *slot) {
     }
 }
 
+HRT_BARE __attribute__((noinline)) static int wake_child(struct hrt_slot *slot) {
+    hrt_calls->wake(low_half(&slot->child), 1, HRT_WAKE_KICK);
+    return HRT_OK;
+}
+
 // Gives a child what it starts from.
-HRT_BARE static inline void give(struct hrt_slot *slot, struct hrt_child *child) {
-    if (HRT_UNLIKELY(__atomic_exchange_n(&slot->child, child, __ATOMIC_ACQ_REL) == HRT_CHILD_AWAITED)) {
-        hrt_calls->wake(low_half(&slot->child), 1, HRT_WAKE_KICK);
-    }
+HRT_BARE static inline int give(struct hrt_slot *slot, struct hrt_child *child) {
+    struct hrt_child *before = __atomic_exchange_n(&slot->child, child, __ATOMIC_ACQ_REL);
+    return HRT_UNLIKELY(before == HRT_CHILD_AWAITED) ? wake_child(slot) : HRT_OK;
+}
+
+HRT_BARE __attribute__((noinline)) static int copy_and_give(struct hrt_slot *slot, struct hrt_child *child,
+                                                            const struct hrt_registers *registers) {
+    copy_words(child, registers, (uintptr_t *)child->registers.rsp);
+    return give(slot, child);
+}
+
+// The arguments of hrt_fork_frame().
+HRT_BARE static inline const struct hrt_thread_attr *attr_of(const struct hrt_forking *forking) {
+    return (const struct hrt_thread_attr *)forking->arguments[0];
+}
+HRT_BARE static inline hrt_thread_t *out_of(const struct hrt_forking *forking) {
+    return (hrt_thread_t *)forking->arguments[1];
+}
+HRT_BARE static inline bool fits(const struct hrt_forking *forking, size_t most) {
+    return hrt_frame_fits(&forking->registers, forking->arguments[2], most);
+}
+
+// The second half of a fork. Everything that needs many registers is behind calls from which this does not
+// come back.
+HRT_BARE static inline int start_child(const struct hrt_registers *registers, struct hrt_slot *slot) {
+    struct hrt_child *child = (struct hrt_child *)((uintptr_t)slot - HRT_SLOT_FORK_BYTES);
+    begin_child(child, (uintptr_t)slot, NULL, registers, hrt_fork_thread_end, slot);
+    return registers->rsp != registers->rbp ? copy_and_give(slot, child, registers) : give(slot, child);
 }
 
 // Makes the slot that a child needs, and tries again.
-HRT_BARE __attribute__((noinline)) static struct hrt_reserved
-make_child_again(const struct hrt_thread_attr *attr, uintptr_t status, struct hrt_slot_kind *need) {
+HRT_BARE __attribute__((noinline)) static struct hrt_reserved make_child_again(struct hrt_forking *forking,
+                                                                               uintptr_t status) {
     struct hrt_reserved made = {.stack = status};
     while (!made.thread && made.stack == HRT_ENOSPC) {
-        status = (uintptr_t)hrt_slot_make(need);
+        status = (uintptr_t)hrt_slot_make(&forking->need);
         if (status != HRT_OK) {
             return (struct hrt_reserved){.stack = status};
         }
-        made = hrt_calls->thread_fork(attr, hrt_fork_resume, need);
+        made = hrt_calls->thread_fork(attr_of(forking), hrt_fork_resume, &forking->need);
     }
     return made;
 }
 
 // The table's thread_fork(), with a slot made if there is none.
-HRT_BARE static inline struct hrt_reserved make_child(const struct hrt_thread_attr *attr) {
-    struct hrt_slot_kind need;
-    struct hrt_reserved made = hrt_calls->thread_fork(attr, hrt_fork_resume, &need);
-    return HRT_LIKELY(made.thread) ? made : make_child_again(attr, made.stack, &need);
+HRT_BARE static inline struct hrt_reserved make_child(struct hrt_forking *forking) {
+    struct hrt_reserved made = hrt_calls->thread_fork(attr_of(forking), hrt_fork_resume, &forking->need);
+    if (HRT_UNLIKELY(!made.thread)) {
+        made = make_child_again(forking, made.stack);
+    }
+    if (made.thread && out_of(forking)) {
+        *out_of(forking) = made.thread;
+    }
+    return made;
 }
 
 // Forks with a larger frame.
-HRT_BARE __attribute__((noinline)) static int fork_large(const struct hrt_thread_attr *attr,
-                                                         hrt_thread_t *out, uintptr_t frame, size_t bytes,
-                                                         const struct hrt_registers *registers) {
-    if (!fits(attr, bytes)) {
+HRT_BARE __attribute__((noinline)) static int fork_large(struct hrt_forking *forking) {
+    if (!fits(forking, far_bytes(attr_of(forking)))) {
         return HRT_EINVAL;
     }
-    struct hrt_reserved made = make_child(attr);
+    struct hrt_reserved made = make_child(forking);
     if (!made.thread) {
         return (int)made.stack;
     }
-    if (out) {
-        *out = made.thread;
-    }
     struct hrt_slot *slot = hrt_slot_of(made.stack);
-    give(slot, copy_to_far_end(made.thread, slot, frame, bytes, registers));
-    return HRT_OK;
+    return give(slot, copy_to_far_end(made.thread, slot, &forking->registers));
 }
 
-HRT_BARE int hrt_fork_thread(const struct hrt_thread_attr *attr, hrt_thread_t *out, uintptr_t frame,
-                             const struct hrt_registers *registers) {
-    size_t bytes = hrt_frame_bytes(frame, registers);
-    if (HRT_UNLIKELY(bytes - 1 >= NEAR_BYTES)) {
-        return fork_large(attr, out, frame, bytes, registers);
+HRT_BARE int hrt_fork_thread(struct hrt_forking *forking) {
+    if (HRT_UNLIKELY(!fits(forking, NEAR_BYTES))) {
+        return fork_large(forking);
     }
-    struct hrt_reserved made = make_child(attr);
-    if (!made.thread) {
+    struct hrt_reserved made = make_child(forking);
+    if (HRT_UNLIKELY(!made.thread)) {
         return (int)made.stack;
     }
-    if (out) {
-        *out = made.thread;
-    }
-    struct hrt_slot *slot = hrt_slot_of(made.stack);
-    struct hrt_child *child = (struct hrt_child *)((uintptr_t)slot - HRT_SLOT_FORK_BYTES);
-    copy_frame(child, (uintptr_t)slot, NULL, frame, bytes, registers, hrt_fork_thread_end, slot);
-    give(slot, child);
-    return HRT_OK;
+    return start_child(&forking->registers, hrt_slot_of(made.stack));
 }

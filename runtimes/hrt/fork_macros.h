@@ -2,15 +2,19 @@
 /* For assembly sources: both ends of a fork, which threads and fibers share. clang-format is for C. */
 /* clang-format off */
 
-/* Calls `function` with the arguments so far and, as the argument in `register`, the caller's struct
- * hrt_registers. */
-.macro with_registers name, function, register
+/* Calls `function` with a struct hrt_forking: the caller's registers, and the arguments, so that the function has
+ * to keep nothing else in registers. */
+.macro with_registers name, function
     .globl \name
     .type \name, @function
     .balign 16
 \name:
     .cfi_startproc
     lea rax, [rsp + 8]
+    sub rsp, 16
+    push rdx
+    push rsi
+    push rdi
     push r15
     push r14
     push r13
@@ -19,13 +23,11 @@
     push rbp
     push rax
     push [rax - 8]
-    .cfi_adjust_cfa_offset 64
-    mov \register, rsp
-    sub rsp, 8
-    .cfi_adjust_cfa_offset 8
+    .cfi_adjust_cfa_offset 104
+    mov rdi, rsp
     call \function\()@PLT
-    add rsp, 72
-    .cfi_adjust_cfa_offset -72
+    add rsp, 104
+    .cfi_adjust_cfa_offset -104
     ret
     .cfi_endproc
     .size \name, . - \name

@@ -23,7 +23,7 @@
 #include "fork_macros.h"
 
 // int hrt_fork_frame(const struct hrt_thread_attr *attr, hrt_thread_t *child, void *frame)
-    with_registers hrt_fork_frame, hrt_fork_thread, rcx
+    with_registers hrt_fork_frame, hrt_fork_thread
 // void *hrt_fork_resume(void *stack)
     .globl hrt_fork_resume
     .type hrt_fork_resume, @function

@@ -106,6 +106,13 @@ struct hrt_registers {
     uintptr_t saved[5]; /* rbx, r12 to r15 */
 };
 
+/* A call of a fork function; fork_macros.h knows the order. */
+struct hrt_forking {
+    struct hrt_registers registers;
+    uintptr_t arguments[3];
+    struct hrt_slot_kind need; /* room for the slot that a thread's child needs */
+};
+
 /* What a forked child starts from. */
 struct hrt_child {
     struct hrt_registers registers; /* of the child */
@@ -113,13 +120,21 @@ struct hrt_child {
     uintptr_t words;                /* of it; 0: it is */
 };
 
-/* Bytes that a frame takes in the child, the owner's pointer above it included; 0: that is not a frame. */
-size_t hrt_frame_bytes(uintptr_t frame, const struct hrt_registers *registers);
+/* Bytes that a frame takes in the child, the owner's pointer above it included. */
+static inline size_t hrt_frame_bytes(const struct hrt_registers *registers) {
+    return registers->rbp + 3 * sizeof(uintptr_t) - registers->rsp;
+}
+/* Whether the frame is where the caller says, and takes up to `most` bytes in the child. */
+static inline bool hrt_frame_fits(const struct hrt_registers *registers, uintptr_t frame, size_t most) {
+    uintptr_t below = frame - registers->rsp;
+    /* Rotated: bits of less than a word, and those of a negative number, make it too many words. */
+    uintptr_t words = below >> 3 | below << 61;
+    return registers->rbp == frame && words <= most / sizeof(uintptr_t) - 3;
+}
 /* Prepares a child that runs in a copy of the caller's frame below `top` and, when the function returns, goes
- * on at `end` with `owner` on top of the stack. `bytes` is hrt_frame_bytes() of it. `place` is where the copy
- * is written: NULL, or memory from which hrt_fork_resume() moves it. Returns the lowest address in use in
- * `child`'s stack. */
-void hrt_frame_copy(struct hrt_child *child, uintptr_t top, void *place, uintptr_t frame, size_t bytes,
+ * on at `end` with `owner` on top of the stack. `place` is where the copy is written: NULL, or memory from
+ * which hrt_fork_resume() moves it. */
+void hrt_frame_copy(struct hrt_child *child, uintptr_t top, void *place,
                     const struct hrt_registers *registers, void (*end)(void), void *owner);
 /* Continues the child whose slot waits with this stack pointer; a thread function as far as the kernel knows.
  */

@@ -218,14 +218,19 @@ fn fork<const USUAL: bool>(attr: usize, function: usize, need: usize) -> Result<
     Ok(Reserved { thread, stack })
 }
 
+// The usual fork is part of its entry, which makes the others longer: hardly any fork has attributes.
 #[inline(never)]
-extern "C" fn fork_as<const USUAL: bool>(attr: usize, function: usize, need: usize) -> Reserved {
-    fork::<USUAL>(attr, function, need).unwrap_or_else(not_reserved)
+extern "C" fn fork_unusual(attr: usize, function: usize, need: usize) -> Reserved {
+    fork::<false>(attr, function, need).unwrap_or_else(not_reserved)
 }
 
 /// `thread_fork`.
 pub(crate) extern "C" fn thread_fork(attr: usize, function: usize, need: usize) -> Reserved {
-    if attr == 0 { fork_as::<true>(0, function, need) } else { fork_as::<false>(attr, function, need) }
+    if attr == 0 {
+        fork::<true>(0, function, need).unwrap_or_else(not_reserved)
+    } else {
+        fork_unusual(attr, function, need)
+    }
 }
 
 fn reserve(attr: usize, need: usize) -> Result<Reserved, Status> {

@@ -100,9 +100,14 @@ impl Name {
         u64::from(self.generation) << GENERATION_SHIFT | (u64::from(self.index) + 1)
     }
 
+    /// The name that a word means, if it is one at all; else one that no record has.
+    #[inline(always)]
+    pub(crate) fn of_any(word: u64) -> Self {
+        Self { index: (word as u32).wrapping_sub(1), generation: (word >> GENERATION_SHIFT) as u32 }
+    }
+
     pub(crate) fn from_word(word: u64) -> Option<Self> {
-        let index = (word as u32).checked_sub(1)?;
-        Some(Self { index, generation: (word >> GENERATION_SHIFT) as u32 })
+        (word as u32 != 0).then(|| Self::of_any(word))
     }
 }
 

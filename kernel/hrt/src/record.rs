@@ -243,7 +243,7 @@ pub(crate) fn free(own: &'static Record) {
 /// The record that a program's name for a thread leads to, whether or not it has that name still.
 #[inline(always)]
 pub(crate) fn known_by(word: u64) -> Result<(&'static Record, Name), Status> {
-    let name = Name::from_word(word).ok_or(Status::NoSuchThing)?;
+    let name = Name::of_any(word);
     Ok((known(name.index).ok_or(Status::NoSuchThing)?, name))
 }
 

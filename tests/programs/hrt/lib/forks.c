@@ -142,6 +142,27 @@ static NOINLINE long bare(hrt_thread_t *child, long value) {
     return status == HRT_FORK_CHILD ? value * 2 : status;
 }
 
+// Forks with a frame pointer so far above the stack pointer.
+int fork_above(long bytes, hrt_thread_t *child);
+__asm__(".pushsection .text\n"
+        "fork_above:\n\t"
+        "push %rbp\n\t"
+        "lea (%rsp, %rdi), %rbp\n\t"
+        "mov %rbp, %rdx\n\t"
+        "xor %edi, %edi\n\t"
+        "call hrt_fork_frame@PLT\n\t"
+        "pop %rbp\n\t"
+        "ret\n\t"
+        ".popsection");
+
+static void bad_frames(hrt_thread_t *child) {
+    const long above[] = {4, -8, -64, 1L << 30};
+    for (size_t i = 0; i < sizeof above / sizeof *above; i++) {
+        CHECK_EQUAL(fork_above(above[i], child), HRT_EINVAL);
+    }
+    CHECK_EQUAL(hrt_fork_frame(NULL, child, (void *)16), HRT_EINVAL);
+}
+
 void forks(void) {
     hrt_thread_t child;
     fork_all(false);
@@ -152,7 +173,7 @@ void forks(void) {
     forks_for_nothing();
     CHECK_EQUAL(bare(&child, 8), HRT_OK);
     CHECK_EQUAL(joined(child), 16);
-    CHECK_EQUAL(hrt_fork_frame(NULL, &child, (void *)16), HRT_EINVAL);
+    bad_frames(&child);
     // Joined with the others that this thread has forked.
     union child other;
     plain(&other, false, 1);
