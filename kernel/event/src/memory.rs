@@ -48,8 +48,8 @@ pub fn wait(address: usize, old: u64, deadline_ns: Option<u64>) -> Result<(), Wa
         if hadal_sched::current().interrupted() {
             return Err(WaitError::Event(Error::Interrupted));
         }
-        if percpu::pending_attention() & attention::RESCHEDULE != 0 && may_wait() {
-            hadal_sched::yield_now();
+        if percpu::pending_attention() & (attention::RESCHEDULE | attention::BUDGET) != 0 && may_wait() {
+            hadal_sched::attend();
         }
         round = round.saturating_add(1);
         if round > ROUNDS_AWAKE && *HAS_MONITOR && may_wait() {

@@ -15,6 +15,9 @@ pub mod attention {
     pub const RESCHEDULE: u32 = 1;
     /// The thread has a signal, or its process is ending.
     pub const SIGNAL: u32 = 2;
+    /// The running real-time thread may have used up its time. Not the same as that another one should run, which is over
+    /// with every look at who that would be.
+    pub const BUDGET: u32 = 4;
 }
 
 /// What `%gs` points to. The assembly reaches the first fields by `offset_of!`.

@@ -92,12 +92,12 @@ pub fn sleep_until(deadline_ns: u64) {
 
 /// What program code has to do before it goes on, as far as the scheduler is concerned.
 pub fn attend() {
+    if percpu::pending_attention() & attention::BUDGET != 0 {
+        percpu::clear_attention(attention::BUDGET);
+        promise::settle_budget(current());
+    }
     if percpu::pending_attention() & attention::RESCHEDULE != 0 {
         percpu::clear_attention(attention::RESCHEDULE);
-        let thread = current();
-        if thread.is_realtime() {
-            promise::settle_budget(thread);
-        }
         let _irq = irq::disable();
         preempt(here());
     }

@@ -7,7 +7,7 @@
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use hadal_hal::handler::{self, Handler};
-use hadal_hal::percpu::attention;
+use hadal_hal::percpu::{self, attention};
 use hadal_hal::running::Here;
 use hadal_hal::sync::SpinLock;
 use hadal_hal::trace::{self, Kind};
@@ -174,6 +174,7 @@ pub(crate) fn end_budget_at(own: &Cpu, at_ns: u64) {
 /// No real-time thread runs any more. Interrupts are off.
 pub(crate) fn no_budget(own: &Cpu) {
     own.timers.budget_end.store(NEVER, Ordering::Relaxed);
+    percpu::clear_attention(attention::BUDGET);
 }
 
 /// Makes the timer of this CPU interrupt it before `delay_ns` have passed. Interrupts are off.
@@ -251,7 +252,7 @@ pub fn on_timer_interrupt() {
     }
     if timers.budget_end.load(Ordering::Relaxed) <= now {
         timers.budget_end.store(NEVER, Ordering::Relaxed);
-        here.raise_attention(attention::RESCHEDULE);
+        here.raise_attention(attention::BUDGET);
     }
     if timers.slice_end.load(Ordering::Relaxed) <= now {
         timers.slice_end.store(NEVER, Ordering::Relaxed);
