@@ -33,6 +33,7 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.hadal("observe/trace/bad-file", bad_file);
     suite.hadal("observe/profile/two-functions", profile_two_functions);
     suite.hadal("observe/profile/counting", profile_while_counting);
+    suite.hadal("observe/profile/start", profile_of_the_start);
     suite.hadal("observe/profile/kernel", profile_kernel);
     suite.hadal("observe/profile/source", profile_source);
 }
@@ -259,6 +260,18 @@ fn profile_while_counting(name: &str) -> Result<(), TestError> {
     let hadal = Hadal::plain().option("--icount").with("--profile-hz", "5000");
     let (outcome, stacks) = profiled(&directory, hadal, &program, &["2"])?;
     expect_three_to_one(&outcome, &stacks)
+}
+
+/// Samples come while the first threads are made: at each rate at other moments, of which counting makes the same ones on
+/// every machine.
+fn profile_of_the_start(name: &str) -> Result<(), TestError> {
+    let directory = scratch::empty_directory(name)?;
+    let program = HOT.build(Way::GccStatic)?;
+    for hz in (1000..=10000).step_by(1000) {
+        let hadal = Hadal::plain().option("--icount").with("--profile-hz", &hz.to_string());
+        profiled(&directory, hadal, &program, &["1"])?;
+    }
+    Ok(())
 }
 
 fn profile_kernel(name: &str) -> Result<(), TestError> {

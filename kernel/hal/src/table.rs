@@ -6,7 +6,7 @@ use alloc::boxed::Box;
 use core::marker::PhantomData;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
-use crate::sync::RwSpinLock;
+use crate::sync::SpinLock;
 
 /// Elements in a chunk.
 const CHUNK: usize = 256;
@@ -17,7 +17,8 @@ const CHUNKS: usize = 1024;
 pub struct ThreadTable<T: 'static> {
     /// Null until somebody needs the chunk.
     chunks: [AtomicPtr<[T; CHUNK]>; CHUNKS],
-    making: RwSpinLock<()>,
+    /// An interrupt may be the first to ask for an element, also one that comes while its CPU makes others.
+    making: SpinLock<()>,
     elements: PhantomData<&'static T>,
 }
 
@@ -31,7 +32,7 @@ impl<T: Sync> ThreadTable<T> {
     /// A table without elements.
     pub const fn new() -> Self {
         let chunks = [const { AtomicPtr::new(core::ptr::null_mut()) }; CHUNKS];
-        Self { chunks, making: RwSpinLock::new(()), elements: PhantomData }
+        Self { chunks, making: SpinLock::new(()), elements: PhantomData }
     }
 
     #[inline(always)]
@@ -40,7 +41,8 @@ impl<T: Sync> ThreadTable<T> {
         unsafe { place.load(Ordering::Acquire).cast_const().as_ref() }
     }
 
-    /// The element of a thread; `make` gets the indices of new ones. An index beyond the table stands for a lower one.
+    /// The element of a thread; `make` gets the indices of new ones. An index beyond the table stands for a lower one. From
+    /// any context but a non-maskable interrupt.
     #[inline]
     pub fn get(&self, index: u32, make: fn(u32) -> T) -> &'static T {
         let index = index as usize;
@@ -54,7 +56,7 @@ impl<T: Sync> ThreadTable<T> {
 
     #[cold]
     fn make(&self, place: &AtomicPtr<[T; CHUNK]>, index: usize, make: fn(u32) -> T) -> &'static [T; CHUNK] {
-        let _making = self.making.write();
+        let _making = self.making.lock();
         if let Some(chunk) = Self::chunk(place) {
             return chunk;
         }
