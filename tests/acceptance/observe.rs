@@ -268,7 +268,7 @@ fn profile_of_the_start(name: &str) -> Result<(), TestError> {
     let directory = scratch::empty_directory(name)?;
     let program = HOT.build(Way::GccStatic)?;
     for hz in (1000..=10000).step_by(1000) {
-        let hadal = Hadal::plain().option("--icount").with("--profile-hz", &hz.to_string());
+        let hadal = Hadal::plain().option("--icount").with("--profile-hz", hz.to_string());
         profiled(&directory, hadal, &program, &["1"])?;
     }
     Ok(())
