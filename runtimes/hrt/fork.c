@@ -115,7 +115,7 @@ HRT_BARE void hrt_frame_copy(struct hrt_child *child, uintptr_t top, void *place
 // The largest frame that a stack takes.
 HRT_BARE static size_t far_bytes(const struct hrt_thread_attr *attr) {
     uint64_t stack_bytes = attr ? attr->stack_bytes : HRT_STACK_DEFAULT;
-    return stack_bytes > 2 * STACK_RESERVE ? (stack_bytes - STACK_RESERVE) / 2 : STACK_RESERVE / 2;
+    return stack_bytes > STACK_RESERVE ? (stack_bytes - STACK_RESERVE) / 2 : 0;
 }
 
 // The copy of a larger frame goes to the far end until the child has left the slot's loop: in between a

@@ -129,7 +129,8 @@ static inline bool hrt_frame_fits(const struct hrt_registers *registers, uintptr
     uintptr_t below = frame - registers->rsp;
     /* Rotated: bits of less than a word, and those of a negative number, make it too many words. */
     uintptr_t words = below >> 3 | below << 61;
-    return registers->rbp == frame && words <= most / sizeof(uintptr_t) - 3;
+    uintptr_t limit = most / sizeof(uintptr_t);
+    return registers->rbp == frame && limit >= 3 && words <= limit - 3;
 }
 /* Prepares a child that runs in a copy of the caller's frame below `top` and, when the function returns, goes
  * on at `end` with `owner` on top of the stack. `place` is where the copy is written: NULL, or memory from

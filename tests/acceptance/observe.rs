@@ -262,8 +262,7 @@ fn profile_while_counting(name: &str) -> Result<(), TestError> {
     expect_three_to_one(&outcome, &stacks)
 }
 
-/// Samples come while the first threads are made: at each rate at other moments, of which counting makes the same ones on
-/// every machine.
+/// Samples come while the first threads are made: at each rate at other moments.
 fn profile_of_the_start(name: &str) -> Result<(), TestError> {
     let directory = scratch::empty_directory(name)?;
     let program = HOT.build(Way::GccStatic)?;
