@@ -210,11 +210,12 @@ impl Process {
         threads.insert(tid);
     }
 
-    /// Takes a thread off the list; the last one ends the program.
+    /// Takes a thread that ends off the list and keeps its CPU time; the last one ends the program.
     pub(crate) fn remove_thread(&'static self, tid: u32) {
         let last = {
             let mut threads = self.threads.lock();
             threads.remove(&tid);
+            self.past_run_ns.fetch_add(hadal_sched::thread(tid - 1).run_time_ns(), Ordering::Relaxed);
             threads.is_empty()
         };
         if last {
@@ -248,14 +249,11 @@ impl Process {
         threads.iter().map(|&tid| Task::of(hadal_sched::thread(tid - 1))).find(|task| fits(task))
     }
 
-    /// Adds the CPU time of a thread that ends.
-    pub(crate) fn account(&self, run_ns: u64) {
-        self.past_run_ns.fetch_add(run_ns, Ordering::Relaxed);
-    }
-
     /// CPU time of all threads, past and present.
     pub fn run_time_ns(&self) -> u64 {
-        let live: u64 = self.tasks().iter().map(|task| task.thread().run_time_ns()).sum();
+        // A thread that ends is counted once, as one or the other.
+        let threads = self.threads.lock();
+        let live: u64 = threads.iter().map(|&tid| hadal_sched::thread(tid - 1).run_time_ns()).sum();
         self.past_run_ns.load(Ordering::Relaxed) + live
     }
 

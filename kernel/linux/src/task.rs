@@ -199,7 +199,6 @@ impl Task {
             futex::wake_address(process, clear, 1);
         }
         signal::leave(self, process);
-        process.account(self.thread().run_time_ns());
         self.process.store(None, Ordering::Release);
         process.remove_thread(self.tid());
         hadal_sched::exit()

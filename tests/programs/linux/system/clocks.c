@@ -40,7 +40,25 @@ static void *watch_clock(void *argument) {
     return NULL;
 }
 
+static void *nothing(void *argument) { return argument; }
+
+// The process's CPU time counts each thread once, also while it ends.
+static void watch_ends_of_threads(void) {
+    int64_t seen = 0;
+    for (int i = 0; i < 200; i++) {
+        pthread_t thread;
+        CHECK_EQUAL(pthread_create(&thread, NULL, nothing, NULL), 0);
+        CHECK_EQUAL(pthread_join(thread, NULL), 0);
+        for (int look = 0; look < 20; look++) {
+            int64_t now = now_ns(CLOCK_PROCESS_CPUTIME_ID);
+            CHECK(now >= seen);
+            seen = now;
+        }
+    }
+}
+
 void part_clocks(void) {
+    watch_ends_of_threads();
     pthread_t threads[4];
     for (int i = 0; i < 4; i++) {
         CHECK_EQUAL(pthread_create(&threads[i], NULL, watch_clock, NULL), 0);
