@@ -35,6 +35,13 @@ impl Hooks for Kernel {
         hadal_sched::on_reschedule_interrupt();
     }
 
+    fn per_cpu_pointer_lost(&self, frame: &TrapFrame) {
+        match run::process() {
+            Some(process) => traps::per_cpu_pointer_lost(process, frame),
+            None => panic::kernel_fault(frame),
+        }
+    }
+
     fn handler_failed(&self, handler: Handler, misstep: Misstep, frame: &TrapFrame) {
         match run::process() {
             Some(process) => traps::handler_failed(process, handler, misstep, frame),

@@ -38,13 +38,7 @@ hrt_fork_resume:
     cmp rax, CHILD_AWAITED
     jbe 2f
     mov qword ptr [rdi + SLOT_CHILD], 0
-    mov rsp, [rax + CHILD_RSP]
     mov rcx, [rax + CHILD_WORDS]
-    jrcxz 1f
-    mov rsi, [rax + CHILD_SOURCE]
-    mov rdi, rsp
-    rep movsq
-1:
     mov rdx, [rax + CHILD_RIP]
     mov rbp, [rax + CHILD_RBP]
     mov rbx, [rax + CHILD_RBX]
@@ -52,6 +46,14 @@ hrt_fork_resume:
     mov r13, [rax + CHILD_R13]
     mov r14, [rax + CHILD_R14]
     mov r15, [rax + CHILD_R15]
+    // Last: what is near may lie below it, where a signal's frame goes. What is at the far end does not, and its place has
+    // to be above the stack pointer before it is filled.
+    mov rsp, [rax + CHILD_RSP]
+    jrcxz 1f
+    mov rsi, [rax + CHILD_SOURCE]
+    mov rdi, rsp
+    rep movsq
+1:
     mov eax, FORK_CHILD
     jmp rdx
 2:

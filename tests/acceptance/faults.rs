@@ -6,7 +6,7 @@ use std::time::Duration;
 use hadal_abi::status;
 use hadal_tests::case::{expect_status, expect_stdout, expect_texts, wrong};
 use hadal_tests::machine::arguments;
-use hadal_tests::programs::{DEADLOCK, EXIT_SPIN, FAULT, RECOVER};
+use hadal_tests::programs::{DEADLOCK, EXIT_SPIN, FAULT, FORK_FRAMES, LOST_RETURN, RECOVER, WILD};
 use hadal_tests::{Hadal, TestError, Way, scratch};
 
 use crate::suite::Suite;
@@ -25,7 +25,44 @@ const FAULTS: [(&str, i32, &str); 10] = [
     ("thread", 139, "fault_on_thread"),
 ];
 
+/// Ways to go where no program can be, the status, and a function that the report names.
+const WILD_ENDS: [(&str, i32, &str); 16] = [
+    ("call-high", 139, "call_target"),
+    ("call", 139, "call_target"),
+    ("return-high", 139, "outer_function"),
+    ("return", 139, "outer_function"),
+    ("smash", 139, "__libc_start"),
+    ("handler-high", 139, "outer_function"),
+    ("handler", 139, "outer_function"),
+    ("context-high", 139, "SIGSEGV"),
+    ("context", 139, "SIGSEGV"),
+    ("sysret", 139, "outer_function"),
+    ("int-8", 139, "outer_function"),
+    ("int-13", 139, "outer_function"),
+    ("int-14", 139, "outer_function"),
+    ("int-18", 139, "outer_function"),
+    ("int-144", 139, "outer_function"),
+    ("window", 139, "SIGSEGV"),
+];
+
 pub(crate) fn register(suite: &mut Suite) {
+    for (kind, status, text) in WILD_ENDS {
+        suite.case(format!("faults/wild/{kind}"), &WILD, Way::GccStatic, 1, move |case| {
+            let case = case.args(&[kind]);
+            expect_status(&case.on_linux(&scratch::workspace())?, status)?;
+            case.compare_with_report(&[text])
+        });
+    }
+    for kind in ["recover", "vsyscall"] {
+        suite
+            .compare(format!("faults/wild/{kind}"), &WILD, Way::GccStatic, 1, move |case| case.args(&[kind]));
+    }
+    for kind in ["gs-selector", "gs-base", "gs-swap", "gs-call"] {
+        suite.hadal(format!("faults/wild/{kind}"), move |name| changes_gs(name, kind));
+    }
+    suite.hadal("faults/lost-return", lost_return);
+    suite.compare("faults/fork-frames", &FORK_FRAMES, Way::GccStatic, 1, |case| case);
+    suite.hadal("faults/entry", bad_entry);
     for (kind, status, function) in FAULTS {
         suite.case(format!("faults/{kind}"), &FAULT, Way::GccDynamic, 2, move |case| {
             faults(case.args(&[kind]), status, function)
@@ -53,6 +90,62 @@ fn faults(case: hadal_tests::Case, status: i32, function: &str) -> Result<(), Te
     } else {
         case.compare_with_report(&[function, "outer_function"])
     }
+}
+
+/// `%gs` is the kernel's; the program is told so, and ended, whatever finds out first.
+fn changes_gs(name: &str, kind: &str) -> Result<(), TestError> {
+    let directory = scratch::empty_directory(name)?;
+    let program = WILD.build(Way::GccStatic)?;
+    let outcome =
+        Hadal::new(2).cwd(&directory).limit(Duration::from_secs(60)).run(&program, &arguments(&[kind]))?;
+    expect_status(&outcome, 139)?;
+    // A system call that does not get its kernel stack has lost the program's stack pointer by then.
+    let place = if kind == "gs-call" { "getppid" } else { "outer_function" };
+    expect_texts(&outcome, &["the program has changed %gs on cpu", place])
+}
+
+/// A thread's stack goes while it sleeps in a call of the kernel's table. One CPU: another one may reach unmapped memory for a
+/// moment.
+fn lost_return(name: &str) -> Result<(), TestError> {
+    let directory = scratch::empty_directory(name)?;
+    let program = LOST_RETURN.build(Way::GccStatic)?;
+    let run = |kind: &str| {
+        let hadal = Hadal::new(1).cwd(&directory).limit(Duration::from_secs(60));
+        hadal.run(&program, &arguments(&[kind]))
+    };
+    for kind in ["unmap", "empty"] {
+        let outcome = run(kind)?;
+        expect_status(&outcome, 139)?;
+        expect_texts(&outcome, &["Segmentation fault", "backtrace"])?;
+    }
+    for kind in ["handle", "flags"] {
+        let outcome = run(kind)?;
+        expect_status(&outcome, 0)?;
+        expect_stdout(&outcome, "good\n")?;
+    }
+    Ok(())
+}
+
+/// An ELF file whose first instruction is where no program can be.
+fn bad_entry(name: &str) -> Result<(), TestError> {
+    const ENTRY_AT: usize = 24;
+    let directory = scratch::empty_directory(name)?;
+    let mut file =
+        std::fs::read(FAULT.build(Way::GccStatic)?).map_err(|error| TestError::Wrong(error.to_string()))?;
+    for (number, entry) in
+        [1_u64 << 47, 0x1234_5678_9abc_def0, u64::MAX, 0xffff_9000_0000_0000].iter().enumerate()
+    {
+        file[ENTRY_AT..ENTRY_AT + 8].copy_from_slice(&entry.to_le_bytes());
+        let program = directory.join(format!("entry-{number}"));
+        let made = std::fs::write(&program, &file).and_then(|()| {
+            use std::os::unix::fs::PermissionsExt;
+            std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755))
+        });
+        made.map_err(|error| TestError::Wrong(error.to_string()))?;
+        let outcome = Hadal::new(1).cwd(&directory).limit(Duration::from_secs(60)).run(&program, &[])?;
+        expect_status(&outcome, 139)?;
+    }
+    Ok(())
 }
 
 fn deadlock(name: &str) -> Result<(), TestError> {

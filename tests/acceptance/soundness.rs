@@ -6,7 +6,8 @@ use std::time::Duration;
 use hadal_tests::case::{expect_status, wrong};
 use hadal_tests::machine::arguments;
 use hadal_tests::programs::{
-    AFFINITY, CALLS, DETACHED, EXIT_SPIN, INTERRUPTS_OFF, LOST_STACK, POINTERS, PREEMPT, REDZONE, RESERVE,
+    AFFINITY, CALLS, DETACHED, EXIT_SPIN, FLAGS, INTERRUPTS_OFF, LOST_STACK, POINTERS, PREEMPT, REDZONE,
+    RESERVE, SIGNAL_VECTORS,
 };
 use hadal_tests::{Hadal, TestError, Way, scratch};
 
@@ -24,6 +25,7 @@ pub(crate) fn register(suite: &mut Suite) {
     suite
         .compare("soundness/redzone/signal-1cpu", &REDZONE, Way::GccStatic, 1, |case| case.args(&["signal"]));
     suite.compare("soundness/call-keeps-registers", &CALLS, Way::GccDynamic, 1, |case| case);
+    suite.compare("soundness/flags", &FLAGS, Way::GccDynamic, 2, |case| case);
     suite.compare("soundness/call-without-stack", &LOST_STACK, Way::GccDynamic, 2, |case| case);
     suite.compare_slow("soundness/detached-threads-100000", &DETACHED, Way::MuslStatic, 4, |case| {
         case.args(&["100000"]).limit_s(240).hadal(Hadal::alone)
@@ -51,6 +53,15 @@ pub(crate) fn register(suite: &mut Suite) {
             Way::GccDynamic,
             cpus,
             |case| case.args(&["3"]),
+        );
+    }
+    for cpus in [1, 2, 4] {
+        suite.compare(
+            format!("soundness/signal-vectors/{cpus}cpus"),
+            &SIGNAL_VECTORS,
+            Way::GccDynamic,
+            cpus,
+            |case| case.args(&["8"]),
         );
     }
     for way in [Way::GccDynamic, Way::MuslStatic] {

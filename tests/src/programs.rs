@@ -256,12 +256,16 @@ programs! {
     REDZONE = "redzone", ["soundness/redzone.c", "soundness/registers.S"], ["-pthread"];
     /// Registers over system calls.
     CALLS = "calls", ["soundness/calls.c", "soundness/registers.S"], ["-pthread"];
+    /// Flags over system calls, and frames of handlers that no program can have.
+    FLAGS = "flags", ["soundness/flags.c"], [];
     /// System calls without a stack.
     LOST_STACK = "lost-stack", ["soundness/lost_stack.c", "soundness/registers.S"], [];
     /// Many detached threads.
     DETACHED = "detached", ["soundness/detached.c"], ["-pthread"];
     /// What preemption keeps.
     PREEMPT = "preempt", ["soundness/preempt.c", "soundness/registers.S"], ["-pthread"];
+    /// Vector registers over signal handlers.
+    SIGNAL_VECTORS = "signal-vectors", ["soundness/signal_vectors.c", "soundness/registers.S"], ["-pthread"];
     /// Bad pointers.
     POINTERS = "pointers", ["soundness/pointers.c"], [];
     /// Affinity and CPUID.
@@ -274,6 +278,12 @@ programs! {
     RESERVE = "reserve", ["soundness/reserve.c"], ["-fopenmp"];
     /// Faults.
     FAULT = "fault", ["faults/fault.c"], ["-pthread", "-O1", "-fno-omit-frame-pointer"];
+    /// Jumps to where no program can be, and what only the kernel may do.
+    WILD = "wild", ["faults/wild.c"], ["-O1", "-fno-omit-frame-pointer", "-fno-stack-protector"];
+    /// A call of the kernel's table whose stack goes away, and flags that the kernel must not run with.
+    LOST_RETURN = "lost-return", ["hrt/lost_return.c"], ["-pthread", "-O1", "-fno-omit-frame-pointer", HRT_INCLUDE];
+    /// Signals at every instruction of a child's start.
+    FORK_FRAMES = "fork-frames", ["hrt/fork_frames.c", "../../runtimes/hrt/fork_switch.S"], ["-O1"];
     /// Handlers that recover.
     RECOVER = "recover", ["faults/recover.c"], ["-pthread"];
     /// A deadlock.

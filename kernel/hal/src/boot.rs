@@ -10,6 +10,7 @@ use core::ops::Range;
 use crate::layout::{BOOT_MAPPED, KERNEL_BASE};
 
 mod entry;
+pub(crate) use entry::BOOT_STACK_SIZE as STACK_SIZE;
 mod multiboot2;
 mod pvh;
 

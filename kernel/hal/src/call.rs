@@ -32,7 +32,7 @@ pub mod code {
     /// Bytes from the start of one entry to the next.
     pub const STRIDE: usize = 64;
     /// Where in an entry the look at the attention bits begins.
-    pub const CHECK: usize = 41;
+    pub const CHECK: usize = 42;
 
     #[cfg(target_os = "none")]
     pub use crate::trap::attend_call;
@@ -52,6 +52,8 @@ macro_rules! call_entry {
                 "jne {elsewhere}",
                 "mov r11, rsp",
                 "mov rsp, gs:[{kernel_stack_top}]",
+                // The caller may have set DF, against the C ABI: then the kernel would copy backwards.
+                "cld",
                 // Twice, for the alignment of the stack.
                 "push r11",
                 "push r11",
@@ -140,6 +142,20 @@ pub(crate) fn before_check(rip: u64) -> u64 {
     if (start..end).contains(&rip) { again(rip) } else { rip }
 }
 
+/// Whether an address is that of an entry's return instruction.
+#[cfg(target_os = "none")]
+pub(crate) fn is_return(rip: u64) -> bool {
+    const RET: u8 = 0xc3;
+    let start = core::ptr::from_ref(&__calls_start) as u64;
+    let end = core::ptr::from_ref(&__calls_end) as u64;
+    if !(start..end).contains(&rip) || rip % code::STRIDE as u64 <= code::CHECK as u64 {
+        return false;
+    }
+    // SAFETY: kernel text is mapped. Behind the look an entry has one such byte that an instruction begins with, for the two
+    // before it end in an address of the first gibibyte of the image and a distance within it.
+    unsafe { (rip as *const u8).read() == RET }
+}
+
 /// Entries begin at multiples of their distance.
 fn again(rip: u64) -> u64 {
     let (stride, check) = (code::STRIDE as u64, code::CHECK as u64);
@@ -153,6 +169,6 @@ mod tests {
 
     #[test]
     fn an_interrupted_entry_looks_again() {
-        assert_eq!([0x1000, 0x1029, 0x1032, 0x1038].map(again), [0x1000, 0x1029, 0x1029, 0x1029]);
+        assert_eq!([0x1000, 0x1029, 0x1032, 0x1038].map(again), [0x1000, 0x1029, 0x102a, 0x102a]);
     }
 }

@@ -430,9 +430,10 @@ pub fn fs_base() -> u64 {
 /// Sets the FS base of the running program thread; the kernel does not use FS.
 ///
 /// # Panics
-/// If the address is not in the program's half.
+/// If the address is not canonical.
 pub fn set_fs_base(base: u64) {
-    assert!(crate::layout::is_program(base), "FS base is a program address");
+    // The program may have written any that the processor takes, by WRFSBASE.
+    assert!(crate::layout::is_canonical(base), "FS base is an address");
     #[cfg(target_os = "none")]
     // SAFETY: as for `fs_base`; the address is canonical.
     unsafe {
@@ -446,7 +447,8 @@ pub fn set_fs_base(base: u64) {
     let _ = MSR_FS_BASE;
 }
 
-static FSGSBASE: AtomicBool = AtomicBool::new(false);
+/// The entry of faults reads it.
+pub(crate) static FSGSBASE: AtomicBool = AtomicBool::new(false);
 
 /// Whether programs may use WRFSBASE (AT_HWCAP2 bit 1).
 pub fn has_fsgsbase() -> bool {

@@ -110,3 +110,22 @@ pub fn has_monitor() -> bool {
 pub fn features_edx() -> u32 {
     core::arch::x86_64::__cpuid(1).edx
 }
+
+/// Takes all breakpoints off the calling CPU, which a program in ring 0 may have set.
+#[cfg(target_os = "none")]
+pub(crate) fn clear_breakpoints() {
+    /// Bit 10 of DR7 is always set (Intel SDM vol. 3, figure 18-1).
+    const NONE: u64 = 1 << 10;
+    // SAFETY: the kernel uses no debug registers.
+    unsafe { core::arch::asm!("mov dr7, {}", in(reg) NONE, options(nomem, nostack, preserves_flags)) };
+}
+
+/// Whether the processor has reported a machine check that nobody has ended: the vector alone can be an instruction's.
+#[cfg(target_os = "none")]
+pub(crate) fn is_machine_check_in_progress() -> bool {
+    const MSR_MCG_STATUS: u32 = 0x17a;
+    const IN_PROGRESS: u64 = 1 << 2;
+    let has_registers = raw_cpuid::CpuId::new().get_feature_info().is_some_and(|features| features.has_mca());
+    // SAFETY: CPUs with the machine-check architecture have the register.
+    has_registers && unsafe { read_msr(MSR_MCG_STATUS) } & IN_PROGRESS != 0
+}

@@ -50,6 +50,7 @@ pub(crate) fn enable() {
             flags.set(Cr4Flags::OSXSAVE, xsave);
         });
     }
+    note_mxcsr_mask();
     if !xsave {
         return;
     }
@@ -64,6 +65,25 @@ pub(crate) fn enable() {
     unsafe { XCr0::write_raw(enabled | XCr0Flags::X87.bits()) };
     COMPONENTS.store(enabled, Ordering::Relaxed);
     SIZE.store(core::arch::x86_64::__cpuid_count(0xd, 0).ebx, Ordering::Relaxed);
+}
+
+/// Asks the processor which bits of MXCSR it has: denormals-are-zeros is not in all.
+#[cfg(target_os = "none")]
+fn note_mxcsr_mask() {
+    let mut area = [Line([0; 64]); LEGACY_SIZE as usize / 64];
+    // SAFETY: FXSAVE is turned on and writes 512 bytes to an area that is aligned to more than 16.
+    unsafe { core::arch::asm!("fxsave64 [{}]", in(reg) area.as_mut_ptr(), options(nostack)) };
+    let bytes = &area[0].0;
+    let mask = u32::from_le_bytes([bytes[28], bytes[29], bytes[30], bytes[31]]);
+    // 0 is that of the oldest (Intel SDM vol. 1, 11.6.6).
+    if mask != 0 {
+        MXCSR_MASK.store(mask, Ordering::Relaxed);
+    }
+}
+
+/// Whether the processor loads this value into MXCSR.
+pub fn is_mxcsr(value: u32) -> bool {
+    value & !MXCSR_MASK.load(Ordering::Relaxed) == 0
 }
 
 /// A state image in kernel memory, 64-byte aligned.

@@ -204,18 +204,19 @@ pub fn source(index: usize) -> Option<&'static dyn Source> {
     SOURCES.lock().get(index).copied()
 }
 
-/// Runs the handler of a vector; without one the interrupt is counted.
+/// Runs the handler of a vector; without one the interrupt is counted. Returns whether there is one.
 #[inline]
-pub(crate) fn dispatch(vector: u8) {
+pub(crate) fn dispatch(vector: u8) -> bool {
     let slot = &SLOTS[usize::from(vector)];
     let call = slot.call.load(Ordering::SeqCst);
     if call.is_null() {
         SPURIOUS.fetch_add(1, Ordering::Relaxed);
-        return;
+        return false;
     }
     // SAFETY: only `set_handler` stores anything but null there, and that is a `fn(usize)`.
     let call = unsafe { core::mem::transmute::<*mut (), fn(usize)>(call) };
     call(slot.arg.load(Ordering::Relaxed));
+    true
 }
 
 /// Number of interrupts that arrived on a vector without a handler.

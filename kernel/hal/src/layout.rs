@@ -33,3 +33,8 @@ pub const PAGE_SIZE: usize = 4096;
 pub const fn is_program(address: u64) -> bool {
     address < 1 << 47
 }
+
+/// Whether the processor takes a word for an address: its upper 17 bits are alike.
+pub const fn is_canonical(address: u64) -> bool {
+    (address as i64) << 16 >> 16 == address as i64
+}

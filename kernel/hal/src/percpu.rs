@@ -51,6 +51,10 @@ pub struct PerCpu {
     pub(crate) context: AtomicUsize,
     /// Address of the context that gave the CPU up last and whose vector registers nobody else has used since, or 0.
     pub(crate) live_context: AtomicUsize,
+    /// Lowest address of the CPU's trap stacks, which lie one behind the other.
+    pub(crate) trap_stacks: AtomicU64,
+    /// Set when a trap has found another block in `%gs`, and cleared by the next fault of the kernel: it may come from that.
+    pub(crate) was_lost: AtomicBool,
     /// Interrupts taken.
     pub(crate) interrupts: AtomicU64,
     /// Those among them that are handled: one less while one is in progress.
@@ -88,6 +92,8 @@ impl PerCpu {
             tlb_lazy: AtomicBool::new(false),
             context: AtomicUsize::new(0),
             live_context: AtomicUsize::new(0),
+            trap_stacks: AtomicU64::new(0),
+            was_lost: AtomicBool::new(false),
             interrupts: AtomicU64::new(0),
             interrupts_done: AtomicU64::new(0),
             handler: crate::handler::Running::new(),
@@ -128,6 +134,7 @@ pub const CPU_ID_AT_GS: u32 = offset::CPU_ID as u32;
 /// Offsets for the assembly.
 pub(crate) mod offset {
     use super::PerCpu;
+    pub(crate) const THIS: usize = core::mem::offset_of!(PerCpu, this);
     pub(crate) const KERNEL_STACK_TOP: usize = core::mem::offset_of!(PerCpu, kernel_stack_top);
     pub(crate) const PROGRAM_RSP: usize = core::mem::offset_of!(PerCpu, program_rsp);
     pub(crate) const CPU_ID: usize = core::mem::offset_of!(PerCpu, cpu_id);
@@ -189,10 +196,12 @@ pub(crate) fn load(cpu: usize) {
     let block = of(cpu);
     let address = core::ptr::from_ref(block) as u64;
     block.this.store(address, Ordering::Relaxed);
-    const MSR_GS_BASE: u32 = 0xc000_0101;
     // SAFETY: every x86-64 CPU has GS_BASE, and the block lives for ever.
     unsafe { crate::cpu::write_msr(MSR_GS_BASE, address) };
 }
+
+/// Where `%gs` points to.
+pub(crate) const MSR_GS_BASE: u32 = 0xc000_0101;
 
 #[inline(always)]
 pub(crate) fn cpu_id() -> usize {

@@ -10,7 +10,8 @@
 //! - **interrupts** are handled where they enter, with interrupts off. Only when the interrupted program has something to
 //!   do before it goes on ([`crate::percpu::attention`]) does the frame move to the thread's kernel stack.
 //!
-//! The entry code is in `trap/entry.rs`, the descriptor tables in `trap/tables.rs`.
+//! The entry code is in `trap/entry.rs`, whose code a trap interrupted in `trap/origin.rs`, the descriptor tables in
+//! `trap/tables.rs`.
 
 use spin::Once;
 
@@ -18,6 +19,8 @@ use crate::handler::{Handler, Misstep};
 
 #[cfg(target_os = "none")]
 mod entry;
+#[cfg(target_os = "none")]
+mod origin;
 #[cfg(target_os = "none")]
 mod tables;
 
@@ -82,9 +85,19 @@ impl TrapFrame {
         frame
     }
 
-    /// Whether program code was interrupted.
+    /// Whether program code was interrupted: any that is not in the kernel's text. Of code there see the head of
+    /// `trap/origin.rs`.
+    #[inline]
     pub fn is_program(&self) -> bool {
-        crate::layout::is_program(self.rip)
+        crate::layout::is_program(self.rip) || !self.is_in_kernel_text()
+    }
+
+    /// Whether code of the kernel was interrupted, whoever ran it.
+    pub(crate) fn is_in_kernel_text(&self) -> bool {
+        #[cfg(target_os = "none")]
+        return origin::is_kernel_text(self.rip);
+        #[cfg(not(target_os = "none"))]
+        return self.rip >= crate::layout::KERNEL_BASE as u64;
     }
 
     /// What an exception is about: the address for a page fault, else the instruction.
@@ -175,6 +188,9 @@ pub trait Hooks: Sync {
     fn kernel_fault(&self, frame: &TrapFrame) -> !;
     /// A non-maskable interrupt; on a stack of its own, at any instruction: only atomic accesses, no lock.
     fn non_maskable(&self, frame: &TrapFrame);
+    /// The program has made `%gs` point elsewhere than to the CPU's block, where it points again; on a trap stack, interrupts
+    /// off: must not wait.
+    fn per_cpu_pointer_lost(&self, frame: &TrapFrame);
     /// A handler of the program broke a rule and is given up; on a stack of its own, interrupts off: must not wait.
     fn handler_failed(&self, handler: Handler, misstep: Misstep, frame: &TrapFrame);
     /// Another CPU stopped the machine; on the interrupt stack, interrupts off.
@@ -197,6 +213,20 @@ pub fn frame_of(context: &crate::context::Context) -> Option<TrapFrame> {
     let frame = unsafe { place.read_volatile() };
     let selectors = (frame.cs, frame.ss) == (selector::KERNEL_CODE.into(), selector::KERNEL_DATA.into());
     (selectors && frame.is_program() && frame.vector <= SYSCALL_VECTOR).then_some(frame)
+}
+
+/// Whether an address is that of the return instruction of an entry of the call table, which faults if the program's stack is
+/// gone: the one place in the kernel's text where program code may be interrupted by a signal, and goes on.
+pub fn is_return_of_call(rip: u64) -> bool {
+    #[cfg(target_os = "none")]
+    {
+        crate::call::is_return(rip)
+    }
+    #[cfg(not(target_os = "none"))]
+    {
+        let _ = rip;
+        false
+    }
 }
 
 /// Host builds have no program to enter.

@@ -33,6 +33,7 @@ pub mod syscall;
 pub mod task;
 pub mod traps;
 pub mod vdso;
+mod vsyscall;
 
 mod filling;
 

@@ -14,7 +14,7 @@ use crate::process::{ExitStatus, Process};
 use crate::report::Offence;
 use crate::signal::{self, FaultSignal};
 use crate::task::Task;
-use crate::{report, rseq, syscall};
+use crate::{report, rseq, syscall, vsyscall};
 
 /// Outside of a system call.
 pub(crate) const NO_CALL: u64 = u64::MAX;
@@ -75,6 +75,11 @@ pub fn attend(frame: &mut TrapFrame) {
 /// A handler of the program broke the rules of interrupt context. In interrupt context.
 pub fn handler_failed(process: &'static Process, handler: Handler, misstep: Misstep, frame: &TrapFrame) {
     process.end_for(Offence::Handler { handler, misstep, frame: *frame, cpu: cpu::current_id() });
+}
+
+/// The program has made `%gs` point elsewhere. In interrupt context.
+pub fn per_cpu_pointer_lost(process: &'static Process, frame: &TrapFrame) {
+    process.end_for(Offence::PerCpuPointer { frame: *frame, cpu: cpu::current_id() });
 }
 
 /// A non-maskable interrupt: somebody wants to know where this CPU is, or to get it out of code that has turned interrupts
@@ -141,6 +146,7 @@ fn handle_fault(frame: &mut TrapFrame) -> bool {
                     out_of_memory(process);
                     return false;
                 }
+                FaultOutcome::NoMapping if vsyscall::emulate(task, process, frame) => return true,
                 FaultOutcome::NoMapping => FaultSignal::NoMapping,
                 FaultOutcome::Protection => FaultSignal::Protection,
                 FaultOutcome::BeyondEnd | FaultOutcome::Io => FaultSignal::BeyondEnd,

@@ -11,7 +11,8 @@ use super::{multiboot2, pvh};
 use crate::layout::{KERNEL_BASE, TRAMPOLINE_PA};
 use crate::{paging, percpu, smp};
 
-const BOOT_STACK_SIZE: usize = 64 << 10;
+/// Bytes of the stack on which the boot CPU starts and later idles.
+pub(crate) const BOOT_STACK_SIZE: usize = 64 << 10;
 
 global_asm!(
     // Multiboot2 header (specification 3.1): magic, architecture i386, length, checksum, tags.

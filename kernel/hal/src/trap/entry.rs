@@ -6,12 +6,13 @@ use core::mem::offset_of;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use super::{
-    Access, CALL_VECTOR, INTERRUPT_FLAG, SYSCALL_VECTOR, SystemCall, TrapFrame, hooks, selector, vector,
+    Access, CALL_VECTOR, INTERRUPT_FLAG, SYSCALL_VECTOR, SystemCall, TrapFrame, hooks, origin, selector,
+    vector,
 };
 use crate::handler::{self, Misstep};
-use crate::percpu::{self, offset};
+use crate::percpu::{self, MSR_GS_BASE, PerCpu, offset};
 use crate::trace::{self, Kind};
-use crate::{apic, call, irq, tlb, user};
+use crate::{apic, context, irq, layout, tlb, user};
 
 // One stub per vector, 16 bytes each. Vectors without an error code push a 0 in its place.
 global_asm!(
@@ -27,8 +28,8 @@ global_asm!(
     "push 0",
     ".endif",
     "push i",
-    ".if i == 2 || i == 8 || i == 18",
-    "jmp {critical}",
+    ".if i == 2",
+    "jmp {nmi}",
     ".elseif i < 32",
     "jmp {fault}",
     ".else",
@@ -37,7 +38,7 @@ global_asm!(
     ".set i, i + 1",
     ".endr",
     ".popsection",
-    critical = sym critical_entry,
+    nmi = sym nmi_entry,
     fault = sym fault_entry,
     interrupt = sym interrupt_entry,
 );
@@ -102,8 +103,11 @@ macro_rules! restore_registers {
 
 /// SYSCALL from ring 0: RCX holds the return address, R11 the flags, RSP is still the program's and must not be used.
 #[unsafe(naked)]
+#[unsafe(link_section = ".text.leave")]
 unsafe extern "C" fn system_call() {
     naked_asm!(
+        ".global hadal_enter, hadal_enter_end, hadal_leave_look, hadal_leave_stack, hadal_leave_jump",
+        "hadal_enter:",
         "cmp dword ptr gs:[{handlers}], 0",
         "jne 3f",
         "mov gs:[{program_rsp}], rsp",
@@ -132,11 +136,13 @@ unsafe extern "C" fn system_call() {
         "push r15",
         "push 0",
         "push 0",
+        "hadal_enter_end:",
         "mov rdi, rsp",
         "xor ebp, ebp",
         "inc qword ptr gs:[{system_calls}]",
         "sti",
         "call qword ptr [rip + {handler}]",
+        "hadal_leave_look:",
         "cli",
         "cmp dword ptr gs:[{attention}], 0",
         "jne 5f",
@@ -153,9 +159,14 @@ unsafe extern "C" fn system_call() {
         "mov rsi, [rsp + {rsi}]",
         "mov rdi, [rsp + {rdi}]",
         "mov rcx, [rsp + {rip}]",
+        "mov r11, [rsp + {r11}]",
+        // Interrupts are on from here. One that comes before the next instruction goes back to the look at the attention
+        // bits, one behind it finds the program's registers.
+        "push qword ptr [rsp + {rflags}]",
+        "popfq",
+        "hadal_leave_stack:",
         "mov rsp, [rsp + {rsp}]",
-        // STI takes effect after the next instruction, so no interrupt can come between.
-        "sti",
+        "hadal_leave_jump:",
         "jmp rcx",
         "2:",
         restore_registers!(),
@@ -187,6 +198,8 @@ unsafe extern "C" fn system_call() {
         rdx = const offset_of!(TrapFrame, rdx),
         rsi = const offset_of!(TrapFrame, rsi),
         rdi = const offset_of!(TrapFrame, rdi),
+        r11 = const offset_of!(TrapFrame, r11),
+        rflags = const offset_of!(TrapFrame, rflags),
         rip = const offset_of!(TrapFrame, rip),
         rsp = const offset_of!(TrapFrame, rsp),
         handler = sym SYSTEM_CALL,
@@ -219,6 +232,15 @@ fn finish(frame: &mut TrapFrame) {
 unsafe extern "C" fn fault_entry() {
     naked_asm!(
         save_registers!(),
+        "mov rsi, [rsp + {block}]",
+        // A load by %gs could fault, and then this frame would be lost.
+        "cmp byte ptr [rip + {fsgsbase}], 0",
+        "je 3f",
+        "rdgsbase rax",
+        "4:",
+        "cmp rax, rsi",
+        "jne 5f",
+        "2:",
         "mov rdi, rsp",
         "call {move_fault}",
         "mov rsp, rax",
@@ -227,25 +249,64 @@ unsafe extern "C" fn fault_entry() {
         restore_registers!(),
         "add rsp, 16",
         "iretq",
+        "3:",
+        "mov ecx, {gs_base}",
+        "rdmsr",
+        "shl rdx, 32",
+        "or rax, rdx",
+        "jmp 4b",
+        "5:",
+        "mov rdi, rsp",
+        "call {repair}",
+        "mov rsi, [rsp + {block}]",
+        "jmp 2b",
+        block = const BLOCK_AT,
+        fsgsbase = sym context::FSGSBASE,
+        gs_base = const MSR_GS_BASE,
+        repair = sym repair_per_cpu_pointer,
         move_fault = sym move_fault,
         handler = sym fault_handler,
     );
 }
 
+/// Where an entry finds the address of the CPU's block: above the frame on each trap stack.
+const BLOCK_AT: usize = size_of::<TrapFrame>();
+
+/// Makes `%gs` point to the CPU's block again: the program has loaded a selector into it, or written its base. The program
+/// is to blame, whatever the trap is.
+extern "C" fn repair_per_cpu_pointer(frame: &TrapFrame, block: &PerCpu) {
+    // SAFETY: the address is that of this CPU's block, by its own trap stack.
+    unsafe { crate::cpu::write_msr(MSR_GS_BASE, block.address() as u64) };
+    block.was_lost.store(true, Ordering::Relaxed);
+    // An entry that found out by a fault has the frame of the program below it.
+    let stands_on_frame = !frame.is_program() && origin::is_entry_probe(frame.rip);
+    // SAFETY: the stack pointer at such an instruction is the address of a complete frame on another trap stack.
+    let mut blamed = unsafe { if stands_on_frame { *(frame.rsp as *const TrapFrame) } else { *frame } };
+    origin::leave_entry(&mut blamed);
+    hooks().per_cpu_pointer_lost(&blamed);
+}
+
+/// [`TrapFrame::full_restore`] of a fault that is the program's.
+const FROM_PROGRAM: u64 = 2;
+
 /// Copies the frame to the stack on which the fault is handled, and returns the copy.
-extern "C" fn move_fault(frame: &mut TrapFrame) -> *mut TrapFrame {
+extern "C" fn move_fault(frame: &mut TrapFrame, block: &PerCpu) -> *mut TrapFrame {
     if frame.vector == vector::PAGE_FAULT {
         // SAFETY: reading CR2 in ring 0 has no effect.
         unsafe { core::arch::asm!("mov {}, cr2", out(reg) frame.fault_address, options(nomem, nostack)) };
     }
-    let block = percpu::this();
     // The kernel stack belongs to what the handler interrupted.
-    if handler::is_running() {
+    if block.handlers.load(Ordering::Relaxed) != 0 {
         return frame;
     }
     let top = block.kernel_stack_top.load(Ordering::Relaxed);
     let bottom = top.saturating_sub(crate::context::KERNEL_STACK_SIZE as u64);
-    let below = if frame.is_program() { top } else { frame.rsp & !15 };
+    let below = if origin::is_programs(frame, block) {
+        frame.full_restore = FROM_PROGRAM;
+        top
+    } else {
+        frame.rsp & !15
+    };
     let target = below.wrapping_sub(size_of::<TrapFrame>() as u64);
     // A kernel stack that has run out, or code on no stack that we know: stay here and let the handler report it.
     if !(bottom + 512..=top).contains(&target) || below > top {
@@ -263,7 +324,7 @@ extern "C" fn fault_handler(frame: &mut TrapFrame) {
     if handler::is_running() && handler_fault(frame) {
         return;
     }
-    if frame.is_program() {
+    if frame.full_restore == FROM_PROGRAM {
         irq::unmask();
         hooks().program_fault(frame);
         finish(frame);
@@ -291,7 +352,10 @@ extern "C" fn fault_handler(frame: &mut TrapFrame) {
         frame.rip = fixup;
         return;
     }
-    hooks().kernel_fault(frame);
+    let may_go_on = percpu::this().was_lost.swap(false, Ordering::Relaxed) || origin::clear_flags(frame);
+    if !may_go_on {
+        hooks().kernel_fault(frame);
+    }
 }
 
 /// Gives the handler of the program up that this CPU runs, if it is to blame for the fault; interrupts are off. Returns
@@ -321,6 +385,12 @@ fn give_up_handler(frame: &mut TrapFrame, misstep: Misstep) {
 unsafe extern "C" fn interrupt_entry() {
     naked_asm!(
         save_registers!(),
+        "mov rsi, [rsp + {block}]",
+        ".global hadal_interrupt_probe",
+        "hadal_interrupt_probe:",
+        "cmp rsi, gs:[{this}]",
+        "jne 3f",
+        "4:",
         "mov rdi, rsp",
         "call {handler}",
         "test rax, rax",
@@ -332,14 +402,21 @@ unsafe extern "C" fn interrupt_entry() {
         restore_registers!(),
         "add rsp, 16",
         "iretq",
+        "3:",
+        "mov rdi, rsp",
+        "call {repair}",
+        "mov rsi, [rsp + {block}]",
+        "jmp 4b",
+        block = const BLOCK_AT,
+        this = const offset::THIS,
+        repair = sym repair_per_cpu_pointer,
         handler = sym interrupt_handler,
         attend = sym attend_handler,
     );
 }
 
 /// Returns where the frame continues on the thread's kernel stack, or null to return to the interrupted code.
-extern "C" fn interrupt_handler(frame: &mut TrapFrame) -> *mut TrapFrame {
-    let block = percpu::this();
+extern "C" fn interrupt_handler(frame: &mut TrapFrame, block: &PerCpu) -> *mut TrapFrame {
     // Before the handler is looked up: see `irq::synchronize`.
     block.interrupts.fetch_add(1, Ordering::SeqCst);
     let number = frame.vector as u8;
@@ -363,15 +440,18 @@ extern "C" fn interrupt_handler(frame: &mut TrapFrame) -> *mut TrapFrame {
         }
         irq::VECTOR_SPURIOUS => {}
         _ => {
-            irq::dispatch(number);
+            let is_known = irq::dispatch(number);
             apic::end_of_interrupt();
+            if !is_known && origin::is_software_interrupt(frame) {
+                percpu::raise_attention(percpu::attention::RESCHEDULE);
+            }
         }
     }
     trace::point(Kind::InterruptExit, frame.vector, 0);
     let done = block.interrupts_done.load(Ordering::Relaxed);
     block.interrupts_done.store(done + 1, Ordering::Release);
-    if !frame.is_program() {
-        frame.rip = call::before_check(frame.rip);
+    if !layout::is_program(frame.rip) && frame.is_in_kernel_text() && origin::returns_to_kernel(frame, block)
+    {
         return core::ptr::null_mut();
     }
     if percpu::pending_attention() == 0 {
@@ -385,6 +465,11 @@ extern "C" fn interrupt_handler(frame: &mut TrapFrame) -> *mut TrapFrame {
 }
 
 extern "C" fn attend_handler(frame: &mut TrapFrame) {
+    // An interrupt that turned out to be an instruction which the program may not execute.
+    if frame.vector == vector::GENERAL_PROTECTION {
+        irq::unmask();
+        hooks().program_fault(frame);
+    }
     finish(frame);
 }
 
@@ -395,19 +480,21 @@ extern "C" fn attend_handler(frame: &mut TrapFrame) {
 /// # Safety
 /// Reached by a jump from an entry ([`crate::call_entry`]), on the program's stack.
 #[unsafe(naked)]
+#[unsafe(link_section = ".text.leave")]
 pub unsafe extern "C" fn attend_call() {
     naked_asm!(
-        // Results are in RAX and RDX.
-        "pushfq",
-        "pop r10",
-        "lea r11, [rsp + 8]",
+        // Results are in RAX and RDX. The load may fault: it is the program's stack, and a fault of the program.
         "mov rcx, [rsp]",
+        "lea r11, [rsp + 8]",
         "mov rsp, gs:[{kernel_stack_top}]",
         "push {data}",
         "push r11",
-        "push r10",
+        "pushfq",
         "push {code}",
         "push rcx",
+        // Flags of the program that the kernel must not run with; interrupts are off until the return.
+        "push 2",
+        "popfq",
         "push 0",
         "push {call}",
         save_registers!(),
@@ -431,24 +518,34 @@ extern "C" fn attend_call_handler(frame: &mut TrapFrame) {
     }
 }
 
-/// NMI, double fault, machine check: each on a stack of its own, never moved.
+/// NMI: on a stack of its own, never moved.
 #[unsafe(naked)]
-unsafe extern "C" fn critical_entry() {
+unsafe extern "C" fn nmi_entry() {
     naked_asm!(
         save_registers!(),
+        "mov rsi, [rsp + {block}]",
+        ".global hadal_nmi_probe",
+        "hadal_nmi_probe:",
+        "cmp rsi, gs:[{this}]",
+        "jne 3f",
+        "4:",
         "mov rdi, rsp",
         "call {handler}",
         restore_registers!(),
         "add rsp, 16",
         "iretq",
-        handler = sym critical_handler,
+        "3:",
+        "mov rdi, rsp",
+        "call {repair}",
+        "jmp 4b",
+        block = const BLOCK_AT,
+        this = const offset::THIS,
+        repair = sym repair_per_cpu_pointer,
+        handler = sym nmi_handler,
     );
 }
 
-extern "C" fn critical_handler(frame: &mut TrapFrame) {
-    if frame.vector != vector::NMI {
-        hooks().kernel_fault(frame);
-    }
+extern "C" fn nmi_handler(frame: &mut TrapFrame) {
     if handler::is_running() {
         // In its code only: called from there, the kernel may hold a lock.
         if frame.is_program() && handler::is_doomed() {
@@ -467,8 +564,14 @@ extern "C" fn critical_handler(frame: &mut TrapFrame) {
 pub fn enter_program(frame: &TrapFrame) -> ! {
     let mut frame = *frame;
     frame.sanitize();
-    assert!(frame.is_program(), "program code is in the low half");
     finish(&mut frame);
+    // Nothing can be executed there. The signal has a handler, or ends the program.
+    while !layout::is_program(frame.rip) {
+        frame.vector = vector::GENERAL_PROTECTION;
+        frame.error = 0;
+        hooks().program_fault(&mut frame);
+        finish(&mut frame);
+    }
     // SAFETY: the frame lies on the kernel stack of this thread, is sanitised, and everything above it is given up.
     unsafe { restore(&frame) }
 }

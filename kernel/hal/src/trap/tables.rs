@@ -4,6 +4,7 @@
 use alloc::boxed::Box;
 use alloc::vec;
 use core::cell::UnsafeCell;
+use core::sync::atomic::Ordering;
 
 use spin::Once;
 use x86_64::VirtAddr;
@@ -11,7 +12,7 @@ use x86_64::structures::gdt::{Descriptor, GlobalDescriptorTable};
 use x86_64::structures::tss::TaskStateSegment;
 
 use super::{entry, selector, vector};
-use crate::{cpu, handler};
+use crate::{cpu, handler, percpu};
 
 /// Interrupt-stack-table slots (1-based, as in a gate).
 mod ist {
@@ -25,6 +26,8 @@ mod ist {
 
 /// Bytes of each interrupt stack.
 const STACK_SIZE: usize = 16 << 10;
+/// Bytes of all of them: they lie one behind the other, so that one look tells whether a stack pointer is on one.
+pub(super) const STACKS_SIZE: usize = ist::COUNT * STACK_SIZE;
 
 #[repr(C, align(16))]
 #[derive(Clone, Copy)]
@@ -70,9 +73,15 @@ struct Tables {
 /// Loads descriptor tables, interrupt stacks and the SYSCALL entry on the calling CPU.
 pub(crate) fn load() {
     let mut tss = TaskStateSegment::new();
-    for slot in 0..ist::COUNT {
-        let stack = Box::leak(vec![0u128; STACK_SIZE / 16].into_boxed_slice());
-        let top = stack.as_ptr_range().end as u64;
+    let stacks = Box::leak(vec![0u128; STACKS_SIZE / 16].into_boxed_slice());
+    let block = percpu::this();
+    block.trap_stacks.store(stacks.as_ptr() as u64, Ordering::Relaxed);
+    for (slot, stack) in stacks.chunks_exact_mut(STACK_SIZE / 16).enumerate() {
+        // Above the first frame are two words with the block's address, whatever `%gs` holds. Two, since the frame of an
+        // `int n` may lack the error code.
+        let address = block.address() as u128;
+        stack[STACK_SIZE / 16 - 1] = address << 64 | address;
+        let top = stack.as_ptr_range().end as u64 - 16;
         if slot + 1 == usize::from(ist::INTERRUPT) {
             stack[0] = u128::from(handler::CANARY);
             handler::set_stack_bottom(stack.as_ptr() as u64);

@@ -7,9 +7,9 @@ use core::fmt::{self, Write};
 use hadal_hal::handler::{Handler, Kind, Misstep};
 use hadal_hal::trap::{Access, TrapFrame, vector};
 
-use super::fault::{cause, code, registers};
+use super::fault::{backtrace, cause, code, registers};
 use super::symbols::Names;
-use super::unwind::Frame;
+use super::unwind::{self, Frame, Registers};
 use super::view::View;
 use super::{Mapping, program_name};
 use crate::process::Process;
@@ -27,6 +27,13 @@ pub enum Offence {
         /// Its registers at that moment.
         frame: TrapFrame,
         /// Where it ran.
+        cpu: usize,
+    },
+    /// `%gs` was made to point elsewhere than to the kernel's data of the CPU.
+    PerCpuPointer {
+        /// The registers of the code where that was found.
+        frame: TrapFrame,
+        /// Where.
         cpu: usize,
     },
     /// Interrupts stayed off on a CPU for too long.
@@ -57,6 +64,21 @@ fn write_text(out: &mut String, program: &str, view: &View<'_>, offence: &Offenc
             }
             writeln!(out, "  {}", advice(*misstep, view, frame))?;
             rest(out, view, frame)
+        }
+        Offence::PerCpuPointer { frame, cpu } => {
+            writeln!(
+                out,
+                "hadal: {program}: Segmentation fault (SIGSEGV): the program has changed %gs on cpu {cpu}"
+            )?;
+            writeln!(
+                out,
+                "  %gs is the kernel's, whatever writes it: MOV or POP to the register, WRGSBASE, SWAPGS, WRMSR; it was found \
+                 at the next trap, at or after"
+            )?;
+            rest(out, view, frame)?;
+            let frames = unwind::frames(view, Registers::from(frame));
+            writeln!(out, "  backtrace:")?;
+            backtrace(out, &frames, &Names::of(view, frames.iter()), 4)
         }
         Offence::InterruptsOff { frame, cpu } => {
             writeln!(

@@ -146,8 +146,8 @@ struct Step {
 fn caller(view: &View<'_>, current: &Registers, frame: Frame) -> Option<Step> {
     let sp = current.get(X86_64::RSP)?;
     if !view.is_code(frame.address) {
-        // A call to nowhere: the caller's frame is as it was at the call.
-        return after_pop(view, current, sp);
+        // A call to nowhere: the caller's frame is as it was at the call. After a return to nowhere the stack is all there is.
+        return after_pop(view, current, sp).or_else(|| by_search(view, current, sp));
     }
     let step =
         tables::find(view, frame.lookup_address()).and_then(|table| by_table(view, current, frame, &table));
@@ -164,7 +164,7 @@ fn caller(view: &View<'_>, current: &Registers, frame: Frame) -> Option<Step> {
 
 fn after_pop(view: &View<'_>, current: &Registers, sp: u64) -> Option<Step> {
     let mut registers = current.clone();
-    registers.set(X86_64::RA, Some(view.word(sp)?));
+    registers.set(X86_64::RA, Some(view.word(sp).filter(|&address| follows_call(view, address))?));
     registers.set(X86_64::RSP, Some(sp.checked_add(8)?));
     Some(Step { registers, over_signal: false, guessed: false })
 }

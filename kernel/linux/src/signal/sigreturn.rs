@@ -4,7 +4,7 @@
 
 use alloc::vec::Vec;
 
-use hadal_hal::trap::TrapFrame;
+use hadal_hal::trap::{self, TrapFrame};
 use hadal_hal::{context, fpu, layout, user};
 use zerocopy::FromBytes;
 
@@ -20,6 +20,12 @@ use crate::task::Task;
 const LEGACY_BYTES: usize = 512;
 /// Bytes of the header that follows in XSAVE format.
 const HEADER_BYTES: usize = 64;
+/// Where MXCSR is in it.
+const MXCSR_AT: usize = 24;
+/// Alignment of an image for FXRSTOR.
+const LEGACY_ALIGN: usize = 16;
+/// Alignment of an image in XSAVE format.
+const STATE_ALIGN: usize = 64;
 /// Components of the legacy part: x87 and SSE.
 const LEGACY_COMPONENTS: u64 = 0b11;
 
@@ -38,7 +44,7 @@ fn restore(task: &Task, process: &Process, frame: &mut TrapFrame) -> Result<(), 
     let address = frame.rsp.wrapping_sub(size_of::<u64>() as u64);
     let saved: SigFrame = memory::read(address as usize).map_err(|_| BadFrame)?;
     let registers = &saved.context.registers;
-    if !layout::is_program(registers.rip) {
+    if !layout::is_program(registers.rip) && !trap::is_return_of_call(registers.rip) {
         return Err(BadFrame);
     }
     let vectors = match registers.vectors {
@@ -65,16 +71,25 @@ fn read_vectors(address: usize) -> Result<Vec<u8>, BadFrame> {
     let size = fpu::size();
     let mut image = memory::buffer(size).map_err(|_| BadFrame)?;
     user::copy_from(&mut image[..LEGACY_BYTES], address).map_err(|_| BadFrame)?;
+    if !fpu::is_mxcsr(word(&image, MXCSR_AT) as u32) {
+        return Err(BadFrame);
+    }
     if size < LEGACY_BYTES + HEADER_BYTES {
         return Ok(image);
     }
     let mut components = LEGACY_COMPONENTS;
+    if !address.is_multiple_of(LEGACY_ALIGN) {
+        return Err(BadFrame);
+    }
     if let Some(marker) = marker(&image, size)
         && user::load_u32(address + marker.image_bytes as usize) == Ok(MAGIC_END)
     {
         let end = marker.image_bytes as usize;
         user::copy_from(&mut image[LEGACY_BYTES..end], address + LEGACY_BYTES).map_err(|_| BadFrame)?;
-        components = header_components(&image) & marker.components;
+        if !address.is_multiple_of(STATE_ALIGN) || !is_header(&image, fpu::components()) {
+            return Err(BadFrame);
+        }
+        components = word(&image, LEGACY_BYTES) & marker.components;
     }
     let header = &mut image[LEGACY_BYTES..LEGACY_BYTES + HEADER_BYTES];
     header.fill(0);
@@ -90,10 +105,17 @@ fn marker(image: &[u8], size: usize) -> Option<Marker> {
     (marker.magic == MAGIC_START && fits).then_some(marker)
 }
 
-/// XSTATE_BV: the components that an image holds.
-fn header_components(image: &[u8]) -> u64 {
+/// Whether XRSTOR would take the header of an image: XSTATE_BV names only components that are enabled, the format is the
+/// standard one, and the next word is 0 (Intel SDM vol. 1, 13.8).
+fn is_header(image: &[u8], enabled: u64) -> bool {
+    let [components, compaction, reserved] = [0, 8, 16].map(|at| word(image, LEGACY_BYTES + at));
+    components & !enabled == 0 && compaction == 0 && reserved == 0
+}
+
+/// Eight bytes of an image.
+fn word(image: &[u8], at: usize) -> u64 {
     let mut bytes = [0; 8];
-    bytes.copy_from_slice(&image[LEGACY_BYTES..LEGACY_BYTES + 8]);
+    bytes.copy_from_slice(&image[at..at + 8]);
     u64::from_le_bytes(bytes)
 }
 
@@ -116,5 +138,20 @@ mod tests {
         assert!(marker(&image(MAGIC_START, 600, 500), 832).is_none(), "no room for a header");
         assert!(marker(&image(MAGIC_START, 832, 832), 832).is_none(), "no end mark");
         assert!(marker(&image(1, 836, 832), 832).is_none());
+    }
+
+    #[test]
+    fn headers_are_refused_that_the_processor_would() {
+        let header = |words: [u64; 3]| {
+            let mut image = vec![0; 1024];
+            for (index, word) in words.iter().enumerate() {
+                image[LEGACY_BYTES + 8 * index..][..8].copy_from_slice(&word.to_le_bytes());
+            }
+            is_header(&image, 0b111)
+        };
+        assert!(header([0b101, 0, 0]) && header([0, 0, 0]));
+        assert!(!header([0b1000, 0, 0]), "a component that is not enabled");
+        assert!(!header([0b1, 1 << 63 | 1, 0]), "the compacted format");
+        assert!(!header([0b1, 0, 1]), "a reserved word");
     }
 }
