@@ -12,7 +12,7 @@ use core::fmt::Write;
 use hadal_hal::boot::{BootInfo, Display};
 use hadal_hal::framebuffer::{self, Framebuffer};
 use hadal_hal::serial::{COM1, Serial};
-use hadal_hal::sync::SpinLock;
+use hadal_hal::sync::{Rank, SpinLock};
 use hadal_hal::vga::VgaText;
 use log::{Level, LevelFilter, Log, Metadata, Record};
 
@@ -26,14 +26,17 @@ struct Screen {
     has_pixels: bool,
 }
 
-static SCREEN: SpinLock<Screen> = SpinLock::new(Screen {
-    serial: Serial::new(COM1),
-    has_serial: false,
-    text: VgaText::new(),
-    has_text: false,
-    pixels: Framebuffer::new(),
-    has_pixels: false,
-});
+static SCREEN: SpinLock<Screen> = SpinLock::ranked(
+    Rank::Last,
+    Screen {
+        serial: Serial::new(COM1),
+        has_serial: false,
+        text: VgaText::new(),
+        has_text: false,
+        pixels: Framebuffer::new(),
+        has_pixels: false,
+    },
+);
 
 impl Screen {
     fn write(&mut self, text: &[u8]) {
@@ -55,7 +58,8 @@ struct Filter {
     modules: Vec<(String, LevelFilter)>,
 }
 
-static FILTER: SpinLock<Filter> = SpinLock::new(Filter { general: LevelFilter::Info, modules: Vec::new() });
+static FILTER: SpinLock<Filter> =
+    SpinLock::ranked(Rank::Last, Filter { general: LevelFilter::Info, modules: Vec::new() });
 
 struct Logger;
 

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! All counters of the running system in one list: what `--stats` sends at the end and the shell shows.
 
+use alloc::borrow::Cow;
+use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::cmp::Reverse;
 
 use hadal_abi::control::Stats;
-use hadal_hal::{cpu, percpu};
+use hadal_hal::{cpu, irq, percpu};
 
 use crate::run;
 
 /// A counter, named for people: lower-case words, the unit at the end.
 pub(crate) struct Counter {
-    pub(crate) name: &'static str,
+    pub(crate) name: Cow<'static, str>,
     pub(crate) value: u64,
     /// The part of each CPU; none for what does not belong to CPUs.
     pub(crate) by_cpu: Vec<u64>,
@@ -21,12 +24,12 @@ impl Counter {
     /// A counter that each CPU has for itself.
     fn of_cpus(name: &'static str, of: impl Fn(usize) -> u64) -> Self {
         let by_cpu: Vec<u64> = (0..cpu::count()).map(of).collect();
-        Self { name, value: by_cpu.iter().sum(), by_cpu }
+        Self { name: name.into(), value: by_cpu.iter().sum(), by_cpu }
     }
 
     /// A counter of the machine.
     fn of_all(name: &'static str, value: u64) -> Self {
-        Self { name, value, by_cpu: Vec::new() }
+        Self { name: name.into(), value, by_cpu: Vec::new() }
     }
 }
 
@@ -68,6 +71,27 @@ pub(crate) fn list() -> Vec<Counter> {
             Counter::of_all("page faults resolved", space.faults),
         ]);
     }
+    list.extend(sections());
+    list
+}
+
+/// The longest sections with interrupts off, by the place where they begin, the longest first: from the debug kernel only.
+fn sections() -> Vec<Counter> {
+    let mut by_place: BTreeMap<String, Vec<u64>> = BTreeMap::new();
+    for cpu in 0..cpu::count() {
+        for (place, ticks) in irq::longest_sections(cpu) {
+            by_place.entry(place).or_insert_with(|| alloc::vec![0; cpu::count()])[cpu] = ticks;
+        }
+    }
+    let mut list: Vec<Counter> = by_place
+        .into_iter()
+        .map(|(place, by_cpu)| Counter {
+            name: alloc::format!("interrupts off, at most, ticks ({place})").into(),
+            value: by_cpu.iter().copied().max().unwrap_or(0),
+            by_cpu,
+        })
+        .collect();
+    list.sort_unstable_by_key(|counter| Reverse(counter.value));
     list
 }
 
@@ -75,11 +99,11 @@ pub(crate) fn list() -> Vec<Counter> {
 pub(crate) fn stats() -> Stats {
     let list = list();
     Stats {
-        counters: list.iter().map(|counter| (String::from(counter.name), counter.value)).collect(),
+        counters: list.iter().map(|counter| (String::from(&*counter.name), counter.value)).collect(),
         by_cpu: list
             .into_iter()
             .filter(|counter| !counter.by_cpu.is_empty())
-            .map(|counter| (String::from(counter.name), counter.by_cpu))
+            .map(|counter| (counter.name.into_owned(), counter.by_cpu))
             .collect(),
     }
 }

@@ -14,7 +14,7 @@ use hadal_trace::ring::Ring;
 use crate::control;
 
 /// Records in a piece. The frame with them fits in one buffer of the channel, and on any stack.
-const PIECE_RECORDS: usize = 254;
+const PIECE_RECORDS: usize = 62;
 const FRAME_LEN: usize = HEADER_LEN + PIECE_HEAD_LEN + PIECE_RECORDS * RECORD_LEN;
 /// Names in a frame.
 const NAMES: usize = 4096;

@@ -105,7 +105,8 @@ fn look(_: usize) {
 fn on_watch(_: usize) {
     let late_ns = hadal_time::now_ns() + PERIOD_NS * u64::from(PATIENCE + 1);
     let late = hadal_sched::call_at(late_ns, on_late_watcher, 0);
-    if let Some(before) = core::mem::replace(&mut *WATCHER_IS_LATE.lock(), late) {
+    let before = core::mem::replace(&mut *WATCHER_IS_LATE.lock(), late);
+    if let Some(before) = before {
         before.cancel();
     }
 }

@@ -10,6 +10,7 @@ mod bad_input;
 mod bench;
 mod cc;
 mod cli;
+mod debug_kernel;
 mod events;
 mod faults;
 mod files;
@@ -27,6 +28,7 @@ mod scale;
 mod shell;
 mod signals;
 mod soundness;
+mod stack_frames;
 mod stress;
 mod style;
 mod suite;
@@ -66,6 +68,8 @@ fn main() -> ExitCode {
     image::register(&mut suite);
     cc::register(&mut suite);
     shell::register(&mut suite);
+    debug_kernel::register(&mut suite);
+    stack_frames::register(&mut suite);
     stress::register(&mut suite);
     libtest_mimic::run(&arguments, suite.into_trials()).exit_code()
 }

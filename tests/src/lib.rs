@@ -16,6 +16,7 @@
 #![forbid(unsafe_code)]
 
 pub mod case;
+pub mod debug_kernel;
 pub mod elf;
 pub mod error;
 pub mod image;

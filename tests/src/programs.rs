@@ -274,6 +274,8 @@ programs! {
     EXIT_SPIN = "exit-spin", ["soundness/exit_spin.c", "soundness/registers.S"], ["-pthread"];
     /// A thread that has turned interrupts off.
     INTERRUPTS_OFF = "interrupts-off", ["soundness/interrupts_off.c"], ["-pthread"];
+    /// Whatever concerns all of many threads at once.
+    CROWD = "crowd", ["soundness/crowd.c"], ["-pthread"];
     /// Memory of eight OpenMP threads.
     RESERVE = "reserve", ["soundness/reserve.c"], ["-fopenmp"];
     /// Faults.

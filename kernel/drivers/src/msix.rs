@@ -10,7 +10,7 @@ use core::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
 
 use hadal_hal::irq::{self, Source};
 use hadal_hal::mmio::Region;
-use hadal_hal::sync::SpinLock;
+use hadal_hal::sync::{Rank, SpinLock};
 use spin::Once;
 
 use crate::DriverError;
@@ -174,7 +174,7 @@ impl Msix {
             entry,
             vector: AtomicU8::new(0),
             cpu: AtomicUsize::new(TARGET_CPU),
-            steering: SpinLock::new(()),
+            steering: SpinLock::ranked(Rank::Last, ()),
         });
         let vector = irq::register_device(dispatch, index).ok_or(DriverError::NoVector)?;
         interrupt.vector.store(vector, Ordering::Relaxed);

@@ -11,7 +11,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 use hadal_hal::handler::{self, Kind};
 use hadal_hal::ioapic::{IoApic, Route};
-use hadal_hal::sync::SpinLock;
+use hadal_hal::sync::{Rank, SpinLock};
 use hadal_hal::{irq, percpu};
 use spin::Once;
 
@@ -99,8 +99,10 @@ impl State {
     }
 }
 
-static STATE: SpinLock<State> =
-    SpinLock::new(State { lines: Lines { chips: Vec::new(), signals: Vec::new() }, taken: Vec::new() });
+static STATE: SpinLock<State> = SpinLock::ranked(
+    Rank::EventLines,
+    State { lines: Lines { chips: Vec::new(), signals: Vec::new() }, taken: Vec::new() },
+);
 static ACTIONS: Once<Slots<LINES>> = Once::new();
 static COUNTS: [AtomicU64; LINES] = [const { AtomicU64::new(0) }; LINES];
 

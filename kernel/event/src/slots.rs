@@ -8,7 +8,7 @@
 use alloc::collections::VecDeque;
 
 use hadal_hal::handler::{Handler, Kind};
-use hadal_hal::sync::SpinLock;
+use hadal_hal::sync::{Rank, SpinLock};
 
 use crate::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
@@ -57,7 +57,7 @@ impl<const N: usize> Slots<N> {
         };
         // Keys start at `N`, so that none is 0.
         let keys = (N as u32..2 * N as u32).collect();
-        Self { slots: core::array::from_fn(slot), free: SpinLock::new(Free(keys)) }
+        Self { slots: core::array::from_fn(slot), free: SpinLock::ranked(Rank::EventSlots, Free(keys)) }
     }
 
     /// The slot that a key names or named.

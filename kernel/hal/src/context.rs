@@ -19,7 +19,7 @@ use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use crate::fpu;
 use crate::percpu::{self, PerCpu};
-use crate::{cpu, irq, tlb};
+use crate::{cpu, irq, sync, tlb};
 
 use switch_code::{PIECES, code, light_keep_fsgsbase, light_release_in_line, stacks_keep_fsgsbase};
 
@@ -90,6 +90,7 @@ impl Context {
 
     #[inline(always)]
     pub(crate) fn claim_for(&self, block: &PerCpu) -> bool {
+        irq::must_be_off();
         let own = block.address();
         self.claimed_by.compare_exchange(0, own, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
@@ -99,6 +100,7 @@ impl Context {
     /// # Panics
     /// If the calling CPU has no claim, or is running the context.
     pub fn release(&self) {
+        irq::must_be_off();
         assert!(self.is_claimed_here() && !self.is_running_here(), "a claim ends after the context was left");
         self.claimed_by.store(0, Ordering::Release);
     }
@@ -348,6 +350,7 @@ impl Switch {
         self.begin(next);
         // SAFETY: see `begin`; the caller knows that the CPU has FSGSBASE.
         unsafe { stacks_keep_fsgsbase(own, next) };
+        irq::begin_section();
         own.load_vectors();
     }
 
@@ -370,6 +373,7 @@ impl Switch {
                 Claim::Release => code(&PIECES.stacks_release)(own, next),
             }
         }
+        irq::begin_section();
         own.load_vectors();
     }
 
@@ -380,6 +384,9 @@ impl Switch {
     /// was stored by `prepare` or by the switch that left it. (A switch to itself stores and loads the same one.)
     #[inline(always)]
     fn begin(self, next: &'static Context) -> *const Context {
+        irq::must_be_off();
+        sync::none_held();
+        irq::end_section();
         let block = self.block;
         assert!(next.claimed_by.load(Ordering::Relaxed) == block.address(), "a switch needs a claim");
         let own = block.context.load(Ordering::Relaxed) as *const Context;

@@ -41,6 +41,7 @@ pub fn halt_forever() -> ! {
 
 /// Turns interrupts on and halts until one arrives, with no window in between; interrupts are on afterwards.
 pub fn wait_for_interrupt() {
+    crate::irq::end_section();
     #[cfg(target_os = "none")]
     // SAFETY: `sti` holds interrupts for one instruction, so the halt cannot miss one; handlers keep to their own stacks.
     unsafe {
@@ -57,6 +58,7 @@ pub fn wait_for_store(word: *const (), still: impl FnOnce() -> bool) {
     unsafe {
         core::arch::asm!("monitor", in("rax") word, in("ecx") 0, in("edx") 0, options(nostack));
         if still() {
+            crate::irq::end_section();
             core::arch::asm!("sti", "mwait", in("eax") 0, in("ecx") 0, options(nostack));
         } else {
             crate::irq::unmask();

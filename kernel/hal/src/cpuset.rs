@@ -44,6 +44,11 @@ impl CpuSet {
         self.words.get(cpu / 64).is_some_and(|word| word >> (cpu % 64) & 1 == 1)
     }
 
+    /// The CPUs from `64 * index` on, as bits.
+    pub fn word(&self, index: usize) -> u64 {
+        self.words.get(index).copied().unwrap_or(0)
+    }
+
     /// Whether the set has no CPU.
     pub fn is_empty(&self) -> bool {
         self.words.iter().all(|&word| word == 0)

@@ -16,7 +16,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use spin::Once;
 
 use crate::percpu::{self, CpuLocal};
-use crate::{apic, context, cpu, fpu, tlb, user};
+use crate::{apic, context, cpu, fpu, irq, tlb, user};
 
 /// What a handler was called for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -199,11 +199,14 @@ pub fn run(handler: Handler) {
 
 #[inline]
 fn call(handler: &Handler) {
+    // What the program does is not the kernel's section.
+    irq::end_section();
     #[cfg(target_os = "none")]
     // SAFETY: interrupts are off and this is the interrupt stack, as the caller promises.
     unsafe {
         enter(handler.function, handler.arg);
     }
+    irq::begin_section();
     #[cfg(not(target_os = "none"))]
     let _ = handler;
 }

@@ -12,7 +12,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use crate::frames;
 use crate::layout::{DIRECT_MAP, PAGE_SIZE};
 use crate::percpu;
-use crate::sync::SpinLock;
+use crate::sync::{Rank, SpinLock};
 
 /// Sizes in bytes; the powers of two among them are aligned to themselves.
 const CLASSES: [usize; 14] = [16, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048];
@@ -72,12 +72,19 @@ impl FreeList {
 pub(crate) struct Lists([SpinLock<FreeList>; CLASSES.len()]);
 
 impl Lists {
-    pub(crate) const fn new() -> Self {
-        Self([const { SpinLock::new(FreeList::new()) }; CLASSES.len()])
+    pub(crate) const fn of_cpu() -> Self {
+        Self::new::<false>()
+    }
+
+    const fn new<const SHARED: bool>() -> Self {
+        Self(
+            [const { SpinLock::ranked(if SHARED { Rank::Heap } else { Rank::HeapOfCpu }, FreeList::new()) };
+                CLASSES.len()],
+        )
     }
 }
 
-static SHARED: Lists = Lists::new();
+static SHARED: Lists = Lists::new::<true>();
 static BYTES: AtomicU64 = AtomicU64::new(0);
 
 /// Bytes of memory that the heap has taken from the frame source and not given back.

@@ -5,8 +5,11 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
-use crate::sync::SpinLock;
+use crate::sync::{self, Rank, SpinLock};
 use crate::{apic, cpu, percpu, tsc};
+
+#[cfg(any(all(debug_assertions, target_os = "none"), test))]
+pub(crate) mod section;
 
 /// Restores the interrupt flag that [`disable`] found.
 #[must_use = "interrupts are restored when the guard is dropped"]
@@ -15,6 +18,7 @@ pub struct IrqGuard {
 }
 
 /// Turns interrupts off on this CPU until the guard is dropped.
+#[cfg_attr(all(debug_assertions, target_os = "none"), track_caller)]
 pub fn disable() -> IrqGuard {
     let were_enabled = enabled();
     mask();
@@ -45,7 +49,19 @@ pub fn enabled() -> bool {
 
 /// Turns interrupts off.
 #[inline]
+#[cfg_attr(all(debug_assertions, target_os = "none"), track_caller)]
 pub fn mask() {
+    #[cfg(all(debug_assertions, target_os = "none"))]
+    let were_enabled = enabled();
+    mask_unmeasured();
+    #[cfg(all(debug_assertions, target_os = "none"))]
+    if were_enabled {
+        section::begin();
+    }
+}
+
+#[inline]
+fn mask_unmeasured() {
     #[cfg(target_os = "none")]
     // SAFETY: ring 0; no memory is touched. Not `nomem`: a critical section must not be moved across it.
     unsafe {
@@ -53,9 +69,60 @@ pub fn mask() {
     }
 }
 
+/// Panics in the debug kernel if interrupts are on.
+#[inline(always)]
+#[cfg_attr(all(debug_assertions, target_os = "none"), track_caller)]
+pub fn must_be_off() {
+    #[cfg(all(debug_assertions, target_os = "none"))]
+    assert!(!enabled(), "interrupts are on");
+}
+
+/// Interrupts are off for a reason that the debug kernel measures: behind a switch, or in an interrupt.
+#[inline(always)]
+#[cfg_attr(all(debug_assertions, target_os = "none"), track_caller)]
+pub(crate) fn begin_section() {
+    #[cfg(all(debug_assertions, target_os = "none"))]
+    section::begin();
+}
+
+/// The same at the entry of an interrupt.
+#[inline(always)]
+pub(crate) fn begin_interrupt_section(vector: u8) {
+    #[cfg(all(debug_assertions, target_os = "none"))]
+    section::begin_interrupt(vector);
+    #[cfg(not(all(debug_assertions, target_os = "none")))]
+    let _ = vector;
+}
+
+/// Ends the measured section where something else than [`unmask`] turns interrupts on.
+#[inline(always)]
+pub(crate) fn end_section() {
+    #[cfg(all(debug_assertions, target_os = "none"))]
+    section::end();
+}
+
+/// Where the kernel has turned interrupts off on this CPU, if it has: in the debug kernel.
+#[cfg(any(all(debug_assertions, target_os = "none"), test))]
+pub(crate) fn section_place() -> Option<&'static core::panic::Location<'static>> {
+    section::place()
+}
+
+/// The longest sections of kernel code with interrupts off on a CPU since boot: where they began, and how many ticks of the
+/// time-stamp counter they took. Measured by the debug kernel; others have none.
+pub fn longest_sections(cpu: usize) -> Vec<(String, u64)> {
+    #[cfg(all(debug_assertions, target_os = "none"))]
+    return section::longest(cpu);
+    #[cfg(not(all(debug_assertions, target_os = "none")))]
+    {
+        let _ = cpu;
+        Vec::new()
+    }
+}
+
 /// Turns interrupts on.
 #[inline]
 pub fn unmask() {
+    end_section();
     #[cfg(target_os = "none")]
     // SAFETY: every handler runs on its own stack and takes only interrupt-safe locks.
     unsafe {
@@ -66,7 +133,7 @@ pub fn unmask() {
 /// Turns interrupts off for program code, which [`restore_for_program`] ends. Returns whether they were on.
 pub fn disable_for_program() -> bool {
     let were_enabled = enabled();
-    mask();
+    mask_unmeasured();
     if were_enabled {
         // Never 0, which means "on".
         percpu::this().irqs_off_since.store(tsc::read() | 1, Ordering::Relaxed);
@@ -141,7 +208,7 @@ struct Slot {
 static SLOTS: [Slot; 256] =
     [const { Slot { call: AtomicPtr::new(core::ptr::null_mut()), arg: AtomicUsize::new(0) } }; 256];
 /// Held to choose a vector.
-static CHOOSING: SpinLock<()> = SpinLock::new(());
+static CHOOSING: SpinLock<()> = SpinLock::ranked(Rank::Interrupts, ());
 static SPURIOUS: AtomicUsize = AtomicUsize::new(0);
 
 /// Binds a handler to a vector that has none.
@@ -169,6 +236,7 @@ pub fn remove_handler(vector: u8) {
 /// Returns when every interrupt that another CPU was handling at the time of the call is done. For threads with interrupts
 /// on: a CPU must not wait for itself, nor two for each other.
 pub fn synchronize() {
+    sync::may_wait_for_cpus();
     for other in (0..cpu::count()).filter(|&other| other != cpu::current_id()) {
         let block = percpu::of(other);
         let entered = block.interrupts.load(Ordering::SeqCst);
@@ -192,7 +260,7 @@ pub trait Source: Sync {
     fn steer(&self, cpu: usize);
 }
 
-static SOURCES: SpinLock<Vec<&'static dyn Source>> = SpinLock::new(Vec::new());
+static SOURCES: SpinLock<Vec<&'static dyn Source>> = SpinLock::ranked(Rank::Interrupts, Vec::new());
 
 /// Makes a device interrupt of the kernel known to those who list and steer them.
 pub fn add_source(source: &'static dyn Source) {

@@ -72,6 +72,14 @@ pub struct PerCpu {
     pub(crate) system_calls: AtomicU64,
     #[cfg(target_os = "none")]
     pub(crate) heap: crate::heap::Lists,
+    /// Held locks that spin with interrupts off.
+    #[cfg(any(all(debug_assertions, target_os = "none"), test))]
+    pub(crate) held_spin: crate::sync::held::Record,
+    /// Held reader-writer locks.
+    #[cfg(any(all(debug_assertions, target_os = "none"), test))]
+    pub(crate) held_shared: crate::sync::held::Record,
+    #[cfg(any(all(debug_assertions, target_os = "none"), test))]
+    pub(crate) sections: crate::irq::section::Sections,
 }
 
 impl PerCpu {
@@ -104,7 +112,13 @@ impl PerCpu {
             page_table_changes: AtomicU64::new(0),
             system_calls: AtomicU64::new(0),
             #[cfg(target_os = "none")]
-            heap: crate::heap::Lists::new(),
+            heap: crate::heap::Lists::of_cpu(),
+            #[cfg(any(all(debug_assertions, target_os = "none"), test))]
+            held_spin: crate::sync::held::Record::new(),
+            #[cfg(any(all(debug_assertions, target_os = "none"), test))]
+            held_shared: crate::sync::held::Record::new(),
+            #[cfg(any(all(debug_assertions, target_os = "none"), test))]
+            sections: crate::irq::section::Sections::new(),
         }
     }
 }
@@ -118,7 +132,9 @@ impl PerCpu {
 
     /// Adds attention; interrupts are off, so nobody else writes meanwhile.
     #[inline(always)]
+    #[cfg_attr(all(debug_assertions, target_os = "none"), track_caller)]
     pub(crate) fn raise_attention(&self, bits: u32) {
+        crate::irq::must_be_off();
         self.attention.store(self.attention.load(Ordering::Relaxed) | bits, Ordering::Relaxed);
     }
 

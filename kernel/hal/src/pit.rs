@@ -7,7 +7,7 @@
 use spin::Once;
 
 use crate::port::{in8, out8};
-use crate::sync::SpinLock;
+use crate::sync::{Rank, SpinLock};
 
 /// Counts per second, rounded: the PC's 14.31818 MHz crystal over 12.
 pub const HZ: u32 = 1_193_182;
@@ -29,7 +29,7 @@ const SPEAKER_ON: u8 = 1 << 1;
 const LIVENESS_READS: u32 = 1000;
 
 /// Held from the command until both bytes are read.
-static CHANNEL_0_READER: SpinLock<()> = SpinLock::new(());
+static CHANNEL_0_READER: SpinLock<()> = SpinLock::ranked(Rank::Last, ());
 /// Whether channel 0 counts, after the first read has seen to it.
 static CHANNEL_0_COUNTS: Once<bool> = Once::new();
 

@@ -8,6 +8,7 @@ use core::marker::PhantomData;
 use core::sync::atomic::Ordering;
 
 use crate::context::{self, Claim, Context, Switch};
+use crate::irq;
 use crate::percpu::{self, PerCpu};
 
 /// The scheduler's key to the words: a static of its own. `T` is its thread, `C` its state of a CPU.
@@ -162,6 +163,7 @@ impl<T: Sync, C: Sync> Here<T, C> {
     /// Says which thread runs from now on.
     #[inline(always)]
     pub fn set_thread(self, thread: &'static T) {
+        irq::must_be_off();
         // Release: who sees the thread from another CPU sees what it is.
         self.block.thread.store(core::ptr::from_ref(thread) as usize, Ordering::Release);
     }

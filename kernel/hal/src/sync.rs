@@ -5,17 +5,56 @@
 //! [`RwSpinLock`] leaves interrupts alone: it is for process context only, where a waiter must keep answering
 //! TLB shootdowns. Neither is fair; both are held for a few hundred instructions at most. No lock is held across
 //! a context switch: `hadal-sync` has the sleeping ones.
+//!
+//! A lock has a [`Rank`], its place in the order in which locks are taken. The debug kernel checks the order, and that
+//! nobody waits with a lock held (`held.rs`); in other builds ranks are neither stored nor looked at.
 
 use core::cell::UnsafeCell;
 use core::ops::{Deref, DerefMut};
+#[cfg(all(debug_assertions, target_os = "none"))]
+use core::panic::Location;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use crate::cpu;
 use crate::irq::{self, IrqGuard};
 
+#[cfg(any(all(debug_assertions, target_os = "none"), test))]
+pub(crate) mod held;
+mod rank;
+
+pub use rank::Rank;
+
+/// Panics in the debug kernel if the calling thread must not wait now: with a spin lock held, in an interrupt, or with
+/// interrupts that the kernel has turned off.
+#[inline(always)]
+#[cfg_attr(all(debug_assertions, target_os = "none"), track_caller)]
+pub fn may_wait() {
+    #[cfg(all(debug_assertions, target_os = "none"))]
+    held::check_may_wait();
+}
+
+/// Panics in the debug kernel if the calling CPU must not wait for an answer of other CPUs now: they may be waiting for one
+/// of this CPU.
+#[inline(always)]
+#[cfg_attr(all(debug_assertions, target_os = "none"), track_caller)]
+pub(crate) fn may_wait_for_cpus() {
+    #[cfg(all(debug_assertions, target_os = "none"))]
+    held::check_may_wait_for_cpus();
+}
+
+/// Panics in the debug kernel if the calling CPU holds a spin lock.
+#[inline(always)]
+#[cfg_attr(all(debug_assertions, target_os = "none"), track_caller)]
+pub(crate) fn none_held() {
+    #[cfg(all(debug_assertions, target_os = "none"))]
+    held::check_none();
+}
+
 /// A test-and-test-and-set lock that keeps interrupts off while it is held.
 #[derive(Default)]
 pub struct SpinLock<T: ?Sized> {
+    #[cfg(all(debug_assertions, target_os = "none"))]
+    rank: Rank,
     locked: AtomicBool,
     value: UnsafeCell<T>,
 }
@@ -33,15 +72,37 @@ pub struct SpinLockGuard<'a, T: ?Sized> {
 }
 
 impl<T> SpinLock<T> {
-    /// Creates an unlocked lock.
+    /// Creates an unlocked lock under which no other is taken, but for those of the allocator: a [`Rank::Leaf`].
     pub const fn new(value: T) -> Self {
-        Self { locked: AtomicBool::new(false), value: UnsafeCell::new(value) }
+        Self::ranked(Rank::Leaf, value)
+    }
+
+    /// Creates an unlocked lock with a place in the order of locks.
+    #[cfg_attr(
+        not(all(debug_assertions, target_os = "none")),
+        allow(unused_variables, reason = "ranks are for the debug kernel")
+    )]
+    pub const fn ranked(rank: Rank, value: T) -> Self {
+        Self {
+            #[cfg(all(debug_assertions, target_os = "none"))]
+            rank,
+            locked: AtomicBool::new(false),
+            value: UnsafeCell::new(value),
+        }
     }
 }
 
 impl<T: ?Sized> SpinLock<T> {
+    #[cfg(all(debug_assertions, target_os = "none"))]
+    fn address(&self) -> usize {
+        core::ptr::from_ref(&self.locked) as usize
+    }
+
     /// Takes the lock, waiting for it with interrupts as the caller had them.
+    #[cfg_attr(all(debug_assertions, target_os = "none"), track_caller)]
     pub fn lock(&self) -> SpinLockGuard<'_, T> {
+        #[cfg(all(debug_assertions, target_os = "none"))]
+        held::check_spin(self.rank, self.address());
         loop {
             if let Some(guard) = self.try_lock() {
                 return guard;
@@ -53,13 +114,15 @@ impl<T: ?Sized> SpinLock<T> {
     }
 
     /// Takes the lock if it is free.
+    #[cfg_attr(all(debug_assertions, target_os = "none"), track_caller)]
     pub fn try_lock(&self) -> Option<SpinLockGuard<'_, T>> {
         let irq = irq::disable();
-        self.locked
-            .compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed)
-            .is_ok()
-            // Lazily: a guard that is made and dropped would unlock somebody else's lock.
-            .then(|| SpinLockGuard { lock: self, _irq: irq })
+        if self.locked.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed).is_err() {
+            return None;
+        }
+        #[cfg(all(debug_assertions, target_os = "none"))]
+        held::add_spin(self.rank, self.address(), Location::caller());
+        Some(SpinLockGuard { lock: self, _irq: irq })
     }
 }
 
@@ -80,6 +143,8 @@ impl<T: ?Sized> DerefMut for SpinLockGuard<'_, T> {
 
 impl<T: ?Sized> Drop for SpinLockGuard<'_, T> {
     fn drop(&mut self) {
+        #[cfg(all(debug_assertions, target_os = "none"))]
+        held::remove_spin(self.lock.address());
         self.lock.locked.store(false, Ordering::Release);
     }
 }
@@ -90,6 +155,8 @@ const WRITER_WAITS: u32 = 1 << 30;
 /// A reader-writer spin lock for process context; a waiting writer holds new readers back.
 #[derive(Default)]
 pub struct RwSpinLock<T: ?Sized> {
+    #[cfg(all(debug_assertions, target_os = "none"))]
+    rank: Rank,
     // WRITER | WRITER_WAITS | number of readers
     state: AtomicU32,
     value: UnsafeCell<T>,
@@ -106,15 +173,37 @@ pub struct ReadGuard<'a, T: ?Sized>(&'a RwSpinLock<T>);
 pub struct WriteGuard<'a, T: ?Sized>(&'a RwSpinLock<T>);
 
 impl<T> RwSpinLock<T> {
-    /// Creates an unlocked lock.
+    /// Creates an unlocked lock under which no other is taken, but for those of the allocator: a [`Rank::Leaf`].
     pub const fn new(value: T) -> Self {
-        Self { state: AtomicU32::new(0), value: UnsafeCell::new(value) }
+        Self::ranked(Rank::Leaf, value)
+    }
+
+    /// Creates an unlocked lock with a place in the order of locks.
+    #[cfg_attr(
+        not(all(debug_assertions, target_os = "none")),
+        allow(unused_variables, reason = "ranks are for the debug kernel")
+    )]
+    pub const fn ranked(rank: Rank, value: T) -> Self {
+        Self {
+            #[cfg(all(debug_assertions, target_os = "none"))]
+            rank,
+            state: AtomicU32::new(0),
+            value: UnsafeCell::new(value),
+        }
     }
 }
 
 impl<T: ?Sized> RwSpinLock<T> {
+    #[cfg(all(debug_assertions, target_os = "none"))]
+    fn address(&self) -> usize {
+        core::ptr::from_ref(&self.state) as usize
+    }
+
     /// Takes the lock for reading.
+    #[cfg_attr(all(debug_assertions, target_os = "none"), track_caller)]
     pub fn read(&self) -> ReadGuard<'_, T> {
+        #[cfg(all(debug_assertions, target_os = "none"))]
+        held::check_shared(self.rank, self.address());
         loop {
             let state = self.state.load(Ordering::Relaxed);
             if state & (WRITER | WRITER_WAITS) == 0
@@ -123,6 +212,8 @@ impl<T: ?Sized> RwSpinLock<T> {
                     .compare_exchange_weak(state, state + 1, Ordering::Acquire, Ordering::Relaxed)
                     .is_ok()
             {
+                #[cfg(all(debug_assertions, target_os = "none"))]
+                held::add_shared(self.rank, self.address(), Location::caller());
                 return ReadGuard(self);
             }
             cpu::relax();
@@ -130,7 +221,10 @@ impl<T: ?Sized> RwSpinLock<T> {
     }
 
     /// Takes the lock for writing.
+    #[cfg_attr(all(debug_assertions, target_os = "none"), track_caller)]
     pub fn write(&self) -> WriteGuard<'_, T> {
+        #[cfg(all(debug_assertions, target_os = "none"))]
+        held::check_shared(self.rank, self.address());
         loop {
             let state = self.state.load(Ordering::Relaxed);
             if state & !WRITER_WAITS == 0 {
@@ -139,6 +233,8 @@ impl<T: ?Sized> RwSpinLock<T> {
                     .compare_exchange_weak(state, WRITER, Ordering::Acquire, Ordering::Relaxed)
                     .is_ok()
                 {
+                    #[cfg(all(debug_assertions, target_os = "none"))]
+                    held::add_shared(self.rank, self.address(), Location::caller());
                     return WriteGuard(self);
                 }
             } else if state & WRITER_WAITS == 0 {
@@ -159,6 +255,8 @@ impl<T: ?Sized> Deref for ReadGuard<'_, T> {
 
 impl<T: ?Sized> Drop for ReadGuard<'_, T> {
     fn drop(&mut self) {
+        #[cfg(all(debug_assertions, target_os = "none"))]
+        held::remove_shared(self.0.address());
         self.0.state.fetch_sub(1, Ordering::Release);
     }
 }
@@ -180,6 +278,8 @@ impl<T: ?Sized> DerefMut for WriteGuard<'_, T> {
 
 impl<T: ?Sized> Drop for WriteGuard<'_, T> {
     fn drop(&mut self) {
+        #[cfg(all(debug_assertions, target_os = "none"))]
+        held::remove_shared(self.0.address());
         self.0.state.fetch_and(!WRITER, Ordering::Release);
     }
 }

@@ -9,7 +9,7 @@
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use crate::layout::PAGE_SIZE;
-use crate::{apic, cpu, irq, percpu};
+use crate::{apic, cpu, irq, percpu, sync};
 
 static GENERATION: AtomicU64 = AtomicU64::new(0);
 static SHOOTDOWNS: AtomicU64 = AtomicU64::new(0);
@@ -48,6 +48,8 @@ pub fn flush_local_range(va: usize, len: usize) {
 
 /// Makes every CPU forget a range before it returns. For process context with interrupts on.
 pub fn shootdown(va: usize, len: usize) {
+    // Not only `irq::enabled`: a program may have interrupts off, and then the loop below answers for it.
+    sync::may_wait_for_cpus();
     flush_local_range(va, len);
     if cpu::count() == 1 {
         return;

@@ -6,7 +6,7 @@ use core::sync::atomic::Ordering;
 use hadal_hal::user;
 use hadal_linux::signal;
 use hadal_linux::task::Task;
-use hadal_sched::{Kick, Thread, Wake, thread};
+use hadal_sched::{Kick, Thread, Wake, wake_all};
 use hadal_sync::AllThreads;
 use hadal_sync::words::{ANY, Counts, Key, Words};
 
@@ -93,7 +93,7 @@ pub(crate) extern "C" fn wait(word: usize, expected: u32, deadline_ns: u64, flag
 /// `wake`: no word is read, so any address will do.
 pub(crate) extern "C" fn wake(word: usize, count: u32, flags: u32) -> u32 {
     let kick = if flags & NO_KICK != 0 { Kick::No } else { Kick::Yes };
-    let wake = |batch: &[u32]| hadal_sched::wake_all(batch, kick);
+    let wake = |batch: &[u32]| wake_all(batch, kick);
     WORDS.wake(&AllThreads, (&Key::private(word), ANY), count as usize, wake) as u32
 }
 
@@ -101,7 +101,7 @@ fn move_waiters(word: usize, expected: u32, count: u32, target: usize) -> Result
     let (from, to) = (checked(word)?, checked(target)?);
     let most = Counts { woken: count as usize, moved: usize::MAX };
     let look = || user::load_u32(word).map(|value| value == expected);
-    let wake = |index| thread(index).unpark();
+    let wake = |batch: &[u32]| wake_all(batch, Kick::Yes);
     let done = with_word(word, || WORDS.requeue(&AllThreads, (&from, &to), most, look, wake))?;
     done.map(drop).ok_or(Status::TryAgain)
 }

@@ -142,7 +142,7 @@ pub fn requeue(
         Some(expected) => user::load_u32(address).map(|value| value == expected),
         None => Ok(true),
     };
-    let requeue = || words.requeue(&AllThreads, (&from, &to), most, look, unpark);
+    let requeue = || words.requeue(&AllThreads, (&from, &to), most, look, |batch| wake_all(batch, Kick::Yes));
     let done = match expected {
         Some(_) => with_word(address, requeue)?,
         None => requeue().map_err(efault)?,

@@ -9,7 +9,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
-use hadal_hal::sync::SpinLock;
+use hadal_hal::sync::{Rank, SpinLock};
 use hadal_hal::{apic, cpu};
 use hadal_mem::space::ProgramSpace;
 use hadal_vfs::{Caller, FdTable, Location, Namespace};
@@ -143,13 +143,13 @@ impl Process {
             pid: AtomicU32::new(0),
             space,
             namespace: setup.namespace,
-            cwd: SpinLock::new(setup.cwd),
+            cwd: SpinLock::ranked(Rank::Process, setup.cwd),
             umask: AtomicU32::new(setup.umask),
             credentials: setup.credentials,
             files: setup.files,
             signals: ProcessSignals::new(),
             futexes: Futexes::default(),
-            limits: SpinLock::new(setup.limits),
+            limits: SpinLock::ranked(Rank::Process, setup.limits),
             executable: setup.executable,
             arguments: setup.arguments,
             environment: setup.environment,
@@ -158,7 +158,7 @@ impl Process {
             traced: setup.traced,
             fills_at_once: setup.fills_at_once,
             started_ns: hadal_time::now_ns(),
-            threads: SpinLock::new(BTreeSet::new()),
+            threads: SpinLock::ranked(Rank::Process, BTreeSet::new()),
             ending: AtomicU32::new(0),
             past_run_ns: AtomicU64::new(0),
             attributes: Attributes::default(),

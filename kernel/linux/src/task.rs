@@ -7,7 +7,7 @@
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use hadal_hal::link::AtomicRef;
-use hadal_hal::sync::SpinLock;
+use hadal_hal::sync::{Rank, SpinLock};
 use hadal_hal::table::ThreadTable;
 use hadal_hal::trace::{self, Kind};
 use hadal_hal::trap::TrapFrame;
@@ -81,8 +81,8 @@ impl Task {
             last_rsp: AtomicU64::new(0),
             last_rbp: AtomicU64::new(0),
             schedule: Schedule::new(),
-            name: SpinLock::new([0; NAME_LEN]),
-            start: SpinLock::new(None),
+            name: SpinLock::ranked(Rank::Process, [0; NAME_LEN]),
+            start: SpinLock::ranked(Rank::Process, None),
         }
     }
 

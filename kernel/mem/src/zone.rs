@@ -4,7 +4,7 @@
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use arrayvec::ArrayVec;
-use hadal_hal::sync::SpinLock;
+use hadal_hal::sync::{Rank, SpinLock};
 
 use crate::buddy::{Arena, Arenas, FreeLists, Use};
 
@@ -19,7 +19,7 @@ pub(crate) struct Zone {
 impl Zone {
     pub(crate) const fn new() -> Self {
         Self {
-            lists: SpinLock::new(FreeLists::new()),
+            lists: SpinLock::ranked(Rank::Zone, FreeLists::new()),
             total_frames: AtomicUsize::new(0),
             free_frames: AtomicUsize::new(0),
             most_used_frames: AtomicUsize::new(0),

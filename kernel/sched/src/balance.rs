@@ -24,6 +24,8 @@ static IDLE: Once<Box<[AtomicU64]>> = Once::new();
 
 /// Threads by which queues may differ.
 const TOLERANCE: usize = 2;
+/// Most CPUs that one without work looks at.
+const LOOKS: usize = 16;
 /// Most threads of a level that are looked at to find one that may go elsewhere.
 const CANDIDATES: usize = 16;
 
@@ -61,9 +63,14 @@ fn claim_any(thread: &Thread, start: usize) -> Option<usize> {
     for step in 0..words.len() {
         let index = (start / 64 + step) % words.len();
         let mut idle = words[index].load(Ordering::Relaxed);
+        if idle == 0 {
+            continue;
+        }
+        idle &= thread.allowed_word(index);
+        // One that was idle a moment ago is seldom claimed by somebody else meanwhile.
         while idle != 0 {
             let cpu = index * 64 + idle.trailing_zeros() as usize;
-            if thread.allows(cpu) && claim(cpu) {
+            if claim(cpu) {
                 return Some(cpu);
             }
             idle &= idle - 1;
@@ -109,8 +116,17 @@ fn choose_among_all(thread: &Thread) -> usize {
         };
         return next_in_turn(last).filter(shorter).unwrap_or(last);
     }
-    let count = cpu::count();
-    (1..=count).map(|step| (last + step) % count).find(|&cpu| thread.allows(cpu)).unwrap_or(last)
+    first_allowed(thread, last).unwrap_or(last)
+}
+
+/// A CPU on which the thread may run, near `start`.
+fn first_allowed(thread: &Thread, start: usize) -> Option<usize> {
+    let words = cpu::count().div_ceil(64);
+    (0..words).map(|step| (start / 64 + step) % words).find_map(|index| {
+        let allowed = thread.allowed_word(index);
+        let cpu = index * 64 + allowed.trailing_zeros() as usize;
+        (allowed != 0 && cpu < cpu::count()).then_some(cpu)
+    })
 }
 
 /// Another CPU, the next in turn; `None` when there is only one.
@@ -120,10 +136,14 @@ fn next_in_turn(own: usize) -> Option<usize> {
     (count > 1).then(|| (own + 1 + turn % (count - 1)) % count)
 }
 
-/// Asks the CPU with threads to give that comes first after this one, which has none. Interrupts are off.
+/// Asks a CPU with threads to give, if one is among the next in turn, for this one, which has none. Interrupts are off.
 pub(crate) fn ask(own: &Cpu) {
-    let count = cpu::count();
-    let victim = (1..count).map(|step| cpus::of((own.id + step) % count)).find(|cpu| cpu.spare() > 0);
+    let others = cpu::count() - 1;
+    let looks = others.min(LOOKS);
+    // Where all are looked at, the nearest first; else each time at others.
+    let first = if others > LOOKS { own.turn.fetch_add(LOOKS as u32, Ordering::Relaxed) as usize } else { 0 };
+    let other = |look: usize| cpus::of((own.id + 1 + (first + look) % others) % (others + 1));
+    let victim = (0..looks).map(other).find(|cpu| cpu.spare() > 0);
     if let Some(victim) = victim
         && victim.asked_by.compare_exchange(0, own.id as u32 + 1, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     {

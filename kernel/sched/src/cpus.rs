@@ -11,7 +11,7 @@ use core::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use hadal_hal::link::AtomicRef;
 use hadal_hal::percpu::CpuLocal;
 use hadal_hal::running::{Here, Running};
-use hadal_hal::sync::SpinLock;
+use hadal_hal::sync::{Rank, SpinLock};
 use hadal_hal::{context, cpu};
 use spin::Once;
 
@@ -20,7 +20,7 @@ use crate::edf::Edf;
 use crate::inbox::{Changed, Inbox, Woken};
 use crate::kick::Kicks;
 use crate::levels::Levels;
-use crate::table::adopt_idle;
+use crate::table::{FREE_BATCH, adopt_idle};
 use crate::thread::Thread;
 use crate::timers::Timers;
 use crate::{balance, idle};
@@ -72,7 +72,8 @@ impl Cpu {
             asked_by: AtomicU32::new(0),
             timers: Timers::new(),
             idle_thread: AtomicRef::none(),
-            free_threads: SpinLock::new(Vec::new()),
+            // More than are ever in it.
+            free_threads: SpinLock::ranked(Rank::FreeThreadsOfCpu, Vec::with_capacity(4 * FREE_BATCH)),
             fruitless_yields: AtomicU32::new(0),
             turn: AtomicU32::new(0),
             kicks: Kicks::new(),

@@ -8,7 +8,7 @@
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
 
 use hadal_hal::running::Here;
-use hadal_hal::sync::SpinLock;
+use hadal_hal::sync::{Rank as LockRank, SpinLock};
 use hadal_time::now_ns;
 use hadal_time::timer_queue::{TimerId, TimerQueue};
 
@@ -68,7 +68,7 @@ impl Realtime {
         let state = State { job: None, queued: None, held: false, began_ns: 0, missed_before: 0 };
         Self {
             class: AtomicU8::new(class::ORDINARY),
-            state: SpinLock::new(state),
+            state: SpinLock::ranked(LockRank::Realtime, state),
             bound_for_it: AtomicBool::new(false),
         }
     }
@@ -139,10 +139,10 @@ pub(crate) struct Edf {
 impl Edf {
     pub(crate) fn new() -> Self {
         Self {
-            admitted: SpinLock::new(TimerQueue::new()),
-            aperiodic: SpinLock::new(TimerQueue::new()),
+            admitted: SpinLock::ranked(LockRank::DeadlineQueue, TimerQueue::new()),
+            aperiodic: SpinLock::ranked(LockRank::DeadlineQueue, TimerQueue::new()),
             ready: AtomicU32::new(0),
-            ledger: SpinLock::new(Ledger::new()),
+            ledger: SpinLock::ranked(LockRank::Ledger, Ledger::new()),
             members: AtomicU32::new(0),
         }
     }

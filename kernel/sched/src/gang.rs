@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use hadal_hal::cpu;
-use hadal_hal::sync::SpinLock;
+use hadal_hal::sync::{Rank, SpinLock};
 use hadal_time::now_ns;
 
 use crate::admission::Promise;
@@ -135,7 +135,8 @@ struct Registry {
     last_id: u32,
 }
 
-static REGISTRY: SpinLock<Registry> = SpinLock::new(Registry { groups: Vec::new(), last_id: 0 });
+static REGISTRY: SpinLock<Registry> =
+    SpinLock::ranked(Rank::GroupRegistry, Registry { groups: Vec::new(), last_id: 0 });
 
 fn find(id: GroupId) -> Result<Arc<Group>, GroupError> {
     let registry = REGISTRY.lock();
@@ -165,7 +166,7 @@ pub fn create(size: usize, skew_ns: u64) -> Result<GroupId, GroupError> {
         }
     }
     registry.last_id = id;
-    registry.groups.push(Arc::new(Group { id, size, skew_ns, state: SpinLock::new(state) }));
+    registry.groups.push(Arc::new(Group { id, size, skew_ns, state: SpinLock::ranked(Rank::Group, state) }));
     Ok(GroupId(id))
 }
 

@@ -67,6 +67,7 @@ impl Cpus {
 
 /// Sees to it that a CPU which was given a thread looks at its queue. Interrupts are off.
 pub(crate) fn kick(own: &'static Cpu, target: usize, kick: Kick) {
+    irq::must_be_off();
     match kick {
         Kick::Yes if own.kicks.gathers.load(Ordering::Relaxed) => own.kicks.gathered.insert(target),
         Kick::Yes => send(own, target),

@@ -11,6 +11,7 @@
 use hadal_hal::context::Claim;
 use hadal_hal::irq;
 use hadal_hal::running::Quick;
+use hadal_hal::sync::may_wait;
 use hadal_hal::trace;
 
 use crate::cpus::{Cpu, RUNNING, here};
@@ -43,6 +44,7 @@ pub fn yield_call_full() {
 
 #[inline(always)]
 fn yield_by(saves: Saves, switch: impl FnOnce(Quick<Thread, Cpu>, &'static Thread)) {
+    may_wait();
     irq::mask();
     if let Some(quick) = RUNNING.quick() {
         let here = quick.here();
@@ -69,6 +71,7 @@ fn yield_slowly(saves: Saves) {
 /// it return at once. For calls of a program whose vector registers need not survive, with interrupts on.
 #[inline(always)]
 pub fn park_call(deadline_ns: Option<u64>) -> Wake {
+    may_wait();
     let Some(deadline_ns) = deadline_ns else {
         park_for_good();
         return Wake::Unparked;

@@ -3,6 +3,7 @@
 
 use hadal_hal::context::Claim;
 use hadal_hal::irq;
+use hadal_hal::sync::may_wait;
 
 use crate::balance;
 use crate::cpus::{RUNNING, here};
@@ -18,6 +19,7 @@ use crate::wake::made_runnable;
 /// priority that is ready has raised attention, which `next` looks at when its own call ends.)
 #[inline(always)]
 pub fn wake_and_park_call(next: &'static Thread) {
+    may_wait();
     irq::mask();
     let Some(quick) = RUNNING.quick() else { return wake_then_park(next) };
     let here = quick.here();

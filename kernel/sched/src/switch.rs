@@ -6,6 +6,7 @@
 use hadal_hal::context::Claim;
 use hadal_hal::percpu::{self, attention};
 use hadal_hal::running::Here;
+use hadal_hal::sync::may_wait;
 use hadal_hal::trace::{self, Kind};
 use hadal_hal::{irq, tsc};
 use hadal_time::now_ns;
@@ -39,6 +40,7 @@ pub(crate) enum Saves {
 /// Lets the next ready thread of equal or higher priority of this CPU run; moves to an allowed CPU if this one is not.
 /// Returns whether the thread gave the CPU up.
 pub fn yield_now() -> bool {
+    may_wait();
     let _irq = irq::disable();
     give_way(here(), Saves::Everything)
 }
@@ -46,6 +48,7 @@ pub fn yield_now() -> bool {
 /// Blocks the calling thread until it is unparked or `deadline_ns` (monotonic) has passed. An unpark that came first makes
 /// it return at once.
 pub fn park(deadline_ns: Option<u64>) -> Wake {
+    may_wait();
     let _irq = irq::disable();
     match deadline_ns {
         None => park_without_deadline(Saves::Everything),
@@ -256,6 +259,7 @@ fn move_away(here: Here<Thread, Cpu>, thread: &'static Thread, saves: Saves) {
 /// when it waits for the thread that is running here (two threads that change places), so the thread goes back into the
 /// inbox, to be looked at again.
 pub(crate) fn receive(here: Here<Thread, Cpu>) {
+    irq::must_be_off();
     let (own, running) = (here.cpu(), here.thread());
     for thread in own.inbox.take_all() {
         if !thread.allows(own.id) {
@@ -272,6 +276,7 @@ pub(crate) fn receive(here: Here<Thread, Cpu>) {
 /// Puts a thread that this CPU has claimed among those that wait for it. Interrupts are off.
 #[inline]
 pub(crate) fn insert(own: &'static Cpu, thread: &'static Thread, running: &'static Thread) {
+    irq::must_be_off();
     let manner = thread.manner();
     if manner.is_realtime() && edf::enqueue(own, thread) {
         return;
@@ -286,6 +291,7 @@ pub(crate) fn insert(own: &'static Cpu, thread: &'static Thread, running: &'stat
 /// if everything was saved, else on.
 #[inline]
 fn switch(here: Here<Thread, Cpu>, next: &'static Thread, claim: Claim, saves: Saves) {
+    irq::must_be_off();
     let previous = here.thread();
     trace::point(Kind::Switch, trace::pair(next.id(), previous.token.left() as u32), 0);
     percpu::clear_attention(attention::RESCHEDULE);

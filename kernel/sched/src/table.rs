@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use hadal_hal::cpuset::CpuSet;
-use hadal_hal::sync::SpinLock;
+use hadal_hal::sync::{Rank, SpinLock};
 use hadal_hal::trace::{self, Kind};
 use hadal_hal::tsc;
 use spin::Once;
@@ -20,7 +20,7 @@ const CHUNK: usize = 256;
 /// Most threads at a time.
 const MAX_THREADS: usize = CHUNK * 1024;
 /// Control blocks that move between a CPU's cache and the shared list at a time.
-const FREE_BATCH: usize = 16;
+pub(crate) const FREE_BATCH: usize = 16;
 
 type Chunk = [Thread; CHUNK];
 
@@ -34,8 +34,8 @@ pub(crate) struct Table {
 
 pub(crate) static TABLE: Table = Table {
     chunks: [const { Once::new() }; MAX_THREADS / CHUNK],
-    made: SpinLock::new(0),
-    free: SpinLock::new(Vec::new()),
+    made: SpinLock::ranked(Rank::ThreadTable, 0),
+    free: SpinLock::ranked(Rank::FreeThreads, Vec::new()),
     live: AtomicUsize::new(0),
 };
 

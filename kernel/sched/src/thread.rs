@@ -9,7 +9,7 @@ use hadal_hal::context::Context;
 use hadal_hal::cpuset::CpuSet;
 use hadal_hal::link::AtomicRef;
 use hadal_hal::percpu::attention;
-use hadal_hal::sync::SpinLock;
+use hadal_hal::sync::{Rank, SpinLock};
 use hadal_hal::{cpu, tsc};
 
 use crate::edf;
@@ -171,7 +171,7 @@ impl Thread {
             in_review: Asked::new(),
             realtime: edf::Realtime::new(),
             group: AtomicU32::new(0),
-            affinity: SpinLock::new(None),
+            affinity: SpinLock::ranked(Rank::Affinity, None),
             waits_for: SpinLock::new(None),
         }
     }
@@ -399,6 +399,16 @@ impl Thread {
             ANYWHERE => true,
             IN_SET => self.set_allows(cpu),
             bound => bound as usize == cpu,
+        }
+    }
+
+    /// The CPUs from `64 * index` on where the thread may run, as bits.
+    pub(crate) fn allowed_word(&self, index: usize) -> u64 {
+        match self.binding.load(Ordering::Acquire) {
+            ANYWHERE => u64::MAX,
+            IN_SET => self.affinity.lock().as_ref().map_or(u64::MAX, |set| set.word(index)),
+            bound if bound as usize / 64 == index => 1 << (bound % 64),
+            _ => 0,
         }
     }
 

@@ -9,7 +9,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use hadal_hal::handler::{self, Handler};
 use hadal_hal::percpu::{self, attention};
 use hadal_hal::running::Here;
-use hadal_hal::sync::SpinLock;
+use hadal_hal::sync::{Rank, SpinLock};
 use hadal_hal::trace::{self, Kind};
 use hadal_hal::{apic, cpu, irq};
 use hadal_time::now_ns;
@@ -60,7 +60,7 @@ pub(crate) struct Timers {
 impl Timers {
     pub(crate) fn new() -> Self {
         Self {
-            queue: SpinLock::new(TimerQueue::new()),
+            queue: SpinLock::ranked(Rank::TimerQueue, TimerQueue::new()),
             slice_end: AtomicU64::new(NEVER),
             settle_at: AtomicU64::new(NEVER),
             budget_end: AtomicU64::new(NEVER),
@@ -184,6 +184,7 @@ pub fn interrupt_within(delay_ns: u64) {
 
 /// Arms the hardware if `deadline_ns` comes before what it is armed for.
 fn arm_for(own: &Timers, deadline_ns: u64) {
+    irq::must_be_off();
     if deadline_ns < own.armed.load(Ordering::Relaxed) {
         own.armed.store(deadline_ns, Ordering::Relaxed);
         apic::arm_timer(deadline_ns.saturating_sub(now_ns()));
@@ -225,7 +226,8 @@ pub fn on_timer_interrupt() {
     let timers = &own.timers;
     timers.armed.store(NEVER, Ordering::SeqCst);
     let now = now_ns();
-    loop {
+    // What is due beyond these has the next interrupt, behind whatever else has waited meanwhile.
+    for _ in 0..ACTIONS_AT_ONCE {
         // The lock is not held while the action runs: it may start or cancel timers.
         let due = timers.queue.lock().pop_expired(now);
         match due {
@@ -268,6 +270,9 @@ pub fn on_timer_interrupt() {
         arm_for(timers, next);
     }
 }
+
+/// Timers that are seen to in one interrupt.
+const ACTIONS_AT_ONCE: usize = 8;
 
 fn end_of_slice(here: Here<Thread, Cpu>, now: u64) {
     let (own, running) = (here.cpu(), here.thread());

@@ -123,6 +123,7 @@ pub(crate) fn made_runnable(thread: &'static Thread, target: usize, kick: Kick) 
 /// The short way is that of an ordinary thread that stays on this CPU.
 #[inline(always)]
 fn queue_woken(thread: &'static Thread, target: usize, kick: Kick) {
+    irq::must_be_off();
     let here = here();
     let own = here.cpu();
     own.counters.wakes.up();
@@ -149,6 +150,7 @@ fn made_runnable_slowly(thread: &'static Thread, target: usize, kick: Kick) {
 
 /// Puts a runnable thread that is in no queue into that of a CPU, and makes sure that the CPU notices. Interrupts are off.
 pub(crate) fn enqueue(thread: &'static Thread, target: usize, kick: Kick) {
+    irq::must_be_off();
     let here = here();
     let own = here.cpu();
     thread.cpu.store(target, Ordering::Relaxed);
@@ -216,6 +218,7 @@ fn review_all(here: Here<Thread, Cpu>) {
 /// Makes the place of a thread of this CPU fit its parameters. One that waits for something will get there by them.
 /// Interrupts are off.
 fn review(here: Here<Thread, Cpu>, thread: &'static Thread) {
+    irq::must_be_off();
     let (own, running) = (here.cpu(), here.thread());
     let is_running = thread.is(running);
     // A thread that was woken for this CPU while it is still leaving its last one is in that one's ring, and claimed there.

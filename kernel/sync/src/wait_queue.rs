@@ -3,7 +3,7 @@
 
 use alloc::collections::VecDeque;
 
-use hadal_hal::sync::SpinLock;
+use hadal_hal::sync::{Rank, SpinLock, may_wait};
 use hadal_sched::{Thread, Wake, current, park};
 
 /// Whether a wait ends when the thread gets a signal.
@@ -39,7 +39,7 @@ impl Default for WaitQueue {
 impl WaitQueue {
     /// A queue without waiters.
     pub const fn new() -> Self {
-        Self { waiters: SpinLock::new(VecDeque::new()) }
+        Self { waiters: SpinLock::ranked(Rank::Waiters, VecDeque::new()) }
     }
 
     /// Registers a thread; for waits on several queues at once, together with [`WaitQueue::remove`] and park.
@@ -73,6 +73,7 @@ impl WaitQueue {
         mode: WaitMode,
         mut condition: impl FnMut() -> Option<T>,
     ) -> Result<T, WaitError> {
+        may_wait();
         if let Some(value) = condition() {
             return Ok(value);
         }

@@ -9,12 +9,16 @@
 //! word under the lock and cannot reads it once before, which brings its page in, and starts over.
 
 #[cfg(not(all(test, loom)))]
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 #[cfg(all(test, loom))]
-use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use loom::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+
+use queue::Queue;
+
+mod queue;
 
 const NIL: u32 = u32::MAX;
-/// Waiters that are taken out at once, before they are woken.
+/// Waiters that are taken out or moved at once, before the lock is released and they are woken.
 const BATCH: usize = 16;
 
 /// Matches every waiter.
@@ -47,22 +51,37 @@ impl Key {
 /// A thread's place among the waiters. All but `bucket` belongs to the lock of the bucket that the node is in.
 #[repr(align(64))]
 pub struct Node {
+    /// Neighbours among the equals of its group (`queue.rs`).
     next: AtomicU32,
     previous: AtomicU32,
+    /// Neighbours of its group, the last of the group, and how many there are: if the node is the first.
+    next_group: AtomicU32,
+    previous_group: AtomicU32,
+    last: AtomicU32,
+    len: AtomicU32,
     /// The bucket plus one, or 0 when the thread does not wait. The thread itself reads it without a lock.
     bucket: AtomicU32,
-    key: [AtomicU64; 3],
     bits: AtomicU32,
+    key: [AtomicU64; 3],
+    arrival: AtomicU32,
+    urgency: AtomicU8,
 }
 
 impl Default for Node {
     fn default() -> Self {
+        let link = || AtomicU32::new(NIL);
         Self {
-            next: AtomicU32::new(NIL),
-            previous: AtomicU32::new(NIL),
+            next: link(),
+            previous: link(),
+            next_group: link(),
+            previous_group: link(),
+            last: link(),
+            len: AtomicU32::new(0),
             bucket: AtomicU32::new(0),
-            key: [AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0)],
             bits: AtomicU32::new(0),
+            key: [AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0)],
+            arrival: AtomicU32::new(0),
+            urgency: AtomicU8::new(0),
         }
     }
 }
@@ -96,87 +115,18 @@ pub trait Nodes {
 }
 
 #[cfg(not(all(test, loom)))]
-type Lock<T> = hadal_hal::sync::SpinLock<T>;
+use hadal_hal::sync::{Rank, SpinLock as Lock, SpinLockGuard as Guard};
 #[cfg(all(test, loom))]
-type Lock<T> = loom::sync::Mutex<T>;
+use loom::sync::{Mutex as Lock, MutexGuard as Guard};
 
 #[cfg(not(all(test, loom)))]
-fn lock<T>(lock: &Lock<T>) -> impl core::ops::DerefMut<Target = T> {
+#[cfg_attr(debug_assertions, track_caller)]
+fn lock<T>(lock: &Lock<T>) -> Guard<'_, T> {
     lock.lock()
 }
 #[cfg(all(test, loom))]
-fn lock<T>(lock: &Lock<T>) -> impl core::ops::DerefMut<Target = T> {
+fn lock<T>(lock: &Lock<T>) -> Guard<'_, T> {
     lock.lock().unwrap()
-}
-
-/// The waiters of one bucket, the most urgent first, of equals the oldest.
-struct Queue {
-    head: u32,
-    tail: u32,
-}
-
-impl Queue {
-    const EMPTY: Self = Self { head: NIL, tail: NIL };
-
-    /// Constant time as long as all are equally urgent.
-    fn push(&mut self, nodes: &impl Nodes, index: u32) {
-        let urgency = nodes.urgency(index);
-        let mut previous = self.tail;
-        while previous != NIL && nodes.urgency(previous) < urgency {
-            previous = nodes.node(previous).previous.load(Ordering::Relaxed);
-        }
-        let next = match previous {
-            NIL => core::mem::replace(&mut self.head, index),
-            before => nodes.node(before).next.swap(index, Ordering::Relaxed),
-        };
-        match next {
-            NIL => self.tail = index,
-            next => nodes.node(next).previous.store(index, Ordering::Relaxed),
-        }
-        let node = nodes.node(index);
-        node.next.store(next, Ordering::Relaxed);
-        node.previous.store(previous, Ordering::Relaxed);
-    }
-
-    fn unlink(&mut self, nodes: &impl Nodes, index: u32) {
-        let node = nodes.node(index);
-        let (next, previous) = (node.next.load(Ordering::Relaxed), node.previous.load(Ordering::Relaxed));
-        match previous {
-            NIL => self.head = next,
-            previous => nodes.node(previous).next.store(next, Ordering::Relaxed),
-        }
-        match next {
-            NIL => self.tail = previous,
-            next => nodes.node(next).previous.store(previous, Ordering::Relaxed),
-        }
-    }
-
-    /// The first waiter from `from` on whose key and bits fit.
-    fn find(&self, nodes: &impl Nodes, from: u32, key: &Key, bits: u32) -> Option<u32> {
-        let mut index = from;
-        while index != NIL {
-            let node = nodes.node(index);
-            if node.bits.load(Ordering::Relaxed) & bits != 0 && node.key() == *key {
-                return Some(index);
-            }
-            index = node.next.load(Ordering::Relaxed);
-        }
-        None
-    }
-
-    /// How many waiters from `from` on fit.
-    fn count(&self, nodes: &impl Nodes, from: u32, key: &Key, bits: u32) -> usize {
-        core::iter::successors(self.find(nodes, from, key, bits), |&index| {
-            self.find(nodes, nodes.node(index).next.load(Ordering::Relaxed), key, bits)
-        })
-        .count()
-    }
-
-    /// Takes a waiter out: it does not wait any more.
-    fn release(&mut self, nodes: &impl Nodes, index: u32) {
-        self.unlink(nodes, index);
-        nodes.node(index).bucket.store(0, Ordering::Release);
-    }
 }
 
 /// The waiters on a set of words, in `N` buckets.
@@ -206,7 +156,7 @@ impl<const N: usize> Words<N> {
     /// No waiters.
     #[cfg(not(all(test, loom)))]
     pub const fn new() -> Self {
-        Self { buckets: [const { Bucket(Lock::new(Queue::EMPTY)) }; N] }
+        Self { buckets: [const { Bucket(Lock::ranked(Rank::WaitWords, Queue::EMPTY)) }; N] }
     }
 
     /// No waiters.
@@ -278,7 +228,7 @@ impl<const N: usize> Words<N> {
 
     fn wake_one(&self, nodes: &impl Nodes, key: &Key, bits: u32, mut wake: impl FnMut(&[u32])) -> usize {
         let mut queue = lock(self.bucket(key).1);
-        let Some(index) = queue.find(nodes, queue.head, key, bits) else { return 0 };
+        let Some(index) = queue.find(nodes, key, bits) else { return 0 };
         queue.release(nodes, index);
         drop(queue);
         wake(&[index]);
@@ -295,28 +245,24 @@ impl<const N: usize> Words<N> {
     ) -> usize {
         let (mut woken, mut most) = (0, count);
         while woken < most {
-            let mut batch = [NIL; BATCH];
-            let mut len = 0;
+            let mut batch = Batch::new();
             let mut queue = lock(self.bucket(key).1);
-            let mut from = queue.head;
-            while len < BATCH.min(most - woken)
-                && let Some(index) = queue.find(nodes, from, key, bits)
+            while batch.len < BATCH.min(most - woken)
+                && let Some(index) = queue.find(nodes, key, bits)
             {
-                from = nodes.node(index).next.load(Ordering::Relaxed);
                 queue.release(nodes, index);
-                batch[len] = index;
-                len += 1;
+                batch.push(index);
             }
-            if len == BATCH && woken == 0 {
+            if batch.len == BATCH && woken == 0 {
                 // Who is woken may come back: not more than wait now.
-                most = most.min(BATCH + queue.count(nodes, from, key, bits));
+                most = most.min(BATCH + queue.count(nodes, key, bits));
             }
             drop(queue);
-            if len > 0 {
-                wake(&batch[..len]);
+            if batch.len > 0 {
+                wake(batch.indices());
             }
-            woken += len;
-            if len < BATCH {
+            woken += batch.len;
+            if batch.len < BATCH {
                 break;
             }
         }
@@ -333,9 +279,8 @@ impl<const N: usize> Words<N> {
         wake: impl FnOnce(u32),
     ) {
         let mut queue = lock(self.bucket(key).1);
-        let heir = queue.find(nodes, queue.head, key, ANY);
-        let behind = heir.map_or(NIL, |heir| nodes.node(heir).next.load(Ordering::Relaxed));
-        let more = queue.find(nodes, behind, key, ANY).is_some();
+        let heir = queue.find(nodes, key, ANY);
+        let more = queue.count(nodes, key, ANY) > 1;
         if decide(heir, more)
             && let Some(heir) = heir
         {
@@ -345,47 +290,108 @@ impl<const N: usize> Words<N> {
     }
 
     /// Wakes waiters on the first word and moves others to the second, if `look`, under both locks, says so.
+    ///
+    /// That is done for some at a time, and in between the locks are released and the woken ones get their interrupts. So the
+    /// whole is not one step for others: a wake-up on the first word that comes in between reaches who has not been moved
+    /// yet, as if it had come before, and one on the second word who has been, as if it had come behind.
     pub fn requeue<E>(
         &self,
         nodes: &impl Nodes,
         (from, to): (&Key, &Key),
         most: Counts,
         look: impl FnOnce() -> Result<bool, E>,
-        mut wake: impl FnMut(u32),
+        mut wake: impl FnMut(&[u32]),
     ) -> Result<Option<Counts>, E> {
-        let ((source, _), (target, _)) = (self.bucket(from), self.bucket(to));
-        // Both locks at once, the lower bucket's first: a wake-up on `to` must not slip in between.
-        let mut low = lock(&self.buckets[source.min(target) as usize - 1].0);
-        let mut high = (source != target).then(|| lock(&self.buckets[source.max(target) as usize - 1].0));
-        if !look()? {
-            return Ok(None);
-        }
-        let mut done = Counts { woken: 0, moved: 0 };
-        let mut at = if source <= target { low.head } else { high.as_ref().map_or(NIL, |high| high.head) };
-        while done.woken < most.woken || done.moved < most.moved {
-            let (queue, other) = match &mut high {
-                None => (&mut *low, None),
-                Some(high) if source < target => (&mut *low, Some(&mut **high)),
-                Some(high) => (&mut **high, Some(&mut *low)),
-            };
-            let Some(index) = queue.find(nodes, at, from, ANY) else { break };
-            let node = nodes.node(index);
-            at = node.next.load(Ordering::Relaxed);
-            if done.woken < most.woken {
-                queue.release(nodes, index);
-                wake(index);
-                done.woken += 1;
-                continue;
+        let (mut done, mut left) = (Counts { woken: 0, moved: 0 }, usize::MAX);
+        let mut look = Some(look);
+        while left > 0 && (done.woken < most.woken || done.moved < most.moved) {
+            let mut batch = Batch::new();
+            let mut pair = Pair::lock(self, from, to);
+            if let Some(look) = look.take() {
+                if !look()? {
+                    return Ok(None);
+                }
+                // Whoever comes meanwhile is not meant.
+                left = pair.source().count(nodes, from, ANY);
             }
-            node.set_key(to);
-            if let Some(other) = other {
-                queue.unlink(nodes, index);
-                other.push(nodes, index);
-                node.bucket.store(target, Ordering::Release);
+            for _ in 0..BATCH.min(left) {
+                let Some(index) = pair.source().find(nodes, from, ANY) else { break };
+                if done.woken < most.woken {
+                    pair.source().release(nodes, index);
+                    batch.push(index);
+                    done.woken += 1;
+                } else if done.moved < most.moved {
+                    pair.source().unlink(nodes, index);
+                    let node = nodes.node(index);
+                    node.set_key(to);
+                    pair.target().push(nodes, index);
+                    node.bucket.store(self.bucket(to).0, Ordering::Release);
+                    done.moved += 1;
+                } else {
+                    break;
+                }
             }
-            done.moved += 1;
+            left = left.saturating_sub(BATCH);
+            drop(pair);
+            if batch.len > 0 {
+                wake(batch.indices());
+            }
         }
         Ok(Some(done))
+    }
+}
+
+/// Threads that are woken when no lock is held.
+struct Batch {
+    indices: [u32; BATCH],
+    len: usize,
+}
+
+impl Batch {
+    fn new() -> Self {
+        Self { indices: [NIL; BATCH], len: 0 }
+    }
+
+    fn push(&mut self, index: u32) {
+        self.indices[self.len] = index;
+        self.len += 1;
+    }
+
+    fn indices(&self) -> &[u32] {
+        &self.indices[..self.len]
+    }
+}
+
+/// The buckets of two words, locked, perhaps the same one: a wake-up on the second word must not slip in between.
+///
+/// Fields are dropped in their order, and the lock that was taken first brings back the interrupts, so it goes last.
+struct Pair<G> {
+    high: Option<G>,
+    low: G,
+    source_is_low: bool,
+}
+
+impl<'a> Pair<Guard<'a, Queue>> {
+    fn lock<const N: usize>(words: &'a Words<N>, from: &Key, to: &Key) -> Self {
+        let (source, target) = (from.bucket(N), to.bucket(N));
+        // The lower bucket's first.
+        let low = lock(&words.buckets[source.min(target)].0);
+        let high = (source != target).then(|| lock(&words.buckets[source.max(target)].0));
+        Self { high, low, source_is_low: source <= target }
+    }
+
+    fn source(&mut self) -> &mut Queue {
+        match &mut self.high {
+            Some(high) if !self.source_is_low => high,
+            _ => &mut self.low,
+        }
+    }
+
+    fn target(&mut self) -> &mut Queue {
+        match &mut self.high {
+            Some(high) if self.source_is_low => high,
+            _ => &mut self.low,
+        }
     }
 }
 
@@ -400,113 +406,7 @@ impl Nodes for Array {
 }
 
 #[cfg(all(test, not(loom)))]
-mod tests {
-    use super::*;
-    use std::vec::Vec;
-
-    fn key(address: usize) -> Key {
-        Key::private(address)
-    }
-
-    fn waiting(words: &Words<4>, nodes: &Array, waiters: &[(usize, u32)]) {
-        for (index, &(address, bits)) in waiters.iter().enumerate() {
-            let joined = words.join(nodes, index as u32, (&key(address), bits), || Ok::<_, ()>(true));
-            assert_eq!(joined, Ok(true));
-        }
-    }
-
-    fn woken(words: &Words<4>, nodes: &Array, address: usize, count: usize, bits: u32) -> Vec<u32> {
-        let mut woken = Vec::new();
-        words.wake(nodes, (&key(address), bits), count, |batch| woken.extend_from_slice(batch));
-        woken
-    }
-
-    fn nodes(count: usize) -> Array {
-        Array((0..count).map(|_| Node::default()).collect())
-    }
-
-    #[test]
-    fn waiters_wake_by_age_word_and_bits() {
-        let (words, nodes) = (Words::<4>::new(), nodes(5));
-        waiting(&words, &nodes, &[(8, 1), (12, 1), (8, 2), (8, 1), (8, 3)]);
-        assert_eq!(woken(&words, &nodes, 8, 1, 2), [2]);
-        assert_eq!(woken(&words, &nodes, 8, 2, 1), [0, 3]);
-        assert!(words.leave(&nodes, 1) && !words.leave(&nodes, 1) && !words.leave(&nodes, 0));
-        assert_eq!(woken(&words, &nodes, 12, 9, ANY), []);
-        assert_eq!(woken(&words, &nodes, 8, 9, ANY), [4]);
-        assert!((0..5).all(|index| !words.is_waiting(&nodes, index)));
-    }
-
-    /// Nodes whose thread's urgency is its index modulo 3.
-    struct Ranked(Array);
-
-    impl Nodes for Ranked {
-        fn node(&self, index: u32) -> &Node {
-            self.0.node(index)
-        }
-
-        fn urgency(&self, index: u32) -> u8 {
-            (index % 3) as u8
-        }
-    }
-
-    #[test]
-    fn the_most_urgent_wake_first_and_equals_by_age() {
-        let (words, nodes) = (Words::<4>::new(), Ranked(nodes(7)));
-        for index in 0..7 {
-            assert_eq!(words.join(&nodes, index, (&key(8), ANY), || Ok::<_, ()>(true)), Ok(true));
-        }
-        assert!(words.leave(&nodes, 4));
-        let mut woken = Vec::new();
-        words.wake(&nodes, (&key(8), ANY), 3, |batch| woken.extend_from_slice(batch));
-        words.wake(&nodes, (&key(8), ANY), 9, |batch| woken.extend_from_slice(batch));
-        assert_eq!(woken, [2, 5, 1, 0, 3, 6]);
-    }
-
-    #[test]
-    fn a_word_that_differs_is_not_waited_for() {
-        let (words, nodes) = (Words::<4>::new(), nodes(1));
-        assert_eq!(words.join(&nodes, 0, (&key(8), ANY), || Err(3)), Err(3));
-        assert_eq!(words.join(&nodes, 0, (&key(8), ANY), || Ok::<_, ()>(false)), Ok(false));
-        assert_eq!(woken(&words, &nodes, 8, 1, ANY), []);
-    }
-
-    #[test]
-    fn others_move_in_order_between_any_two_words() {
-        for to in (4..80).step_by(4).filter(|&to| to != 16) {
-            let (words, nodes) = (Words::<4>::new(), nodes(4));
-            waiting(&words, &nodes, &[(16, ANY), (16, ANY), (16, ANY), (to, ANY)]);
-            let mut first = Vec::new();
-            let most = Counts { woken: 1, moved: 1 };
-            let look = || Ok::<_, ()>(true);
-            let done = words.requeue(&nodes, (&key(16), &key(to)), most, look, |index| first.push(index));
-            assert_eq!((done, first), (Ok(Some(most)), std::vec![0]));
-            assert_eq!(woken(&words, &nodes, 16, 9, ANY), [2]);
-            let mut moved = woken(&words, &nodes, to, 9, ANY);
-            moved.sort_unstable();
-            assert_eq!(moved, [1, 3]);
-        }
-    }
-
-    #[test]
-    fn a_lock_is_handed_to_the_oldest() {
-        let (words, nodes) = (Words::<4>::new(), nodes(2));
-        waiting(&words, &nodes, &[(8, ANY), (8, ANY)]);
-        for expected in [(Some(0), true), (Some(1), false), (None, false)] {
-            let mut seen = None;
-            words.hand_over(
-                &nodes,
-                &key(8),
-                |heir, more| {
-                    seen = Some((heir, more));
-                    true
-                },
-                |_| {},
-            );
-            assert_eq!(seen, Some(expected));
-        }
-    }
-}
+mod tests;
 
 /// Run with `RUSTFLAGS="--cfg loom" cargo test -p hadal-sync --release --lib model`.
 #[cfg(all(test, loom))]

@@ -8,7 +8,7 @@
 
 use core::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering, fence};
 
-use hadal_hal::sync::SpinLock;
+use hadal_hal::sync::{Rank, SpinLock};
 
 use crate::line::{Line, Rate};
 use crate::vvar::Page;
@@ -79,7 +79,11 @@ pub struct Clock {
 impl Clock {
     /// A clock that stands at zero.
     pub const fn new() -> Self {
-        Self { generation: AtomicU32::new(0), slots: [Slot::new(), Slot::new()], writer: SpinLock::new(None) }
+        Self {
+            generation: AtomicU32::new(0),
+            slots: [Slot::new(), Slot::new()],
+            writer: SpinLock::ranked(Rank::Last, None),
+        }
     }
 
     /// The state in force.

@@ -4,14 +4,14 @@
 use hadal_acpi::EcamWindow;
 use hadal_hal::mmio::Region;
 use hadal_hal::port;
-use hadal_hal::sync::SpinLock;
+use hadal_hal::sync::{Rank, SpinLock};
 
 use super::{Address, ConfigSpace, Function};
 
 const ADDRESS_PORT: u16 = 0xcf8;
 const DATA_PORT: u16 = 0xcfc;
 /// The two ports are one register pair for the whole machine.
-static PORTS: SpinLock<()> = SpinLock::new(());
+static PORTS: SpinLock<()> = SpinLock::ranked(Rank::Last, ());
 
 /// Configuration space of one bus.
 const BUS_BYTES: u64 = 1 << 20;

@@ -11,7 +11,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use hadal_hal::sync::SpinLock;
+use hadal_hal::sync::{Rank, SpinLock};
 use hadal_hal::{cpu, phys};
 use hadal_mem::frames::{self, ZonePolicy};
 use hadal_sync::{Mutex, WaitMode, WaitQueue};
@@ -209,9 +209,9 @@ impl Console {
         let port = Arc::new(Port {
             writer: Mutex::new(()),
             transmit_pool: transmit.pool,
-            transmit: SpinLock::new(transmit),
+            transmit: SpinLock::ranked(Rank::DeviceQueue, transmit),
             space: WaitQueue::new(),
-            receive: SpinLock::new(receive),
+            receive: SpinLock::ranked(Rank::DeviceQueue, receive),
             arrived: WaitQueue::new(),
             inside_message: AtomicBool::new(false),
             failure: Failure::default(),

@@ -8,7 +8,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use hadal_hal::sync::SpinLock;
+use hadal_hal::sync::{Rank, SpinLock};
 use hadal_sched::{current, park, thread};
 use hadal_sync::{WaitMode, WaitQueue};
 
@@ -54,7 +54,10 @@ impl Exchange {
             (0..MAX_SIZE).map(|_| Slot { thread: AtomicU32::new(0), done: AtomicU64::new(CLOSED) }).collect();
         Self {
             what,
-            state: SpinLock::new(State { queue, free_slots: (0..MAX_SIZE).rev().collect() }),
+            state: SpinLock::ranked(
+                Rank::DeviceQueue,
+                State { queue, free_slots: (0..MAX_SIZE).rev().collect() },
+            ),
             slots,
             space: WaitQueue::new(),
             failure: Failure::default(),

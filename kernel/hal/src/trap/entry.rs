@@ -220,6 +220,7 @@ fn finish(frame: &mut TrapFrame) {
     loop {
         irq::mask();
         if percpu::pending_attention() == 0 {
+            irq::end_section();
             return;
         }
         irq::unmask();
@@ -339,6 +340,7 @@ extern "C" fn fault_handler(frame: &mut TrapFrame) {
             irq::unmask();
             resolved = hooks().resolve(frame.fault_address, Access::from_error(frame.error));
             irq::mask();
+            irq::end_section();
         }
         if !resolved {
             frame.rip = fixup;
@@ -420,6 +422,7 @@ extern "C" fn interrupt_handler(frame: &mut TrapFrame, block: &PerCpu) -> *mut T
     // Before the handler is looked up: see `irq::synchronize`.
     block.interrupts.fetch_add(1, Ordering::SeqCst);
     let number = frame.vector as u8;
+    irq::begin_interrupt_section(number);
     trace::point(Kind::InterruptEnter, frame.vector, frame.rip);
     match number {
         irq::VECTOR_TIMER => {
@@ -450,6 +453,7 @@ extern "C" fn interrupt_handler(frame: &mut TrapFrame, block: &PerCpu) -> *mut T
     trace::point(Kind::InterruptExit, frame.vector, 0);
     let done = block.interrupts_done.load(Ordering::Relaxed);
     block.interrupts_done.store(done + 1, Ordering::Release);
+    irq::end_section();
     if !layout::is_program(frame.rip) && frame.is_in_kernel_text() && origin::returns_to_kernel(frame, block)
     {
         return core::ptr::null_mut();

@@ -97,7 +97,8 @@ impl fmt::Display for StartError {
 static STARTING: SpinLock<Option<&'static Process>> = SpinLock::new(None);
 
 /// Makes a process and starts its first thread. How that went is told to [`machine::Machine::cannot_start`], or by the
-/// program.
+/// program. Not inline: a caller has enough on its kernel stack.
+#[inline(never)]
 pub fn start(setup: ProcessSetup) -> Result<&'static Process, StartError> {
     let space = ProgramSpace::new(KernelMmu, frames::global(), Layout::default());
     let process = Process::new(setup, space);

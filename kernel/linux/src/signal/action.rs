@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a process does about each signal: the table that `rt_sigaction` changes.
 
-use hadal_hal::sync::SpinLock;
+use hadal_hal::sync::{Rank, SpinLock};
 use linux_raw_sys::general;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
@@ -131,7 +131,7 @@ pub(crate) struct Actions {
 impl Actions {
     pub(crate) const fn new() -> Self {
         Self {
-            table: SpinLock::new([Action::DEFAULT; COUNT as usize]),
+            table: SpinLock::ranked(Rank::Process, [Action::DEFAULT; COUNT as usize]),
             ignored: AtomicSigSet::new(default::IGNORED),
         }
     }

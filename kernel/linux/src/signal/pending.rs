@@ -6,7 +6,7 @@
 
 use alloc::collections::VecDeque;
 
-use hadal_hal::sync::SpinLock;
+use hadal_hal::sync::{Rank, SpinLock};
 
 use super::info::Info;
 use super::number::{SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP, is_realtime};
@@ -35,7 +35,10 @@ pub(crate) enum Pushed {
 
 impl Pending {
     pub(crate) const fn new() -> Self {
-        Self { set: AtomicSigSet::new(SigSet::EMPTY), queue: SpinLock::new(VecDeque::new()) }
+        Self {
+            set: AtomicSigSet::new(SigSet::EMPTY),
+            queue: SpinLock::ranked(Rank::Process, VecDeque::new()),
+        }
     }
 
     /// The signals that are pending.

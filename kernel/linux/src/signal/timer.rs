@@ -15,7 +15,7 @@ mod schedule;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use hadal_hal::sync::SpinLock;
+use hadal_hal::sync::{Rank, SpinLock};
 use hadal_sched::TimerHandle;
 use spin::Once;
 
@@ -88,7 +88,8 @@ const CHUNK: usize = 64;
 const CHUNKS: usize = 1024;
 
 static SLOTS: [Once<Box<[SpinLock<Slot>]>>; CHUNKS] = [const { Once::new() }; CHUNKS];
-static FREE: SpinLock<FreeSlots> = SpinLock::new(FreeSlots { indices: Vec::new(), made: 0 });
+static FREE: SpinLock<FreeSlots> =
+    SpinLock::ranked(Rank::FreeSignalTimers, FreeSlots { indices: Vec::new(), made: 0 });
 
 struct FreeSlots {
     indices: Vec<u32>,

@@ -19,7 +19,7 @@ use core::sync::atomic::Ordering;
 
 use hadal_hal::percpu::CpuLocal;
 use hadal_hal::phys;
-use hadal_hal::sync::SpinLock;
+use hadal_hal::sync::{Rank, SpinLock};
 
 use crate::buddy::{Arena, FRAME_BYTES, Use};
 use crate::frames::{Class as For, FrameAllocator, ZoneId, ZonePolicy};
@@ -87,7 +87,9 @@ impl Blocks {
             live: Live::new(frames.frame_limit()),
             pages: Pages::new(frames.end()),
             cpus: CpuLocal::new(cpus, |cpu| Cache::new(usize::from(frames.cpu_zone(cpu).0), zones)),
-            stocks: (0..zones).map(|_| [const { SpinLock::new(Stock::new()) }; OBJECTS.len()]).collect(),
+            stocks: (0..zones)
+                .map(|_| [const { SpinLock::ranked(Rank::BlockStock, Stock::new()) }; OBJECTS.len()])
+                .collect(),
         }
     }
 

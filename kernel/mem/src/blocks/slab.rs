@@ -10,7 +10,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use hadal_hal::sync::SpinLock;
+use hadal_hal::sync::{Rank, SpinLock};
 use spin::Once;
 
 use super::class::{OBJECTS, per_page};
@@ -89,7 +89,7 @@ const CHUNK: usize = 1024;
 const CHUNKS: usize = 8192;
 static TABLE: [Once<Box<[Slab]>>; CHUNKS] = [const { Once::new() }; CHUNKS];
 /// Records without a page, and the number of those that were ever made.
-static UNUSED: SpinLock<(Vec<u32>, u32)> = SpinLock::new((Vec::new(), 0));
+static UNUSED: SpinLock<(Vec<u32>, u32)> = SpinLock::ranked(Rank::Leaf, (Vec::new(), 0));
 
 /// The record with an index.
 pub(super) fn slab(index: u32) -> &'static Slab {

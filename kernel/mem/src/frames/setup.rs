@@ -6,7 +6,7 @@ use core::sync::atomic::Ordering;
 use alloc::boxed::Box;
 use hadal_hal::layout::BOOT_MAPPED;
 use hadal_hal::percpu::CpuLocal;
-use hadal_hal::sync::SpinLock;
+use hadal_hal::sync::{Rank, SpinLock};
 use spin::Once;
 
 use super::cache::CpuCache;
@@ -110,8 +110,9 @@ impl FrameAllocator {
         let zone =
             |cpu| Some(cpu_zone(cpu)).filter(|zone| zone.index() < layout.zone_count).unwrap_or_default();
         layout.cpu_zones.call_once(|| (0..cpus).map(zone).collect());
-        self.caches
-            .call_once(|| CpuLocal::new(cpus, |cpu| SpinLock::new(CpuCache::new(layout.cpu_zone(cpu)))));
+        self.caches.call_once(|| {
+            CpuLocal::new(cpus, |cpu| SpinLock::ranked(Rank::FrameCache, CpuCache::new(layout.cpu_zone(cpu))))
+        });
     }
 
     fn seed(&self, layout: &Layout, wanted: impl Fn(u64) -> bool) {

@@ -35,7 +35,7 @@ mod unmap;
 mod vma;
 
 use hadal_hal::layout;
-use hadal_hal::sync::RwSpinLock;
+use hadal_hal::sync::{Rank, RwSpinLock};
 
 pub use advise::Advice;
 pub use create::{MapBacking, MapRequest, Placement};
@@ -161,7 +161,7 @@ impl<M: Mmu> AddressSpace<M> {
             brk: None,
             objects: 0,
         };
-        Self { mmu, frames, inner: RwSpinLock::new(inner), counters: Counters::new() }
+        Self { mmu, frames, inner: RwSpinLock::ranked(Rank::AddressSpace, inner), counters: Counters::new() }
     }
 
     /// Whether there may be two more mappings, as after cutting one. Mappings take kernel memory, so when programs can have

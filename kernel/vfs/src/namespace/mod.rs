@@ -20,7 +20,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
-use hadal_hal::sync::SpinLock;
+use hadal_hal::sync::{Rank, SpinLock};
 
 use crate::errno::{Errno, Result};
 use crate::flags::MountFlags;
@@ -144,7 +144,7 @@ impl Namespace {
             kind: String::from(kind),
             source: String::from(source),
         };
-        Self { mounts: SpinLock::new(Arc::new(alloc::vec![Arc::new(mount)])) }
+        Self { mounts: SpinLock::ranked(Rank::Files, Arc::new(alloc::vec![Arc::new(mount)])) }
     }
 
     /// Mounts a directory, or a single file, on an absolute path without `.`, `..`, symbolic links and doubled slashes.

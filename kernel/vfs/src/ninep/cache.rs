@@ -10,7 +10,7 @@ use alloc::collections::{BTreeMap, VecDeque};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use hadal_hal::sync::SpinLock;
+use hadal_hal::sync::{Rank, SpinLock};
 
 use super::fs::Node;
 
@@ -58,7 +58,7 @@ pub(super) struct LookupCache {
 
 impl LookupCache {
     pub(super) const fn new() -> Self {
-        Self { entries: SpinLock::new(Bounded::new()) }
+        Self { entries: SpinLock::ranked(Rank::Files, Bounded::new()) }
     }
 
     /// What is known about a name: nothing, that it is missing, or its node.

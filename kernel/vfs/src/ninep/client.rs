@@ -10,7 +10,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use hadal_hal::sync::SpinLock;
+use hadal_hal::sync::{Rank, SpinLock};
 
 use super::buffers::{self, Buffers};
 use super::codec::{
@@ -71,8 +71,8 @@ impl Client {
         let mut client = Self {
             transport,
             msize: MSIZE_MIN,
-            tags: SpinLock::new(Numbers::new(u32::from(NO_TAG))),
-            fids: SpinLock::new(Numbers::new(NO_FID)),
+            tags: SpinLock::ranked(Rank::Files, Numbers::new(u32::from(NO_TAG))),
+            fids: SpinLock::ranked(Rank::Files, Numbers::new(NO_FID)),
             buffers: Buffers::new(MSIZE_MIN),
             unused: SpinLock::new(Vec::new()),
             lazy: AtomicBool::new(false),

@@ -6,7 +6,7 @@ use alloc::collections::BTreeMap;
 use alloc::sync::{Arc, Weak};
 use alloc::vec::Vec;
 
-use hadal_hal::sync::SpinLock;
+use hadal_hal::sync::{Rank, SpinLock};
 use spin::Once;
 
 use super::node::{Generated, Generator, Leaf, LinkTarget, WriteHook, generated_file, link};
@@ -115,7 +115,7 @@ impl Directory {
             this: this.clone(),
             place,
             parent_ino,
-            entries: SpinLock::new(BTreeMap::new()),
+            entries: SpinLock::ranked(Rank::Files, BTreeMap::new()),
             children: Once::new(),
         })
     }

@@ -3,7 +3,7 @@
 
 use alloc::vec::Vec;
 
-use hadal_hal::sync::SpinLock;
+use hadal_hal::sync::{Rank, SpinLock};
 use linux_raw_sys::general::RLIMIT_SIGPENDING;
 
 use super::super::info::Info;
@@ -61,7 +61,10 @@ pub(crate) struct ProcessTimers {
 
 impl ProcessTimers {
     pub(crate) const fn new() -> Self {
-        Self { posix: SpinLock::new(Vec::new()), interval: [const { SpinLock::new(None) }; 3] }
+        Self {
+            posix: SpinLock::ranked(Rank::ProcessTimers, Vec::new()),
+            interval: [const { SpinLock::ranked(Rank::ProcessTimers, None) }; 3],
+        }
     }
 
     /// Makes a POSIX timer and gives it the lowest free id; `target` gets the id. `EAGAIN` when the limit of queued

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The waiters of one bucket, so that what is done under its lock takes the same time however many there are.
+//!
+//! Waiters for the same word with the same bits and urgency are a *group*: a list in the order in which they came, whose first
+//! node also stands for the group among those of the bucket. Who is looked for is the first of a group; so steps are taken
+//! over groups, that is over words that share a bucket, not over waiters.
+
+use super::{Key, NIL, Nodes, Ordering};
+
+/// The waiters of a bucket.
+pub(super) struct Queue {
+    /// First node of some group.
+    groups: u32,
+    /// Waiters that ever came, wrapping: their age among groups.
+    arrivals: u32,
+}
+
+impl Queue {
+    pub(super) const EMPTY: Self = Self { groups: NIL, arrivals: 0 };
+
+    /// Adds a waiter, whose key and bits are set, behind its equals.
+    pub(super) fn push(&mut self, nodes: &impl Nodes, index: u32) {
+        let node = nodes.node(index);
+        let urgency = nodes.urgency(index);
+        node.urgency.store(urgency, Ordering::Relaxed);
+        node.arrival.store(self.arrivals, Ordering::Relaxed);
+        self.arrivals = self.arrivals.wrapping_add(1);
+        node.next.store(NIL, Ordering::Relaxed);
+        let (key, bits) = (node.key(), node.bits.load(Ordering::Relaxed));
+        let equals = self.groups(nodes).find(|&first| {
+            let first = nodes.node(first);
+            first.urgency.load(Ordering::Relaxed) == urgency
+                && first.bits.load(Ordering::Relaxed) == bits
+                && first.key() == key
+        });
+        match equals {
+            Some(first) => {
+                let group = nodes.node(first);
+                let last = group.last.swap(index, Ordering::Relaxed);
+                nodes.node(last).next.store(index, Ordering::Relaxed);
+                node.previous.store(last, Ordering::Relaxed);
+                group.len.store(group.len.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+            }
+            None => {
+                node.previous.store(NIL, Ordering::Relaxed);
+                node.last.store(index, Ordering::Relaxed);
+                node.len.store(1, Ordering::Relaxed);
+                self.link(nodes, index, NIL, self.groups);
+            }
+        }
+    }
+
+    /// The first nodes of the groups.
+    fn groups(&self, nodes: &impl Nodes) -> impl Iterator<Item = u32> {
+        let some = |index: u32| (index != NIL).then_some(index);
+        core::iter::successors(some(self.groups), move |&first| {
+            some(nodes.node(first).next_group.load(Ordering::Relaxed))
+        })
+    }
+
+    fn groups_of(&self, nodes: &impl Nodes, key: &Key, bits: u32) -> impl Iterator<Item = u32> {
+        self.groups(nodes).filter(move |&first| {
+            let first = nodes.node(first);
+            first.bits.load(Ordering::Relaxed) & bits != 0 && first.key() == *key
+        })
+    }
+
+    /// The waiter to wake first: the most urgent, of equals the oldest.
+    pub(super) fn find(&self, nodes: &impl Nodes, key: &Key, bits: u32) -> Option<u32> {
+        self.groups_of(nodes, key, bits).reduce(|best, other| {
+            let (one, two) = (nodes.node(best), nodes.node(other));
+            let urgency = [one, two].map(|node| node.urgency.load(Ordering::Relaxed));
+            let [age, other_age] =
+                [one, two].map(|node| self.arrivals.wrapping_sub(node.arrival.load(Ordering::Relaxed)));
+            if urgency[1] > urgency[0] || urgency[1] == urgency[0] && other_age > age { other } else { best }
+        })
+    }
+
+    /// How many waiters fit.
+    pub(super) fn count(&self, nodes: &impl Nodes, key: &Key, bits: u32) -> usize {
+        self.groups_of(nodes, key, bits)
+            .map(|first| nodes.node(first).len.load(Ordering::Relaxed) as usize)
+            .sum()
+    }
+
+    /// Takes a waiter out; it stays one for itself until [`Queue::release`], or waits elsewhere.
+    pub(super) fn unlink(&mut self, nodes: &impl Nodes, index: u32) {
+        let node = nodes.node(index);
+        let (next, previous) = (node.next.load(Ordering::Relaxed), node.previous.load(Ordering::Relaxed));
+        if previous == NIL {
+            return self.unlink_first(nodes, index, next);
+        }
+        nodes.node(previous).next.store(next, Ordering::Relaxed);
+        if next != NIL {
+            nodes.node(next).previous.store(previous, Ordering::Relaxed);
+        }
+        // Which group this is only its first node knows.
+        let (key, bits) = (node.key(), node.bits.load(Ordering::Relaxed));
+        let urgency = node.urgency.load(Ordering::Relaxed);
+        let first = self.groups(nodes).find(|&first| {
+            let first = nodes.node(first);
+            first.urgency.load(Ordering::Relaxed) == urgency
+                && first.bits.load(Ordering::Relaxed) == bits
+                && first.key() == key
+        });
+        let group = nodes.node(first.expect("a group has a first node"));
+        group.len.store(group.len.load(Ordering::Relaxed) - 1, Ordering::Relaxed);
+        if next == NIL {
+            group.last.store(previous, Ordering::Relaxed);
+        }
+    }
+
+    /// The next one stands for the group, or nobody does.
+    fn unlink_first(&mut self, nodes: &impl Nodes, index: u32, next: u32) {
+        let node = nodes.node(index);
+        let before = node.previous_group.load(Ordering::Relaxed);
+        let behind = node.next_group.load(Ordering::Relaxed);
+        if next == NIL {
+            self.join_groups(nodes, before, behind);
+            return;
+        }
+        let heir = nodes.node(next);
+        heir.previous.store(NIL, Ordering::Relaxed);
+        heir.last.store(node.last.load(Ordering::Relaxed), Ordering::Relaxed);
+        heir.len.store(node.len.load(Ordering::Relaxed) - 1, Ordering::Relaxed);
+        self.link(nodes, next, before, behind);
+    }
+
+    /// Puts the first node of a group between two groups.
+    fn link(&mut self, nodes: &impl Nodes, first: u32, before: u32, behind: u32) {
+        self.join_groups(nodes, before, first);
+        self.join_groups(nodes, first, behind);
+    }
+
+    /// Makes one group follow another; [`NIL`] stands for the ends of the list.
+    fn join_groups(&mut self, nodes: &impl Nodes, before: u32, behind: u32) {
+        match before {
+            NIL => self.groups = behind,
+            before => nodes.node(before).next_group.store(behind, Ordering::Relaxed),
+        }
+        if behind != NIL {
+            nodes.node(behind).previous_group.store(before, Ordering::Relaxed);
+        }
+    }
+
+    /// Takes a waiter out: it does not wait any more.
+    pub(super) fn release(&mut self, nodes: &impl Nodes, index: u32) {
+        self.unlink(nodes, index);
+        nodes.node(index).bucket.store(0, Ordering::Release);
+    }
+}
