@@ -43,6 +43,7 @@ impl Machine for Services {
     }
 
     fn program_starts(&self, entry: usize, bias: usize) {
+        run::fail_allocations();
         log::info!("program starts at {entry:#x}, moved by {bias:#x}");
     }
 

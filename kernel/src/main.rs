@@ -61,6 +61,15 @@ fn kernel_main(info: BootInfo) -> ! {
     let cpus = smp::start_others(&tables, hadal_time::tsc_hz() * START_LIMIT_S, application_processor);
     memory::init_cpus(cpus, &platform);
     platform.name_zones();
+    // What other crates keep for each thread is made with the threads, while memory may still be refused.
+    for prepare in [
+        hadal_linux::task::Task::prepare_table,
+        hadal_hrt::prepare_table,
+        hadal_sync::prepare_table,
+        hadal_event::prepare_table,
+    ] {
+        hadal_sched::on_new_threads(prepare);
+    }
     hadal_sched::init(smp::boot_stack_top());
     hadal_event::init();
     platform.start_lines();

@@ -12,6 +12,7 @@ use hadal_abi::config::{BootAction, Filling, Mount, ProgramSource, RunConfig};
 use hadal_abi::control::ExitStatus;
 use hadal_drivers::Devices;
 use hadal_hal::boot::BootInfo;
+use hadal_hal::fallible;
 use hadal_hal::sync::SpinLock;
 use hadal_linux::credentials::Credentials;
 use hadal_linux::process::{LIMIT_COUNT, Limit, Process, ProcessSetup, UNLIMITED};
@@ -35,6 +36,7 @@ const FILE_CACHE_BYTES: usize = 32 << 20;
 const DEFAULT_FILES: Limit = Limit { soft: 1024, hard: 1 << 20 };
 
 static CONFIG: Once<RunConfig> = Once::new();
+static FAILURES: Once<(u64, u32)> = Once::new();
 static FILES: Once<Files> = Once::new();
 static SURROUNDINGS: Once<Surroundings> = Once::new();
 static PROCESS: SpinLock<Option<&'static Process>> = SpinLock::new(None);
@@ -43,6 +45,9 @@ static BOOT: SpinLock<Option<(Box<BootInfo>, Box<Platform>)>> = SpinLock::new(No
 
 /// Word on the kernel's command line that asks for the shell.
 const SHELL_WORD: &str = "shell";
+
+/// Word on the kernel's command line, `fail-alloc=SEED:RATE`, that makes so many of a million allocations of the program fail.
+const FAIL_WORD: &str = "fail-alloc=";
 
 /// What every run of the program in this boot has in common.
 struct Surroundings {
@@ -53,6 +58,20 @@ struct Surroundings {
 /// The program's process, while it exists.
 pub(crate) fn process() -> Option<&'static Process> {
     *PROCESS.lock()
+}
+
+/// Begins to fail allocations, if the command line says so: for tests of what happens then.
+pub(crate) fn fail_allocations() {
+    let Some((seed, rate)) = FAILURES.get() else { return };
+    log::warn!("{rate} of a million allocations fail, from seed {seed}");
+    fallible::inject(*seed, *rate);
+}
+
+/// Seed and rate from the kernel's command line.
+fn failures(command_line: &str) -> Option<(u64, u32)> {
+    let word = command_line.split_whitespace().find_map(|word| word.strip_prefix(FAIL_WORD))?;
+    let (seed, rate) = word.split_once(':')?;
+    Some((seed.parse().ok()?, rate.parse().ok()?))
 }
 
 /// Whether the person at the host wants counters at the end.
@@ -85,6 +104,9 @@ pub(crate) fn start(info: Box<BootInfo>, platform: Box<Platform>) {
     }
     if config.host_cores != 0 {
         hadal_sched::set_cores(config.host_cores as usize);
+    }
+    if let Some(failures) = failures(info.command_line) {
+        FAILURES.call_once(|| failures);
     }
     CONFIG.call_once(|| config);
     FILES.call_once(|| boot.files);
@@ -220,12 +242,12 @@ fn root(config: &RunConfig, files: &Files, devices: &Devices) -> Result<Namespac
     let in_memory = |root, source| Namespace::new(root, MountFlags::empty(), "tmpfs", source);
     if config.initramfs {
         let archive = files.archive.ok_or("the image has no file system module")?;
-        let root = tmp(0o755);
+        let root = tmp(0o755)?;
         cpio::unpack(archive, &root).map_err(|error| format!("the image's file system: {error:?}"))?;
         return Ok(in_memory(root, "initramfs"));
     }
     match config.mounts.first() {
-        None if config.program_source == ProgramSource::Image => Ok(in_memory(tmp(0o755), "image")),
+        None if config.program_source == ProgramSource::Image => Ok(in_memory(tmp(0o755)?, "image")),
         Some(mount) if mount.guest_path == b"/" => {
             let root = share(config, devices, mount)?;
             Ok(Namespace::new(root, flags(mount), "9p", &mount.tag))
@@ -289,10 +311,11 @@ fn make_directory(namespace: &Namespace, path: &[u8]) {
     }
 }
 
-fn tmp(mode: u32) -> Arc<dyn Inode> {
+fn tmp(mode: u32) -> Result<Arc<dyn Inode>, String> {
     let frames = hadal_mem::frames::global();
     let limit = frames.stats().total_bytes / TMP_SHARE;
     tmpfs::TmpFs::create(frames, limit, mode, Owner::default())
+        .map_err(|error| format!("a file system in memory: {error}"))
 }
 
 /// `/proc`, `/sys`, `/dev`, `/dev/shm` and `/tmp`.
@@ -304,8 +327,8 @@ fn mount_kernel_trees(namespace: &Namespace, info: &BootInfo) -> Result<(), Stri
         (b"/proc", proc, MountFlags::empty(), "proc"),
         (b"/sys", sys, MountFlags::READ_ONLY, "sysfs"),
         (b"/dev", dev, MountFlags::empty(), "devtmpfs"),
-        (b"/dev/shm", tmp(0o1777), MountFlags::empty(), "tmpfs"),
-        (b"/tmp", tmp(0o1777), MountFlags::empty(), "tmpfs"),
+        (b"/dev/shm", tmp(0o1777)?, MountFlags::empty(), "tmpfs"),
+        (b"/tmp", tmp(0o1777)?, MountFlags::empty(), "tmpfs"),
     ];
     for (path, root, flags, kind) in trees {
         make_directory(namespace, path);

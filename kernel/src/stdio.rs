@@ -261,7 +261,9 @@ pub(crate) fn files(kinds: [StdioKind; 3], limit: u32) -> FdTable {
             (Role::Input, _) => OpenFlags::empty(),
             (Role::Output(_), _) => OpenFlags::WRITE_ONLY,
         };
-        let open = OpenFile::new(stream.clone(), Location::anonymous(stream, label), flags);
+        let memory = "the machine starts with memory for its streams";
+        let place = Location::anonymous(stream.clone(), label).expect(memory);
+        let open = OpenFile::new(stream, place, flags).expect(memory);
         // Descriptors before this one may be closed.
         let placed = table.replace(descriptor as i32, open, false);
         debug_assert!(placed.is_ok(), "the table has room for three files");

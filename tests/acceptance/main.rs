@@ -12,6 +12,7 @@ mod cc;
 mod cli;
 mod debug_kernel;
 mod events;
+mod exhaust;
 mod faults;
 mod files;
 mod hrt;
@@ -55,6 +56,7 @@ fn main() -> ExitCode {
     linux::register(&mut suite);
     signals::register(&mut suite);
     memory::register(&mut suite);
+    exhaust::register(&mut suite);
     model::register(&mut suite);
     sync::register(&mut suite);
     soundness::register(&mut suite);

@@ -299,6 +299,9 @@ programs! {
     MEMORY = "memory", ["memory/memory.c"], [];
     /// All memory.
     EXHAUST = "exhaust", ["memory/exhaust.c"], ["-pthread"];
+    /// What the kernel keeps for a program.
+    USE_UP = "use-up", ["exhaust/exhaust.c", "exhaust/descriptors.c", "exhaust/names.c", "exhaust/waiters.c", "exhaust/objects.c"],
+        ["-pthread"];
     /// Files and directories.
     FILES = "files", ["files/files.c"], [];
     /// Much data and many files.

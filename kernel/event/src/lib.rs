@@ -39,6 +39,7 @@ use spin::Once;
 use events::Events;
 pub use events::Unknown;
 use nodes::NODES;
+pub use nodes::prepare_table;
 pub use slots::Action;
 
 /// Most events at a time.

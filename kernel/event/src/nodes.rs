@@ -1,26 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! A list node for each thread, by its index; made in chunks, never freed.
+//! A list node for each thread, by its index.
 
-use alloc::boxed::Box;
-
-use spin::Once;
+use hadal_hal::table::ThreadTable;
 
 use crate::waiters::{Node, Nodes};
 
-const CHUNK: usize = 1024;
-const CHUNKS: usize = 256;
+static TABLE: ThreadTable<Node> = ThreadTable::new();
 
 /// The nodes of all threads.
-pub(crate) struct Table([Once<Box<[Node]>>; CHUNKS]);
+pub(crate) struct AllThreads;
 
 /// The one table.
-pub(crate) static NODES: Table = Table([const { Once::new() }; CHUNKS]);
+pub(crate) static NODES: AllThreads = AllThreads;
 
-impl Nodes for Table {
+/// Makes the nodes of the threads around an index; false when memory is out.
+pub fn prepare_table(index: u32) -> bool {
+    TABLE.prepare(index, |_| Node::new())
+}
+
+impl Nodes for AllThreads {
     fn node(&self, thread: u32) -> &Node {
-        let index = thread as usize;
-        // A thread's first wait makes the chunk, so an interrupt always finds it.
-        let chunk = self.0[index / CHUNK].call_once(|| (0..CHUNK).map(|_| Node::new()).collect());
-        &chunk[index % CHUNK]
+        TABLE.get(thread, |_| Node::new())
     }
 }

@@ -19,7 +19,7 @@ use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use crate::fpu;
 use crate::percpu::{self, PerCpu};
-use crate::{cpu, irq, sync, tlb};
+use crate::{cpu, fallible, irq, sync, tlb};
 
 use switch_code::{PIECES, code, light_keep_fsgsbase, light_release_in_line, stacks_keep_fsgsbase};
 
@@ -156,12 +156,16 @@ impl Context {
         true
     }
 
-    /// Gives the context fresh program state, or that of the calling thread. The context must not be runnable.
-    pub fn set_program(&self, fs_base: u64, inherit: bool) {
+    /// Gives the context fresh program state, or that of the calling thread. Returns `false` when memory for it is out. The
+    /// context must not be runnable.
+    pub fn set_program(&self, fs_base: u64, inherit: bool) -> bool {
         let change = self.change();
         // SAFETY: the context is claimed.
         let program = unsafe { &mut *change.context.program.get() };
-        let program = program.get_or_insert_with(|| Program { vectors: fpu::State::fresh(), fs_base: 0 });
+        if program.is_none() {
+            *program = fpu::State::fresh().ok().map(|vectors| Program { vectors, fs_base: 0 });
+        }
+        let Some(program) = program else { return false };
         if inherit {
             program.vectors.save();
         } else {
@@ -170,6 +174,7 @@ impl Context {
         program.fs_base = fs_base;
         self.saved_on.store(0, Ordering::Relaxed);
         self.has_program.store(true, Ordering::Relaxed);
+        true
     }
 
     /// Forgets the program state before the context is reused for another thread; its memory is kept.
@@ -224,6 +229,7 @@ impl Drop for Change<'_> {
 
 fn new_stack() -> Option<Box<KernelStack>> {
     let layout = core::alloc::Layout::new::<KernelStack>();
+    fallible::admit(KERNEL_STACK_SIZE).ok()?;
     // SAFETY: the layout is not of size 0.
     let memory = unsafe { alloc::alloc::alloc(layout) }.cast::<KernelStack>();
     if memory.is_null() {

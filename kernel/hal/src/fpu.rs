@@ -6,8 +6,9 @@
 //! without XSAVE (Intel SDM vol. 1, 13.4).
 
 use alloc::boxed::Box;
-use alloc::vec;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use crate::fallible;
 
 /// Components that may be enabled: x87, SSE, AVX, AVX-512 (opmask, ZMM_Hi256, Hi16_ZMM), PKRU. AMX is left out: programs
 /// have to ask for it first.
@@ -95,10 +96,10 @@ struct Line([u8; 64]);
 
 impl State {
     /// The state of a fresh program.
-    pub fn fresh() -> Self {
-        let mut state = Self(vec![Line([0; 64]); size().div_ceil(64)].into_boxed_slice());
+    pub fn fresh() -> fallible::Result<Self> {
+        let mut state = Self(fallible::filled(Line([0; 64]), size().div_ceil(64))?.into_boxed_slice());
         state.reset();
-        state
+        Ok(state)
     }
 
     /// Makes this the state of a fresh program.

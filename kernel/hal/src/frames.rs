@@ -7,6 +7,10 @@ use spin::Once;
 pub trait FrameSource: Sync {
     /// Returns the physical address of a block, or `None` when memory is out. The content is arbitrary.
     fn alloc(&self, order: u8) -> Option<u64>;
+    /// The same for what a program can make grow: `None` already when it would come from the kernel's reserve.
+    fn alloc_spare(&self, order: u8) -> Option<u64>;
+    /// Whether so many bytes could be taken without touching the kernel's reserve.
+    fn has_spare(&self, bytes: usize) -> bool;
     /// Takes a block back. `pa` and `order` are those of an earlier [`FrameSource::alloc`].
     fn free(&self, pa: u64, order: u8);
 }

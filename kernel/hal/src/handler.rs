@@ -157,7 +157,12 @@ pub fn note_thread_pointer(fs_base: u64) {
 
 /// Makes room for vector registers on all CPUs; once, when their number is known.
 pub fn init() {
-    AREAS.call_once(|| CpuLocal::new(cpu::count(), |_| Area(UnsafeCell::new(fpu::State::fresh()))));
+    AREAS.call_once(|| {
+        CpuLocal::new(cpu::count(), |_| {
+            let state = fpu::State::fresh().expect("memory for the handlers' vector state");
+            Area(UnsafeCell::new(state))
+        })
+    });
 }
 
 /// Touches the pages of a handler's code and of what its argument points to, since no page is filled in a handler. From any

@@ -4,15 +4,18 @@
 //! An object goes back to the list of the CPU that frees it; a list that grows long gives half to a shared list, one that
 //! runs empty takes a batch from there before it cuts a new page. Nothing but the shared list of one class is ever
 //! contended. Larger objects are blocks of frames.
+//!
+//! Pages whose objects are all free go back to the frame source when memory is short ([`give_back_unused`]). Blocks of more
+//! than [`SPARING_BYTES`] never come from the kernel's reserve: whoever asks for one can live without it.
 
 use core::alloc::{GlobalAlloc, Layout};
 use core::ptr;
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use crate::frames;
 use crate::layout::{DIRECT_MAP, PAGE_SIZE};
-use crate::percpu;
 use crate::sync::{Rank, SpinLock};
+use crate::{cpu, irq, percpu};
 
 /// Sizes in bytes; the powers of two among them are aligned to themselves.
 const CLASSES: [usize; 14] = [16, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048];
@@ -20,6 +23,8 @@ const CLASSES: [usize; 14] = [16, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 
 const KEEP_BYTES: usize = 64 << 10;
 /// Bytes that move between a CPU's list and the shared one at a time.
 const BATCH_BYTES: usize = 16 << 10;
+/// Larger blocks are refused while memory is short of the reserve.
+const SPARING_BYTES: usize = 32 << 10;
 
 /// A list threaded through the free objects themselves.
 pub(crate) struct FreeList {
@@ -59,6 +64,28 @@ impl FreeList {
         self.len += 1;
     }
 
+    /// The same objects by address: a merge sort of chains whose lengths are powers of two.
+    fn sorted(mut self) -> Self {
+        let mut chains = [ptr::null_mut::<FreeObject>(); usize::BITS as usize];
+        let len = self.len;
+        while let Some(object) = self.pop() {
+            // SAFETY: the object is no longer in a list.
+            unsafe { (*object).next = ptr::null_mut() };
+            let mut chain = object;
+            for place in &mut chains {
+                if place.is_null() {
+                    *place = chain;
+                    break;
+                }
+                // SAFETY: disjoint chains of objects of this list.
+                chain = unsafe { merged(core::mem::replace(place, ptr::null_mut()), chain) };
+            }
+        }
+        // SAFETY: as above.
+        let head = chains.into_iter().fold(ptr::null_mut(), |all, chain| unsafe { merged(all, chain) });
+        Self { head, len }
+    }
+
     fn move_to(&mut self, other: &mut FreeList, count: usize) {
         for _ in 0..count {
             let Some(object) = self.pop() else { return };
@@ -66,6 +93,26 @@ impl FreeList {
             unsafe { other.push(object) };
         }
     }
+}
+
+/// Two sorted chains in one.
+///
+/// # Safety
+/// Both are chains of free objects of one list that ends with null.
+unsafe fn merged(mut one: *mut FreeObject, mut other: *mut FreeObject) -> *mut FreeObject {
+    let mut head = ptr::null_mut();
+    let mut end = &raw mut head;
+    // SAFETY: `end` is `head` or the `next` of an object of the chains, and what is not null is an object of theirs.
+    unsafe {
+        while !one.is_null() && !other.is_null() {
+            let lower = if one < other { &raw mut one } else { &raw mut other };
+            *end = *lower;
+            end = &raw mut (**lower).next;
+            *lower = *end;
+        }
+        *end = if one.is_null() { other } else { one };
+    }
+    head
 }
 
 /// The free lists of one CPU, or the shared ones.
@@ -111,9 +158,12 @@ fn order_of(layout: Layout) -> u8 {
 }
 
 fn frames(order: u8) -> *mut u8 {
-    let Some(pa) = frames::source().and_then(|source| source.alloc(order)) else {
-        return ptr::null_mut();
-    };
+    let sparing = PAGE_SIZE << order > SPARING_BYTES;
+    let pa = frames::source().and_then(|source| match sparing {
+        true => source.alloc_spare(order),
+        false => source.alloc(order),
+    });
+    let Some(pa) = pa else { return ptr::null_mut() };
     BYTES.fetch_add((PAGE_SIZE as u64) << order, Ordering::Relaxed);
     (DIRECT_MAP + pa as usize) as *mut u8
 }
@@ -131,6 +181,57 @@ fn refill(class: usize, list: &mut FreeList) {
     for part in 0..PAGE_SIZE / size {
         // SAFETY: the page is fresh, and the parts do not overlap.
         unsafe { list.push(page.add(part * size).cast()) };
+    }
+}
+
+/// Objects that a shared list had after it was last looked through.
+static LOOKED_THROUGH: [AtomicUsize; CLASSES.len()] = [const { AtomicUsize::new(0) }; CLASSES.len()];
+
+/// Gives pages whose objects are all free back to the frame source. Looks only at classes of which much has been freed since
+/// the last time, and does nothing with interrupts off, because it looks at every free object.
+pub(crate) fn give_back_unused() {
+    static BUSY: AtomicBool = AtomicBool::new(false);
+    if !irq::enabled() || BUSY.swap(true, Ordering::Acquire) {
+        return;
+    }
+    for (class, &size) in CLASSES.iter().enumerate() {
+        let shared = SHARED.0[class].lock().len;
+        if shared > LOOKED_THROUGH[class].load(Ordering::Relaxed) + KEEP_BYTES / size {
+            give_back_class(class, size);
+        }
+    }
+    BUSY.store(false, Ordering::Release);
+}
+
+fn give_back_class(class: usize, size: usize) {
+    let mut all = core::mem::replace(&mut *SHARED.0[class].lock(), FreeList::new());
+    for cpu in 0..cpu::count() {
+        let mut own = core::mem::replace(&mut *percpu::of(cpu).heap.0[class].lock(), FreeList::new());
+        let count = own.len;
+        own.move_to(&mut all, count);
+    }
+    let mut rest = all.sorted();
+    let mut kept = FreeList::new();
+    while let Some(first) = rest.pop() {
+        let page = first as usize & !(PAGE_SIZE - 1);
+        let mut run = FreeList::new();
+        // SAFETY: taken from a list of this class, as are those that follow.
+        unsafe { run.push(first) };
+        while rest.head as usize & !(PAGE_SIZE - 1) == page {
+            rest.move_to(&mut run, 1);
+        }
+        if run.len < PAGE_SIZE / size {
+            let count = run.len;
+            run.move_to(&mut kept, count);
+        } else if let Some(source) = frames::source() {
+            // Every object of the page is in `run`, which is forgotten here.
+            BYTES.fetch_sub(PAGE_SIZE as u64, Ordering::Relaxed);
+            source.free((page - DIRECT_MAP) as u64, 0);
+        }
+    }
+    LOOKED_THROUGH[class].store(kept.len, Ordering::Relaxed);
+    while kept.len > 0 {
+        kept.move_to(&mut SHARED.0[class].lock(), BATCH_BYTES / size);
     }
 }
 

@@ -32,6 +32,7 @@ pub mod table;
 pub mod trace;
 pub mod trap;
 
+pub mod fallible;
 pub mod frames;
 pub mod mmio;
 pub mod paging;

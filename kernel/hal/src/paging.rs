@@ -6,7 +6,6 @@
 //! space's lock). Table pages that a removal leaves empty are freed once no CPU can walk them any more ([`crate::tlb`]).
 //! Layout: AMD APM vol. 2, 5.3; Intel SDM vol. 3, 4.5.
 
-use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use bitflags::bitflags;
@@ -14,7 +13,7 @@ use spin::Once;
 
 use crate::frames;
 use crate::layout::{DEVICE_MAP, DIRECT_MAP, PAGE_SIZE};
-use crate::sync::SpinLock;
+use crate::sync::{Rank, SpinLock};
 use crate::{percpu, tlb};
 
 const PRESENT: u64 = 1 << 0;
@@ -101,7 +100,7 @@ fn table(pa: u64) -> &'static Table {
 }
 
 fn new_table() -> Result<u64, MapError> {
-    let pa = frames::source().and_then(|source| source.alloc(0)).ok_or(MapError::NoMemory)?;
+    let pa = frames::source().and_then(|source| source.alloc_spare(0)).ok_or(MapError::NoMemory)?;
     crate::phys::zero(pa, PAGE_SIZE);
     Ok(pa)
 }
@@ -176,11 +175,49 @@ fn install(root: &'static Table, va: usize, entry: u64, size: PageSize) -> Resul
 /// The low half of the page table.
 pub struct ProgramTable {
     root: Once<&'static Table>,
-    /// Table pages taken out, with the flush generation after which nobody can be walking them.
-    retired: SpinLock<Vec<(u64, u64)>>,
+    retired: SpinLock<Retired>,
 }
 
-static PROGRAM: ProgramTable = ProgramTable { root: Once::new(), retired: SpinLock::new(Vec::new()) };
+/// Table pages taken out, the oldest first: a list through the pages themselves, so that taking one out needs no memory.
+struct Retired {
+    first: u64,
+    last: u64,
+}
+
+/// Entry of a retired table that holds the next one's address; 0 at the end. No CPU takes it for a page.
+const NEXT: usize = 0;
+/// Entry of a retired table that holds the flush after which nobody can be walking it, in bits above that for presence.
+const FLUSH: usize = 1;
+
+impl Retired {
+    fn push(&mut self, pa: u64, flush: u64) {
+        table(pa)[NEXT].store(0, Ordering::Relaxed);
+        table(pa)[FLUSH].store(flush << 1, Ordering::Relaxed);
+        match self.last {
+            0 => self.first = pa,
+            last => table(last)[NEXT].store(pa, Ordering::Relaxed),
+        }
+        self.last = pa;
+    }
+
+    /// Takes out the oldest if its flush is `completed`.
+    fn pop(&mut self, completed: u64) -> Option<u64> {
+        let oldest = self.first;
+        if oldest == 0 || table(oldest)[FLUSH].load(Ordering::Relaxed) >> 1 > completed {
+            return None;
+        }
+        self.first = table(oldest)[NEXT].load(Ordering::Relaxed);
+        if self.first == 0 {
+            self.last = 0;
+        }
+        Some(oldest)
+    }
+}
+
+static PROGRAM: ProgramTable = ProgramTable {
+    root: Once::new(),
+    retired: SpinLock::ranked(Rank::PageTables, Retired { first: 0, last: 0 }),
+};
 
 /// The page table of the program's window.
 pub fn program() -> &'static ProgramTable {
@@ -284,16 +321,13 @@ impl ProgramTable {
 
     fn retire(&self, pa: u64) {
         let mut retired = self.retired.lock();
-        retired.push((tlb::begin_lazy(), pa));
-        if retired.len() >= 32 {
-            let done = tlb::completed();
-            retired.retain(|&(generation, pa)| {
-                let free = generation <= done;
-                if free {
-                    free_table(pa);
-                }
-                !free
-            });
+        retired.push(pa, tlb::begin_lazy());
+        // Two for each that comes: the list gets shorter as soon as CPUs have flushed, and the work here is bounded.
+        let completed = tlb::completed();
+        for _ in 0..2 {
+            if let Some(pa) = retired.pop(completed) {
+                free_table(pa);
+            }
         }
     }
 }

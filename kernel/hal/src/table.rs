@@ -6,12 +6,13 @@ use alloc::boxed::Box;
 use core::marker::PhantomData;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
+use crate::fallible;
 use crate::sync::SpinLock;
 
-/// Elements in a chunk.
-const CHUNK: usize = 256;
+/// Elements in a chunk: few, because they are made with interrupts off.
+const CHUNK: usize = 64;
 /// Chunks for the most threads that the scheduler makes.
-const CHUNKS: usize = 1024;
+const CHUNKS: usize = 4096;
 
 /// A table by thread index. Elements whose size is a power of two are found by a shift.
 pub struct ThreadTable<T: 'static> {
@@ -54,17 +55,38 @@ impl<T: Sync> ThreadTable<T> {
         &chunk[index % CHUNK]
     }
 
+    /// Makes the elements around an index, if they are not there; false when memory is out. [`ThreadTable::get`] of them
+    /// needs no memory then.
+    pub fn prepare(&self, index: u32, make: fn(u32) -> T) -> bool {
+        let index = index as usize;
+        let place = &self.chunks[index / CHUNK % CHUNKS];
+        if Self::chunk(place).is_some() {
+            return true;
+        }
+        let Some(elements) = Self::elements(index, make) else { return false };
+        let _making = self.making.lock();
+        // What another CPU has made meanwhile stays.
+        if Self::chunk(place).is_none() {
+            place.store(Box::leak(elements), Ordering::Release);
+        }
+        true
+    }
+
+    fn elements(index: usize, make: fn(u32) -> T) -> Option<Box<[T; CHUNK]>> {
+        let first = (index - index % CHUNK) as u32;
+        let elements = fallible::collected((first..first + CHUNK as u32).map(make)).ok()?;
+        elements.into_boxed_slice().try_into().ok()
+    }
+
     #[cold]
     fn make(&self, place: &AtomicPtr<[T; CHUNK]>, index: usize, make: fn(u32) -> T) -> &'static [T; CHUNK] {
         let _making = self.making.lock();
         if let Some(chunk) = Self::chunk(place) {
             return chunk;
         }
-        let first = (index - index % CHUNK) as u32;
-        let elements: Box<[T]> = (first..first + CHUNK as u32).map(make).collect();
-        let Ok(elements) = Box::<[T; CHUNK]>::try_from(elements) else {
-            unreachable!("as many as in a chunk");
-        };
+        // Every thread's elements are prepared before it is made (`hadal_sched::on_new_threads`).
+        let elements =
+            Self::elements(index, make).expect("the machine starts with memory for its first threads");
         let chunk = Box::leak(elements);
         place.store(chunk, Ordering::Release);
         chunk
@@ -95,9 +117,9 @@ mod tests {
         let first = TABLE.get(300, |index| index);
         assert_eq!(*first, 300);
         assert!(core::ptr::eq(first, TABLE.get(300, |_| 0)));
-        assert_eq!(TABLE.known(511), Some(&511));
+        assert_eq!(TABLE.known(319), Some(&319));
         assert_eq!(TABLE.iter().count(), 0, "the first chunk is not there");
         TABLE.get(0, |index| index);
-        assert_eq!(TABLE.iter().count(), 512);
+        assert_eq!(TABLE.iter().count(), 64);
     }
 }

@@ -56,6 +56,11 @@ pub fn thread_ends() {
     slot::leave(record::own(), 0);
 }
 
+/// Makes what this interface keeps for the threads around an index; false when memory is out.
+pub fn prepare_table(index: u32) -> bool {
+    record::prepare(index)
+}
+
 /// What a thread waits for in a call of this interface: a noun and a number or address.
 pub fn waits_for(thread: u32) -> Option<(&'static str, u64)> {
     let word = record::known(thread)?.waits_for.load(Ordering::Relaxed);

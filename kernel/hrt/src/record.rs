@@ -158,6 +158,11 @@ impl Record {
 
 static TABLE: ThreadTable<Record> = ThreadTable::new();
 
+/// Makes the records of the threads around an index; false when memory is out.
+pub(crate) fn prepare(index: u32) -> bool {
+    TABLE.prepare(index, Record::new)
+}
+
 /// All records, for their links.
 pub(crate) struct Table;
 

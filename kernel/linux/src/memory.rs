@@ -3,6 +3,7 @@
 
 use alloc::vec::Vec;
 
+use hadal_hal::fallible;
 use hadal_hal::user::{self, Fault};
 use hadal_mem::space::FaultAccess;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
@@ -52,8 +53,7 @@ pub fn write_unless_null<T: IntoBytes + Immutable>(address: usize, value: &T) ->
 
 /// Reads an array of `count` structures.
 pub fn read_array<T: FromBytes + IntoBytes>(address: usize, count: usize) -> Result<Vec<T>> {
-    let mut values = Vec::new();
-    values.try_reserve_exact(count).map_err(|_| Errno::ENOMEM)?;
+    let mut values = room_for(count)?;
     for index in 0..count {
         values.push(read(address.wrapping_add(index * size_of::<T>()))?);
     }
@@ -85,10 +85,27 @@ pub fn read_path(address: usize) -> Result<Vec<u8>> {
     read_string(address, PATH_MAX, Errno::ENAMETOOLONG)
 }
 
+/// A list that lives no longer than a call has so many bytes even when memory is short.
+pub const SURE_BYTES: usize = 4096;
+
+/// Room for what lives no longer than a call, or `ENOMEM`.
+fn room_for<T>(len: usize) -> Result<Vec<T>> {
+    let mut room = Vec::new();
+    if len.saturating_mul(size_of::<T>()) > SURE_BYTES {
+        return Ok(fallible::room_for(len)?);
+    }
+    room.try_reserve_exact(len).map_err(|_| Errno::ENOMEM)?;
+    Ok(room)
+}
+
 /// A kernel buffer for data on its way to or from the program, or `ENOMEM`.
 pub fn buffer(len: usize) -> Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    bytes.try_reserve_exact(len).map_err(|_| Errno::ENOMEM)?;
+    let mut bytes = room_for(len)?;
     bytes.resize(len, 0);
     Ok(bytes)
+}
+
+/// The same where a smaller buffer than asked for will do.
+pub fn buffer_up_to(len: usize) -> Result<Vec<u8>> {
+    buffer(len).or_else(|_| buffer(len.min(SURE_BYTES)))
 }

@@ -9,6 +9,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
+use arrayvec::ArrayVec;
 use hadal_hal::sync::{Rank, SpinLock};
 use hadal_hal::{apic, cpu};
 use hadal_mem::space::ProgramSpace;
@@ -119,6 +120,9 @@ pub struct Process {
     offence: SpinLock<Option<Offence>>,
 }
 
+/// Threads that are listed at once.
+const BATCH: usize = 64;
+
 const ENDING: u32 = 1 << 31;
 const BY_SIGNAL: u32 = 1 << 8;
 
@@ -228,9 +232,26 @@ impl Process {
         self.threads.lock().contains(&tid)
     }
 
-    /// Ids of the live threads, ascending.
-    pub fn thread_ids(&self) -> Vec<u32> {
-        self.threads.lock().iter().copied().collect()
+    /// Ids of the live threads, ascending; each is looked for when it is asked for, so that there may be many.
+    pub fn thread_ids(&self) -> impl Iterator<Item = u32> {
+        let mut last = 0;
+        core::iter::from_fn(move || {
+            last = self.threads.lock().range(last + 1..).next().copied()?;
+            Some(last)
+        })
+    }
+
+    /// Shows `look` the ids of the live threads, ascending, some at a time without the lock, until it finds something.
+    fn look_through<T>(&self, mut look: impl FnMut(&[u32]) -> Option<T>) -> Option<T> {
+        let mut from = 0;
+        loop {
+            let batch: ArrayVec<u32, BATCH> =
+                self.threads.lock().range(from..).copied().take(BATCH).collect();
+            if let Some(found) = look(&batch) {
+                return Some(found);
+            }
+            from = *batch.last().filter(|_| batch.is_full())? + 1;
+        }
     }
 
     /// Number of live threads.
@@ -238,15 +259,20 @@ impl Process {
         self.threads.lock().len()
     }
 
-    /// The live threads.
-    pub fn tasks(&self) -> Vec<&'static Task> {
-        self.thread_ids().into_iter().map(|tid| Task::of(hadal_sched::thread(tid - 1))).collect()
+    /// Number of live threads that run or could run.
+    pub fn runnable_count(&self) -> usize {
+        self.tasks().filter(|task| !task.thread().is_parked()).count()
     }
 
-    /// The live thread with the lowest id that `fits`, which must not take locks. Usable with interrupts off.
+    /// The live threads.
+    pub fn tasks(&self) -> impl Iterator<Item = &'static Task> {
+        self.thread_ids().map(|tid| Task::of(hadal_sched::thread(tid - 1)))
+    }
+
+    /// The live thread with the lowest id that `fits`. Usable with interrupts off, where it should be found soon.
     pub(crate) fn find_task(&self, fits: impl Fn(&Task) -> bool) -> Option<&'static Task> {
-        let threads = self.threads.lock();
-        threads.iter().map(|&tid| Task::of(hadal_sched::thread(tid - 1))).find(|task| fits(task))
+        let task = |&tid: &u32| Task::of(hadal_sched::thread(tid - 1));
+        self.look_through(|batch| batch.iter().map(task).find(|task| fits(task)))
     }
 
     /// CPU time of all threads, past and present.

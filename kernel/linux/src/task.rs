@@ -66,6 +66,11 @@ pub(crate) struct Start {
 static TASKS: ThreadTable<Task> = ThreadTable::new();
 
 impl Task {
+    /// Makes the tasks of the threads around an index; false when memory is out.
+    pub fn prepare_table(index: u32) -> bool {
+        TASKS.prepare(index, Self::new)
+    }
+
     fn new(index: u32) -> Self {
         Self {
             index,
@@ -151,7 +156,10 @@ impl Task {
     ) -> Result<&'static Task, SpawnError> {
         let process = parent.process();
         let thread = hadal_sched::create(entry, arg, None)?;
-        thread.context().set_program(fs_base, false);
+        if !thread.context().set_program(fs_base, false) {
+            hadal_sched::discard(thread);
+            return Err(SpawnError::NoMemory);
+        }
         let task = Task::of(thread);
         task.prepare(process, Some(parent));
         task.publish();

@@ -51,7 +51,7 @@ pub use realtime::{
 };
 pub use relay::wake_and_park_call;
 pub use switch::{Wake, attend, exit, park, sleep_until, yield_now};
-pub use table::{SpawnError, create, live_threads, thread, threads};
+pub use table::{SpawnError, create, discard, live_threads, on_new_threads, thread, threads};
 pub use thread::{Info, Manner, PRIORITIES, PRIORITY_DEFAULT, Policy, State, Thread};
 pub use timers::{
     SLICE_NS, TimerHandle, call_at, cancel_handler, handler_at, interrupt_within, on_timer_interrupt,

@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use hadal_hal::cpuset::CpuSet;
+use hadal_hal::fallible;
 use hadal_hal::sync::{Rank, SpinLock};
 use hadal_hal::trace::{self, Kind};
 use hadal_hal::tsc;
@@ -15,10 +16,10 @@ use spin::Once;
 use crate::cpus::{self, Cpu};
 use crate::thread::Thread;
 
-/// Threads in a chunk of the table; chunks are made as needed.
-const CHUNK: usize = 256;
+/// Threads in a chunk of the table; chunks are made as needed, with interrupts off, so they are small.
+const CHUNK: usize = 64;
 /// Most threads at a time.
-const MAX_THREADS: usize = CHUNK * 1024;
+const MAX_THREADS: usize = CHUNK * 4096;
 /// Control blocks that move between a CPU's cache and the shared list at a time.
 pub(crate) const FREE_BATCH: usize = 16;
 
@@ -47,32 +48,53 @@ impl Table {
         &chunk[index % CHUNK]
     }
 
-    /// Makes another chunk and adds its indices to `free`, the lowest last.
-    fn grow(&'static self, free: &mut Vec<u32>) {
-        let mut made = self.made.lock();
-        if *made == MAX_THREADS / CHUNK {
-            return;
+    /// Makes another chunk and adds its indices to the shared list, the lowest last; `None` when it cannot. Memory is asked for
+    /// and filled without a lock.
+    fn grow(&'static self) -> Option<()> {
+        let made = *self.made.lock();
+        if made == MAX_THREADS / CHUNK {
+            return None;
         }
-        let first = (*made * CHUNK) as u32;
+        let first = (made * CHUNK) as u32;
         let indices = first..first + CHUNK as u32;
-        let threads: Box<[Thread]> = indices.clone().map(Thread::new).collect();
-        let Ok(chunk) = Box::<Chunk>::try_from(threads) else { return };
-        self.chunks[*made].call_once(|| chunk);
-        free.extend(indices.rev());
-        *made += 1;
+        if !self.chunks[made].is_completed() {
+            let threads = fallible::collected(indices.clone().map(Thread::new)).ok()?;
+            let chunk = Box::<Chunk>::try_from(threads.into_boxed_slice()).ok()?;
+            // Unless another CPU was faster.
+            self.chunks[made].call_once(|| chunk);
+        }
+        // What others keep for a thread may refer to it.
+        if !COMPANIONS.iter().filter_map(Once::get).all(|prepare| indices.clone().all(prepare)) {
+            return None;
+        }
+        // Room for all indices there are, so that giving one back needs no memory.
+        let mut room = fallible::room_for((made + 1) * CHUNK).ok()?;
+        let mut free = self.free.lock();
+        let mut now = self.made.lock();
+        if *now == made {
+            *now += 1;
+            room.extend(indices.rev());
+            room.append(&mut free);
+            core::mem::swap(&mut *free, &mut room);
+        }
+        Some(())
     }
 
     fn take_free(&'static self, cache: &Cpu) -> Option<&'static Thread> {
-        let mut cached = cache.free_threads.lock();
-        if cached.is_empty() {
-            let mut shared = self.free.lock();
-            if shared.is_empty() {
-                self.grow(&mut shared);
+        loop {
+            {
+                let mut cached = cache.free_threads.lock();
+                if cached.is_empty() {
+                    let mut shared = self.free.lock();
+                    let keep = shared.len().saturating_sub(FREE_BATCH);
+                    cached.extend(shared.drain(keep..));
+                }
+                if let Some(index) = cached.pop() {
+                    return Some(self.get(index));
+                }
             }
-            let keep = shared.len().saturating_sub(FREE_BATCH);
-            cached.extend(shared.drain(keep..));
+            self.grow()?;
         }
-        cached.pop().map(|index| self.get(index))
     }
 
     pub(crate) fn give_back(&'static self, thread: &'static Thread) {
@@ -86,6 +108,23 @@ impl Table {
             self.free.lock().extend(cached.drain(keep..));
         }
     }
+}
+
+/// Makes what belongs to the threads around an index; false means that memory is out.
+type Prepare = fn(u32) -> bool;
+
+/// Crates that keep something for each thread, beside this one.
+const MAX_COMPANIONS: usize = 8;
+static COMPANIONS: [Once<Prepare>; MAX_COMPANIONS] = [const { Once::new() }; MAX_COMPANIONS];
+
+/// Has `prepare` make what belongs to the threads around an index before they are made; false means that memory is out. At
+/// start-up.
+///
+/// # Panics
+/// If there are more than eight of them.
+pub fn on_new_threads(prepare: fn(u32) -> bool) {
+    let place = COMPANIONS.iter().find(|place| !place.is_completed()).expect("few crates have such tables");
+    place.call_once(|| prepare);
 }
 
 /// Why a thread could not be made.
@@ -114,6 +153,11 @@ pub fn create(
     trace::point(Kind::ThreadCreate, u64::from(thread.id()), entry as usize as u64);
     thread.token.set_new();
     Ok(thread)
+}
+
+/// Lets go of a thread that was made and is not started.
+pub fn discard(thread: &'static Thread) {
+    TABLE.give_back(thread);
 }
 
 /// The control block of the idle thread of the calling CPU: what it runs already.

@@ -11,5 +11,5 @@ mod waiters;
 pub mod words;
 
 pub use mutex::{Mutex, MutexGuard};
-pub use wait_queue::{WaitError, WaitMode, WaitQueue};
-pub use waiters::AllThreads;
+pub use wait_queue::{WaitError, WaitMode, WaitQueue, park_as};
+pub use waiters::{AllThreads, prepare_table};

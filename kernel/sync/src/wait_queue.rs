@@ -24,6 +24,24 @@ pub enum WaitError {
     Interrupted,
 }
 
+/// How often a thread that nobody can wake looks at its condition.
+const LOOK_NS: u64 = 1_000_000;
+
+/// Parks the calling thread until it is woken; one that could not be registered everywhere looks again in a moment.
+pub fn park_as(is_registered: bool, deadline_ns: Option<u64>) -> Wake {
+    if is_registered {
+        return park(deadline_ns);
+    }
+    let look_ns = hadal_time::now_ns() + LOOK_NS;
+    match deadline_ns {
+        Some(deadline_ns) if deadline_ns <= look_ns => park(Some(deadline_ns)),
+        _ => {
+            park(Some(look_ns));
+            Wake::Unparked
+        }
+    }
+}
+
 /// Threads waiting for the same thing. Wakers change the condition first and then wake; waiters register first and then
 /// look at the condition, so no wake-up is lost.
 pub struct WaitQueue {
@@ -42,9 +60,16 @@ impl WaitQueue {
         Self { waiters: SpinLock::ranked(Rank::Waiters, VecDeque::new()) }
     }
 
-    /// Registers a thread; for waits on several queues at once, together with [`WaitQueue::remove`] and park.
-    pub fn add(&self, thread: &'static Thread) {
-        self.waiters.lock().push_back(thread);
+    /// Registers a thread; for waits on several queues at once, together with [`WaitQueue::remove`] and park. Returns false
+    /// when there is no memory to note it: nobody will wake the thread, which has to look again by itself.
+    #[must_use = "nobody wakes a thread that is not registered"]
+    pub fn add(&self, thread: &'static Thread) -> bool {
+        let mut waiters = self.waiters.lock();
+        let has_room = waiters.try_reserve(1).is_ok();
+        if has_room {
+            waiters.push_back(thread);
+        }
+        has_room
     }
 
     /// Takes a thread out, if it is still in.
@@ -80,11 +105,11 @@ impl WaitQueue {
         let thread = current();
         let mut timed_out = false;
         loop {
-            self.add(thread);
+            let is_registered = self.add(thread);
             let outcome = condition();
             let interrupted = mode == WaitMode::Interruptible && thread.interrupted();
             if outcome.is_none() && !interrupted && !timed_out {
-                timed_out = park(deadline_ns) == Wake::TimedOut;
+                timed_out = park_as(is_registered, deadline_ns) == Wake::TimedOut;
             }
             self.remove(thread);
             if let Some(value) = outcome {

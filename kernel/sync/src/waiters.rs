@@ -7,6 +7,11 @@ use crate::words::{Node, Nodes};
 
 static TABLE: ThreadTable<Node> = ThreadTable::new();
 
+/// Makes the nodes of the threads around an index; false when memory is out.
+pub fn prepare_table(index: u32) -> bool {
+    TABLE.prepare(index, |_| Node::default())
+}
+
 /// The machine's threads.
 #[derive(Clone, Copy, Debug)]
 pub struct AllThreads;

@@ -6,6 +6,7 @@
 
 use core::fmt;
 
+use hadal_hal::fallible::OutOfMemory;
 use hadal_sync::WaitError;
 
 /// A Linux x86-64 error number, between 1 and 4095.
@@ -50,6 +51,12 @@ impl From<WaitError> for Errno {
             WaitError::TimedOut => Self::ETIMEDOUT,
             WaitError::Interrupted => Self::EINTR,
         }
+    }
+}
+
+impl From<OutOfMemory> for Errno {
+    fn from(_: OutOfMemory) -> Self {
+        Self::ENOMEM
     }
 }
 

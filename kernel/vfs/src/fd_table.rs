@@ -1,78 +1,85 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! File descriptors of a process.
 //!
-//! [`FdTable`] maps small numbers to [`OpenFile`]s. Every new descriptor gets the lowest free number, as programs
-//! rely on. The lock is held for a table access only: files that leave the table are handed to the caller, so
-//! that their last reference is dropped (which may talk to a file server) outside it.
+//! [`FdTable`] maps small numbers to [`OpenFile`]s. Every new descriptor gets the lowest free number, as programs rely on.
+//! Numbers are places of a tree (`tree`): looking one up takes the lock of its place only. Whoever changes which numbers are
+//! taken also holds the table's lock, for a constant number of steps; memory is asked for before. Files that leave the table
+//! are dropped without a lock, because their last reference may talk to a file server.
+
+mod tree;
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::sync::atomic::{AtomicU32, Ordering};
 
-use hadal_hal::sync::SpinLock;
+use hadal_hal::fallible::MakeRoom;
+use hadal_hal::sync::{Rank, SpinLock};
 
 use crate::errno::{Errno, Result};
 use crate::open_file::OpenFile;
+use tree::Tree;
 
 /// Highest value `RLIMIT_NOFILE` may take (`fs.nr_open` of Linux).
 pub const MAX_DESCRIPTORS: u32 = 1 << 20;
+const _: () = assert!(tree::NUMBERS == MAX_DESCRIPTORS as usize);
 
 /// One descriptor.
-#[derive(Clone)]
 struct Slot {
     file: Arc<OpenFile>,
     close_on_exec: bool,
 }
 
-struct Table {
-    slots: Vec<Option<Slot>>,
-    /// No number below this one is free.
-    lowest_free: usize,
-    /// Soft `RLIMIT_NOFILE`: numbers at or above it are not handed out.
-    limit: usize,
-}
-
 /// The descriptors of a process.
 pub struct FdTable {
-    table: SpinLock<Table>,
+    tree: Tree,
+    /// Held while a number becomes taken or free.
+    changing: SpinLock<()>,
+    /// Soft `RLIMIT_NOFILE`: numbers at or above it are not handed out.
+    limit: AtomicU32,
 }
 
 impl FdTable {
     /// An empty table with the given soft `RLIMIT_NOFILE`.
     pub const fn new(limit: u32) -> Self {
-        Self { table: SpinLock::new(Table { slots: Vec::new(), lowest_free: 0, limit: limit as usize }) }
+        let changing = SpinLock::ranked(Rank::Files, ());
+        Self { tree: Tree::new(), changing, limit: AtomicU32::new(limit) }
     }
 
-    /// A copy that shares the open files (`clone` without `CLONE_FILES`).
-    pub fn duplicate(&self) -> Self {
-        let table = self.table.lock();
-        let copy = Table { slots: table.slots.clone(), lowest_free: table.lowest_free, limit: table.limit };
-        Self { table: SpinLock::new(copy) }
+    fn with<T>(&self, fd: i32, then: impl FnOnce(&mut Slot) -> T) -> Result<T> {
+        let number = usize::try_from(fd).map_err(|_| Errno::EBADF)?;
+        let mut place = self.tree.place(number).ok_or(Errno::EBADF)?.lock();
+        place.as_mut().map(then).ok_or(Errno::EBADF)
     }
 
     /// The open file behind a descriptor; `EBADF` when there is none.
     pub fn get(&self, fd: i32) -> Result<Arc<OpenFile>> {
-        Ok(self.table.lock().slot(fd)?.file.clone())
+        self.with(fd, |slot| slot.file.clone())
     }
 
     /// Gives a file the lowest free number at or above `minimum` (`EMFILE` when there is none below the limit,
-    /// `EINVAL` when `minimum` is not below the limit).
+    /// `EINVAL` when `minimum` is not below the limit, `ENOMEM` when the table cannot grow).
     pub fn insert_from(&self, file: Arc<OpenFile>, minimum: i32, close_on_exec: bool) -> Result<i32> {
         let minimum = usize::try_from(minimum).map_err(|_| Errno::EINVAL)?;
-        let mut table = self.table.lock();
-        if minimum >= table.limit {
+        let limit = self.limit() as usize;
+        if minimum >= limit {
             return Err(if minimum == 0 { Errno::EMFILE } else { Errno::EINVAL });
         }
-        let start = minimum.max(table.lowest_free);
-        let found = (start..table.slots.len()).find(|&fd| table.slots[fd].is_none());
-        let fd = found.unwrap_or(start.max(table.slots.len()));
-        if fd >= table.limit {
-            return Err(Errno::EMFILE);
+        loop {
+            let number = {
+                let _changing = self.changing.lock();
+                let number = self.tree.lowest_free(minimum);
+                if number >= limit {
+                    return Err(Errno::EMFILE);
+                }
+                if let Some(place) = self.tree.place(number) {
+                    *place.lock() = Some(Slot { file, close_on_exec });
+                    self.tree.note(number, true);
+                    return Ok(number as i32);
+                }
+                number
+            };
+            self.tree.grow(number)?;
         }
-        table.set(fd, Slot { file, close_on_exec });
-        if minimum <= table.lowest_free {
-            table.lowest_free = fd + 1;
-        }
-        Ok(fd as i32)
     }
 
     /// Gives a file the lowest free number.
@@ -104,19 +111,26 @@ impl FdTable {
         file: Arc<OpenFile>,
         close_on_exec: bool,
     ) -> Result<Option<Arc<OpenFile>>> {
-        let index = usize::try_from(fd).map_err(|_| Errno::EBADF)?;
-        let mut table = self.table.lock();
-        if index >= table.limit {
+        let number = usize::try_from(fd).map_err(|_| Errno::EBADF)?;
+        if number >= self.limit() as usize {
             return Err(Errno::EBADF);
         }
-        Ok(table.set(index, Slot { file, close_on_exec }).map(|slot| slot.file))
+        self.tree.grow(number)?;
+        let place = self.tree.place(number).ok_or(Errno::ENOMEM)?;
+        let _changing = self.changing.lock();
+        self.tree.note(number, true);
+        let old = place.lock().replace(Slot { file, close_on_exec });
+        Ok(old.map(|slot| slot.file))
     }
 
     /// Takes a descriptor away (`close`) and returns its file, to be dropped.
     pub fn remove(&self, fd: i32) -> Result<Arc<OpenFile>> {
-        let mut table = self.table.lock();
-        table.slot(fd)?;
-        table.take(fd as usize).map(|slot| slot.file).ok_or(Errno::EBADF)
+        let number = usize::try_from(fd).map_err(|_| Errno::EBADF)?;
+        let place = self.tree.place(number).ok_or(Errno::EBADF)?;
+        let _changing = self.changing.lock();
+        let slot = place.lock().take().ok_or(Errno::EBADF)?;
+        self.tree.note(number, false);
+        Ok(slot.file)
     }
 
     /// `dup`: the same file at the lowest free number at or above `minimum`.
@@ -133,36 +147,36 @@ impl FdTable {
 
     /// Whether `execve` closes the descriptor (`F_GETFD`).
     pub fn close_on_exec(&self, fd: i32) -> Result<bool> {
-        Ok(self.table.lock().slot(fd)?.close_on_exec)
+        self.with(fd, |slot| slot.close_on_exec)
     }
 
     /// Says whether `execve` closes the descriptor (`F_SETFD`).
     pub fn set_close_on_exec(&self, fd: i32, close_on_exec: bool) -> Result<()> {
-        let mut table = self.table.lock();
-        table.slot(fd)?;
-        if let Some(Some(slot)) = table.slots.get_mut(fd as usize) {
-            slot.close_on_exec = close_on_exec;
-        }
-        Ok(())
+        self.with(fd, |slot| slot.close_on_exec = close_on_exec)
     }
 
     /// Closes all descriptors from `first` to `last` inclusive (`close_range`); the files are dropped here.
     pub fn close_range(&self, first: u32, last: u32) {
-        drop(self.take_where(first, last, |_| true));
+        for fd in self.taken(first, last) {
+            drop(self.remove(fd));
+        }
     }
 
     /// Marks all descriptors from `first` to `last` inclusive as closed by `execve` (`CLOSE_RANGE_CLOEXEC`).
     pub fn close_range_on_exec(&self, first: u32, last: u32) {
-        let mut table = self.table.lock();
-        let end = table.slots.len().min((last as usize).saturating_add(1));
-        for slot in table.slots.iter_mut().take(end).skip(first as usize).flatten() {
-            slot.close_on_exec = true;
+        for fd in self.taken(first, last) {
+            // One that is closed meanwhile needs no mark.
+            let _ = self.set_close_on_exec(fd, true);
         }
     }
 
     /// Closes what `execve` closes.
     pub fn exec(&self) {
-        drop(self.take_where(0, u32::MAX, |slot| slot.close_on_exec));
+        for fd in self.taken(0, u32::MAX) {
+            if self.close_on_exec(fd) == Ok(true) {
+                drop(self.remove(fd));
+            }
+        }
     }
 
     /// Closes everything, at the end of a process.
@@ -170,59 +184,43 @@ impl FdTable {
         self.close_range(0, u32::MAX);
     }
 
-    fn take_where(&self, first: u32, last: u32, wanted: impl Fn(&Slot) -> bool) -> Vec<Slot> {
-        let mut taken = Vec::new();
-        let mut table = self.table.lock();
-        let end = table.slots.len().min((last as usize).saturating_add(1));
-        for fd in first as usize..end {
-            if table.slots[fd].as_ref().is_some_and(&wanted) {
-                taken.extend(table.take(fd));
-            }
-        }
-        taken
+    /// The descriptors in use from `first` to `last` inclusive, in order; each is looked for when it is asked for.
+    pub fn taken(&self, first: u32, last: u32) -> impl Iterator<Item = i32> {
+        let mut next = first as usize;
+        core::iter::from_fn(move || {
+            let number = self.tree.next_taken(next).filter(|&number| number <= last as usize)?;
+            next = number + 1;
+            Some(number as i32)
+        })
     }
 
-    /// All descriptors in use, in order, for `/proc/self/fd`.
-    pub fn list(&self) -> Vec<i32> {
-        let table = self.table.lock();
-        table.slots.iter().enumerate().filter(|(_, slot)| slot.is_some()).map(|(fd, _)| fd as i32).collect()
+    /// All descriptors in use, in order.
+    pub fn list(&self) -> Result<Vec<i32>> {
+        let mut list = Vec::new();
+        for fd in self.taken(0, u32::MAX) {
+            list.make_room(1)?;
+            list.push(fd);
+        }
+        Ok(list)
     }
 
     /// The soft `RLIMIT_NOFILE`.
     pub fn limit(&self) -> u32 {
-        self.table.lock().limit as u32
+        self.limit.load(Ordering::Relaxed)
     }
 
     /// Changes the soft `RLIMIT_NOFILE`; open descriptors above it stay open.
     pub fn set_limit(&self, limit: u32) {
-        self.table.lock().limit = limit.min(MAX_DESCRIPTORS) as usize;
-    }
-}
-
-impl Table {
-    fn slot(&self, fd: i32) -> Result<&Slot> {
-        let index = usize::try_from(fd).map_err(|_| Errno::EBADF)?;
-        self.slots.get(index).and_then(Option::as_ref).ok_or(Errno::EBADF)
-    }
-
-    fn set(&mut self, fd: usize, slot: Slot) -> Option<Slot> {
-        if fd >= self.slots.len() {
-            self.slots.resize(fd + 1, None);
-        }
-        self.slots[fd].replace(slot)
-    }
-
-    fn take(&mut self, fd: usize) -> Option<Slot> {
-        let slot = self.slots.get_mut(fd)?.take();
-        if slot.is_some() {
-            self.lowest_free = self.lowest_free.min(fd);
-        }
-        slot
+        self.limit.store(limit.min(MAX_DESCRIPTORS), Ordering::Relaxed);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
     use super::*;
     use crate::testing::null_open_file;
 
@@ -237,7 +235,7 @@ mod tests {
         assert_eq!(table.insert_from(null_open_file(), 2, true), Ok(2));
         assert_eq!(table.insert(null_open_file(), false), Ok(1));
         assert_eq!(table.insert(null_open_file(), false), Ok(4));
-        assert_eq!(table.list(), [0, 1, 2, 3, 4]);
+        assert_eq!(table.list().unwrap(), [0, 1, 2, 3, 4]);
         assert_eq!(table.close_on_exec(2), Ok(true));
         assert_eq!(table.close_on_exec(1), Ok(false));
     }
@@ -247,7 +245,7 @@ mod tests {
         let table = FdTable::new(2);
         assert_eq!(table.insert(null_open_file(), false), Ok(0));
         assert_eq!(table.insert_pair(null_open_file(), null_open_file(), false), Err(Errno::EMFILE));
-        assert_eq!(table.list(), [0]);
+        assert_eq!(table.list().unwrap(), [0]);
         assert_eq!(table.insert_from(null_open_file(), 2, false), Err(Errno::EINVAL));
         assert_eq!(table.dup_to(0, 2, false).err(), Some(Errno::EBADF));
         table.set_limit(3);
@@ -272,7 +270,7 @@ mod tests {
         assert_eq!(second, 5);
         assert!(Arc::ptr_eq(&table.get(first).unwrap(), &table.get(second).unwrap()));
         table.exec();
-        assert_eq!(table.list(), [5]);
+        assert_eq!(table.list().unwrap(), [5]);
     }
 
     #[test]
@@ -282,22 +280,72 @@ mod tests {
             table.insert(null_open_file(), false).unwrap();
         }
         table.close_range(3, 6);
-        assert_eq!(table.list(), [0, 1, 2, 7, 8, 9]);
+        assert_eq!(table.list().unwrap(), [0, 1, 2, 7, 8, 9]);
         table.close_range_on_exec(8, u32::MAX);
         assert_eq!(table.close_on_exec(7), Ok(false));
         assert_eq!(table.close_on_exec(9), Ok(true));
         assert_eq!(table.insert(null_open_file(), false), Ok(3));
         table.clear();
-        assert!(table.list().is_empty());
+        assert!(table.list().unwrap().is_empty());
     }
 
     #[test]
-    fn a_copy_is_independent() {
-        let table = FdTable::new(16);
-        table.insert(null_open_file(), false).unwrap();
-        let copy = table.duplicate();
-        copy.remove(0).unwrap();
-        assert!(table.get(0).is_ok());
-        assert_eq!(copy.insert(null_open_file(), false), Ok(0));
+    fn numbers_far_apart_cost_no_more_than_their_own_places() {
+        let table = FdTable::new(MAX_DESCRIPTORS);
+        let highest = MAX_DESCRIPTORS as i32 - 1;
+        assert_eq!(table.replace(highest, null_open_file(), false).map(|old| old.is_none()), Ok(true));
+        assert_eq!(table.insert(null_open_file(), false), Ok(0));
+        assert_eq!(table.insert_from(null_open_file(), highest - 1, false), Ok(highest - 1));
+        assert_eq!(table.insert_from(null_open_file(), highest - 1, false), Err(Errno::EMFILE));
+        assert_eq!(table.list().unwrap(), [0, highest - 1, highest]);
+        table.remove(highest).unwrap();
+        assert_eq!(table.insert_from(null_open_file(), highest, false), Ok(highest));
+        table.clear();
+        assert_eq!(table.taken(0, u32::MAX).next(), None);
+    }
+
+    #[test]
+    fn full_parts_are_passed_over() {
+        let table = FdTable::new(MAX_DESCRIPTORS);
+        let file = null_open_file();
+        for fd in 0..40_000 {
+            assert_eq!(table.insert(file.clone(), false), Ok(fd));
+        }
+        for fd in [39_999, 16_383, 16_384, 127, 128] {
+            table.remove(fd).unwrap();
+        }
+        assert_eq!(table.dup(5, 129, false), Ok(16_383));
+        for fd in [127, 128, 16_384, 39_999, 40_000] {
+            assert_eq!(table.insert(file.clone(), false), Ok(fd));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn behaves_like_a_sorted_map(
+            actions in proptest::collection::vec((0..4_u8, 0..600_i32), 1..300),
+        ) {
+            let table = FdTable::new(500);
+            let file = null_open_file();
+            let mut model = BTreeSet::new();
+            for (action, fd) in actions {
+                match action {
+                    0 => prop_assert_eq!(table.remove(fd).is_ok(), model.remove(&fd)),
+                    1 => {
+                        let fits = fd < 500;
+                        prop_assert_eq!(table.replace(fd, file.clone(), false).is_ok(), fits);
+                        if fits {
+                            model.insert(fd);
+                        }
+                    }
+                    _ => {
+                        let free = (fd..500).find(|fd| !model.contains(fd));
+                        prop_assert_eq!(table.insert_from(file.clone(), fd, false).ok(), free);
+                        model.extend(free);
+                    }
+                }
+                prop_assert!(table.taken(0, u32::MAX).eq(model.iter().copied()));
+            }
+        }
     }
 }

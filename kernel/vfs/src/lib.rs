@@ -46,4 +46,4 @@ pub use metadata::{
 };
 pub use namespace::{Caller, Follow, Location, Mount, Namespace};
 pub use open_file::{OpenFile, SeekFrom};
-pub use tmpfs::{ProgramFrames, TmpFs};
+pub use tmpfs::TmpFs;

@@ -8,6 +8,7 @@
 use alloc::sync::Arc;
 use core::sync::atomic::{AtomicU32, Ordering};
 
+use hadal_hal::fallible;
 use hadal_sync::Mutex;
 
 use crate::errno::{Errno, Result};
@@ -52,18 +53,18 @@ const TRANSIENT: OpenFlags = OpenFlags::CREATE
 
 impl OpenFile {
     /// Joins a file with the place it was opened at.
-    pub fn new(file: Arc<dyn File>, location: Location, flags: OpenFlags) -> Arc<Self> {
+    pub fn new(file: Arc<dyn File>, location: Location, flags: OpenFlags) -> Result<Arc<Self>> {
         Self::build(Some(file), location, flags)
     }
 
     /// A description that only names a place (`O_PATH`).
-    pub fn path_only(location: Location, flags: OpenFlags) -> Arc<Self> {
+    pub fn path_only(location: Location, flags: OpenFlags) -> Result<Arc<Self>> {
         Self::build(None, location, flags)
     }
 
-    fn build(file: Option<Arc<dyn File>>, location: Location, flags: OpenFlags) -> Arc<Self> {
+    fn build(file: Option<Arc<dyn File>>, location: Location, flags: OpenFlags) -> Result<Arc<Self>> {
         let status = AtomicU32::new(flags.difference(TRANSIENT).bits());
-        Arc::new(Self { file, location, status, offset: Mutex::new(0) })
+        Ok(fallible::arc(Self { file, location, status, offset: Mutex::new(0) })?)
     }
 
     /// The file; `EBADF` when the description only names a place.

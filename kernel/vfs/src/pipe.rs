@@ -10,6 +10,7 @@ use alloc::format;
 use alloc::sync::{Arc, Weak};
 use core::sync::atomic::{AtomicU64, Ordering};
 
+use hadal_hal::fallible::{self, MakeRoom};
 use hadal_sync::{Mutex, WaitMode, WaitQueue};
 use spin::Once;
 
@@ -41,7 +42,7 @@ pub fn create(caller: &Caller<'_>, flags: OpenFlags) -> Result<(Arc<OpenFile>, A
         dev: *DEVICE.call_once(device_numbers::next),
         ino: NEXT_INO.fetch_add(1, Ordering::Relaxed),
     };
-    let pipe = Arc::new_cyclic(|this| Pipe {
+    let pipe = fallible::arc_cyclic(|this| Pipe {
         this: this.clone(),
         id,
         owner: Owner { uid: caller.uid, gid: caller.gid },
@@ -54,12 +55,13 @@ pub fn create(caller: &Caller<'_>, flags: OpenFlags) -> Result<(Arc<OpenFile>, A
         }),
         read_queue: WaitQueue::new(),
         write_queue: WaitQueue::new(),
-    });
+    })?;
     let label = format!("pipe:[{}]", id.ino);
-    let place = Location::anonymous(pipe.clone(), label.as_bytes());
+    let place = Location::anonymous(pipe.clone(), label.as_bytes())?;
     let status = flags.intersection(OpenFlags::NONBLOCK);
-    let reader = OpenFile::new(Arc::new(pipe.end(true, false)?), place.clone(), status);
-    let writer = OpenFile::new(Arc::new(pipe.end(false, true)?), place, status | OpenFlags::WRITE_ONLY);
+    let reader = OpenFile::new(fallible::arc(pipe.end(true, false)?)?, place.clone(), status)?;
+    let end = fallible::arc(pipe.end(false, true)?)?;
+    let writer = OpenFile::new(end, place, status | OpenFlags::WRITE_ONLY)?;
     Ok((reader, writer))
 }
 
@@ -125,8 +127,8 @@ impl Pipe {
             return None;
         }
         let count = data.len().min(room);
-        if state.ring.try_reserve(count).is_err() {
-            return Some(Err(Errno::ENOMEM));
+        if let Err(error) = state.ring.make_room(count) {
+            return Some(Err(error.into()));
         }
         state.ring.extend(&data[..count]);
         Some(Ok(count))
@@ -152,7 +154,7 @@ impl Inode for Pipe {
     }
 
     fn open(self: Arc<Self>, flags: OpenFlags) -> Result<Arc<dyn File>> {
-        Ok(Arc::new(self.end(flags.readable(), flags.writable())?))
+        Ok(fallible::arc(self.end(flags.readable(), flags.writable())?)?)
     }
 
     fn statfs(&self) -> Result<StatFs> {

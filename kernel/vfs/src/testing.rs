@@ -45,6 +45,14 @@ impl FrameSource for TestFrames {
         Some(pa)
     }
 
+    fn alloc_spare(&self, order: u8) -> Option<u64> {
+        self.alloc(order)
+    }
+
+    fn has_spare(&self, bytes: usize) -> bool {
+        self.free.lock().unwrap().len() * 4096 >= bytes
+    }
+
     fn free(&self, pa: u64, order: u8) {
         assert_eq!(order, 0);
         self.in_use.fetch_sub(1, Ordering::SeqCst);
@@ -56,6 +64,7 @@ impl FrameSource for TestFrames {
 pub(crate) fn tmpfs(limit_bytes: u64) -> Arc<dyn Inode> {
     static FRAMES: OnceLock<&'static TestFrames> = OnceLock::new();
     TmpFs::create(*FRAMES.get_or_init(|| TestFrames::leak(8192)), limit_bytes, 0o777, Owner::default())
+        .unwrap()
 }
 
 /// An open `/dev/null`.
@@ -63,7 +72,7 @@ pub(crate) fn null_open_file() -> Arc<OpenFile> {
     let dev = devfs::create(Arc::new(|buffer: &mut [u8]| buffer.fill(7)), None);
     let inode = dev.lookup(b"null").unwrap();
     let file = inode.clone().open(OpenFlags::READ_WRITE).unwrap();
-    OpenFile::new(file, Location::anonymous(inode, b"/dev/null"), OpenFlags::READ_WRITE)
+    OpenFile::new(file, Location::anonymous(inode, b"/dev/null").unwrap(), OpenFlags::READ_WRITE).unwrap()
 }
 
 /// An ordinary user.

@@ -14,6 +14,7 @@ use super::caches::{Cache, Kind};
 use super::lists::{list, mask};
 use super::topology::Topology;
 use super::{add_text, number_after, sys_file, text_link};
+use crate::Result;
 
 pub(super) fn add(sys: &Directory) {
     for name in ["online", "possible", "present"] {
@@ -36,9 +37,9 @@ impl Children for Cpus {
         Some(Child::Directory(Arc::new(CpuDirectory { topology: Topology::get(), cpu })))
     }
 
-    fn list(&self) -> Vec<(Vec<u8>, FileKind)> {
+    fn list(&self) -> Result<Vec<(Vec<u8>, FileKind)>> {
         let names = (0..Topology::get().count()).map(|cpu| format!("cpu{cpu}").into_bytes());
-        names.map(|name| (name, FileKind::Directory)).collect()
+        Ok(names.map(|name| (name, FileKind::Directory)).collect())
     }
 }
 
@@ -51,8 +52,8 @@ impl Children for BusLinks {
         Some(text_link(format!("../../../devices/system/cpu/cpu{cpu}")))
     }
 
-    fn list(&self) -> Vec<(Vec<u8>, FileKind)> {
-        Cpus.list().into_iter().map(|(name, _)| (name, FileKind::Symlink)).collect()
+    fn list(&self) -> Result<Vec<(Vec<u8>, FileKind)>> {
+        Ok(Cpus.list()?.into_iter().map(|(name, _)| (name, FileKind::Symlink)).collect())
     }
 }
 
@@ -79,7 +80,7 @@ impl Children for CpuDirectory {
         }
     }
 
-    fn list(&self) -> Vec<(Vec<u8>, FileKind)> {
+    fn list(&self) -> Result<Vec<(Vec<u8>, FileKind)>> {
         let mut names = alloc::vec![(b"topology".to_vec(), FileKind::Directory)];
         if !self.topology.caches.is_empty() {
             names.push((b"cache".to_vec(), FileKind::Directory));
@@ -89,7 +90,7 @@ impl Children for CpuDirectory {
         }
         let zone = self.topology.cpus[self.cpu].zone;
         names.push((format!("node{zone}").into_bytes(), FileKind::Symlink));
-        names
+        Ok(names)
     }
 }
 
@@ -140,8 +141,8 @@ impl Children for TopologyDirectory {
         Some(sys_file(move || content(topology, cpu) + "\n"))
     }
 
-    fn list(&self) -> Vec<(Vec<u8>, FileKind)> {
-        TOPOLOGY_FILES.iter().map(|(name, _)| (name.as_bytes().to_vec(), FileKind::Regular)).collect()
+    fn list(&self) -> Result<Vec<(Vec<u8>, FileKind)>> {
+        Ok(TOPOLOGY_FILES.iter().map(|(name, _)| (name.as_bytes().to_vec(), FileKind::Regular)).collect())
     }
 }
 
@@ -157,9 +158,9 @@ impl Children for Caches {
         Some(Child::Directory(Arc::new(CacheDirectory { topology: self.topology, cache, cpu: self.cpu })))
     }
 
-    fn list(&self) -> Vec<(Vec<u8>, FileKind)> {
+    fn list(&self) -> Result<Vec<(Vec<u8>, FileKind)>> {
         let names = (0..self.topology.caches.len()).map(|index| format!("index{index}").into_bytes());
-        names.map(|name| (name, FileKind::Directory)).collect()
+        Ok(names.map(|name| (name, FileKind::Directory)).collect())
     }
 }
 
@@ -202,8 +203,8 @@ impl Children for CacheDirectory {
         Some(sys_file(move || content(topology, cache, cpu) + "\n"))
     }
 
-    fn list(&self) -> Vec<(Vec<u8>, FileKind)> {
-        CACHE_FILES.iter().map(|(name, _)| (name.as_bytes().to_vec(), FileKind::Regular)).collect()
+    fn list(&self) -> Result<Vec<(Vec<u8>, FileKind)>> {
+        Ok(CACHE_FILES.iter().map(|(name, _)| (name.as_bytes().to_vec(), FileKind::Regular)).collect())
     }
 }
 

@@ -8,7 +8,8 @@ use alloc::vec::Vec;
 use hadal_vfs::synthetic::{Child, Children, LinkTarget, link};
 use hadal_vfs::{FileKind, OpenFlags, SeekFrom};
 
-use super::{number_after, proc_file};
+use super::{number_after, numbered, proc_file};
+use crate::Result;
 use crate::process::Process;
 
 /// `fd`: links to the open files.
@@ -27,8 +28,8 @@ fn open_descriptor(process: &Process, name: &[u8]) -> Option<i32> {
     process.files.get(fd).is_ok().then_some(fd)
 }
 
-fn list(process: &Process, kind: FileKind) -> Vec<(Vec<u8>, FileKind)> {
-    process.files.list().into_iter().map(|fd| (format!("{fd}").into_bytes(), kind)).collect()
+fn list(process: &Process, kind: FileKind) -> Result<Vec<(Vec<u8>, FileKind)>> {
+    numbered(process.files.taken(0, u32::MAX).map(|fd| fd as u32), kind)
 }
 
 impl Children for Descriptors {
@@ -38,7 +39,7 @@ impl Children for Descriptors {
         Some(Child::Leaf(link(LinkTarget::Jump(Box::new(jump)))))
     }
 
-    fn list(&self) -> Vec<(Vec<u8>, FileKind)> {
+    fn list(&self) -> Result<Vec<(Vec<u8>, FileKind)>> {
         list(self.process, FileKind::Symlink)
     }
 }
@@ -57,7 +58,7 @@ impl Children for DescriptorFiles {
         }))
     }
 
-    fn list(&self) -> Vec<(Vec<u8>, FileKind)> {
+    fn list(&self) -> Result<Vec<(Vec<u8>, FileKind)>> {
         list(self.process, FileKind::Regular)
     }
 }

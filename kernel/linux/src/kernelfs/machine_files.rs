@@ -50,14 +50,14 @@ fn uptime(now_ns: u64, idle_ns: u64) -> String {
 
 /// Threads of the calling program that run or could run, and all of its threads.
 fn thread_counts() -> (usize, usize) {
-    let tasks = Task::current().try_process().map(|process| process.tasks()).unwrap_or_default();
-    (tasks.iter().filter(|task| !task.thread().is_parked()).count(), tasks.len())
+    let process = Task::current().try_process();
+    process.map_or((0, 0), |process| (process.runnable_count(), process.thread_count()))
 }
 
 /// Nobody takes samples of the load, so the averages are what the load is now.
 fn loadavg() -> String {
     let (runnable, all) = thread_counts();
-    let last = Task::current().try_process().and_then(|process| process.thread_ids().last().copied());
+    let last = Task::current().try_process().and_then(|process| process.thread_ids().last());
     format!("{runnable}.00 {runnable}.00 {runnable}.00 {runnable}/{all} {}\n", last.unwrap_or(0))
 }
 

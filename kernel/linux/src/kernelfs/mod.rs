@@ -34,12 +34,14 @@ pub use caches::Kind as CacheKind;
 pub use topology::Topology;
 
 use alloc::boxed::Box;
+use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use hadal_hal::fallible::{self, MakeRoom};
 use hadal_vfs::synthetic::{Child, Directory, LinkTarget, generated_file, link};
-use hadal_vfs::{Inode, Owner, Result};
+use hadal_vfs::{FileKind, Inode, Owner, Result};
 
 /// `PROC_SUPER_MAGIC`.
 const PROC_MAGIC: u64 = 0x9fa0;
@@ -79,6 +81,17 @@ fn text_link(target: String) -> Child {
 /// Registers a read-only file with content that is made on each opening.
 fn add_text(root: &Directory, path: &str, content: fn() -> String) {
     root.file(path, move || Ok(content().into_bytes()));
+}
+
+/// Entries of one kind whose names are numbers, which may be many.
+fn numbered(numbers: impl Iterator<Item = u32>, kind: FileKind) -> Result<Vec<(Vec<u8>, FileKind)>> {
+    let mut all = Vec::new();
+    for number in numbers {
+        all.make_room(1)?;
+        fallible::admit(fallible::SMALL_BYTES)?;
+        all.push((format!("{number}").into_bytes(), kind));
+    }
+    Ok(all)
 }
 
 /// The number in a name such as `cpu12`; leading zeros and signs make it another name.

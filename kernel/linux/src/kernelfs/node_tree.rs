@@ -14,6 +14,7 @@ use hadal_vfs::synthetic::{Child, Children, Directory};
 use super::lists::{list, mask};
 use super::topology::Topology;
 use super::{add_text, number_after, sys_file, text_link};
+use crate::Result;
 
 pub(super) fn add(sys: &Directory) {
     for name in ["online", "possible"] {
@@ -50,9 +51,9 @@ impl Children for Nodes {
         Some(Child::Directory(Arc::new(Node { topology: Topology::get(), zone })))
     }
 
-    fn list(&self) -> Vec<(Vec<u8>, FileKind)> {
+    fn list(&self) -> Result<Vec<(Vec<u8>, FileKind)>> {
         let names = (0..Topology::get().zones).map(|zone| format!("node{zone}").into_bytes());
-        names.map(|name| (name, FileKind::Directory)).collect()
+        Ok(names.map(|name| (name, FileKind::Directory)).collect())
     }
 }
 
@@ -65,8 +66,8 @@ impl Children for BusLinks {
         Some(text_link(format!("../../../devices/system/node/node{zone}")))
     }
 
-    fn list(&self) -> Vec<(Vec<u8>, FileKind)> {
-        Nodes.list().into_iter().map(|(name, _)| (name, FileKind::Symlink)).collect()
+    fn list(&self) -> Result<Vec<(Vec<u8>, FileKind)>> {
+        Ok(Nodes.list()?.into_iter().map(|(name, _)| (name, FileKind::Symlink)).collect())
     }
 }
 
@@ -119,10 +120,10 @@ impl Children for Node {
         own.then(|| text_link(format!("../../cpu/cpu{cpu}")))
     }
 
-    fn list(&self) -> Vec<(Vec<u8>, FileKind)> {
+    fn list(&self) -> Result<Vec<(Vec<u8>, FileKind)>> {
         let files = FILES.iter().map(|(name, _)| (name.as_bytes().to_vec(), FileKind::Regular));
         let cpus = (0..self.topology.count()).filter(|&cpu| self.topology.cpus[cpu].zone == self.zone);
-        files.chain(cpus.map(|cpu| (format!("cpu{cpu}").into_bytes(), FileKind::Symlink))).collect()
+        Ok(files.chain(cpus.map(|cpu| (format!("cpu{cpu}").into_bytes(), FileKind::Symlink))).collect())
     }
 }
 

@@ -12,7 +12,7 @@ use hadal_vfs::synthetic::{Child, Children, Directory, LinkTarget, generated_fil
 use hadal_vfs::{Errno, FileKind, Follow, Location, Result};
 
 use super::descriptors::{DescriptorFiles, Descriptors};
-use super::{number_after, process_files};
+use super::{number_after, numbered, process_files};
 use crate::process::Process;
 use crate::task::{NAME_LEN, Task};
 
@@ -40,9 +40,9 @@ impl Children for Processes {
         known.then(|| Child::Directory(Arc::new(Entries { process, tid: process.pid(), of_thread: false })))
     }
 
-    fn list(&self) -> Vec<(Vec<u8>, FileKind)> {
-        let pid = calling().map(|process| format!("{}", process.pid()).into_bytes());
-        pid.map(|name| (name, FileKind::Directory)).into_iter().collect()
+    fn list(&self) -> Result<Vec<(Vec<u8>, FileKind)>> {
+        let ids = calling().ok().map(Process::pid);
+        numbered(ids.into_iter(), FileKind::Directory)
     }
 }
 
@@ -104,14 +104,14 @@ impl Children for Entries {
         Some(Child::Leaf(generated_file(file.mode, 0, Box::new(content), None)))
     }
 
-    fn list(&self) -> Vec<(Vec<u8>, FileKind)> {
+    fn list(&self) -> Result<Vec<(Vec<u8>, FileKind)>> {
         let directories = DIRECTORIES.iter().filter(|name| !self.of_thread || **name != "task");
         let entry = |name: &str, kind| (name.as_bytes().to_vec(), kind);
         let mut all: Vec<_> = directories.map(|name| entry(name, FileKind::Directory)).collect();
         all.extend(LINKS.iter().map(|(name, _)| entry(name, FileKind::Symlink)));
         all.push(entry("comm", FileKind::Regular));
         all.extend(process_files::FILES.iter().map(|file| entry(file.name, FileKind::Regular)));
-        all
+        Ok(all)
     }
 }
 
@@ -140,8 +140,7 @@ impl Children for Threads {
         process.has_thread(tid).then(|| Child::Directory(Arc::new(Entries { process, tid, of_thread: true })))
     }
 
-    fn list(&self) -> Vec<(Vec<u8>, FileKind)> {
-        let ids = self.process.thread_ids().into_iter();
-        ids.map(|tid| (format!("{tid}").into_bytes(), FileKind::Directory)).collect()
+    fn list(&self) -> Result<Vec<(Vec<u8>, FileKind)>> {
+        numbered(self.process.thread_ids(), FileKind::Directory)
     }
 }

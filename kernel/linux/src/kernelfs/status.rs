@@ -162,7 +162,7 @@ fn write_status(text: &mut String, process: &Process, task: &Task) -> fmt::Resul
     writeln!(
         text,
         "FDSize:\t{}",
-        process.files.list().last().map_or(64, |&last| (last as usize + 1).next_multiple_of(64))
+        process.files.taken(0, u32::MAX).last().map_or(64, |last| (last as usize + 1).next_multiple_of(64))
     )?;
     let groups: Vec<String> = credentials.groups.iter().map(|group| alloc::format!("{group} ")).collect();
     writeln!(text, "Groups:\t{}", groups.concat())?;

@@ -103,7 +103,10 @@ pub fn start(setup: ProcessSetup) -> Result<&'static Process, StartError> {
     let space = ProgramSpace::new(KernelMmu, frames::global(), Layout::default());
     let process = Process::new(setup, space);
     let thread = hadal_sched::create(first_thread, 0, None).map_err(|_| StartError::NoMemory)?;
-    thread.context().set_program(0, false);
+    if !thread.context().set_program(0, false) {
+        hadal_sched::discard(thread);
+        return Err(StartError::NoMemory);
+    }
     let task = Task::of(thread);
     task.prepare(process, None);
     *STARTING.lock() = Some(process);

@@ -182,7 +182,7 @@ pub fn set_action(process: &Process, signo: u8, action: action::Action) -> actio
     if process.signals.ignored().contains(signo) {
         let one = SigSet::of(&[signo]);
         process.signals.discard(one);
-        process.tasks().iter().for_each(|task| task.signals.discard(one));
+        process.tasks().for_each(|task| task.signals.discard(one));
     }
     previous
 }

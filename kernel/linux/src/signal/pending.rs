@@ -6,6 +6,7 @@
 
 use alloc::collections::VecDeque;
 
+use hadal_hal::fallible::MakeRoom;
 use hadal_hal::sync::{Rank, SpinLock};
 
 use super::info::Info;
@@ -56,7 +57,7 @@ impl Pending {
         if !from_timer && is_realtime(info.signo) && queue.len() as u64 >= limit {
             return Pushed::Refused;
         }
-        if queue.try_reserve(1).is_ok() {
+        if queue.make_room(1).is_ok() {
             queue.push_back(info);
         } else if is_realtime(info.signo) || from_timer {
             return Pushed::Refused;

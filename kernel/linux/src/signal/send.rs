@@ -40,29 +40,38 @@ pub fn to_task(process: &'static Process, task: &'static Task, info: Info) -> Re
 
 /// Sends a signal to a process: a thread that does not block it will take it. `EAGAIN` when too many are queued.
 pub fn to_process(process: &'static Process, info: Info) -> Result<Sent> {
-    to_some_task(process, info, |_| false)
+    to_some_task(process, info, || None)
 }
 
 /// The same for a signal that is due because the program has run: a thread that runs takes it, if one can. Another might
 /// not get a CPU, and profilers ask who it is.
 pub(super) fn to_running(process: &'static Process, info: Info) -> Result<Sent> {
-    to_some_task(process, info, |task| task.thread().is_running())
+    // There are fewer CPUs than there may be threads.
+    let running = || (0..hadal_hal::cpu::count()).filter_map(hadal_sched::running_on).map(Task::of);
+    let is_ours = |task: &Task| task.try_process().is_some_and(|owner| core::ptr::eq(owner, process));
+    to_some_task(process, info, || running().find(|task| is_ours(task) && task.signals.wants(info.signo)))
 }
 
-fn to_some_task(process: &'static Process, info: Info, preferred: impl Fn(&Task) -> bool) -> Result<Sent> {
+fn to_some_task(
+    process: &'static Process,
+    info: Info,
+    preferred: impl FnOnce() -> Option<&'static Task>,
+) -> Result<Sent> {
     let signo = info.signo;
-    if process.signals.ignored().contains(signo)
-        && process.find_task(|task| task.signals.mask().contains(signo)).is_none()
-    {
+    if process.signals.ignored().contains(signo) && !is_blocked(process, signo) {
         return Ok(ignored(process, signo));
     }
     push(&process.signals.pending, process, info)?;
-    let takes = |task: &Task| task.signals.wants(signo) && preferred(task);
-    match process.find_task(takes) {
+    match preferred() {
         Some(task) => wake(task),
         None => wake_one(process, signo),
     }
     Ok(Sent::Pending)
+}
+
+/// Whether a signal of the process is kept although it is ignored. Linux, too, asks the first thread only.
+fn is_blocked(process: &Process, signo: u8) -> bool {
+    Task::find(process, process.pid()).is_some_and(|task| task.signals.mask().contains(signo))
 }
 
 /// Sends the calling thread a signal for what it has done in a system call (`SIGPIPE`, `SIGXFSZ`).

@@ -15,6 +15,7 @@ mod schedule;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
+use hadal_hal::fallible;
 use hadal_hal::sync::{Rank, SpinLock};
 use hadal_sched::TimerHandle;
 use spin::Once;
@@ -98,10 +99,37 @@ struct FreeSlots {
 
 fn slot(index: u32) -> &'static SpinLock<Slot> {
     let index = index as usize;
-    let chunk = SLOTS[index / CHUNK].call_once(|| {
-        (0..CHUNK).map(|_| SpinLock::new(Slot { generation: 0, sequence: 0, timer: None })).collect()
-    });
+    let chunk = SLOTS[index / CHUNK].get().expect("the slot was made before its index was given out");
     &chunk[index % CHUNK]
+}
+
+/// Takes a free slot, or makes more of them; `EAGAIN` when there are too many, or there is no memory.
+fn take_slot() -> Result<u32> {
+    loop {
+        let made = {
+            let mut free = FREE.lock();
+            if let Some(index) = free.indices.pop() {
+                return Ok(index);
+            }
+            free.made as usize
+        };
+        if made == CHUNK * CHUNKS {
+            return Err(Errno::EAGAIN);
+        }
+        let empty = || SpinLock::ranked(Rank::SignalTimer, Slot { generation: 0, sequence: 0, timer: None });
+        let slots = fallible::collected((0..CHUNK).map(|_| empty())).map_err(|_| Errno::EAGAIN)?;
+        // Room for every index to come back, so that deleting a timer needs no memory.
+        let mut room = fallible::room_for(made + CHUNK).map_err(|_| Errno::EAGAIN)?;
+        let mut free = FREE.lock();
+        // Unless another thread was faster.
+        if free.made as usize == made {
+            SLOTS[made / CHUNK].call_once(|| slots.into_boxed_slice());
+            free.made += CHUNK as u32;
+            room.extend((made as u32..free.made).rev());
+            room.append(&mut free.indices);
+            core::mem::swap(&mut free.indices, &mut room);
+        }
+    }
 }
 
 /// A timer of the calling process.
@@ -111,20 +139,7 @@ pub(crate) struct TimerRef(u32);
 impl TimerRef {
     /// Makes a timer that is not armed; `EAGAIN` when there are too many.
     pub(crate) fn create(process: &'static Process, base: Base, target: Target) -> Result<Self> {
-        let index = {
-            let mut free = FREE.lock();
-            match free.indices.pop() {
-                Some(index) => index,
-                None if (free.made as usize) < CHUNK * CHUNKS => {
-                    // Room for the index to come back, so that deleting a timer needs no memory.
-                    let made = free.made as usize + 1;
-                    free.indices.try_reserve(made).map_err(|_| Errno::EAGAIN)?;
-                    free.made += 1;
-                    free.made - 1
-                }
-                None => return Err(Errno::EAGAIN),
-            }
-        };
+        let index = take_slot()?;
         let mut slot = slot(index).lock();
         slot.generation = slot.generation.wrapping_add(1);
         let generation = slot.generation;

@@ -23,6 +23,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 
 use arrayvec::ArrayVec;
 use hadal_hal::cpu;
+use hadal_hal::fallible;
 use hadal_hal::frames::FrameSource;
 use hadal_hal::percpu::CpuLocal;
 use hadal_hal::sync::SpinLock;
@@ -151,9 +152,14 @@ impl FrameAllocator {
         if zone.index() >= layout.zone_count {
             return None;
         }
-        let frame = self.take(layout, order, zone, others, class).or_else(|| {
+        if class == Class::Program && fallible::is_struck() {
+            return None;
+        }
+        let take = || self.take(layout, order, zone, others, class);
+        let frame = take().or_else(|| {
+            fallible::give_back_unused();
             self.drain_caches();
-            self.take(layout, order, zone, others, class)
+            take()
         })?;
         Some(layout.arenas.pa(frame))
     }
@@ -369,6 +375,11 @@ impl FrameAllocator {
 
     /// Whether programs can have no more memory.
     pub fn is_short(&self) -> bool {
+        if self.permits(0, Class::Program) {
+            return false;
+        }
+        fallible::give_back_unused();
+        self.drain_caches();
         !self.permits(0, Class::Program)
     }
 
@@ -381,6 +392,17 @@ impl FrameAllocator {
 impl FrameSource for FrameAllocator {
     fn alloc(&self, order: u8) -> Option<u64> {
         self.alloc_raw(order, ZonePolicy::Local, Class::Kernel)
+    }
+
+    fn alloc_spare(&self, order: u8) -> Option<u64> {
+        self.alloc_raw(order, ZonePolicy::Local, Class::Program)
+    }
+
+    fn has_spare(&self, bytes: usize) -> bool {
+        // As much again is left to the program's pages, so that one that is refused something can go on: it may have to
+        // read its own code again.
+        let reserve = self.reserve_frames.load(Ordering::Relaxed) * 2;
+        self.zone_free_frames() >= reserve + bytes.div_ceil(FRAME_BYTES as usize)
     }
 
     fn free(&self, pa: u64, order: u8) {

@@ -118,11 +118,10 @@ impl VmaMap {
         self.join(start);
     }
 
-    /// Takes everything out of `start..end`, cutting mappings that stick out.
-    pub(super) fn take(&mut self, start: usize, end: usize) -> Vec<Vma> {
+    /// Moves everything in `start..end` to an empty list, cutting mappings that stick out.
+    pub(super) fn take(&mut self, start: usize, end: usize, taken: &mut Vec<Vma>) {
         self.cut(start);
         self.cut(end);
-        let mut taken = Vec::new();
         while let Some((&at, _)) = self.tree.range(start..end).next() {
             taken.extend(self.tree.remove(&at));
         }
@@ -130,7 +129,6 @@ impl VmaMap {
         if !taken.is_empty() {
             self.note_gap(start);
         }
-        taken
     }
 
     /// There may be more room around this address than before.
@@ -271,7 +269,8 @@ mod tests {
         assert_eq!(ranges(&map), [(0x10_0000, 0x10_1000), (0x10_1000, 0x10_2000), (0x10_2000, 0x10_6000)]);
         map.update(0x10_1000, 0x10_2000, |vma| vma.prot = Prot::READ);
         assert_eq!(ranges(&map), [(0x10_0000, 0x10_6000)]);
-        let taken = map.take(0x10_2000, 0x10_3000);
+        let mut taken = Vec::new();
+        map.take(0x10_2000, 0x10_3000, &mut taken);
         assert_eq!(taken.len(), 1);
         assert_eq!(ranges(&map), [(0x10_0000, 0x10_2000), (0x10_3000, 0x10_6000)]);
         assert_eq!(map.mapped_bytes(), (0x5000, 0x6000));
@@ -286,7 +285,7 @@ mod tests {
         let second = map.find_room(room(0x1000), &never).expect("room");
         assert_eq!(second, first - 0x1000);
         map.insert(vma(second, second + 0x1000, Prot::WRITE));
-        map.take(first + 0x1000, first + 0x3000);
+        map.take(first + 0x1000, first + 0x3000, &mut Vec::new());
         assert_eq!(map.find_room(room(0x2000), &never), Some(first + 0x1000));
         assert_eq!(map.find_room(room(0x3000), &never), Some(second - 0x3000));
     }
@@ -349,7 +348,7 @@ mod tests {
                 } else if map.count() > 0 {
                     let (start, end) = ranges(&map)[which.index(map.count())];
                     let start = start + (end - start) / PAGE_SIZE / 3 * PAGE_SIZE;
-                    map.take(start, (start + pages * PAGE_SIZE).min(WINDOW_END));
+                    map.take(start, (start + pages * PAGE_SIZE).min(WINDOW_END), &mut Vec::new());
                 }
                 prop_assert_eq!(map.iter().map(Vma::len).sum::<usize>(), map.mapped_bytes().0);
             }

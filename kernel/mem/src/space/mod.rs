@@ -34,8 +34,8 @@ mod tests;
 mod unmap;
 mod vma;
 
-use hadal_hal::layout;
 use hadal_hal::sync::{Rank, RwSpinLock};
+use hadal_hal::{fallible, layout};
 
 pub use advise::Advice;
 pub use create::{MapBacking, MapRequest, Placement};
@@ -167,7 +167,7 @@ impl<M: Mmu> AddressSpace<M> {
     /// Whether there may be two more mappings, as after cutting one. Mappings take kernel memory, so when programs can have
     /// no more memory they can have no more mappings either.
     fn admits_mappings(&self, inner: &Inner) -> bool {
-        inner.map.count() + 2 <= MAX_MAPPINGS && !self.frames.is_short()
+        inner.map.count() + 2 <= MAX_MAPPINGS && !self.frames.is_short() && !fallible::is_struck()
     }
 
     /// Where the first touch of anonymous memory takes frames from, from now on.

@@ -3,11 +3,16 @@
 
 use alloc::vec::Vec;
 
+use hadal_hal::fallible;
+
 use super::mmu::{MapError, PageSize};
 use super::quarantine::Released;
 use super::vma::Vma;
 use super::{AddressSpace, Inner, LARGE_BYTES, LARGE_ORDER, Mmu, PAGE_SIZE, SpaceError};
 use crate::frames::FrameChain;
+
+/// Mappings that are removed at a time where it need not be all at once. For so many there is always memory.
+pub(super) const PIECE_MAPPINGS: usize = 32;
 
 /// What was removed from the page table, to be dealt with after the lock is released.
 #[derive(Default)]
@@ -67,12 +72,16 @@ impl<M: Mmu> AddressSpace<M> {
             return Ok(removed);
         }
         self.split_edges(start, end)?;
-        removed.mappings = inner.map.take(start, end);
-        let ranges =
-            removed.mappings.iter().map(|vma| (vma.start, vma.end, vma.owns_frames())).collect::<Vec<_>>();
-        for (start, end, own) in ranges {
-            self.remove_pages(start, end, own, &mut removed);
+        let count = inner.map.overlapping(start, end).count();
+        let mut mappings = match count {
+            0..=PIECE_MAPPINGS => Vec::with_capacity(count),
+            _ => fallible::room_for(count).map_err(|_| SpaceError::NoMemory)?,
+        };
+        inner.map.take(start, end, &mut mappings);
+        for vma in &mappings {
+            self.remove_pages(vma.start, vma.end, vma.owns_frames(), &mut removed);
         }
+        removed.mappings = mappings;
         Ok(removed)
     }
 
@@ -170,15 +179,9 @@ impl<M: Mmu> AddressSpace<M> {
     /// Empties the window: everything is unmapped and freed, the break forgotten.
     pub fn clear(&self) {
         let (start, end) = (super::WINDOW_START, super::WINDOW_END);
-        let removed = {
-            let mut inner = self.inner.write();
-            inner.brk = None;
-            self.evict(&mut inner, start, end)
-        };
-        // The window's borders are no page's middle, so nothing had to be split.
-        if let Ok(removed) = removed {
-            self.finish_now(start, end, removed);
-        }
+        self.inner.write().brk = None;
+        // The window's borders are no page's middle, so nothing has to be split, and this cannot fail.
+        let _ = self.unmap(start, end - start);
         self.reclaim();
     }
 }

@@ -91,7 +91,10 @@ impl Quarantine {
 
     /// Whether the open batch is large enough to be flushed for.
     pub(super) fn is_due(&self) -> bool {
-        self.open.ranges.len() >= BATCH_RANGES || self.open.released.frames.bytes() >= BATCH_BYTES
+        let released = &self.open.released;
+        self.open.ranges.len() >= BATCH_RANGES
+            || released.frames.bytes() >= BATCH_BYTES
+            || released.mappings.len() >= BATCH_RANGES
     }
 
     /// Closes the open batch, to be released by the flush that `begin` starts.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Growing, shrinking and moving a mapping (`mremap`). How pages move is in `relocate.rs`.
 
+use alloc::vec::Vec;
+
 use super::map::Room;
 use super::pages::{Deferred, Removed};
 use super::vma::Vma;
@@ -59,6 +61,9 @@ impl<M: Mmu> AddressSpace<M> {
     fn grow(&self, old: usize, old_len: usize, new_len: usize, may_move: bool) -> Result<usize, SpaceError> {
         let mut inner = self.inner.write();
         let vma = single(&inner, old, old + old_len)?;
+        if !vma.has_offsets(old, new_len) {
+            return Err(SpaceError::Invalid);
+        }
         let (from, to) = (old + old_len, old.checked_add(new_len).filter(|&end| end <= WINDOW_END));
         if let Some(to) = to
             && vma.end == from
@@ -93,7 +98,9 @@ impl<M: Mmu> AddressSpace<M> {
         self.shrink(old, old_len, kept)?;
         let (removed, result) = {
             let mut inner = self.inner.write();
-            single(&inner, old, old + kept)?;
+            if !single(&inner, old, old + kept)?.has_offsets(old, new_len) {
+                return Err(SpaceError::Invalid);
+            }
             let mut removed = self.evict(&mut inner, new, new_end)?;
             removed.stale |= inner.quarantine.busy(new, new_end).is_some();
             let result = self.relocate(&mut inner, old, kept, new, new_len);
@@ -118,7 +125,9 @@ impl<M: Mmu> AddressSpace<M> {
         let flags = single(inner, old, old + old_len)?.prot.page_flags();
         self.split_edges(old, old + old_len)?;
         self.move_pages(old, new, old_len, flags)?;
-        for mut vma in inner.map.take(old, old + old_len) {
+        let mut moved = Vec::with_capacity(1);
+        inner.map.take(old, old + old_len, &mut moved);
+        for mut vma in moved {
             (vma.start, vma.end) = (new, new + new_len);
             inner.map.insert(vma);
         }

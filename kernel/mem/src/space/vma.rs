@@ -176,6 +176,11 @@ impl Vma {
         }
     }
 
+    /// Whether `len` bytes from `addr` on have offsets in the file.
+    pub(super) fn has_offsets(&self, addr: usize, len: usize) -> bool {
+        self.offset_of(addr).checked_add(len as u64).is_some()
+    }
+
     /// Cuts the mapping at `at`; `self` keeps the lower part.
     pub(super) fn split_off(&mut self, at: usize) -> Self {
         let upper =

@@ -20,6 +20,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
+use hadal_hal::fallible;
 use hadal_hal::sync::{Rank, SpinLock};
 
 use crate::errno::{Errno, Result};
@@ -68,7 +69,7 @@ pub struct Location {
 
 impl Location {
     /// A place outside every file system, such as a pipe; `label` (`pipe:[7]`) stands in for the path.
-    pub fn anonymous(inode: Arc<dyn Inode>, label: &[u8]) -> Self {
+    pub fn anonymous(inode: Arc<dyn Inode>, label: &[u8]) -> Result<Self> {
         let mount = Mount {
             id: 0,
             path: Arc::from(&b""[..]),
@@ -77,7 +78,7 @@ impl Location {
             kind: String::from("anon"),
             source: String::new(),
         };
-        Self { mount: Arc::new(mount), inode, path: Arc::from(label) }
+        Ok(Self { mount: fallible::arc(mount)?, inode, path: fallible::arc_bytes(label)? })
     }
 
     /// The inode.

@@ -4,6 +4,8 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use hadal_hal::fallible;
+
 use super::access::{self, Caller};
 use super::walk::Entry;
 use super::{Follow, LINKS_MAX, Location, Namespace};
@@ -48,7 +50,7 @@ impl Namespace {
             return Err(Errno::ENOTDIR);
         }
         if flags.contains(OpenFlags::PATH) {
-            return Ok(OpenFile::path_only(place, flags));
+            return OpenFile::path_only(place, flags);
         }
         // Access mode 3 is for device control only; it needs both permissions and gives neither.
         let both = flags.contains(OpenFlags::ACCESS_MODE);
@@ -71,7 +73,7 @@ impl Namespace {
             access::check(caller, place.inode(), wanted)?;
         }
         let file = place.inode().clone().open(flags)?;
-        Ok(OpenFile::new(file, place, flags))
+        OpenFile::new(file, place, flags)
     }
 
     fn open_create(
@@ -149,9 +151,11 @@ impl Namespace {
     ) -> Result<Arc<OpenFile>> {
         let owner = self.check_add(caller, &entry.parent)?;
         let mode = mode & MODE_PERMISSIONS & !caller.umask;
+        // What can be refused comes before the file is there.
+        let path = fallible::arc_bytes(&entry.path())?;
         let created = entry.parent.inode().create(&entry.name, mode, owner, flags)?;
         let mount = entry.parent.mount().clone();
-        let place = Location { mount, inode: created.inode, path: Arc::from(entry.path()) };
-        Ok(OpenFile::new(created.file, place, flags))
+        let place = Location { mount, inode: created.inode, path };
+        OpenFile::new(created.file, place, flags)
     }
 }

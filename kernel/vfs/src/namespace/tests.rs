@@ -343,7 +343,7 @@ fn magic_links_jump() {
     let hidden = tmpfs(1 << 20);
     let file = hidden.create(b"f", 0o666, Owner::default(), WRITE).unwrap();
     file.file.write_at(0, b"hidden").unwrap();
-    let place = Location::anonymous(file.inode, b"/gone (deleted)");
+    let place = Location::anonymous(file.inode, b"/gone (deleted)").unwrap();
     let proc = Directory::root(0x9fa0, Owner::default());
     proc.add("self/exe", link(LinkTarget::Jump(Box::new(move || Ok(place.clone())))));
     proc.symlink("self/other", "exe");

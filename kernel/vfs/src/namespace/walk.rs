@@ -237,6 +237,7 @@ impl Walk<'_, '_> {
             return Err(Errno::ENAMETOOLONG);
         }
         let end = names[count - 1].end;
+        // For the length of a call, and so not asked for: what takes names away works when memory is short.
         let location = Location { mount: self.at.mount().clone(), inode, path: Arc::from(path) };
         if location.inode().kind() != FileKind::Symlink {
             self.at = location;

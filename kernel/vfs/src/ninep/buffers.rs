@@ -6,6 +6,7 @@
 
 use alloc::vec::Vec;
 
+use hadal_hal::fallible;
 use hadal_hal::sync::SpinLock;
 
 use crate::errno::{Errno, Result};
@@ -44,10 +45,7 @@ impl Buffers {
         if let Some(buffer) = class.free.lock().pop() {
             return Ok(buffer);
         }
-        let mut buffer = Vec::new();
-        buffer.try_reserve_exact(class.len).map_err(|_| Errno::ENOMEM)?;
-        buffer.resize(class.len, 0);
-        Ok(buffer)
+        Ok(fallible::filled(0, class.len)?)
     }
 
     /// Takes a buffer back.

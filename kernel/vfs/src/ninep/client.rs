@@ -10,6 +10,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicBool, Ordering};
 
+use hadal_hal::fallible::MakeRoom;
 use hadal_hal::sync::{Rank, SpinLock};
 
 use super::buffers::{self, Buffers};
@@ -143,7 +144,7 @@ impl Client {
     ) -> Result<T> {
         let mut message = Vec::new();
         if let Request::Write { data, .. } = request {
-            message.try_reserve_exact(data.len() + IO_OVERHEAD).map_err(|_| Errno::ENOMEM)?;
+            message.make_room(data.len() + IO_OVERHEAD)?;
         }
         let message = request.encode(tag, message).map_err(Errno::from)?;
         let mut reply = self.buffers.take(data_len + IO_OVERHEAD)?;
@@ -164,26 +165,32 @@ impl Client {
         self.buffers.clear();
     }
 
-    fn clunk(&self, number: u32) {
+    /// Gives a fid back; false when there was no memory to say so.
+    fn clunk(&self, number: u32) -> bool {
         let request = Request::Clunk { fid: number };
         let result = self.exchange(&request, |reply| matches!(reply, Reply::Clunk).then_some(()));
         // The server forgets the fid even when it answers with an error. Only if there was no answer at all the
         // number may still be in use there, and is left alone.
-        if result != Err(Errno::EPIPE) {
+        if !matches!(result, Err(Errno::EPIPE | Errno::ENOMEM)) {
             self.fids.lock().give_back(number);
         }
+        result != Err(Errno::ENOMEM)
     }
 
     fn retire(&self, number: u32, opened: bool) {
-        if opened && !self.lazy.load(Ordering::Relaxed) {
-            return self.clunk(number);
+        if opened && !self.lazy.load(Ordering::Relaxed) && self.clunk(number) {
+            return;
         }
         let mut unused = self.unused.lock();
         unused.push(number);
         if unused.len() >= LAZY_CLUNKS {
             let batch = core::mem::take(&mut *unused);
             drop(unused);
-            batch.into_iter().for_each(|number| self.clunk(number));
+            for number in batch {
+                if !self.clunk(number) {
+                    self.unused.lock().push(number);
+                }
+            }
         }
     }
 }

@@ -13,6 +13,7 @@ use alloc::boxed::Box;
 use alloc::sync::{Arc, Weak};
 use alloc::vec::Vec;
 
+use hadal_hal::fallible;
 use hadal_hal::sync::SpinLock;
 use hadal_sync::Mutex;
 use spin::Once;
@@ -57,7 +58,7 @@ pub fn mount(transport: Arc<dyn Transport>, options: &MountOptions) -> Result<Ar
         lookups: LookupCache::new(),
         content: ContentCache::new(if options.read_only { options.cache_bytes } else { 0 }),
     });
-    Ok(Node::new(&fs, qid, None, Some(fid)))
+    Node::new(&fs, qid, None, Some(fid)).map(|root| root as _)
 }
 
 /// What all nodes of a tree share.
@@ -90,23 +91,27 @@ pub(super) struct Node {
 }
 
 impl Node {
-    fn new(fs: &Arc<Fs>, qid: Qid, origin: Option<Origin>, fid: Option<Fid>) -> Arc<Self> {
-        Arc::new_cyclic(|this| Self {
+    fn new(fs: &Arc<Fs>, qid: Qid, origin: Option<Origin>, fid: Option<Fid>) -> Result<Arc<Self>> {
+        let fid = fid.map(fallible::arc).transpose()?;
+        let node = fallible::arc_cyclic(|this| Self {
             this: this.clone(),
             fs: fs.clone(),
             qid,
             origin,
-            fid: Mutex::new(fid.map(Arc::new)),
+            fid: Mutex::new(fid),
             attributes: SpinLock::new(None),
             target: Once::new(),
-        })
+        });
+        Ok(node?)
     }
 
     /// A node found by following `names` from this one.
     fn found(&self, names: &[&[u8]], qid: Qid, fid: Option<Fid>) -> Result<Arc<Self>> {
         let base = self.this.upgrade().ok_or(Errno::ESTALE)?;
+        // At most as many as one message has, a path of 4,096 bytes in all.
+        fallible::admit(names.iter().map(|name| name.len() + 32).sum())?;
         let names = names.iter().map(|name| Box::from(*name)).collect();
-        Ok(Self::new(&self.fs, qid, Some(Origin { base, names }), fid))
+        Self::new(&self.fs, qid, Some(Origin { base, names }), fid)
     }
 
     /// A fid for the node that is not open.
@@ -115,7 +120,7 @@ impl Node {
         if let Some(fid) = &*slot {
             return Ok(fid.clone());
         }
-        let fid = Arc::new(self.find_again()?);
+        let fid = fallible::arc(self.find_again()?)?;
         *slot = Some(fid.clone());
         Ok(fid)
     }
@@ -300,7 +305,7 @@ impl Inode for Node {
         let flags = wire_flags(flags) | (OpenFlags::CREATE | OpenFlags::EXCLUSIVE).bits();
         let (qid, io_unit) = fid.create(name, flags, mode & MODE_PERMISSIONS, owner.gid)?;
         let node = self.found(&[name], qid, None)?;
-        let file = Arc::new(NinepFile::new(node.clone(), fid, io_unit));
+        let file = fallible::arc(NinepFile::new(node.clone(), fid, io_unit))?;
         Ok(Created { inode: node, file })
     }
 

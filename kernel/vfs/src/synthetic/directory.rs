@@ -6,6 +6,7 @@ use alloc::collections::BTreeMap;
 use alloc::sync::{Arc, Weak};
 use alloc::vec::Vec;
 
+use hadal_hal::fallible::MakeRoom;
 use hadal_hal::sync::{Rank, SpinLock};
 use spin::Once;
 
@@ -86,7 +87,7 @@ pub trait Children: Send + Sync {
     /// Finds an entry.
     fn lookup(&self, name: &[u8]) -> Option<Child>;
     /// All entries with their types.
-    fn list(&self) -> Vec<(Vec<u8>, FileKind)>;
+    fn list(&self) -> Result<Vec<(Vec<u8>, FileKind)>>;
 }
 
 enum Entry {
@@ -288,7 +289,7 @@ struct Listing {
 
 impl Listing {
     /// All entries: `.`, `..`, the registered ones in order, then the found ones.
-    fn entries(&self) -> Vec<(Vec<u8>, FileKind, u64)> {
+    fn entries(&self) -> Result<Vec<(Vec<u8>, FileKind, u64)>> {
         let directory = &self.directory;
         let mut all = alloc::vec![
             (b".".to_vec(), FileKind::Directory, directory.place.ino),
@@ -303,12 +304,14 @@ impl Listing {
             all.push((name.to_vec(), kind, ino_of(name)));
         }
         if let Some(children) = directory.children.get() {
-            all.extend(children.list().into_iter().map(|(name, kind)| {
+            let children = children.list()?;
+            all.make_room(children.len())?;
+            all.extend(children.into_iter().map(|(name, kind)| {
                 let ino = ino_of(&name);
                 (name, kind, ino)
             }));
         }
-        all
+        Ok(all)
     }
 }
 
@@ -318,7 +321,7 @@ impl File for Listing {
     }
 
     fn readdir(&self, cookie: u64, sink: &mut dyn FnMut(DirEntry<'_>) -> bool) -> Result<()> {
-        let entries = self.entries();
+        let entries = self.entries()?;
         let start = usize::try_from(cookie).unwrap_or(usize::MAX);
         for (index, (name, kind, ino)) in entries.iter().enumerate().skip(start) {
             let entry = DirEntry { ino: *ino, next_cookie: index as u64 + 1, kind: Some(*kind), name };

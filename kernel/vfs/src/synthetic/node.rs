@@ -5,6 +5,7 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use hadal_hal::fallible;
 use hadal_sync::Mutex;
 
 use super::directory::{Place, metadata, statfs};
@@ -131,7 +132,7 @@ impl Inode for Leaf {
                     return Err(Errno::EACCES);
                 }
                 let content = if flags.readable() { generate()? } else { Vec::new() };
-                Ok(Arc::new(GeneratedFile { leaf: self.leaf.clone(), content: Mutex::new(content) }))
+                Ok(fallible::arc(GeneratedFile { leaf: self.leaf.clone(), content: Mutex::new(content) })?)
             }
             Content::Link(_) => Err(Errno::ELOOP),
             Content::Device { open, .. } => open(flags),

@@ -116,8 +116,8 @@ impl Children for Threads {
             std::str::from_utf8(name).ok()?.parse().ok().filter(|number| (1..=3).contains(number))?;
         Some(Child::Directory(Arc::new(Thread(number))))
     }
-    fn list(&self) -> Vec<(Vec<u8>, FileKind)> {
-        (1..=3).map(|number: u32| (number.to_string().into_bytes(), FileKind::Directory)).collect()
+    fn list(&self) -> crate::Result<Vec<(Vec<u8>, FileKind)>> {
+        Ok((1..=3).map(|number: u32| (number.to_string().into_bytes(), FileKind::Directory)).collect())
     }
 }
 
@@ -127,8 +127,8 @@ impl Children for Thread {
         (name == b"comm")
             .then(|| Child::Leaf(generated_file(0o644, 0, Box::new(move || Ok(text.clone())), None)))
     }
-    fn list(&self) -> Vec<(Vec<u8>, FileKind)> {
-        vec![(b"comm".to_vec(), FileKind::Regular)]
+    fn list(&self) -> crate::Result<Vec<(Vec<u8>, FileKind)>> {
+        Ok(vec![(b"comm".to_vec(), FileKind::Regular)])
     }
 }
 

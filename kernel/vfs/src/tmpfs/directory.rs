@@ -8,6 +8,8 @@ use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::sync::{Arc, Weak};
 
+use hadal_hal::fallible;
+
 use super::{Body, Node};
 use crate::errno::{Errno, Result};
 use crate::file::DirEntry;
@@ -63,14 +65,17 @@ impl Entries {
     }
 
     /// Adds an entry, or lets an existing name stand for another node.
-    pub(super) fn insert(&mut self, name: &[u8], node: Arc<Node>) {
+    pub(super) fn insert(&mut self, name: &[u8], node: Arc<Node>) -> Result<()> {
         if let Some((_, old)) = self.by_name.get_mut(name) {
             *old = node;
-            return;
+            return Ok(());
         }
+        // Both copies of the name, and a node of each map.
+        fallible::admit(2 * (name.len() + fallible::SMALL_BYTES))?;
         self.last_cookie += 1;
         self.by_cookie.insert(self.last_cookie, Box::from(name));
         self.by_name.insert(Box::from(name), (self.last_cookie, node));
+        Ok(())
     }
 
     fn take(&mut self, name: &[u8]) -> Option<Arc<Node>> {
@@ -115,8 +120,8 @@ impl Node {
         if node.attributes.lock().nlink == 0 {
             return Err(Errno::ENOENT);
         }
+        entries.lock().insert(name, node.clone())?;
         node.change_links(1);
-        entries.lock().insert(name, node);
         self.touch_content();
         Ok(())
     }
@@ -161,8 +166,8 @@ impl Node {
             if other.is_above(self) {
                 return Err(Errno::EINVAL);
             }
-            target_entries.lock().insert(new_name, source.clone());
-            entries.lock().insert(name, other.clone());
+            target_entries.lock().insert(new_name, source.clone())?;
+            entries.lock().insert(name, other.clone())?;
             self.moved(&source, target);
             target.moved(&other, self);
             return Ok(());
@@ -183,7 +188,8 @@ impl Node {
         } else {
             target_entries.lock().check_free(new_name)?;
         }
-        target_entries.lock().insert(new_name, source.clone());
+        // A name that is there already takes no memory: nothing has been changed if this fails.
+        target_entries.lock().insert(new_name, source.clone())?;
         entries.lock().take(name);
         target.forget(replaced.as_deref());
         self.moved(&source, target);

@@ -4,6 +4,7 @@
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 
+use hadal_hal::fallible;
 use hadal_mem::space::{IoError, PageSource, SourceId};
 use hadal_sync::Mutex;
 
@@ -83,6 +84,7 @@ impl File for TmpFile {
     fn page_source(self: Arc<Self>) -> Option<Arc<dyn PageSource>> {
         let regular = matches!(self.node.body, Body::Regular(_));
         regular.then(|| -> Arc<dyn PageSource> {
+            // One for each mapping, which has been asked for.
             Arc::new(TmpSource { node: self.node.clone(), shared: Mutex::new(BTreeMap::new()) })
         })
     }
@@ -122,6 +124,7 @@ impl PageSource for TmpSource {
         let frame = pages.frame(index).map_err(|_| IoError::NoMemory)?.clone();
         drop(pages);
         let pa = frame.pa();
+        fallible::admit(fallible::SMALL_BYTES).map_err(|_| IoError::NoMemory)?;
         self.shared.lock().insert(pa, frame);
         Ok(Some(pa))
     }

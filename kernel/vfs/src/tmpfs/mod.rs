@@ -10,7 +10,6 @@
 
 mod directory;
 mod file;
-mod frames;
 mod pages;
 
 use alloc::boxed::Box;
@@ -18,6 +17,7 @@ use alloc::sync::{Arc, Weak};
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU64, Ordering};
 
+use hadal_hal::fallible;
 use hadal_hal::frames::FrameSource;
 use hadal_hal::sync::SpinLock;
 use hadal_sync::Mutex;
@@ -31,7 +31,6 @@ use crate::metadata::{FileKind, MODE_PERMISSIONS, Metadata, SetAttr, SetTime, St
 use crate::namespace::NAME_MAX;
 use directory::Entries;
 use file::TmpFile;
-pub use frames::ProgramFrames;
 use pages::{PAGE_SIZE, Pages};
 
 /// The magic number `statfs` reports.
@@ -59,8 +58,8 @@ impl TmpFs {
         limit_bytes: u64,
         root_mode: u32,
         root_owner: Owner,
-    ) -> Arc<dyn Inode> {
-        let fs = Arc::new(Self {
+    ) -> Result<Arc<dyn Inode>> {
+        let fs = fallible::arc(Self {
             dev: device_numbers::next(),
             frames,
             limit_pages: limit_bytes / PAGE_SIZE,
@@ -69,8 +68,9 @@ impl TmpFs {
             inodes: AtomicU64::new(0),
             next_ino: AtomicU64::new(1),
             tree: Mutex::new(()),
-        });
+        })?;
         Node::new(&fs, Body::Directory(Mutex::new(Entries::new())), root_mode, root_owner)
+            .map(|root| root as _)
     }
 }
 
@@ -102,7 +102,7 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    fn new(fs: &Arc<TmpFs>, body: Body, mode: u32, owner: Owner) -> Arc<Self> {
+    fn new(fs: &Arc<TmpFs>, body: Body, mode: u32, owner: Owner) -> Result<Arc<Self>> {
         let now = Timespec::now();
         let attributes = Attributes {
             permissions: mode & MODE_PERMISSIONS,
@@ -113,14 +113,17 @@ impl Node {
             mtime: now,
             ctime: now,
         };
-        fs.inodes.fetch_add(1, Ordering::Relaxed);
-        Arc::new_cyclic(|this| Self {
-            this: this.clone(),
-            fs: fs.clone(),
-            ino: fs.next_ino.fetch_add(1, Ordering::Relaxed),
-            attributes: SpinLock::new(attributes),
-            body,
-        })
+        let node = fallible::arc_cyclic(|this| {
+            fs.inodes.fetch_add(1, Ordering::Relaxed);
+            Self {
+                this: this.clone(),
+                fs: fs.clone(),
+                ino: fs.next_ino.fetch_add(1, Ordering::Relaxed),
+                attributes: SpinLock::new(attributes),
+                body,
+            }
+        });
+        Ok(node?)
     }
 
     fn entries(&self) -> Result<&Mutex<Entries>> {
@@ -171,12 +174,14 @@ impl Node {
         if self.fs.inodes.load(Ordering::Relaxed) >= self.fs.limit_inodes {
             return Err(Errno::ENOSPC);
         }
-        let node = Self::new(&self.fs, body, mode, owner);
+        let node = Self::new(&self.fs, body, mode, owner)?;
         if let Body::Directory(own) = &node.body {
             own.lock().parent = self.this.clone();
+        }
+        entries.lock().insert(name, node.clone())?;
+        if matches!(node.body, Body::Directory(_)) {
             self.change_links(1);
         }
-        entries.lock().insert(name, node.clone());
         self.touch_content();
         Ok(node)
     }
@@ -256,7 +261,13 @@ impl Inode for Node {
 
     fn create(&self, name: &[u8], mode: u32, owner: Owner, _flags: OpenFlags) -> Result<Created> {
         let node = self.add(name, Body::Regular(Mutex::new(Pages::new(&self.fs))), mode, owner)?;
-        Ok(Created { inode: node.clone(), file: Arc::new(TmpFile::new(node)) })
+        match fallible::arc(TmpFile::new(node.clone())) {
+            Ok(file) => Ok(Created { inode: node, file }),
+            Err(error) => {
+                self.remove(name, false)?;
+                Err(error.into())
+            }
+        }
     }
 
     fn mkdir(&self, name: &[u8], mode: u32, owner: Owner) -> Result<Arc<dyn Inode>> {
@@ -265,7 +276,7 @@ impl Inode for Node {
     }
 
     fn symlink(&self, name: &[u8], target: &[u8], owner: Owner) -> Result<Arc<dyn Inode>> {
-        let node = self.add(name, Body::Symlink(Box::from(target)), 0o777, owner)?;
+        let node = self.add(name, Body::Symlink(fallible::boxed_bytes(target)?), 0o777, owner)?;
         Ok(node)
     }
 
@@ -296,7 +307,7 @@ impl Inode for Node {
 
     fn readlink(&self) -> Result<Vec<u8>> {
         match &self.body {
-            Body::Symlink(target) => Ok(target.to_vec()),
+            Body::Symlink(target) => Ok(fallible::copied(target)?),
             _ => Err(Errno::EINVAL),
         }
     }
@@ -307,7 +318,7 @@ impl Inode for Node {
             Body::Regular(_) if flags.contains(OpenFlags::TRUNCATE) => self.truncate(0)?,
             _ => {}
         }
-        Ok(Arc::new(TmpFile::new(self)))
+        Ok(fallible::arc(TmpFile::new(self))?)
     }
 
     fn statfs(&self) -> Result<StatFs> {

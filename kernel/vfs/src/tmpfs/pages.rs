@@ -8,6 +8,7 @@ use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use core::sync::atomic::Ordering;
 
+use hadal_hal::fallible::{self, MakeRoom};
 use hadal_hal::phys;
 
 use super::TmpFs;
@@ -27,12 +28,13 @@ impl Frame {
     fn take(fs: &Arc<TmpFs>) -> Result<Arc<Self>> {
         let count = |used: u64| (used < fs.limit_pages).then_some(used + 1);
         fs.used_pages.fetch_update(Ordering::Relaxed, Ordering::Relaxed, count).map_err(|_| Errno::ENOSPC)?;
-        let Some(pa) = fs.frames.alloc(0) else {
+        let Some(pa) = fs.frames.alloc_spare(0) else {
             fs.used_pages.fetch_sub(1, Ordering::Relaxed);
             return Err(Errno::ENOSPC);
         };
         phys::zero(pa, PAGE_SIZE as usize);
-        Ok(Arc::new(Self { fs: fs.clone(), pa }))
+        // From here on dropping it gives the frame back.
+        fallible::arc(Self { fs: fs.clone(), pa }).map_err(|_| Errno::ENOSPC)
     }
 
     /// Its physical address.
@@ -82,7 +84,10 @@ impl Pages {
         use alloc::collections::btree_map::Entry;
         match self.frames.entry(page) {
             Entry::Occupied(entry) => Ok(entry.into_mut()),
-            Entry::Vacant(entry) => Ok(entry.insert(Frame::take(&self.fs)?)),
+            Entry::Vacant(entry) => {
+                fallible::admit(fallible::SMALL_BYTES).map_err(|_| Errno::ENOSPC)?;
+                Ok(entry.insert(Frame::take(&self.fs)?))
+            }
         }
     }
 
@@ -144,7 +149,8 @@ impl Pages {
             if self.frames.contains_key(&page) {
                 continue;
             }
-            if let Err(error) = self.frame(page).map(drop) {
+            let got = taken.make_room(1).map_err(Errno::from).and_then(|()| self.frame(page).map(drop));
+            if let Err(error) = got {
                 taken.iter().for_each(|page| drop(self.frames.remove(page)));
                 return Err(error);
             }

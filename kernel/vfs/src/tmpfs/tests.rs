@@ -36,7 +36,7 @@ fn names(directory: &Arc<dyn Inode>, cookie: u64, limit: usize) -> (Vec<String>,
 #[test]
 fn holes_read_as_zeros_and_cost_nothing() {
     let frames = TestFrames::leak(8);
-    let root = TmpFs::create(frames, 1 << 20, 0o755, ME);
+    let root = TmpFs::create(frames, 1 << 20, 0o755, ME).unwrap();
     let (inode, file) = create(&root, b"f");
     assert_eq!(file.write_at(1 << 30, b"end"), Ok(3));
     assert_eq!(frames.in_use(), 1);
@@ -51,7 +51,7 @@ fn holes_read_as_zeros_and_cost_nothing() {
 #[test]
 fn shortening_and_growing_shows_zeros() {
     let frames = TestFrames::leak(8);
-    let root = TmpFs::create(frames, 1 << 20, 0o755, ME);
+    let root = TmpFs::create(frames, 1 << 20, 0o755, ME).unwrap();
     let (_, file) = create(&root, b"f");
     file.write_at(0, &[7; 10000]).unwrap();
     file.truncate(5000).unwrap();
@@ -67,7 +67,7 @@ fn shortening_and_growing_shows_zeros() {
 #[test]
 fn the_limit_is_enospc() {
     let frames = TestFrames::leak(16);
-    let root = TmpFs::create(frames, 3 * 4096, 0o755, ME);
+    let root = TmpFs::create(frames, 3 * 4096, 0o755, ME).unwrap();
     let (_, file) = create(&root, b"f");
     assert_eq!(file.write_at(0, &[1; 5 * 4096]), Ok(3 * 4096));
     assert_eq!(file.write_at(3 * 4096, &[1]), Err(Errno::ENOSPC));
@@ -96,7 +96,7 @@ fn inodes_are_limited_too() {
 #[test]
 fn memory_that_is_out_is_enospc() {
     let frames = TestFrames::leak(2);
-    let root = TmpFs::create(frames, 1 << 20, 0o755, ME);
+    let root = TmpFs::create(frames, 1 << 20, 0o755, ME).unwrap();
     let (_, file) = create(&root, b"f");
     assert_eq!(file.write_at(0, &[1; 3 * 4096]), Ok(2 * 4096));
     assert_eq!(file.allocate(AllocateMode::Extend, 0, 4 * 4096), Err(Errno::ENOSPC));
@@ -106,7 +106,7 @@ fn memory_that_is_out_is_enospc() {
 #[test]
 fn punching_frees_whole_pages_only() {
     let frames = TestFrames::leak(8);
-    let root = TmpFs::create(frames, 1 << 20, 0o755, ME);
+    let root = TmpFs::create(frames, 1 << 20, 0o755, ME).unwrap();
     let (_, file) = create(&root, b"f");
     file.write_at(0, &[7; 5 * 4096]).unwrap();
     file.allocate(AllocateMode::PunchHole, 4000, 9000).unwrap();
@@ -123,7 +123,7 @@ fn punching_frees_whole_pages_only() {
 #[test]
 fn mappings_share_the_file_and_keep_its_frames() {
     let frames = TestFrames::leak(8);
-    let root = TmpFs::create(frames, 1 << 20, 0o755, ME);
+    let root = TmpFs::create(frames, 1 << 20, 0o755, ME).unwrap();
     let (_, file) = create(&root, b"f");
     file.truncate(6000).unwrap();
     assert!(file.maps_shared_writable());
@@ -150,7 +150,7 @@ fn mappings_share_the_file_and_keep_its_frames() {
 #[test]
 fn an_unlinked_open_file_lives_on() {
     let frames = TestFrames::leak(8);
-    let root = TmpFs::create(frames, 1 << 20, 0o755, ME);
+    let root = TmpFs::create(frames, 1 << 20, 0o755, ME).unwrap();
     let (inode, file) = create(&root, b"f");
     file.write_at(0, b"still here").unwrap();
     root.unlink(b"f").unwrap();

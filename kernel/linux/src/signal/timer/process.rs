@@ -3,6 +3,7 @@
 
 use alloc::vec::Vec;
 
+use hadal_hal::fallible::MakeRoom;
 use hadal_hal::sync::{Rank, SpinLock};
 use linux_raw_sys::general::RLIMIT_SIGPENDING;
 
@@ -83,7 +84,7 @@ impl ProcessTimers {
             return Err(Errno::EAGAIN);
         }
         if index == timers.len() {
-            timers.try_reserve(1).map_err(|_| Errno::EAGAIN)?;
+            timers.make_room(1).map_err(|_| Errno::EAGAIN)?;
             timers.push(None);
         }
         let id = i32::try_from(index).map_err(|_| Errno::EAGAIN)?;

@@ -5,6 +5,7 @@ use alloc::format;
 use alloc::sync::Arc;
 use core::sync::atomic::{AtomicU64, Ordering};
 
+use hadal_hal::fallible;
 use hadal_vfs::{
     Caller, File, FileKind, Inode, InodeId, Location, Metadata, OpenFile, OpenFlags, Owner, SetAttr, StatFs,
     Timespec, make_dev,
@@ -32,20 +33,20 @@ pub(super) fn open(
     mode: u32,
     label: Label,
     flags: OpenFlags,
-) -> Arc<OpenFile> {
+) -> Result<Arc<OpenFile>> {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     let ino = NEXT.fetch_add(1, Ordering::Relaxed);
     let text = match label {
         Label::Fixed(text) => text.into(),
         Label::Numbered(kind) => format!("{kind}:[{ino}]"),
     };
-    let inode = Arc::new(AnonymousInode {
+    let inode = fallible::arc(AnonymousInode {
         ino,
         mode,
         owner: Owner { uid: caller.uid, gid: caller.gid },
         created: Timespec::now(),
-    });
-    OpenFile::new(file, Location::anonymous(inode, text.as_bytes()), flags)
+    })?;
+    OpenFile::new(file, Location::anonymous(inode, text.as_bytes())?, flags)
 }
 
 /// What stands in for the path.

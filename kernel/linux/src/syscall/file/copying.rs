@@ -42,10 +42,10 @@ pub(super) fn copy(
     mut write: impl FnMut(&[u8]) -> Result<usize>,
 ) -> Result<usize> {
     let len = len.min(MAX_TRANSFER);
-    let mut buffer = memory::buffer(len.min(CHUNK))?;
+    let mut buffer = memory::buffer_up_to(len.min(CHUNK))?;
     let mut done = 0;
     while done < len {
-        let wanted = (len - done).min(CHUNK);
+        let wanted = (len - done).min(buffer.len());
         let step = from.read_at(source.at, &mut buffer[..wanted]).and_then(|count| {
             if count == 0 { Ok((0, 0)) } else { write(&buffer[..count]).map(|taken| (count, taken)) }
         });

@@ -3,6 +3,7 @@
 
 use alloc::vec::Vec;
 
+use hadal_hal::fallible;
 use hadal_mem::space::FaultAccess;
 use hadal_vfs::DirEntry;
 
@@ -51,8 +52,7 @@ pub(super) fn list(call: &Call<'_>, layout: Layout) -> Result<usize> {
     let file = call.process.files.get(call.int(0))?;
     let limit = (call.uint(2) as usize).min(CHUNK);
     check_accessible(call.process, call.arg(1), limit, FaultAccess::Write)?;
-    let mut packed = Vec::new();
-    packed.try_reserve_exact(limit).map_err(|_| Errno::ENOMEM)?;
+    let mut packed = fallible::room_for(limit)?;
     let mut too_small = false;
     let result = file.readdir(&mut |entry| {
         let taken = pack(&mut packed, limit, layout, &entry);

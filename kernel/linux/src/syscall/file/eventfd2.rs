@@ -5,8 +5,8 @@
 //!
 //! Refused: nothing; other flags are `EINVAL`.
 
-use alloc::sync::Arc;
 
+use hadal_hal::fallible;
 use hadal_hal::sync::SpinLock;
 use hadal_sync::{WaitMode, WaitQueue};
 use hadal_vfs::{Blocking, File, OpenFlags, PollEvents};
@@ -28,7 +28,7 @@ pub(super) fn make(call: &Call<'_>, flags: u32) -> Result<usize> {
     // The flag for non-blocking is that of `open`.
     let status = OpenFlags::READ_WRITE | OpenFlags::from_bits_truncate(flags & EFD_NONBLOCK);
     let label = Label::Fixed("anon_inode:[eventfd]");
-    let file = anonymous::open(&call.process.caller(), Arc::new(counter), 0o600, label, status);
+    let file = anonymous::open(&call.process.caller(), fallible::arc(counter)?, 0o600, label, status)?;
     call.process.files.insert(file, flags & EFD_CLOEXEC != 0).map(|fd| fd as usize)
 }
 

@@ -3,6 +3,7 @@
 
 use alloc::vec::Vec;
 
+use hadal_hal::fallible::{self, MakeRoom};
 use hadal_vfs::{FdTable, MAX_DESCRIPTORS, PollEvents};
 
 use super::polling::{self, Watched};
@@ -35,11 +36,11 @@ fn questions(sets: &Sets, count: usize) -> impl Iterator<Item = (usize, PollEven
 }
 
 /// Leaves in each set only the descriptors that are ready; returns how many bits that are.
-fn keep_ready(sets: &mut Sets, answers: &[(usize, PollEvents)]) -> usize {
+fn keep_ready(sets: &mut Sets, answers: &[(usize, PollEvents)]) -> Result<usize> {
     let mut bits = 0;
     for (set, events) in sets.iter_mut().zip(READY) {
-        let asked = core::mem::take(set);
-        set.resize(asked.len(), 0);
+        let none = fallible::filled(0, set.len())?;
+        let asked = core::mem::replace(set, none);
         for &(fd, ready) in answers {
             if contains(&asked, fd) && ready.intersects(events) {
                 set[fd / WORD_BITS] |= 1 << (fd % WORD_BITS);
@@ -47,13 +48,15 @@ fn keep_ready(sets: &mut Sets, answers: &[(usize, PollEvents)]) -> usize {
             }
         }
     }
-    bits
+    Ok(bits)
 }
 
 fn watch(files: &FdTable, sets: &Sets, count: usize) -> Result<(Vec<usize>, Vec<Watched>)> {
     let mut fds = Vec::new();
     let mut watched = Vec::new();
     for (fd, wanted) in questions(sets, count) {
+        watched.make_room(1)?;
+        fds.make_room(1)?;
         watched.push(Watched::new(Some(files.get(fd as i32)?), wanted));
         fds.push(fd);
     }
@@ -73,8 +76,8 @@ pub(super) fn select(call: &Call<'_>, deadline_ns: Option<u64>) -> Result<usize>
     }
     let (fds, mut watched) = watch(&call.process.files, &sets, count)?;
     polling::wait(call, &mut watched, deadline_ns)?;
-    let answers: Vec<_> = fds.into_iter().zip(watched.iter().map(|entry| entry.ready)).collect();
-    let bits = keep_ready(&mut sets, &answers);
+    let answers = fallible::collected(fds.into_iter().zip(watched.iter().map(|entry| entry.ready)))?;
+    let bits = keep_ready(&mut sets, &answers)?;
     for (set, address) in sets.iter().zip(addresses) {
         if address != 0 {
             memory::write_bytes(address, zerocopy::IntoBytes::as_bytes(set.as_slice()))?;
@@ -107,7 +110,7 @@ mod tests {
             (1, PollEvents::WRITABLE),
             (2, PollEvents::READABLE | PollEvents::WRITABLE),
         ];
-        assert_eq!(keep_ready(&mut sets, &answers), 3);
+        assert_eq!(keep_ready(&mut sets, &answers), Ok(3));
         assert_eq!(sets, [vec![0b101], vec![0b100], vec![0]]);
     }
 }

@@ -23,14 +23,15 @@ use crate::{Errno, Result, memory};
 const NAME_LIMIT: usize = 250;
 
 /// The file system that holds the files, mounted nowhere.
-fn root() -> &'static Arc<dyn Inode> {
-    static ROOT: Once<Arc<dyn Inode>> = Once::new();
-    ROOT.call_once(|| TmpFs::create(frames::global(), u64::MAX, 0o700, Owner::default()))
+fn root() -> Result<&'static Arc<dyn Inode>> {
+    ROOT.try_call_once(|| TmpFs::create(frames::global(), u64::MAX, 0o700, Owner::default()))
 }
+
+static ROOT: Once<Arc<dyn Inode>> = Once::new();
 
 /// Whether an open file was made by this call.
 pub(super) fn is_memory_file(file: &OpenFile) -> bool {
-    file.inode().identity().dev == root().identity().dev
+    ROOT.get().is_some_and(|root| file.inode().identity().dev == root.identity().dev)
 }
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
@@ -43,9 +44,9 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let status = OpenFlags::READ_WRITE | OpenFlags::LARGE_FILE;
     // The entry has a name of its own for a moment: the program's name need not be unique.
     let entry = format!("{}", NEXT.fetch_add(1, Ordering::Relaxed));
-    let created = root().create(entry.as_bytes(), 0o777, owner, status)?;
-    root().unlink(entry.as_bytes())?;
+    let created = root()?.create(entry.as_bytes(), 0o777, owner, status)?;
+    root()?.unlink(entry.as_bytes())?;
     let label = [&b"/memfd:"[..], &name, b" (deleted)"].concat();
-    let file = OpenFile::new(created.file, Location::anonymous(created.inode, &label), status);
+    let file = OpenFile::new(created.file, Location::anonymous(created.inode, &label)?, status)?;
     call.process.files.insert(file, flags & MFD_CLOEXEC != 0).map(|fd| fd as usize)
 }

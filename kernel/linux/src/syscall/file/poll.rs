@@ -9,6 +9,7 @@
 use alloc::vec::Vec;
 use core::mem::offset_of;
 
+use hadal_hal::fallible;
 use hadal_mem::space::FaultAccess;
 use hadal_vfs::PollEvents;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
@@ -53,7 +54,7 @@ pub(super) fn poll(call: &Call<'_>, deadline_ns: Option<u64>) -> Result<usize> {
     let watch = |entry: &PollFd| {
         Watched::new(files.get(entry.fd).ok(), PollEvents::from_bits_truncate(entry.events) | ALWAYS)
     };
-    let mut watched: Vec<Watched> = asked.iter().filter(|entry| entry.fd >= 0).map(watch).collect();
+    let mut watched = fallible::collected(asked.iter().filter(|entry| entry.fd >= 0).map(watch))?;
     let ready = polling::wait(call, &mut watched, deadline_ns)?;
     let mut answers = watched.iter().map(|entry| entry.ready.bits());
     for (index, entry) in asked.iter().enumerate() {

@@ -58,13 +58,13 @@ pub(super) fn wait(call: &Call<'_>, watched: &mut [Watched], deadline_ns: Option
     let thread = call.task.thread();
     loop {
         // Registered first and asked afterwards, so that no change is missed.
-        queues.iter().for_each(|queue| queue.add(thread));
+        let is_registered = queues.iter().fold(true, |all, queue| queue.add(thread) && all);
         let count = look_at_all(watched);
         let interrupted = thread.interrupted() && signal::interrupted(call.task, call.process);
         let expired = deadline_ns.is_some_and(|deadline| hadal_time::now_ns() >= deadline);
         let over = count > 0 || interrupted || expired;
         if !over {
-            hadal_sched::park(deadline_ns.and_then(clock::deadline));
+            hadal_sync::park_as(is_registered, deadline_ns.and_then(clock::deadline));
         }
         queues.iter().for_each(|queue| queue.remove(thread));
         if over {

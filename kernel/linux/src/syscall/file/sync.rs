@@ -9,6 +9,8 @@
 use alloc::collections::BTreeSet;
 use alloc::sync::Arc;
 
+use hadal_hal::fallible;
+
 use crate::Result;
 use crate::call::Call;
 use crate::process::Process;
@@ -21,10 +23,11 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
 /// Brings the open files of some devices to stable storage. Errors show up where the program asks for one file.
 pub(super) fn sync_where(process: &Process, wanted: impl Fn(u64) -> bool) {
     let mut done = BTreeSet::new();
-    for fd in process.files.list() {
+    for fd in process.files.taken(0, u32::MAX) {
         let Ok(open) = process.files.get(fd) else { continue };
         let Ok(file) = open.file() else { continue };
-        let first = done.insert(Arc::as_ptr(&open) as usize);
+        // Without memory to note it, a file is brought there again.
+        let first = fallible::admit(fallible::SMALL_BYTES).is_err() || done.insert(Arc::as_ptr(&open) as usize);
         if first && open.status().writable() && wanted(open.inode().identity().dev) {
             // A pipe or a terminal has nothing to write back and says so.
             let _ = file.fsync(false);

@@ -9,6 +9,7 @@
 use alloc::vec::Vec;
 use core::ops::Range;
 
+use hadal_hal::fallible;
 use hadal_mem::space::FaultAccess;
 use hadal_vfs::OpenFile;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
@@ -73,7 +74,7 @@ impl Segments {
             return Err(Errno::EINVAL);
         }
         let mut room = MAX_TRANSFER;
-        let mut rest = Vec::new();
+        let mut rest = fallible::room_for(iovecs.len())?;
         for iovec in iovecs {
             let len = iovec.len.min(room);
             room -= len;
@@ -158,10 +159,10 @@ pub(super) fn read(
     into.check(call.process, FaultAccess::Write)?;
     let seekable = file.file()?.is_seekable();
     let total = into.len();
-    let mut buffer = memory::buffer(total.min(CHUNK))?;
+    let mut buffer = memory::buffer_up_to(total.min(CHUNK))?;
     let mut done = 0;
     loop {
-        let wanted = (total - done).min(CHUNK);
+        let wanted = (total - done).min(buffer.len());
         let chunk = &mut buffer[..wanted];
         let result = match position {
             Some(position) => file.read_at(position + done as u64, chunk),
@@ -194,10 +195,10 @@ pub(super) fn write(
     }
     from.check(call.process, FaultAccess::Read)?;
     let total = from.len();
-    let mut buffer = memory::buffer(total.min(CHUNK))?;
+    let mut buffer = memory::buffer_up_to(total.min(CHUNK))?;
     let mut done = 0;
     loop {
-        let wanted = (total - done).min(CHUNK);
+        let wanted = (total - done).min(buffer.len());
         let chunk = &mut buffer[..wanted];
         let written = from.gather(chunk).and_then(|()| match position {
             Some(position) => file.write_at(position + done as u64, chunk),

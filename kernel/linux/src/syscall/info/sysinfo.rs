@@ -39,8 +39,7 @@ const _: () = assert!(size_of::<Facts>() == size_of::<linux_raw_sys::system::sys
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let memory = frames::global().stats();
-    let tasks = call.process.tasks();
-    let runnable = tasks.iter().filter(|task| !task.thread().is_parked()).count() as u64;
+    let runnable = call.process.runnable_count() as u64;
     let facts = Facts {
         uptime_seconds: hadal_time::now_ns() / hadal_time::NS_PER_SECOND,
         loads: [runnable << LOAD_SHIFT; 3],
@@ -50,7 +49,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
         buffers: 0,
         swap_total: 0,
         swap_free: 0,
-        processes: tasks.len().min(usize::from(u16::MAX)) as u16,
+        processes: call.process.thread_count().min(usize::from(u16::MAX)) as u16,
         reserved: [0; 3],
         high_total: 0,
         high_free: 0,

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `munmap(2)`: removes all mappings of a range.
 //!
-//! Honoured: any page range, with holes or across mappings.
+//! Honoured: any page range of the window, with holes or across mappings, from address 0 on.
 //!
 //! Refused: nothing.
+
+use hadal_mem::space::{WINDOW_END, WINDOW_START};
 
 use super::common::{page_aligned, pages};
 use super::errno;
@@ -16,6 +18,11 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     if len == 0 {
         return Err(Errno::EINVAL);
     }
-    call.process.space.unmap(address, len).map_err(errno)?;
+    let end = address.checked_add(len).filter(|&end| end <= WINDOW_END).ok_or(Errno::EINVAL)?;
+    // Nothing is ever mapped below.
+    let start = address.max(WINDOW_START);
+    if start < end {
+        call.process.space.unmap(start, end - start).map_err(errno)?;
+    }
     Ok(0)
 }

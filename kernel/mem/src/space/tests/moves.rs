@@ -9,6 +9,19 @@ fn machine() -> Machine {
 }
 
 #[test]
+fn files_end_where_offsets_do() {
+    let machine = machine();
+    let file = TestFile::new(1, PAGE, None);
+    let last = 0_usize.wrapping_sub(2 * PAGE);
+    let at = machine.map_file(&file, last, PAGE, Prot::READ, false);
+    let remap = |new_len, mode| machine.space.remap(RemapRequest { old: at, old_len: PAGE, new_len, mode });
+    for mode in [RemapMode::InPlace, RemapMode::MayMove, RemapMode::Fixed(0x4000_0000)] {
+        assert_eq!(remap(3 * PAGE, mode), Err(SpaceError::Invalid), "{mode:?}");
+    }
+    assert_eq!(machine.space.find(at).map(|vma| vma.offset), Some(last as u64));
+}
+
+#[test]
 fn remap_shrinks_grows_and_moves() {
     let machine = machine();
     let space = &machine.space;

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Numbers and what they stand for: a tree of fixed depth that grows a page at a time and never moves.
+//!
+//! Every number has a place behind a lock of its own, so looking one up meets nobody who looks up another. Which numbers are
+//! taken is in bits beside the places; each level notes which parts below are full, so that the lowest free number is found
+//! in a constant number of steps. The bits are changed by one caller at a time: whoever holds the table's lock.
+
+use alloc::boxed::Box;
+use core::sync::atomic::{AtomicU64, Ordering};
+
+use hadal_hal::fallible;
+use hadal_hal::sync::SpinLock;
+use spin::Once;
+
+use super::Slot;
+use crate::errno::Result;
+
+/// Places in a chunk, and chunks in a node.
+const FAN: usize = 128;
+/// Nodes of a tree.
+const NODES: usize = 64;
+/// Numbers of a tree.
+pub(super) const NUMBERS: usize = NODES * FAN * FAN;
+
+/// [`FAN`] bits.
+struct Bits([AtomicU64; FAN / 64]);
+
+struct Chunk {
+    places: Box<[SpinLock<Option<Slot>>]>,
+    taken: Bits,
+}
+
+struct Node {
+    chunks: Box<[Once<Box<Chunk>>]>,
+    /// Chunks without a free number.
+    full: Bits,
+}
+
+/// The tree.
+pub(super) struct Tree {
+    nodes: [Once<Box<Node>>; NODES],
+    /// Nodes without a free number.
+    full: AtomicU64,
+}
+
+impl Bits {
+    const fn new() -> Self {
+        Self([const { AtomicU64::new(0) }; FAN / 64])
+    }
+
+    fn get(&self, index: usize) -> bool {
+        self.0[index / 64].load(Ordering::Relaxed) & 1 << (index % 64) != 0
+    }
+
+    /// One caller at a time.
+    fn set(&self, index: usize, value: bool) {
+        let word = &self.0[index / 64];
+        let (bit, old) = (1 << (index % 64), word.load(Ordering::Relaxed));
+        word.store(if value { old | bit } else { old & !bit }, Ordering::Relaxed);
+    }
+
+    fn are_all_set(&self) -> bool {
+        self.0.iter().all(|word| word.load(Ordering::Relaxed) == u64::MAX)
+    }
+
+    /// The first index from `start` on whose bit is `value`.
+    fn next(&self, start: usize, value: bool) -> Option<usize> {
+        let flip = if value { 0 } else { u64::MAX };
+        (start / 64..FAN / 64).find_map(|index| {
+            let before = if index == start / 64 { (1 << (start % 64)) - 1 } else { 0 };
+            let bits = (self.0[index].load(Ordering::Relaxed) ^ flip) & !before;
+            (bits != 0).then(|| index * 64 + bits.trailing_zeros() as usize)
+        })
+    }
+}
+
+/// Node, chunk and place of a number.
+fn parts(number: usize) -> (usize, usize, usize) {
+    (number / (FAN * FAN), number / FAN % FAN, number % FAN)
+}
+
+impl Tree {
+    pub(super) const fn new() -> Self {
+        Self { nodes: [const { Once::new() }; NODES], full: AtomicU64::new(0) }
+    }
+
+    fn chunk(&self, number: usize) -> Option<&Chunk> {
+        let (node, chunk, _) = parts(number);
+        self.nodes.get(node)?.get()?.chunks[chunk].get().map(|chunk| &**chunk)
+    }
+
+    /// The place of a number, if it has ever been taken or one near it has.
+    #[inline]
+    pub(super) fn place(&self, number: usize) -> Option<&SpinLock<Option<Slot>>> {
+        self.chunk(number).map(|chunk| &chunk.places[number % FAN])
+    }
+
+    /// Makes sure that a number below [`NUMBERS`] has a place. Without the table's lock, since it asks for memory.
+    pub(super) fn grow(&self, number: usize) -> Result<()> {
+        let (node, chunk, _) = parts(number);
+        if self.nodes[node].get().is_none() {
+            let chunks = fallible::collected((0..FAN).map(|_| Once::new()))?.into_boxed_slice();
+            let fresh = fallible::boxed(Node { chunks, full: Bits::new() })?;
+            self.nodes[node].call_once(|| fresh);
+        }
+        let Some(node) = self.nodes[node].get() else { return Ok(()) };
+        if node.chunks[chunk].get().is_none() {
+            let places = fallible::collected((0..FAN).map(|_| SpinLock::new(None)))?.into_boxed_slice();
+            let fresh = fallible::boxed(Chunk { places, taken: Bits::new() })?;
+            node.chunks[chunk].call_once(|| fresh);
+        }
+        Ok(())
+    }
+
+    /// The lowest free number from `start` on; it may have no place yet. With the table's lock.
+    pub(super) fn lowest_free(&self, start: usize) -> usize {
+        let (first_node, first_chunk, first_place) = parts(start);
+        for index in first_node..NODES {
+            if self.full.load(Ordering::Relaxed) & 1 << index != 0 {
+                continue;
+            }
+            let base = (index * FAN * FAN).max(start);
+            let Some(node) = self.nodes[index].get() else { return base };
+            let mut chunk = if index == first_node { first_chunk } else { 0 };
+            while let Some(open) = node.full.next(chunk, false) {
+                let number = (index * FAN + open) * FAN;
+                let from = if number < start { first_place } else { 0 };
+                match node.chunks[open].get().map(|chunk| chunk.taken.next(from, false)) {
+                    None => return number + from,
+                    Some(Some(place)) => return number + place,
+                    // Free numbers below the start only: at most once.
+                    Some(None) => chunk = open + 1,
+                }
+            }
+        }
+        NUMBERS
+    }
+
+    /// The lowest number from `start` on that is taken.
+    pub(super) fn next_taken(&self, start: usize) -> Option<usize> {
+        let mut number = start;
+        while number < NUMBERS {
+            let (index, chunk, place) = parts(number);
+            let Some(node) = self.nodes[index].get() else {
+                number = (index + 1) * FAN * FAN;
+                continue;
+            };
+            let found = node.chunks[chunk].get().and_then(|chunk| chunk.taken.next(place, true));
+            match found {
+                Some(place) => return Some(number - number % FAN + place),
+                None => number = (number / FAN + 1) * FAN,
+            }
+        }
+        None
+    }
+
+    /// Notes that a number with a place is taken, or free. With the table's lock.
+    pub(super) fn note(&self, number: usize, is_taken: bool) {
+        let (index, chunk, place) = parts(number);
+        let Some(node) = self.nodes[index].get() else { return };
+        let Some(places) = node.chunks[chunk].get() else { return };
+        if places.taken.get(place) == is_taken {
+            return;
+        }
+        places.taken.set(place, is_taken);
+        node.full.set(chunk, places.taken.are_all_set());
+        let old = self.full.load(Ordering::Relaxed);
+        let full = if node.full.are_all_set() { old | 1 << index } else { old & !(1 << index) };
+        self.full.store(full, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Programs that use up what the kernel keeps for them: they get an error and go on, and the machine never fails.
+
+use std::time::Duration;
+
+use hadal_abi::status;
+use hadal_tests::case::{expect_status, expect_stdout, wrong};
+use hadal_tests::machine::arguments;
+use hadal_tests::programs::USE_UP;
+use hadal_tests::{Hadal, Outcome, TestError, Way, scratch};
+
+use crate::suite::Suite;
+
+/// What the program uses up, in the order in which it does. Those of a line have a machine of their own: tables of descriptors
+/// and timers do not shrink, and stacks stay with the kernel's records of threads.
+const KINDS: [&[&str]; 7] = [
+    &[
+        "pipes",
+        "sockets",
+        "memfds",
+        "eventfds",
+        "poll",
+        "files",
+        "directories",
+        "small-writes",
+        "mappings",
+        "signals",
+    ],
+    &["threads"],
+    &["readers"],
+    &["futexes"],
+    &["dup2"],
+    &["dup"],
+    &["timers"],
+];
+/// Seeds of the runs whose allocations fail at random, and how many of a million do.
+const SEEDS: [(u32, u32); 4] = [(1, 1_000), (2, 10_000), (3, 50_000), (4, 200_000)];
+/// MiB that are left of a small machine's memory before anything is used up.
+const LEAVE: &str = "--leave=6";
+
+pub(crate) fn register(suite: &mut Suite) {
+    // In a machine of the default size memory is not what runs out first.
+    for memory in [Some("64M"), Some("256M"), None] {
+        suite.hadal(format!("exhaust/{}", memory.unwrap_or("default")), move |name| {
+            KINDS.iter().try_for_each(|kinds| all_of(name, memory, kinds))
+        });
+    }
+    for (seed, rate) in SEEDS {
+        suite.hadal(format!("exhaust/failing/{rate}"), move |name| {
+            let word = format!("fail-alloc={seed}:{rate}");
+            let hadal = Hadal::new(2).with("--memory", "64M").with("--append", &word);
+            let outcome = run(name, hadal, &["--tolerant"])?;
+            // Errors, a lack of memory that ends the program, a fault of a program that takes no errors: all but a failure of
+            // the machine.
+            let failures = [status::KERNEL_PANIC, status::TIMEOUT, status::LOST].map(i32::from);
+            if failures.contains(&outcome.status) {
+                return Err(wrong("the machine failed", &outcome));
+            }
+            Ok(())
+        });
+    }
+}
+
+fn all_of(name: &str, memory: Option<&str>, kinds: &[&str]) -> Result<(), TestError> {
+    let hadal = Hadal::new(2);
+    let hadal = memory.map_or(hadal.clone(), |memory| hadal.with("--memory", memory));
+    let leave = memory.map(|_| LEAVE);
+    let words: Vec<&str> = leave.into_iter().chain(kinds.iter().copied()).collect();
+    let outcome = run(name, hadal, &words)?;
+    expect_status(&outcome, 0)?;
+    let text: String = kinds.iter().chain(&["went on"]).map(|line| format!("{line}\n")).collect();
+    expect_stdout(&outcome, &text)
+}
+
+fn run(name: &str, hadal: Hadal, words: &[&str]) -> Result<Outcome, TestError> {
+    let directory = scratch::empty_directory(name)?;
+    let program = USE_UP.build(Way::GccDynamic)?;
+    hadal.cwd(&directory).limit(Duration::from_secs(120)).run(&program, &arguments(words))
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// Mappings, timers and queued signals until there are no more.
+#define _GNU_SOURCE
+#include "exhaust.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/types.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MOST 200000
+
+static const int REFUSALS[] = {EAGAIN, ENOMEM, 0};
+
+// Neighbours differ, so that they stay apart; all of them are unmapped by one call.
+size_t use_up_mappings(void) {
+    const size_t len = (size_t)MOST * 4096;
+    char *room = mmap(NULL, len, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (room == MAP_FAILED) {
+        expect_refusal("mmap", REFUSALS);
+        return 0;
+    }
+    size_t count = 0;
+    while (count < MOST / 2 && mprotect(room + count * 8192, 4096, PROT_READ) == 0) {
+        count++;
+    }
+    if (count < MOST / 2) {
+        expect_refusal("mprotect", REFUSALS);
+    }
+    if (munmap(room, len) != 0) {
+        expect_refusal("munmap", REFUSALS);
+    }
+    return count;
+}
+
+size_t use_up_timers(void) {
+    static timer_t timers[MOST];
+    size_t count = 0;
+    struct sigevent nothing = {.sigev_notify = SIGEV_NONE};
+    while (count < MOST && timer_create(CLOCK_MONOTONIC, &nothing, &timers[count]) == 0) {
+        count++;
+    }
+    if (count < MOST) {
+        expect_refusal("timer_create", REFUSALS);
+    }
+    for (size_t number = 0; number < count; number++) {
+        timer_delete(timers[number]);
+    }
+    return count;
+}
+
+size_t use_up_signals(void) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGRTMIN);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    size_t count = 0;
+    while (count < MOST && sigqueue(getpid(), SIGRTMIN, (union sigval){.sival_int = (int)count}) == 0) {
+        count++;
+    }
+    if (count < MOST) {
+        expect_refusal("sigqueue", REFUSALS);
+    }
+    const struct timespec now = {0, 0};
+    siginfo_t info;
+    while (sigtimedwait(&set, &info, &now) == SIGRTMIN) {
+    }
+    return count;
+}
