@@ -29,6 +29,7 @@ pub(crate) fn open(port: Arc<Console>) {
     match hadal_sched::create(receive, 0, None) {
         Ok(thread) => {
             // The host must be heard although real-time threads of the program never rest.
+            thread.keep_for_kernel();
             thread.set_priority(hadal_sched::PRIORITIES - 1);
             thread.start();
         }

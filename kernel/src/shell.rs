@@ -66,7 +66,10 @@ pub(crate) fn program_ended(status: ExitStatus) -> bool {
 pub(crate) fn start() {
     *PROGRAM.lock() = Program::None;
     match hadal_sched::create(shell_thread, 0, None) {
-        Ok(thread) => thread.start(),
+        Ok(thread) => {
+            thread.keep_for_kernel();
+            thread.start();
+        }
         Err(error) => panic!("no thread for the shell: {error:?}"),
     }
 }

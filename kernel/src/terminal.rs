@@ -25,6 +25,7 @@ pub(crate) fn open() -> bool {
     }
     match hadal_sched::create(read, 0, None) {
         Ok(thread) => {
+            thread.keep_for_kernel();
             thread.set_priority(hadal_sched::PRIORITIES - 1);
             thread.start();
             true

@@ -26,6 +26,7 @@ mod numa;
 mod observe;
 mod openmp;
 mod scale;
+mod sched;
 mod shell;
 mod signals;
 mod soundness;
@@ -58,6 +59,7 @@ fn main() -> ExitCode {
     memory::register(&mut suite);
     exhaust::register(&mut suite);
     model::register(&mut suite);
+    sched::register(&mut suite);
     sync::register(&mut suite);
     soundness::register(&mut suite);
     faults::register(&mut suite);

@@ -70,6 +70,15 @@ impl Suite {
         self.push(name.into(), false, test);
     }
 
+    /// The same, when it takes long.
+    pub(crate) fn host_slow(
+        &mut self,
+        name: impl Into<String>,
+        test: impl FnOnce() -> Result<(), TestError> + Send + 'static,
+    ) {
+        self.push(name.into(), self.quick, test);
+    }
+
     /// A test that needs Hadal; it gets its own name.
     pub(crate) fn hadal(
         &mut self,

@@ -140,6 +140,8 @@ pub fn send_ipi(target: usize, vector: u8) {
     percpu::this().ipis_sent.fetch_add(1, Ordering::Relaxed);
     trace::point(Kind::IpiSend, target as u64, u64::from(vector));
     command(percpu::apic_id(target), ICR_ASSERT | u32::from(vector));
+    #[cfg(feature = "sim")]
+    crate::sim::send(target, vector);
 }
 
 /// Sends an interrupt to all CPUs but the calling one.
@@ -147,6 +149,8 @@ pub fn send_ipi_all_but_self(vector: u8) {
     percpu::this().ipis_sent.fetch_add(1, Ordering::Relaxed);
     trace::point(Kind::IpiSend, trace::ALL_BUT_SELF, u64::from(vector));
     command(0, ICR_ALL_BUT_SELF | ICR_ASSERT | u32::from(vector));
+    #[cfg(feature = "sim")]
+    crate::sim::send_to_others(vector);
 }
 
 /// Sends an interrupt to all CPUs, the calling one among them.
@@ -195,6 +199,8 @@ pub fn finish_calibration(elapsed_ns: u64, tsc_hz: u64) {
 
 /// Arms the one-shot timer of the calling CPU; it may fire early when the delay is beyond the counter's range.
 pub fn arm_timer(delay_ns: u64) {
+    #[cfg(feature = "sim")]
+    crate::sim::arm_timer(delay_ns);
     let scale = u128::from(TIMER_SCALE.load(Ordering::Relaxed));
     let ticks = ((u128::from(delay_ns) * scale) >> 32) as u64;
     if TSC_DEADLINE.get() == Some(&true) {
@@ -208,6 +214,8 @@ pub fn arm_timer(delay_ns: u64) {
 
 /// Disarms the timer of the calling CPU.
 pub fn disarm_timer() {
+    #[cfg(feature = "sim")]
+    crate::sim::disarm_timer();
     if TSC_DEADLINE.get() == Some(&true) {
         // SAFETY: the CPU has the register; 0 disarms.
         unsafe { cpu::write_msr(MSR_TSC_DEADLINE, 0) };

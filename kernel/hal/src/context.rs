@@ -15,13 +15,14 @@
 use alloc::boxed::Box;
 use core::arch::naked_asm;
 use core::cell::UnsafeCell;
-use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU64};
 
+use crate::atomic::{AtomicUsize, Ordering};
 use crate::fpu;
 use crate::percpu::{self, PerCpu};
 use crate::{cpu, fallible, irq, sync, tlb};
 
-use switch_code::{PIECES, code, light_keep_fsgsbase, light_release_in_line, stacks_keep_fsgsbase};
+use switch_code::{PIECES, code, light_keep_fsgsbase, light_release_in_line, on_cpu, stacks_keep_fsgsbase};
 
 mod switch_code;
 
@@ -254,7 +255,7 @@ unsafe extern "C" fn start() {
         "xor ebp, ebp",
         "call {load}",
         "mov rdi, r12",
-        "sti",
+        on_cpu!("sti"),
         // Never returns; the call keeps the stack as the ABI wants it.
         "call rbx",
         "ud2",
@@ -271,6 +272,8 @@ extern "C" fn load_first_state(context: &'static Context) {
             set_fs_base(program.fs_base);
         }
     }
+    #[cfg(feature = "sim")]
+    irq::unmask();
 }
 
 /// Makes `context` that of the code which is running on this CPU, on the stack whose top is given.
@@ -331,6 +334,8 @@ impl Switch {
                 Claim::Release => code(&PIECES.light_release)(own, next),
             }
         }
+        #[cfg(feature = "sim")]
+        irq::unmask();
     }
 
     /// [`Switch::to`] with nothing to look up.
@@ -345,6 +350,8 @@ impl Switch {
                 Claim::Release => light_release_in_line(own, next),
             }
         }
+        #[cfg(feature = "sim")]
+        irq::unmask();
     }
 
     /// [`Switch::to_full`] that keeps the claim, with nothing to look up but the vector state.
@@ -396,6 +403,8 @@ impl Switch {
         let block = self.block;
         assert!(next.claimed_by.load(Ordering::Relaxed) == block.address(), "a switch needs a claim");
         let own = block.context.load(Ordering::Relaxed) as *const Context;
+        #[cfg(feature = "sim")]
+        crate::sim::leave_stack();
         block.context.store(next.address(), Ordering::Relaxed);
         block.set_kernel_stack(next.stack_top.load(Ordering::Relaxed));
         own
@@ -482,4 +491,11 @@ pub(crate) fn enable_fsgsbase() {
     if supported {
         PIECES.use_fsgsbase();
     }
+}
+
+/// Simulated CPUs have the quick switch.
+#[cfg(feature = "sim")]
+pub(crate) fn use_quick_switch() {
+    FSGSBASE.store(true, Ordering::Relaxed);
+    PIECES.use_fsgsbase();
 }

@@ -25,6 +25,8 @@ pub fn current_id() -> usize {
 #[inline(always)]
 pub fn relax() {
     core::hint::spin_loop();
+    #[cfg(feature = "sim")]
+    crate::sim::relax();
 }
 
 /// Stops this CPU for good; interrupts stay off.
@@ -47,6 +49,8 @@ pub fn wait_for_interrupt() {
     unsafe {
         core::arch::asm!("sti", "hlt", options(nostack));
     }
+    #[cfg(feature = "sim")]
+    crate::sim::halt();
 }
 
 /// Turns interrupts on and waits until one arrives or something is stored near `word`, with no window in between; does not
@@ -64,7 +68,9 @@ pub fn wait_for_store(word: *const (), still: impl FnOnce() -> bool) {
             crate::irq::unmask();
         }
     }
-    #[cfg(not(target_os = "none"))]
+    #[cfg(feature = "sim")]
+    crate::sim::wait(word, still);
+    #[cfg(not(any(target_os = "none", feature = "sim")))]
     let _ = (word, still());
 }
 
@@ -101,6 +107,10 @@ pub fn has_rdtscp() -> bool {
 
 /// Whether the CPU has MONITOR and MWAIT.
 pub fn has_monitor() -> bool {
+    #[cfg(feature = "sim")]
+    if crate::sim::is_on() {
+        return crate::sim::has_monitor();
+    }
     let id = raw_cpuid::CpuId::new();
     // QEMU's translator has the instruction, but with several CPUs it does nothing. Where the CPUs take turns in one
     // thread, one that "waits" so only keeps the turn, and whoever has work never gets it.

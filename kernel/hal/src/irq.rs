@@ -43,7 +43,9 @@ pub fn enabled() -> bool {
         unsafe { core::arch::asm!("pushfq", "pop {}", out(reg) flags, options(preserves_flags)) };
         flags & (1 << 9) != 0
     }
-    #[cfg(not(target_os = "none"))]
+    #[cfg(feature = "sim")]
+    return crate::sim::enabled();
+    #[cfg(not(any(target_os = "none", feature = "sim")))]
     false
 }
 
@@ -67,6 +69,8 @@ fn mask_unmeasured() {
     unsafe {
         core::arch::asm!("cli", options(nostack));
     }
+    #[cfg(feature = "sim")]
+    crate::sim::disable();
 }
 
 /// Panics in the debug kernel if interrupts are on.
@@ -128,6 +132,8 @@ pub fn unmask() {
     unsafe {
         core::arch::asm!("sti", options(nostack));
     }
+    #[cfg(feature = "sim")]
+    crate::sim::enable();
 }
 
 /// Turns interrupts off for program code, which [`restore_for_program`] ends. Returns whether they were on.

@@ -17,6 +17,10 @@
 
 extern crate alloc;
 
+#[cfg(all(feature = "sim", target_os = "none"))]
+compile_error!("CPUs are simulated on a host");
+
+pub mod atomic;
 pub mod call;
 pub mod companion;
 pub mod cpu;
@@ -27,6 +31,8 @@ pub mod layout;
 pub mod link;
 pub mod percpu;
 pub mod running;
+#[cfg(feature = "sim")]
+pub mod sim;
 pub mod sync;
 pub mod table;
 pub mod trace;

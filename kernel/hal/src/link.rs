@@ -5,7 +5,7 @@
 //! loaded was stored, so it is valid, and following a link is one instruction.
 
 #[cfg(not(loom))]
-use core::sync::atomic::{AtomicPtr, Ordering};
+use crate::atomic::{AtomicPtr, Ordering};
 #[cfg(loom)]
 use loom::sync::atomic::{AtomicPtr, Ordering};
 

@@ -38,7 +38,7 @@ pub struct PerCpu {
     /// The same key where the quick switch works, else 0.
     pub(crate) quick_key: AtomicUsize,
     /// The running thread.
-    pub(crate) thread: AtomicUsize,
+    pub(crate) thread: crate::atomic::AtomicUsize,
     /// The scheduler's state of this CPU.
     pub(crate) cpu: AtomicUsize,
     /// Handlers of the program that are running in interrupt context on this CPU.
@@ -93,7 +93,7 @@ impl PerCpu {
             apic_id: AtomicU32::new(0),
             running_key: AtomicUsize::new(0),
             quick_key: AtomicUsize::new(0),
-            thread: AtomicUsize::new(0),
+            thread: crate::atomic::AtomicUsize::new(0),
             cpu: AtomicUsize::new(0),
             handlers: AtomicU32::new(0),
             tlb_seen: AtomicU64::new(0),
@@ -136,6 +136,12 @@ impl PerCpu {
     pub(crate) fn raise_attention(&self, bits: u32) {
         crate::irq::must_be_off();
         self.attention.store(self.attention.load(Ordering::Relaxed) | bits, Ordering::Relaxed);
+    }
+
+    /// What there is to look at, as of now.
+    #[cfg(feature = "sim")]
+    pub(crate) fn attention_bits(&self) -> u32 {
+        self.attention.load(Ordering::Relaxed)
     }
 
     /// Names the stack on which traps of this CPU's current thread are handled.
@@ -203,7 +209,9 @@ pub(crate) fn this() -> &'static PerCpu {
         // SAFETY: blocks are static or leaked for ever and have only atomic fields.
         unsafe { &*block }
     }
-    #[cfg(not(target_os = "none"))]
+    #[cfg(feature = "sim")]
+    return of(crate::sim::cpu_id());
+    #[cfg(not(any(target_os = "none", feature = "sim")))]
     &BOOT_CPU
 }
 
@@ -230,7 +238,9 @@ pub(crate) fn cpu_id() -> usize {
         }
         id as usize
     }
-    #[cfg(not(target_os = "none"))]
+    #[cfg(feature = "sim")]
+    return crate::sim::cpu_id();
+    #[cfg(not(any(target_os = "none", feature = "sim")))]
     0
 }
 

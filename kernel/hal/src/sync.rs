@@ -13,8 +13,8 @@ use core::cell::UnsafeCell;
 use core::ops::{Deref, DerefMut};
 #[cfg(all(debug_assertions, target_os = "none"))]
 use core::panic::Location;
-use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
+use crate::atomic::{AtomicBool, AtomicU32, Ordering};
 use crate::cpu;
 use crate::irq::{self, IrqGuard};
 

@@ -4,6 +4,10 @@
 /// Reads the time-stamp counter after earlier loads have completed.
 #[inline]
 pub fn read() -> u64 {
+    #[cfg(feature = "sim")]
+    if let Some(ticks) = crate::sim::clock_ns() {
+        return ticks;
+    }
     // SAFETY: every x86-64 CPU has RDTSC and LFENCE (SSE2), and ring 0 may use them whatever CR4.TSD says.
     unsafe {
         core::arch::x86_64::_mm_lfence();
@@ -15,6 +19,10 @@ pub fn read() -> u64 {
 /// not matter.
 #[inline(always)]
 pub fn read_unordered() -> u64 {
+    #[cfg(feature = "sim")]
+    if let Some(ticks) = crate::sim::clock_ns() {
+        return ticks;
+    }
     // SAFETY: as for `read`.
     unsafe { core::arch::x86_64::_rdtsc() }
 }

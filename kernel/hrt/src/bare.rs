@@ -54,7 +54,7 @@ fn add(kind_address: usize, entry: usize) -> Result<(), Status> {
     record.place.store(kind.cpu, Ordering::Relaxed);
     record.flags.store(attr::BARE, Ordering::Relaxed);
     task.thread().bind(Some(kind.cpu as usize));
-    task.thread().unpark_on(kind.cpu as usize);
+    task.thread().start_on(kind.cpu as usize);
     Ok(())
 }
 

@@ -23,7 +23,7 @@ pub(crate) fn deadline(deadline_ns: u64) -> Option<u64> {
     (deadline_ns != FOREVER).then_some(deadline_ns)
 }
 
-/// Waits for the end of a thread; afterwards its result is the caller's, and so is its slot.
+/// Waits for the end of a thread; afterwards the caller has its result, and its record until [`slot::release`].
 #[inline(always)]
 fn wait_for_end(
     own: &'static Record,
@@ -47,7 +47,6 @@ fn wait_for_end(
         let wake = hadal_sched::park_call(deadline(deadline_ns));
         if child.life.now().state() == State::Done {
             own.waits_for.store(0, Ordering::Relaxed);
-            child.life.take(name.generation);
             return Ok(());
         }
         if wake == Wake::TimedOut {
@@ -61,19 +60,11 @@ fn wait_for_end(
     }
 }
 
-/// Takes the result of a thread that [`wait_for_end`] has waited for.
-#[inline(always)]
-fn take_result(child: &'static Record) -> usize {
-    let result = child.result.load(Ordering::Relaxed);
-    slot::release(child);
-    result
-}
-
 #[inline(always)]
 fn join(thread: u64, out: usize, deadline_ns: u64) -> Result<(), Status> {
     let (child, name) = record::known_by(thread)?;
     wait_for_end(record::own(), child, name, deadline_ns)?;
-    let result = take_result(child);
+    let result = slot::release(child);
     if out != 0 {
         user::store_u64(out, result as u64)?;
     }
@@ -90,7 +81,7 @@ fn join_all(deadline_ns: u64) -> Result<(), Status> {
     while let Some(name) = children::next(own) {
         match wait_for_end(own, record::of(name.index), name, deadline_ns) {
             Ok(()) => {
-                take_result(record::of(name.index));
+                slot::release(record::of(name.index));
             }
             // Joined by somebody else, or detached, or about to be.
             Err(Status::NoSuchThing | Status::Busy | Status::Invalid) => {}

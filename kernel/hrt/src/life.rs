@@ -3,11 +3,14 @@
 //! that tells this use of a record from earlier ones.
 //!
 //! ```text
-//!            take            start            finish              release
-//!   IDLE ----------> RESERVED ------> RUNNING -------> DONE ------------------> IDLE
-//!   (in a pool)                         |   detached: ------------------------> IDLE
+//!            take            start            finish          claim       let_go_after
+//!   IDLE ----------> RESERVED ------> RUNNING -------> DONE --------> TAKEN ---------> IDLE
+//!   (in a pool)                         |   detached: --------------------------------> IDLE
 //!   FREE <------------ the thread itself ends: released, and not a slot any more
 //! ```
+//!
+//! Whoever takes the result has the record until it lets go. A thread that is about to end waits for that, so the one who
+//! takes must not look at the record afterwards: it may be that of another thread by then.
 //!
 //! A name is the record's index plus one and the generation above, so it is never 0 and never negative as a signed number.
 
@@ -32,6 +35,8 @@ pub(crate) enum State {
     Running = 3,
     /// Its function has ended and its result waits to be taken.
     Done = 4,
+    /// Somebody is taking the result, and its name is gone.
+    Taken = 5,
 }
 
 const STATE: u64 = 7;
@@ -56,6 +61,7 @@ impl Moment {
             2 => State::Reserved,
             3 => State::Running,
             4 => State::Done,
+            5 => State::Taken,
             _ => State::Free,
         }
     }
@@ -125,7 +131,7 @@ pub(crate) enum Finished {
 /// What [`Life::claim`] found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Claimed {
-    /// The caller has the result, and the slot.
+    /// The caller has the result, and the record until [`Life::let_go_after`].
     Taken,
     /// The thread has not ended; the caller is its joiner.
     Waiting,
@@ -239,7 +245,7 @@ impl Life {
                 return Err(Status::Busy);
             }
             let (new, claimed) = if now.state() == State::Done {
-                (now.with(State::Idle).with_joiner(None), Claimed::Taken)
+                (now.with(State::Taken).with_joiner(None), Claimed::Taken)
             } else {
                 (now.with_joiner(Some(joiner)), Claimed::Waiting)
             };
@@ -249,11 +255,25 @@ impl Life {
         }
     }
 
-    /// The joiner takes what [`State::Done`] has kept for it: nobody else changes the word then.
-    #[inline]
-    pub(crate) fn take(&self, generation: u32) {
-        let idle = u64::from(generation) << GENERATION_SHIFT | State::Idle as u64;
-        self.0.store(idle, Ordering::Release);
+    /// For whoever has taken the result: [`Claimed::Taken`], or it has seen [`State::Done`] as the joiner, and nobody else
+    /// changes the word then. Looks at the record and lets it go.
+    #[inline(always)]
+    pub(crate) fn let_go_after<R>(&self, look: impl FnOnce() -> R) -> R {
+        let seen = look();
+        self.0.store(self.word() & GENERATION | State::Idle as u64, Ordering::Release);
+        seen
+    }
+
+    /// Whether the calling thread, which has ended, still has to stay: its result waits for somebody, or is being taken. If
+    /// nobody waits for it and `gives_up`, nobody gets it any more.
+    pub(crate) fn must_stay(&self, gives_up: impl FnOnce() -> bool) -> bool {
+        let now = self.now();
+        match now.state() {
+            State::Taken => true,
+            State::Done if now.joiner().is_some() => true,
+            State::Done => !gives_up() || self.change(now, now.with(State::Idle)).is_err(),
+            _ => false,
+        }
     }
 
     /// The joiner waits no longer; [`Claimed::Taken`] if the thread has ended after all.
@@ -261,7 +281,7 @@ impl Life {
         loop {
             let now = self.of(generation)?;
             let (new, claimed) = if now.state() == State::Done {
-                (now.with(State::Idle).with_joiner(None), Claimed::Taken)
+                (now.with(State::Taken).with_joiner(None), Claimed::Taken)
             } else {
                 (now.with_joiner(None), Claimed::Waiting)
             };
@@ -282,7 +302,7 @@ impl Life {
                 return Err(Status::Busy);
             }
             let (new, claimed) = if now.state() == State::Done {
-                (now.with(State::Idle), Claimed::Taken)
+                (now.with(State::Taken), Claimed::Taken)
             } else {
                 (Moment(now.0 | DETACHED), Claimed::Waiting)
             };
@@ -326,6 +346,10 @@ mod tests {
         assert_eq!(life.detach(generation), Err(Status::Busy));
         assert_eq!(life.finish(), Finished::KeptFor(7));
         assert_eq!(life.claim(generation, 7), Ok(Claimed::Taken));
+        assert_eq!(life.claim(generation, 7), Err(Status::NoSuchThing));
+        assert!(life.must_stay(|| true), "somebody looks at the record");
+        life.let_go_after(|| ());
+        assert!(!life.must_stay(|| true));
         assert_eq!(life.now().state(), State::Idle);
         assert_eq!(life.claim(generation, 7), Err(Status::NoSuchThing));
         let next = generation_of(life.name(State::Reserved, false));
@@ -340,6 +364,22 @@ mod tests {
         assert_eq!(life.give_up(generation), Ok(Claimed::Waiting));
         assert_eq!(life.finish(), Finished::Kept);
         assert_eq!(life.claim(generation, 8), Ok(Claimed::Taken));
+    }
+
+    #[test]
+    fn a_thread_that_ends_waits_for_its_joiner_but_not_for_nobody() {
+        let (life, generation) = running();
+        assert_eq!(life.finish(), Finished::Kept);
+        assert!(life.must_stay(|| false));
+        assert_eq!(life.claim(generation, 7), Ok(Claimed::Taken));
+        assert!(life.must_stay(|| true));
+        let (life, _) = running();
+        assert_eq!(life.finish(), Finished::Kept);
+        assert!(!life.must_stay(|| true));
+        let (life, generation) = running();
+        assert_eq!(life.claim(generation, 7), Ok(Claimed::Waiting));
+        assert_eq!(life.finish(), Finished::KeptFor(7));
+        assert!(life.must_stay(|| true), "the joiner will come");
     }
 
     #[test]
@@ -390,6 +430,38 @@ mod model {
             detacher.join().unwrap();
             let left = life.now().state() == State::Done;
             assert_eq!(released.load(Ordering::Relaxed) + u32::from(left), 1);
+        });
+    }
+
+    /// A thread ends for good while another joins it, and perhaps gives up: whoever takes the result has the record to
+    /// itself until it lets go, and afterwards the thread goes. (The record is the cell: loom tells of two who use it at a
+    /// time.)
+    #[test]
+    fn model_a_record_is_left_by_one_at_a_time() {
+        loom::model(|| {
+            let life = Arc::new(Life::new(0));
+            let generation = generation_of(life.name(State::Running, false));
+            let record = Arc::new(loom::cell::UnsafeCell::new(()));
+            let joiner = {
+                let (life, record) = (life.clone(), record.clone());
+                loom::thread::spawn(move || {
+                    let claimed = match life.claim(generation, 1) {
+                        Ok(Claimed::Waiting) => life.give_up(generation),
+                        other => other,
+                    };
+                    if claimed == Ok(Claimed::Taken) {
+                        life.let_go_after(|| record.with_mut(drop));
+                    }
+                })
+            };
+            let _ = life.finish();
+            let mut looks = 0;
+            while life.must_stay(|| looks > 0) {
+                looks += 1;
+                loom::thread::yield_now();
+            }
+            record.with_mut(drop);
+            joiner.join().unwrap();
         });
     }
 }

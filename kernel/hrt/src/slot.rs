@@ -195,16 +195,20 @@ pub(crate) fn give(slot: &'static Record) {
     }
 }
 
-/// What happens to a thread whose result has been taken, or is wanted by nobody any more: the caller has it from
-/// [`crate::life`].
+/// Takes the result of a thread that the caller has from [`crate::life`], or throws it away. The record is in a pool
+/// afterwards, or belongs to its thread, which is about to end: it may be that of another thread soon.
 #[inline(always)]
-pub(crate) fn release(slot: &'static Record) {
-    children::remove(slot);
-    if slot.leaving.load(Ordering::Relaxed) {
+pub(crate) fn release(slot: &'static Record) -> usize {
+    let (result, leaving) = slot.life.let_go_after(|| {
+        children::remove(slot);
+        (slot.result.load(Ordering::Relaxed), slot.leaving.load(Ordering::Relaxed))
+    });
+    if leaving {
         slot.thread().unpark();
     } else {
         give(slot);
     }
+    result
 }
 
 /// The calling thread becomes a slot.
@@ -328,8 +332,7 @@ fn wait_until_joined(own: &'static Record) {
     let task = Task::current();
     let process = task.process();
     signal::rest(task, process);
-    while own.life.now().state() == State::Done && !(own.thread().interrupted() && process.ending().is_some())
-    {
+    while own.life.must_stay(|| own.thread().interrupted() && process.ending().is_some()) {
         hadal_sched::park_call(None);
     }
     signal::resume(task, process);

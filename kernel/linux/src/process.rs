@@ -112,8 +112,10 @@ pub struct Process {
     threads: SpinLock<BTreeSet<u32>>,
     /// 0 while running; else [`ending`] and the encoded [`ExitStatus`].
     ending: AtomicU32,
-    /// CPU time of threads that have exited.
-    past_run_ns: AtomicU64,
+    /// CPU time of the machine's programs when this one began.
+    run_ns_before: u64,
+    /// What [`Process::run_time_ns`] has returned at most.
+    run_ns: AtomicU64,
     /// What `prctl` sets and gives back.
     pub attributes: Attributes,
     /// Why the program ends, when it is for what it did in interrupt context: reported in the end.
@@ -164,7 +166,8 @@ impl Process {
             started_ns: hadal_time::now_ns(),
             threads: SpinLock::ranked(Rank::Process, BTreeSet::new()),
             ending: AtomicU32::new(0),
-            past_run_ns: AtomicU64::new(0),
+            run_ns_before: hadal_sched::program_time_ns(),
+            run_ns: AtomicU64::new(0),
             attributes: Attributes::default(),
             offence: SpinLock::new(None),
         }))
@@ -214,12 +217,11 @@ impl Process {
         threads.insert(tid);
     }
 
-    /// Takes a thread that ends off the list and keeps its CPU time; the last one ends the program.
+    /// Takes a thread that ends off the list; the last one ends the program.
     pub(crate) fn remove_thread(&'static self, tid: u32) {
         let last = {
             let mut threads = self.threads.lock();
             threads.remove(&tid);
-            self.past_run_ns.fetch_add(hadal_sched::thread(tid - 1).run_time_ns(), Ordering::Relaxed);
             threads.is_empty()
         };
         if last {
@@ -277,10 +279,9 @@ impl Process {
 
     /// CPU time of all threads, past and present.
     pub fn run_time_ns(&self) -> u64 {
-        // A thread that ends is counted once, as one or the other.
-        let threads = self.threads.lock();
-        let live: u64 = threads.iter().map(|&tid| hadal_sched::thread(tid - 1).run_time_ns()).sum();
-        self.past_run_ns.load(Ordering::Relaxed) + live
+        let now = hadal_sched::program_time_ns().saturating_sub(self.run_ns_before);
+        // CPUs are looked at one after the other, so a later look may miss what an earlier one saw.
+        self.run_ns.fetch_max(now, Ordering::Relaxed).max(now)
     }
 
     /// The status that the process is ending with, or `None` while it runs.

@@ -170,8 +170,8 @@ impl Task {
         Ok(task)
     }
 
-    /// Puts the thread on its process's list. From now on signals and the end of the process find it, and may wake it
-    /// before [`Thread::start`] does.
+    /// Puts the thread on its process's list. From now on signals and the end of the process find it; what they ask for
+    /// waits until it is started.
     pub fn publish(&self) {
         self.process().add_thread(self.tid());
     }

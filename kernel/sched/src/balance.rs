@@ -8,8 +8,8 @@
 //! ([`even_out`]). All of it concerns one other CPU at a time, the next in turn, so its cost does not grow with the machine.
 
 use alloc::boxed::Box;
-use core::sync::atomic::{AtomicU64, Ordering};
 
+use hadal_hal::atomic::{AtomicU64, Ordering};
 use hadal_hal::running::Here;
 use hadal_hal::trace::{self, Kind};
 use hadal_hal::{apic, cpu, irq};

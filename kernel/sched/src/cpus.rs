@@ -6,13 +6,13 @@
 //! through one word; they interrupt it if it would not look soon by itself ([`watch`]).
 
 use alloc::vec::Vec;
-use core::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
+use hadal_hal::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use hadal_hal::link::AtomicRef;
 use hadal_hal::percpu::CpuLocal;
 use hadal_hal::running::{Here, Running};
 use hadal_hal::sync::{Rank, SpinLock};
-use hadal_hal::{context, cpu};
+use hadal_hal::{context, cpu, tsc};
 use spin::Once;
 
 use crate::counters::CpuCounters;
@@ -23,7 +23,8 @@ use crate::levels::Levels;
 use crate::table::{FREE_BATCH, adopt_idle};
 use crate::thread::Thread;
 use crate::timers::Timers;
-use crate::{balance, idle};
+use crate::transition::Event;
+use crate::{audit, balance, idle};
 
 /// When a CPU will look at its inbox.
 pub(crate) mod watch {
@@ -51,6 +52,8 @@ pub(crate) struct Cpu {
     pub(crate) asked_by: AtomicU32,
     pub(crate) timers: Timers,
     idle_thread: AtomicRef<Thread>,
+    /// When the CPU began to schedule, as a time stamp; 0 before.
+    joined: AtomicU64,
     pub(crate) free_threads: SpinLock<Vec<u32>>,
     /// Program yields in a row that found no other thread.
     pub(crate) fruitless_yields: AtomicU32,
@@ -72,6 +75,7 @@ impl Cpu {
             asked_by: AtomicU32::new(0),
             timers: Timers::new(),
             idle_thread: AtomicRef::none(),
+            joined: AtomicU64::new(0),
             // More than are ever in it.
             free_threads: SpinLock::ranked(Rank::FreeThreadsOfCpu, Vec::with_capacity(4 * FREE_BATCH)),
             fruitless_yields: AtomicU32::new(0),
@@ -81,9 +85,24 @@ impl Cpu {
         }
     }
 
+    /// Leaves it a runnable thread that is in no queue, to be received.
+    pub(crate) fn send(&self, thread: &'static Thread) {
+        self.inbox.push(thread);
+        audit::saw(thread.id(), Event::Sent(self.id));
+    }
+
     /// The thread that runs when no other does.
     pub(crate) fn idle_thread(&self) -> &'static Thread {
         self.idle_thread.load(Ordering::Relaxed).expect("a CPU that schedules has an idle thread")
+    }
+
+    /// Cycles up to `now` in which the CPU has run something.
+    pub(crate) fn program_cycles(&self, now: u64) -> u64 {
+        let joined = self.joined.load(Ordering::Acquire);
+        if joined == 0 {
+            return 0;
+        }
+        now.saturating_sub(joined).saturating_sub(self.idle_thread().cycles_until(now))
     }
 
     /// Threads that wait for this CPU and may go to another one; at most one more than there are.
@@ -153,6 +172,7 @@ fn adopt(stack_top: u64) {
     let idle = adopt_idle(own);
     context::adopt(idle.context(), stack_top);
     own.idle_thread.store(Some(idle), Ordering::Relaxed);
+    own.joined.store(tsc::read(), Ordering::Release);
     RUNNING.install(idle, own);
 }
 

@@ -5,8 +5,7 @@
 //! ordinary threads they belong to the CPU; the locks are for admission, which comes from anywhere. A running real-time
 //! thread is in no queue. Memory for a thread's place is reserved when it is admitted, so that interrupts need none.
 
-use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
-
+use hadal_hal::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
 use hadal_hal::running::Here;
 use hadal_hal::sync::{Rank as LockRank, SpinLock};
 use hadal_time::now_ns;
@@ -17,8 +16,9 @@ use crate::cpus::Cpu;
 use crate::job::{Job, Kind};
 use crate::switch::insert;
 use crate::thread::Thread;
-use crate::timers;
+use crate::transition::Event;
 use crate::wake::look_again;
+use crate::{audit, timers};
 
 /// What a thread is to its CPU.
 pub(crate) mod class {
@@ -79,8 +79,9 @@ impl Realtime {
         self.class.load(Ordering::Relaxed)
     }
 
-    /// Gives the thread a job, or none; its CPU makes its place fit. Returns whether it had one.
-    pub(crate) fn set_job(&self, job: Option<Job>) -> bool {
+    /// Gives the thread a job, or none; its CPU makes its place fit. `note` is told under the lock whether it has one now, so
+    /// that what is noted is that of the last change. Returns whether it had one.
+    pub(crate) fn set_job(&self, job: Option<Job>, note: impl FnOnce(bool)) -> bool {
         let mut state = self.state.lock();
         state.missed_before = state.missed();
         let had_one = core::mem::replace(&mut state.job, job).is_some();
@@ -90,12 +91,13 @@ impl Realtime {
             Some(_) => class::ADMITTED,
         };
         self.class.store(class, Ordering::Relaxed);
+        note(job.is_some());
         had_one
     }
 
     /// Forgets everything, for a new thread.
     pub(crate) fn reset(&self) {
-        self.set_job(None);
+        self.set_job(None, |_| ());
         self.state.lock().missed_before = 0;
         self.bound_for_it.store(false, Ordering::Relaxed);
     }
@@ -198,6 +200,7 @@ impl Edf {
         let pop = |class| self.queue(class).lock().pop_expired(u64::MAX).map(|(_, thread)| thread);
         let thread = pop(class::ADMITTED).or_else(|| pop(class::APERIODIC))?;
         thread.realtime.state.lock().queued = None;
+        audit::saw(thread.id(), Event::Removed);
         self.count(-1);
         Some(thread)
     }
@@ -205,7 +208,9 @@ impl Edf {
     /// Takes a thread out, wherever it is. Interrupts are off.
     pub(crate) fn remove(&self, thread: &'static Thread) {
         let mut state = thread.realtime.state.lock();
-        state.held = false;
+        if core::mem::take(&mut state.held) {
+            audit::saw(thread.id(), Event::Removed);
+        }
         if let Some(id) = state.queued.take() {
             // The class may have changed since it was queued.
             let found = |class| {
@@ -213,6 +218,7 @@ impl Edf {
                 queue.cancel_if(id, |other| other.is(thread)).is_some()
             };
             if found(class::ADMITTED) || found(class::APERIODIC) {
+                audit::saw(thread.id(), Event::Removed);
                 self.count(-1);
             }
         }
@@ -234,11 +240,13 @@ pub(crate) fn enqueue(own: &'static Cpu, thread: &'static Thread) -> bool {
         && timers::release_at(own, job.release_ns.min(now + HOLD_NS), thread)
     {
         state.held = true;
+        audit::saw(thread.id(), Event::Inserted);
         return true;
     }
     let queue = own.edf.queue(thread.realtime.class());
     let Ok(id) = queue.lock().insert(job.deadline_ns, thread) else { return false };
     state.queued = Some(id);
+    audit::saw(thread.id(), Event::Inserted);
     own.edf.count(1);
     true
 }
@@ -248,6 +256,7 @@ pub(crate) fn on_release(here: Here<Thread, Cpu>, thread: &'static Thread) {
     let own = here.cpu();
     let held = thread.cpu() == own.id && core::mem::take(&mut thread.realtime.state.lock().held);
     if held {
+        audit::saw(thread.id(), Event::Removed);
         insert(own, thread, here.thread());
         look_again(here);
     }

@@ -5,8 +5,7 @@
 //! As long as it looks by itself nobody has to interrupt it. Polling is for machines with a core for each CPU: elsewhere it
 //! would keep a core from the CPU that has the work.
 
-use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-
+use hadal_hal::atomic::{AtomicBool, AtomicU64, Ordering};
 use hadal_hal::trace::{self, Kind};
 use hadal_hal::{cpu, irq, tlb, tsc};
 

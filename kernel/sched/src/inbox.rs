@@ -12,7 +12,7 @@ use hadal_hal::link::AtomicRef;
 
 use crate::thread::Thread;
 #[cfg(not(loom))]
-use core::sync::atomic::AtomicBool;
+use hadal_hal::atomic::AtomicBool;
 #[cfg(loom)]
 use loom::sync::atomic::AtomicBool;
 

@@ -2,8 +2,8 @@
 //! Interrupts to CPUs that were given a thread: at once, some time later, or for many CPUs together.
 
 use alloc::boxed::Box;
-use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use hadal_hal::atomic::{AtomicBool, AtomicU64, Ordering};
 use hadal_hal::{apic, cpu, irq};
 
 use crate::cpus::{self, Cpu, watch};

@@ -6,11 +6,12 @@
 //! changes nothing here at all. What a level's word points to matters only while the running thread is of another level.
 //! Every operation takes constant time.
 
-use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
-
+use hadal_hal::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use hadal_hal::link::AtomicRef;
 
+use crate::audit;
 use crate::thread::{Manner, PRIORITIES, Thread};
+use crate::transition::Event;
 
 /// Nobody else looks.
 const RELAXED: Ordering = Ordering::Relaxed;
@@ -119,6 +120,7 @@ impl Levels {
         let first = if running.place.level() == level { Some(running) } else { any };
         let place = &thread.place;
         place.level.store(level, RELAXED);
+        audit::saw(thread.id(), Event::Inserted);
         self.len.store(self.len.load(RELAXED) + 1, RELAXED);
         if thread.may_move(manner) {
             place.movable.store(true, RELAXED);
@@ -155,6 +157,8 @@ impl Levels {
         self.any[usize::from(level) % self.any.len()].store(Some(next), RELAXED);
         new.level.store(level, RELAXED);
         old.level.store(NOWHERE, RELAXED);
+        audit::saw(next.id(), Event::Inserted);
+        audit::saw(thread.id(), Event::Removed);
         let (left, came) = (old.is_movable(), next.may_move(manner));
         if left | came {
             old.movable.store(false, RELAXED);
@@ -184,6 +188,7 @@ impl Levels {
     fn unlink(&self, thread: &'static Thread, level: u8, next: Option<&'static Thread>) {
         let place = &thread.place;
         place.level.store(NOWHERE, RELAXED);
+        audit::saw(thread.id(), Event::Removed);
         self.len.store(self.len.load(RELAXED) - 1, RELAXED);
         if place.is_movable() {
             place.movable.store(false, RELAXED);
@@ -287,5 +292,83 @@ mod tests {
         threads.iter().for_each(|thread| levels.insert(thread, of(5), idle));
         levels.set_first(threads[2]);
         assert_eq!(turn(&levels, threads[0]), [2, 0, 1]);
+    }
+
+    /// A CPU that runs one of the threads in a ring, or none of them.
+    struct Plain {
+        rings: Vec<Vec<u32>>,
+        running: Option<u32>,
+    }
+
+    impl Plain {
+        fn ring_of(&mut self, thread: u32) -> Option<&mut Vec<u32>> {
+            self.rings.iter_mut().find(|ring| ring.contains(&thread))
+        }
+
+        /// The running thread's ring begins with it.
+        fn turn(&mut self) {
+            if let Some(running) = self.running
+                && let Some(ring) = self.ring_of(running)
+            {
+                let at = ring.iter().position(|&other| other == running).unwrap();
+                ring.rotate_left(at);
+            }
+        }
+
+        fn waiting(&self) -> Vec<u32> {
+            let all = self.rings.iter().rev().flatten().copied();
+            all.filter(|&thread| Some(thread) != self.running).collect()
+        }
+    }
+
+    proptest::proptest! {
+        /// Rings and plain queues agree after any sequence of insertions, removals and switches.
+        #[test]
+        fn rings_are_queues(steps in proptest::collection::vec((0u8..5, 0u32..6, 0u8..3), 1..60)) {
+            let (levels, idle) = (Levels::new(), Thread::leak(99));
+            let threads: Vec<_> = (0..6).map(Thread::leak).collect();
+            let mut plain = Plain { rings: vec![Vec::new(); 3], running: None };
+            for (step, index, level) in steps {
+                let thread = threads[index as usize];
+                let is_in = plain.ring_of(index).is_some();
+                let running = plain.running.map_or(idle, |running| threads[running as usize]);
+                match step {
+                    0 | 1 if !is_in => {
+                        levels.insert(thread, of(level), running);
+                        plain.rings[usize::from(level)].push(index);
+                    }
+                    2 if is_in && plain.running != Some(index) => {
+                        levels.remove(thread);
+                        plain.ring_of(index).unwrap().retain(|&other| other != index);
+                    }
+                    3 => {
+                        // The best one gets the CPU; the running one is first of its level, or leaves it.
+                        if let Some(running) = plain.running.take() {
+                            let thread = threads[running as usize];
+                            let next = levels.remove_running(thread, thread.place.level());
+                            let ring = plain.ring_of(running).unwrap();
+                            ring.retain(|&other| other != running);
+                            proptest::prop_assert_eq!(next.map(Thread::id), ring.first().copied());
+                        }
+                        plain.running = levels.best().map(Thread::id);
+                        plain.turn();
+                    }
+                    4 => {
+                        if let Some(next) = running.place.next() {
+                            plain.running = Some(next.id());
+                            plain.turn();
+                        }
+                    }
+                    _ => {}
+                }
+                let running = plain.running.map_or(idle, |running| threads[running as usize]);
+                let seen: Vec<u32> = levels.waiting(running, 9).map(Thread::id).collect();
+                proptest::prop_assert_eq!(seen, plain.waiting());
+                let len = plain.rings.iter().map(Vec::len).sum::<usize>();
+                proptest::prop_assert_eq!(levels.len(), len);
+                let top = plain.rings.iter().rposition(|ring| !ring.is_empty());
+                proptest::prop_assert_eq!(levels.top().map(usize::from), top);
+            }
+        }
     }
 }

@@ -7,6 +7,24 @@
 //! inbox and interrupt it only when it would not look soon by itself. The timer is one-shot: it is armed for the next
 //! time-out, and for the end of a slice only while another thread is ready on the CPU.
 //!
+//! # Who sees what
+//! The pairs of accesses by which CPUs do not miss each other. On each side the first access comes before the second in one
+//! order of all CPUs (a locked instruction, a fence, or an interrupt is between them), so at least one side sees the other.
+//!
+//! | one side | the other | so | checked by |
+//! | --- | --- | --- | --- |
+//! | condition, then token to runnable (`Token::notify`) | token to parked (`Token::park`), after a look at the condition | no wake-up is lost | loom: `token.rs`; simulator |
+//! | binding or manner, fence, then token (`Thread::changed`) | token to runnable, then binding and manner (`queue_woken`) | who is woken is queued by what was asked for | simulator: `change-without-fence`, `bound-while-it-was-parked` |
+//! | binding or manner, fence, then CPU (`ask_for_review`) | CPU, then inbox or claim, then binding and manner (`enqueue`, `receive`) | a thread on its way is found, or has heard | simulator: `cpu-named-after-the-look`, `no-second-look-at-the-binding` |
+//! | binding or manner, then `in_review` (`Asked::raise`) | `in_review` cleared, then binding and manner (`review_all`) | every change is reviewed | loom: `inbox.rs`; simulator: `review-without-clear-first` |
+//! | `interrupted`, then CPU (`Thread::poke`) | CPU, inbox or claim, then `interrupted` (`hand_over`) | a signal is attended to | simulator |
+//! | push to the inbox, then `watch` (`must_kick`) | `watch` to deaf, then the inbox (`idle::halt`, the last tick) | no CPU sleeps over a thread | loom: `inbox.rs`; simulator: `deaf-without-a-look` |
+//! | timer into the queue, then `armed` (`start_on`) | `armed` to never, then the queue (`on_timer_interrupt`) | no timer is late | by reading |
+//! | stack left, then the claim's end (the switch) | the claim (`Context::claim`), then the stack | one CPU runs a thread | simulator: `claim-not-checked` |
+//!
+//! What may happen to a thread at all is `transition.rs`; the simulator is `kernel/sim`, and the names above are those of the
+//! changes there that it must find.
+//!
 //! Kernel code is never preempted: a thread gives the CPU up in [`park`], [`yield_now`] and [`exit`], and program code
 //! where the trap layer calls [`attend`]. [`park_call`] and [`yield_call`] are the same for calls of a program that are
 //! plain calls to it, and cost a few dozen instructions.
@@ -16,8 +34,13 @@
 extern crate alloc;
 
 mod admission;
+#[cfg(feature = "sim")]
+pub mod audit;
+#[cfg(not(feature = "sim"))]
+mod audit;
 mod balance;
 mod counters;
+mod cpu_time;
 mod cpus;
 mod edf;
 pub mod gang;
@@ -36,10 +59,13 @@ mod table;
 mod thread;
 mod timers;
 mod token;
+#[cfg_attr(not(any(test, feature = "sim")), allow(dead_code, reason = "the kernel only names events"))]
+mod transition;
 mod wake;
 
 pub use balance::claim_idle;
 pub use counters::{Counters, counters, counters_of};
+pub use cpu_time::program_time_ns;
 pub use cpus::{current, idle_thread, idle_time_ns, init, run_queue_length, running_on};
 pub use idle::enter_idle_loop;
 pub use kick::{Kick, wake_all};

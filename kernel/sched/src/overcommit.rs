@@ -5,8 +5,7 @@
 //! ready here the others are on other CPUs, which the host may not be running: on such a machine the CPU halts for a
 //! moment instead of keeping a core from them. On a machine with a core for each CPU this never happens.
 
-use core::sync::atomic::{AtomicUsize, Ordering};
-
+use hadal_hal::atomic::{AtomicUsize, Ordering};
 use hadal_hal::{cpu, irq};
 
 use crate::{cpus, switch, timers};

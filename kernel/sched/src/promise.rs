@@ -2,8 +2,8 @@
 //! Real-time schedules from request to end: admission, periods, used-up budgets.
 
 use core::fmt;
-use core::sync::atomic::Ordering;
 
+use hadal_hal::atomic::Ordering;
 use hadal_hal::irq;
 use hadal_time::now_ns;
 

@@ -16,8 +16,9 @@ use crate::kick::Kick;
 use crate::levels::NOWHERE;
 use crate::table::TABLE;
 use crate::thread::{Policy, Thread};
+use crate::transition::Event;
 use crate::wake::enqueue;
-use crate::{balance, edf, gang, promise, timers};
+use crate::{audit, balance, edf, gang, promise, timers};
 
 /// Why [`park`] returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -165,10 +166,12 @@ pub(crate) fn give_way(here: Here<Thread, Cpu>, saves: Saves) -> bool {
         move_away(here, thread, saves);
         return true;
     }
-    if own.edf.is_busy() || thread.is_realtime() {
+    // One that was real-time until another CPU changed it is in no ring before the review that this CPU was asked for: until
+    // then it stays, or nobody would find it again.
+    let level = thread.place.level();
+    if own.edf.is_busy() || thread.is_realtime() || level == NOWHERE {
         return give_way_to_realtime(here, saves);
     }
-    let level = thread.place.level();
     let next = match own.levels.top() {
         Some(top) if top != level => {
             if let Some(second) = thread.place.next() {
@@ -262,12 +265,13 @@ pub(crate) fn receive(here: Here<Thread, Cpu>) {
     irq::must_be_off();
     let (own, running) = (here.cpu(), here.thread());
     for thread in own.inbox.take_all() {
+        audit::saw(thread.id(), Event::Received);
         if !thread.allows(own.id) {
             enqueue(thread, balance::choose(thread), Kick::Yes);
         } else if thread.is(running) || thread.context.claim() {
             insert(own, thread, running);
         } else {
-            own.inbox.push(thread);
+            own.send(thread);
             timers::start_slice(own);
         }
     }
@@ -322,5 +326,7 @@ pub(crate) fn hand_over(
     next.note_begin(now);
     own.counters.switches.up();
     here.set_thread(next);
+    audit::saw(previous.id(), Event::Stops);
+    audit::saw(next.id(), Event::Begins);
     here.raise_attention(next.attention());
 }

@@ -4,8 +4,8 @@
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::sync::atomic::{AtomicUsize, Ordering};
 
+use hadal_hal::atomic::{AtomicUsize, Ordering};
 use hadal_hal::cpuset::CpuSet;
 use hadal_hal::fallible;
 use hadal_hal::sync::{Rank, SpinLock};

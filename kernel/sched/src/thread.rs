@@ -2,8 +2,8 @@
 //! A thread: its control block, and what may be asked and told about it.
 
 use alloc::sync::Arc;
-use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
+use hadal_hal::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use hadal_hal::companion::Companion;
 use hadal_hal::context::Context;
 use hadal_hal::cpuset::CpuSet;
@@ -155,7 +155,7 @@ impl Thread {
         Self {
             context: Context::new(index),
             place: Place::new(),
-            token: Token::free(),
+            token: Token::free(index),
             attention: AtomicU32::new(0),
             manner: AtomicU32::new(FIRST_MANNER.0),
             index,
@@ -244,9 +244,9 @@ impl Thread {
 
     /// Gives the thread a job, or none; its CPU makes its place fit. Returns whether it had one.
     pub(crate) fn set_job(&self, job: Option<Job>) -> bool {
-        let had_one = self.realtime.set_job(job);
-        self.change_manner(Manner::REALTIME, if job.is_some() { Manner::REALTIME } else { 0 });
-        had_one
+        self.realtime.set_job(job, |has_one| {
+            self.change_manner(Manner::REALTIME, if has_one { Manner::REALTIME } else { 0 });
+        })
     }
 
     /// The group it is a member of, or 0.
@@ -309,11 +309,16 @@ impl Thread {
 
     /// Nanoseconds that the thread has run, up to now if it is running.
     pub fn run_time_ns(&self) -> u64 {
+        hadal_time::duration_ns(self.cycles_until(tsc::read_unordered()))
+    }
+
+    /// The same in cycles, up to a value of the time-stamp counter.
+    pub(crate) fn cycles_until(&self, now: u64) -> u64 {
         let cycles = self.run_cycles.load(Ordering::Relaxed);
         let running = cycles.cast_signed() < 0;
-        let cycles = if running { cycles.wrapping_add(tsc::read_unordered()) } else { cycles };
+        let cycles = if running { cycles.wrapping_add(now) } else { cycles };
         // The counters of two CPUs may differ by a little.
-        hadal_time::duration_ns(cycles.cast_signed().max(0).cast_unsigned())
+        cycles.cast_signed().max(0).cast_unsigned()
     }
 
     /// A more urgent thread interrupts the turn of this running one. Returns whether that was all of it, perhaps in many
@@ -352,7 +357,7 @@ impl Thread {
         crate::running_on(self.cpu()).is_some_and(|thread| thread.is(self))
     }
 
-    /// Whether the thread is parked.
+    /// Whether the thread is parked, or has not been started.
     pub fn is_parked(&self) -> bool {
         self.token.is_parked()
     }

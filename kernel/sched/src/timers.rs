@@ -4,8 +4,7 @@
 //! A switch does not touch the timer. Its interrupt at the end of a slice looks how long the running thread has run: one
 //! that came in the middle gets the rest of its slice. When nothing waits any more the next end of a slice is the last.
 
-use core::sync::atomic::{AtomicU64, Ordering};
-
+use hadal_hal::atomic::{AtomicU64, Ordering};
 use hadal_hal::handler::{self, Handler};
 use hadal_hal::percpu::{self, attention};
 use hadal_hal::running::Here;

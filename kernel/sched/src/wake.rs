@@ -2,8 +2,8 @@
 //! Making threads runnable, and changing those that are.
 
 use alloc::sync::Arc;
-use core::sync::atomic::{Ordering, fence};
 
+use hadal_hal::atomic::{Ordering, fence};
 use hadal_hal::cpuset::CpuSet;
 use hadal_hal::percpu::{self, attention};
 use hadal_hal::running::Here;
@@ -33,26 +33,44 @@ impl Thread {
         self.wake(Kick::Yes);
     }
 
-    /// [`Thread::unpark`] onto a CPU of the caller's choice, on which the thread is allowed to run.
+    /// [`Thread::unpark`] onto a CPU of the caller's choice, unless the thread must not run there.
     #[inline(always)]
     pub fn unpark_on(&'static self, cpu: usize) {
         if self.token.notify() {
             let _irq = irq::disable();
-            queue_woken(self, cpu, Kick::Yes);
+            // It may have been bound since the caller chose: while it was parked nobody asked for a review.
+            let target = if self.is_free() { cpu } else { self.allowed_or_else(cpu) };
+            queue_woken(self, target, Kick::Yes);
         }
     }
 
-    /// Starts a thread that [`crate::create`] made.
+    #[cold]
+    fn allowed_or_else(&self, cpu: usize) -> usize {
+        if self.allows(cpu) { cpu } else { balance::choose(self) }
+    }
+
+    /// Starts a thread that [`crate::create`] made; nothing else does, whoever wakes it.
     pub fn start(&'static self) {
-        self.unpark();
+        if self.token.start() {
+            let _irq = irq::disable();
+            queue_woken(self, balance::choose(self), Kick::Yes);
+        }
+    }
+
+    /// [`Thread::start`] on a CPU of the caller's choice, unless the thread must not run there.
+    pub fn start_on(&'static self, cpu: usize) {
+        if self.token.start() {
+            let _irq = irq::disable();
+            queue_woken(self, self.allowed_or_else(cpu), Kick::Yes);
+        }
     }
 
     /// Makes the thread look at [`Thread::interrupted`] soon: wakes it if it is parked, interrupts its CPU if it runs there
     /// or is about to.
     pub fn poke(&'static self) {
         self.unpark();
-        // Either this sees the CPU that the thread was sent to, or that CPU sees `interrupted`: between naming the CPU and
-        // running the thread there is the inbox, whose accesses are in one order with this.
+        // Either this sees the CPU that the thread was sent to, or that CPU sees `interrupted`: between naming another CPU
+        // than the last one and running the thread there is a locked instruction, that of the inbox or of the claim.
         fence(Ordering::SeqCst);
         let on = self.cpu();
         if on != cpu::current_id() {
@@ -120,7 +138,9 @@ pub(crate) fn made_runnable(thread: &'static Thread, target: usize, kick: Kick) 
 
 /// [`made_runnable`]: counts the wake-up and queues the thread.
 ///
-/// The short way is that of an ordinary thread that stays on this CPU.
+/// The short way is that of an ordinary thread that stays on this CPU, which it was on before: who changes its binding or
+/// priority from now on asks this CPU for a review, and that comes when interrupts are on again. A thread that comes from
+/// another CPU might be asked for there, before this one is named: [`enqueue`] names this one and looks again.
 #[inline(always)]
 fn queue_woken(thread: &'static Thread, target: usize, kick: Kick) {
     irq::must_be_off();
@@ -128,10 +148,10 @@ fn queue_woken(thread: &'static Thread, target: usize, kick: Kick) {
     let own = here.cpu();
     own.counters.wakes.up();
     let manner = thread.manner();
-    if target != own.id || manner.is_realtime() || trace::enabled() || !here.claim(thread.context()) {
+    let stays = target == own.id && thread.cpu() == own.id;
+    if !stays || manner.is_realtime() || trace::enabled() || !here.claim(thread.context()) {
         return made_runnable_slowly(thread, target, kick);
     }
-    thread.cpu.store(target, Ordering::Relaxed);
     let running = here.thread();
     own.levels.insert(thread, manner, running);
     if manner.priority() > running.place.level() {
@@ -157,18 +177,26 @@ pub(crate) fn enqueue(thread: &'static Thread, target: usize, kick: Kick) {
     if target != own.id {
         send_away_to(own, thread, target, kick);
     } else if thread.context.claim() {
+        // The claim is a fence: who has changed the thread and not seen this CPU's name has done so before this look.
+        if !thread.allows(own.id) {
+            let other = balance::choose(thread);
+            if other != own.id {
+                thread.context.release();
+                return enqueue(thread, other, kick);
+            }
+        }
         insert(own, thread, here.thread());
         look_again(here);
     } else {
         // The thread's last CPU is still leaving it.
-        own.inbox.push(thread);
+        own.send(thread);
         timers::start_slice(own);
     }
 }
 
 fn send_away_to(own: &'static Cpu, thread: &'static Thread, target: usize, how: Kick) {
     let queue = cpus::of(target);
-    queue.inbox.push(thread);
+    queue.send(thread);
     if must_kick(queue, thread) {
         kick(own, target, how);
     }
@@ -226,18 +254,20 @@ fn review(here: Here<Thread, Cpu>, thread: &'static Thread) {
     if !is_running && !waits_here {
         return;
     }
-    if !thread.allows(own.id) {
-        if is_running {
-            here.raise_attention(attention::RESCHEDULE);
-        } else {
-            send_away(own, thread, balance::choose(thread));
-        }
+    if !is_running && !thread.allows(own.id) {
+        send_away(own, thread, balance::choose(thread));
         return;
     }
     if is_running {
         let level = thread.place.level();
         if level != NOWHERE {
             own.levels.remove_running(thread, level);
+        }
+        if !thread.allows(own.id) {
+            // It goes when it gives the CPU up or attends. It stays out of the ring until then: the short ways do not look
+            // where it may run, and the attention would be over with the look of whoever runs next.
+            here.raise_attention(attention::RESCHEDULE);
+            return;
         }
         if thread.is_realtime() {
             edf::begin_turn(own, thread, now_ns());

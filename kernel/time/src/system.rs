@@ -183,11 +183,19 @@ pub fn tsc_at(deadline_ns: u64) -> u64 {
 
 /// Monotonic nanoseconds at which the time-stamp counter had a value.
 pub fn ns_at(tsc: u64) -> u64 {
+    #[cfg(feature = "sim")]
+    if hadal_hal::sim::clock_ns().is_some() {
+        return tsc;
+    }
     CLOCK.state().line.ns_at(tsc)
 }
 
 /// Nanoseconds that so many ticks of the time-stamp counter take, at the frequency known now.
 pub fn duration_ns(ticks: u64) -> u64 {
+    #[cfg(feature = "sim")]
+    if hadal_hal::sim::clock_ns().is_some() {
+        return ticks;
+    }
     CLOCK.state().line.rate.duration_ns(ticks)
 }
 
@@ -231,6 +239,10 @@ mod host {
 
     /// Monotonic nanoseconds since the first call.
     pub fn now_ns() -> u64 {
+        #[cfg(feature = "sim")]
+        if let Some(ns) = hadal_hal::sim::clock_ns() {
+            return ns;
+        }
         START.get_or_init(Instant::now).elapsed().as_nanos() as u64
     }
 

@@ -9,6 +9,22 @@ use super::Context;
 
 pub(super) type SwitchCode = unsafe extern "C" fn(*const Context, *const Context);
 
+/// An instruction that a simulated CPU does not execute: it has no FS base of its own and no interrupt flag. Its interrupts
+/// are turned on behind the code.
+#[cfg(not(feature = "sim"))]
+macro_rules! on_cpu {
+    ($code:literal) => {
+        $code
+    };
+}
+#[cfg(feature = "sim")]
+macro_rules! on_cpu {
+    ($code:literal) => {
+        ""
+    };
+}
+pub(super) use on_cpu;
+
 macro_rules! push_callee_saved {
     () => {
         "push rbp; push rbx; push r12; push r13; push r14; push r15"
@@ -28,13 +44,13 @@ macro_rules! switch_code {
         #[unsafe(naked)]
         unsafe extern "C" fn $core(from: *const Context, to: *const Context) {
             naked_asm!(
-                $save_fs,
+                on_cpu!($save_fs),
                 "push rax",
                 "mov [rdi + {rsp}], rsp",
                 "mov rsp, [rsi + {rsp}]",
                 concat!($claim, "/* {claimed_by} */"),
                 "pop rax",
-                $load_fs,
+                on_cpu!($load_fs),
                 "ret",
                 rsp = const offset_of!(Context, rsp),
                 claimed_by = const offset_of!(Context, claimed_by),
@@ -64,7 +80,7 @@ macro_rules! switch_code {
                 "fnclex",
                 "ldmxcsr [rsi + {mxcsr}]",
                 "fldcw [rsi + {x87_control}]",
-                "sti",
+                on_cpu!("sti"),
                 "ret",
                 core = sym $core,
                 mxcsr = const offset_of!(Context, mxcsr),
