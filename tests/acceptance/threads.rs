@@ -2,7 +2,7 @@
 //! Threads and languages beside the nine ways: priority inheritance, C++ without threads, terminate.
 
 use hadal_tests::Way;
-use hadal_tests::programs::{CPP_LANGUAGE, CPP_TERMINATE, CPP_THREADS, PLACES, PRIORITY, PTHREAD};
+use hadal_tests::programs::{CPP_LANGUAGE, CPP_TERMINATE, CPP_THREADS, FAIRNESS, PLACES, PRIORITY, PTHREAD};
 
 use crate::suite::Suite;
 
@@ -23,7 +23,22 @@ pub(crate) fn register(suite: &mut Suite) {
             case.args(&["1000"])
         });
     }
+    fairness(suite);
     suite.case("threads/cpp-terminate", &CPP_TERMINATE, Way::Gxx, 1, |case| {
         case.compare_with_report(&["abort"])
     });
+}
+
+/// Many threads that want one lock, which each must get. With nothing but yields between 64 threads and a lock, one of them
+/// may starve on Linux, too, where there is a single processor.
+fn fairness(suite: &mut Suite) {
+    for cpus in [1, 2, 4] {
+        for kind in ["mutex", "holder-yields", "futex", "semaphore", "condvar", "spin-yield"] {
+            let name = format!("threads/fairness/{kind}/{cpus}cpus");
+            suite.compare(name, &FAIRNESS, Way::GccDynamic, cpus, |case| {
+                let threads: &[&str] = if kind == "spin-yield" { &["2", "4"] } else { &["2", "4", "64"] };
+                case.args(&[kind]).args(threads).limit_s(120)
+            });
+        }
+    }
 }

@@ -246,6 +246,8 @@ programs! {
     /// The synchronisation set: every object of `hadal/hrt.h`.
     HRT_SYNC = "hrt-sync", ["hrt/sync/main.c", "hrt/sync/locks.c", "hrt/sync/waits.c", "hrt/sync/barriers.c",
         "hrt/sync/misuse.c"], ["-lhrt-linux"];
+    /// Threads that want one lock, each of which must get it.
+    FAIRNESS = "fairness", ["pthread/fairness.c"], ["-pthread"];
     /// What a pthread library does behind its functions.
     PTHREAD_LAYER = "pthread-layer", ["pthread/layer.c"], ["-pthread"];
     /// Threads that change places.

@@ -24,6 +24,7 @@ use crate::table::{FREE_BATCH, adopt_idle};
 use crate::thread::Thread;
 use crate::timers::Timers;
 use crate::transition::Event;
+use crate::turns::Turns;
 use crate::{audit, balance, idle};
 
 /// When a CPU will look at its inbox.
@@ -46,6 +47,7 @@ pub(crate) struct Cpu {
     pub(crate) edf: Edf,
     /// One of [`watch`].
     pub(crate) watch: AtomicU8,
+    pub(crate) turns: Turns,
     /// Ready threads of this CPU whose priority or binding others have changed.
     pub(crate) reviews: Inbox<Changed>,
     /// An idle CPU (plus one) that wants a thread, or 0.
@@ -71,6 +73,7 @@ impl Cpu {
             levels: Levels::new(),
             edf: Edf::new(),
             watch: AtomicU8::new(watch::DEAF),
+            turns: Turns::new(),
             reviews: Inbox::new(),
             asked_by: AtomicU32::new(0),
             timers: Timers::new(),

@@ -184,6 +184,24 @@ impl Levels {
         self.unlink(thread, thread.place.level(), next);
     }
 
+    /// Makes a thread the next after the running one of its level.
+    pub(crate) fn move_behind(&self, thread: &'static Thread, running: &'static Thread) {
+        let (Some(second), Some(before), Some(after)) =
+            (running.place.next(), thread.place.previous.load(RELAXED), thread.place.next())
+        else {
+            return;
+        };
+        if core::ptr::eq(second, thread) {
+            return;
+        }
+        before.place.next.store(Some(after), RELAXED);
+        after.place.previous.store(Some(before), RELAXED);
+        running.place.next.store(Some(thread), RELAXED);
+        thread.place.previous.store(Some(running), RELAXED);
+        thread.place.next.store(Some(second), RELAXED);
+        second.place.previous.store(Some(thread), RELAXED);
+    }
+
     #[inline(always)]
     fn unlink(&self, thread: &'static Thread, level: u8, next: Option<&'static Thread>) {
         let place = &thread.place;
@@ -283,6 +301,23 @@ mod tests {
         levels.remove(threads[1]);
         assert_eq!(levels.top(), Some(16));
         assert_eq!(levels.first(16).map(Thread::id), Some(2));
+    }
+
+    #[test]
+    fn a_thread_moves_to_the_front() {
+        let (levels, idle) = (Levels::new(), Thread::leak(99));
+        let threads: Vec<_> = (0..4).map(Thread::leak).collect();
+        threads.iter().for_each(|thread| levels.insert(thread, of(7), idle));
+        for (moved, order) in [(3, [0, 3, 1, 2]), (3, [0, 3, 1, 2]), (1, [0, 1, 3, 2]), (2, [0, 2, 1, 3])] {
+            levels.move_behind(threads[moved], threads[0]);
+            assert_eq!(turn(&levels, threads[0]), order);
+        }
+        levels.remove_running(threads[0], 7);
+        assert_eq!(turn(&levels, threads[2]), [2, 1, 3]);
+        // Two in a ring are next to each other.
+        levels.remove(threads[3]);
+        levels.move_behind(threads[1], threads[2]);
+        assert_eq!(turn(&levels, threads[2]), [2, 1]);
     }
 
     #[test]

@@ -61,6 +61,7 @@ mod timers;
 mod token;
 #[cfg_attr(not(any(test, feature = "sim")), allow(dead_code, reason = "the kernel only names events"))]
 mod transition;
+mod turns;
 mod wake;
 
 pub use balance::claim_idle;
@@ -79,7 +80,6 @@ pub use relay::wake_and_park_call;
 pub use switch::{Wake, attend, exit, park, sleep_until, yield_now};
 pub use table::{SpawnError, create, discard, live_threads, on_new_threads, thread, threads};
 pub use thread::{Info, Manner, PRIORITIES, PRIORITY_DEFAULT, Policy, State, Thread};
-pub use timers::{
-    SLICE_NS, TimerHandle, call_at, cancel_handler, handler_at, interrupt_within, on_timer_interrupt,
-};
+pub use timers::{TimerHandle, call_at, cancel_handler, handler_at, interrupt_within, on_timer_interrupt};
+pub use turns::SLICE_NS;
 pub use wake::{on_reschedule_interrupt, set_affinity};

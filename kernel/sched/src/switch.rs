@@ -18,7 +18,7 @@ use crate::table::TABLE;
 use crate::thread::{Policy, Thread};
 use crate::transition::Event;
 use crate::wake::enqueue;
-use crate::{audit, balance, edf, gang, promise, timers};
+use crate::{audit, balance, edf, gang, promise, timers, turns};
 
 /// Why [`park`] returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -242,7 +242,10 @@ fn preempt(here: Here<Thread, Cpu>) {
 /// A more urgent thread gets the CPU. Afterwards the running thread goes on with its turn: without that, urgent threads that
 /// run often would give it a new one each time, and its equals none.
 fn interrupt_turn(own: &Cpu, thread: &'static Thread) {
-    let over = thread.policy() == Policy::RoundRobin && thread.has_had_its_turn();
+    let over = thread.policy() == Policy::RoundRobin && thread.turn_left_ns() == 0;
+    if over {
+        thread.end_turn();
+    }
     own.levels.set_first(if over { thread.place.next().unwrap_or(thread) } else { thread });
 }
 
@@ -269,7 +272,7 @@ pub(crate) fn receive(here: Here<Thread, Cpu>) {
         if !thread.allows(own.id) {
             enqueue(thread, balance::choose(thread), Kick::Yes);
         } else if thread.is(running) || thread.context.claim() {
-            insert(own, thread, running);
+            insert_woken(here, thread);
         } else {
             own.send(thread);
             timers::start_slice(own);
@@ -288,6 +291,16 @@ pub(crate) fn insert(own: &'static Cpu, thread: &'static Thread, running: &'stat
     own.levels.insert(thread, manner, running);
     if own.levels.len() > 1 {
         timers::start_slice(own);
+    }
+}
+
+/// [`insert`] for a thread that has become ready, which may run before its equals. Interrupts are off.
+pub(crate) fn insert_woken(here: Here<Thread, Cpu>, thread: &'static Thread) {
+    let running = here.thread();
+    insert(here.cpu(), thread, running);
+    let level = thread.place.level();
+    if level == running.place.level() && level != NOWHERE {
+        turns::take_over(here, thread);
     }
 }
 

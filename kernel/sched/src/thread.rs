@@ -17,8 +17,8 @@ use crate::inbox::Asked;
 use crate::job::Job;
 use crate::levels::{NOWHERE, Place};
 use crate::realtime::Realtime;
-use crate::timers;
 use crate::token::Token;
+use crate::turns::Turn;
 
 /// Number of priorities, bits of a word; 0 is the least urgent, and the highest is for the kernel's own.
 pub const PRIORITIES: u8 = 64;
@@ -132,8 +132,7 @@ pub struct Thread {
     /// The TSC when it got a CPU last.
     since_cycles: AtomicU64,
     switches: AtomicU64,
-    /// TSC cycles of its turn that it has had before more urgent threads interrupted it.
-    turn_cycles: AtomicU64,
+    pub(crate) turn: Turn,
     pub(crate) inbox_next: AtomicRef<Thread>,
     pub(crate) review_next: AtomicRef<Thread>,
     /// It is in a list of reviews.
@@ -165,7 +164,7 @@ impl Thread {
             run_cycles: AtomicU64::new(0),
             since_cycles: AtomicU64::new(0),
             switches: AtomicU64::new(0),
-            turn_cycles: AtomicU64::new(0),
+            turn: Turn::new(),
             inbox_next: AtomicRef::none(),
             review_next: AtomicRef::none(),
             in_review: Asked::new(),
@@ -188,7 +187,7 @@ impl Thread {
         self.manner.store(FIRST_MANNER.0, Ordering::Relaxed);
         self.run_cycles.store(0, Ordering::Relaxed);
         self.switches.store(0, Ordering::Relaxed);
-        self.turn_cycles.store(0, Ordering::Relaxed);
+        self.turn.reset();
         self.cpu.store(cpu::current_id(), Ordering::Relaxed);
         self.realtime.reset();
         self.group.store(0, Ordering::Relaxed);
@@ -319,22 +318,6 @@ impl Thread {
         let cycles = if running { cycles.wrapping_add(now) } else { cycles };
         // The counters of two CPUs may differ by a little.
         cycles.cast_signed().max(0).cast_unsigned()
-    }
-
-    /// A more urgent thread interrupts the turn of this running one. Returns whether that was all of it, perhaps in many
-    /// pieces: then its next turn begins.
-    pub(crate) fn has_had_its_turn(&self) -> bool {
-        let ran =
-            tsc::read_unordered().wrapping_sub(self.since_cycles()).cast_signed().max(0).cast_unsigned();
-        let had = self.turn_cycles.load(Ordering::Relaxed) + ran;
-        let all = hadal_time::duration_ns(had) >= timers::SLICE_NS;
-        self.turn_cycles.store(if all { 0 } else { had }, Ordering::Relaxed);
-        all
-    }
-
-    /// The turn of this running thread is over.
-    pub(crate) fn end_turn(&self) {
-        self.turn_cycles.store(0, Ordering::Relaxed);
     }
 
     /// The time-stamp counter when the thread got a CPU last.

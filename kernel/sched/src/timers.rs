@@ -18,10 +18,9 @@ use crate::cpus::{self, Cpu, here, watch};
 use crate::switch::receive;
 use crate::table::TABLE;
 use crate::thread::{Policy, Thread};
+use crate::turns::SLICE_NS;
 use crate::{balance, edf, kick, promise, wake};
 
-/// How long a thread runs while an equal one is ready on its CPU.
-pub const SLICE_NS: u64 = 4_000_000;
 /// A slice with less than this left is over: the timer is not exact.
 const SLACK_NS: u64 = 10_000;
 /// After a wake-up without an interrupt: how soon the other CPU looks at the latest.
@@ -275,25 +274,27 @@ const ACTIONS_AT_ONCE: usize = 8;
 
 fn end_of_slice(here: Here<Thread, Cpu>, now: u64) {
     let (own, running) = (here.cpu(), here.thread());
+    own.turns.end_slice();
     receive(here);
+    wake::look_again(here);
     balance::serve(here);
     if own.levels.len() <= 1 && own.inbox.looks_empty() {
         own.watch.store(watch::DEAF, Ordering::SeqCst);
         // A push between the last look and this store saw the tick and sent no interrupt.
         if !own.inbox.is_empty() {
             receive(here);
+            wake::look_again(here);
             start_slice(own);
         }
         return;
     }
-    let turn_end = running.last_run_ns() + SLICE_NS;
-    if turn_end > now + SLACK_NS {
-        next_slice(own, turn_end);
+    let left_ns = running.turn_left_ns();
+    if left_ns > SLACK_NS {
+        next_slice(own, now + left_ns);
         return;
     }
     // Kernel code is not preempted: if the thread stays in the kernel, look again in a while.
     next_slice(own, now + SLICE_NS);
-    wake::look_again(here);
     if running.policy() == Policy::RoundRobin && running.place.next().is_some() {
         here.raise_attention(attention::RESCHEDULE);
     }

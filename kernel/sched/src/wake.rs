@@ -14,9 +14,9 @@ use hadal_time::now_ns;
 use crate::cpus::{self, Cpu, RUNNING, current, here, watch};
 use crate::kick::{Kick, kick};
 use crate::levels::NOWHERE;
-use crate::switch::{insert, receive, yield_now};
+use crate::switch::{insert, insert_woken, receive, yield_now};
 use crate::thread::{PRIORITIES, Thread};
-use crate::{balance, edf, timers};
+use crate::{balance, edf, timers, turns};
 
 impl Thread {
     /// Makes a parked thread runnable, or its next [`crate::park`] return at once. From any context.
@@ -154,8 +154,8 @@ fn queue_woken(thread: &'static Thread, target: usize, kick: Kick) {
     }
     let running = here.thread();
     own.levels.insert(thread, manner, running);
-    if manner.priority() > running.place.level() {
-        here.raise_attention(attention::RESCHEDULE);
+    if own.turns.may_precede(manner, running) {
+        turns::precede(here, thread);
     }
     if own.levels.len() > 1 {
         timers::start_slice(own);
@@ -185,7 +185,7 @@ pub(crate) fn enqueue(thread: &'static Thread, target: usize, kick: Kick) {
                 return enqueue(thread, other, kick);
             }
         }
-        insert(own, thread, here.thread());
+        insert_woken(here, thread);
         look_again(here);
     } else {
         // The thread's last CPU is still leaving it.
@@ -207,10 +207,11 @@ fn must_kick(queue: &Cpu, thread: &Thread) -> bool {
     match queue.watch.load(Ordering::SeqCst) {
         watch::DEAF => true,
         watch::TICKING => {
-            thread.is_realtime()
+            let manner = thread.manner();
+            manner.is_realtime()
                 || RUNNING
                     .thread_of(queue.id)
-                    .is_some_and(|running| running.place.level() < thread.priority())
+                    .is_some_and(|running| queue.turns.want_interrupt(manner, running))
         }
         _ => false,
     }
