@@ -33,7 +33,8 @@ pub enum BootAction {
     RunProgram,
     /// Takes commands from standard input or the serial line; one of them runs [`RunConfig::program`], if there is one.
     Shell,
-    /// Sends a text report of CPUs and memory zones on the control channel, then ends with status 0.
+    /// Tries its paths for a moment, sends a text report of CPUs, memory zones and paths, and the latter as
+    /// [`Paths`](crate::paths::Paths), on the control channel, then ends with status 0.
     ///
     /// It also executes one SSE arithmetic instruction in ring 0, because some KVM hosts cannot: the host uses this
     /// action to find out whether KVM can run programs.

@@ -14,10 +14,10 @@ use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{profile, status, trace};
+use crate::{paths, profile, status, trace};
 
 /// Version of the channel, the payload of `Hello`.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Bytes of a frame header.
 pub const HEADER_LEN: usize = 8;
@@ -40,6 +40,7 @@ mod kind {
     pub(super) const TRACE_THREADS: u8 = 0x0b;
     pub(super) const PROFILE_HEAD: u8 = 0x0c;
     pub(super) const PROFILE_SAMPLES: u8 = 0x0d;
+    pub(super) const PATHS: u8 = 0x0e;
     pub(super) const STDIN: u8 = 0x81;
     pub(super) const SIGNAL: u8 = 0x82;
     pub(super) const REPORT_THREADS: u8 = 0x83;
@@ -167,6 +168,8 @@ pub enum GuestMessage {
     ProfileHead(profile::Head),
     /// A piece of the profile: samples as [`profile::samples`] reads them.
     ProfileSamples(Vec<u8>),
+    /// What the kernel uses of the machine, behind the machine report.
+    Paths(paths::Paths),
     /// The run is over.
     Exit(ExitStatus),
 }
@@ -267,6 +270,7 @@ impl GuestMessage {
             Self::TraceThreads(names) => put_packed(out, kind::TRACE_THREADS, names),
             Self::ProfileHead(head) => put_packed(out, kind::PROFILE_HEAD, head),
             Self::ProfileSamples(piece) => put(out, kind::PROFILE_SAMPLES, piece),
+            Self::Paths(paths) => put_packed(out, kind::PATHS, paths),
             Self::Exit(status) => put_packed(out, kind::EXIT, status),
         }
     }
@@ -289,6 +293,7 @@ impl TryFrom<Frame> for GuestMessage {
             kind::TRACE_THREADS => Self::TraceThreads(packed(kind, &payload)?),
             kind::PROFILE_HEAD => Self::ProfileHead(packed(kind, &payload)?),
             kind::PROFILE_SAMPLES => Self::ProfileSamples(payload),
+            kind::PATHS => Self::Paths(packed(kind, &payload)?),
             kind::EXIT => Self::Exit(packed(kind, &payload)?),
             _ => return Err(ChannelError::Kind(kind)),
         })
@@ -407,6 +412,14 @@ mod tests {
                 mappings: vec![profile::Mapping { start: 1, end: 2, offset: 3, path: "/a".into() }],
             }),
             GuestMessage::ProfileSamples(vec![2; 16]),
+            GuestMessage::Paths(paths::Paths {
+                paths: vec![paths::Path {
+                    part: "timer".into(),
+                    choice: "TSC deadline".into(),
+                    trial: paths::Trial::Failed("it was early 3 times".into()),
+                }],
+                cpuid: vec![paths::CpuidLeaf { leaf: 7, subleaf: 1, registers: [1, 2, 3, u32::MAX] }],
+            }),
             GuestMessage::Exit(ExitStatus::Exited(3)),
             GuestMessage::Exit(ExitStatus::Signaled { signal: 11 }),
             GuestMessage::Exit(ExitStatus::CannotStart("no".into())),

@@ -6,6 +6,7 @@
 //! - [`image`]: the program, its configuration and modules inside a bootable program image.
 //! - [`status`]: exit statuses of Hadal's own failures.
 //! - [`symbols`]: names of the kernel's functions, behind the configuration in the same boot module.
+//! - [`paths`]: what the kernel uses of a machine, and whether that works.
 //! - [`profile`]: samples of where the CPUs were.
 //! - [`trace`]: records of what happened when, and their end of the channel.
 //! - [`machine`]: the few device constants that both sides name.
@@ -20,6 +21,7 @@ pub mod config;
 pub mod control;
 pub mod image;
 pub mod machine;
+pub mod paths;
 pub mod profile;
 pub mod status;
 pub mod symbols;

@@ -57,7 +57,7 @@ fn fall_back(reason: String) -> Accel {
 }
 
 /// Whether the KVM device can be opened.
-fn kvm_device() -> Result<(), String> {
+pub(crate) fn kvm_device() -> Result<(), String> {
     match File::options().read(true).write(true).open(KVM_DEVICE) {
         Ok(_) => Ok(()),
         Err(e) => Err(format!("{KVM_DEVICE}: {e}")),

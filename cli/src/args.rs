@@ -398,10 +398,15 @@ pub(crate) struct SdkArgs {
 #[command(after_help = "\
 Examples:
   hadal doctor
+  hadal doctor --report report.txt       for a bug report, or from a machine that we do not have
   hadal doctor --qemu /opt/qemu/bin/qemu-system-x86_64
 
 The status is 0 when programs can run, 1 otherwise.")]
 pub(crate) struct DoctorArgs {
+    /// Run short machines and write to FILE what the processor offers, which paths the kernel takes, and whether they work
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
+
     /// QEMU command
     #[arg(long, value_name = "PATH", default_value = "qemu-system-x86_64", env = "HADAL_QEMU")]
     pub(crate) qemu: PathBuf,
@@ -413,11 +418,16 @@ pub(crate) struct DoctorArgs {
 Examples:
   hadal test                 formatting, lints, unit tests, then whole programs in the machine
   hadal test --quick         without the slow ones
+  hadal test --all           and those that take an hour
   hadal test futex           only tests with this in their name")]
 pub(crate) struct TestArgs {
     /// Leave out slow tests
-    #[arg(long)]
+    #[arg(long, conflicts_with = "all")]
     pub(crate) quick: bool,
+
+    /// Add those that take an hour: every processor model of the emulator bochs
+    #[arg(long)]
+    pub(crate) all: bool,
 
     /// Run only tests whose name contains this (then formatting and lints are left out)
     pub(crate) filter: Option<String>,

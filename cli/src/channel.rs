@@ -14,6 +14,7 @@ use std::thread;
 use hadal_abi::control::{
     ChannelError, Decoder, ExitStatus, Frame, GuestMessage, HostMessage, OutputStream, Stats,
 };
+use hadal_abi::paths::Paths;
 use hadal_abi::{profile, trace};
 use rustix::event::{PollFd, PollFlags, poll};
 
@@ -29,6 +30,8 @@ pub(crate) enum Event {
     Stats(Stats),
     /// A part of the trace or of the profile.
     Recorded(Recorded),
+    /// What the kernel uses of the machine.
+    Paths(Paths),
     /// The guest sent text for people, which has been printed.
     Reported,
     /// The run is over.
@@ -204,6 +207,7 @@ impl Reader {
             GuestMessage::ProfileSamples(piece) => Event::Recorded(Recorded::Samples(piece)),
             GuestMessage::Hello { version } => Event::Hello { version },
             GuestMessage::Stats(stats) => Event::Stats(stats),
+            GuestMessage::Paths(paths) => Event::Paths(paths),
             GuestMessage::Exit(status) => Event::Exit(status),
         };
         // The receiver is gone only when the run is over.

@@ -17,6 +17,7 @@ mod compile;
 mod completions;
 mod cpio;
 mod doctor;
+mod doctor_report;
 mod dry_run;
 mod elf;
 mod failure;
@@ -78,7 +79,10 @@ fn run(command: Command) -> Result<u8, Failure> {
         Command::Shell(args) => run::shell(&args),
         Command::Machine(args) => machine::report(&args),
         Command::Image(args) => image::make(&args),
-        Command::Doctor(args) => doctor::report(&args.qemu),
+        Command::Doctor(args) => match &args.report {
+            Some(file) => doctor_report::write(&args.qemu, file),
+            None => doctor::report(&args.qemu),
+        },
         Command::Bench(args) => bench::run(&args),
         Command::Test(args) => test::run(&args),
         Command::Pack(args) => pack::run(&args),

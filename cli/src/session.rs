@@ -16,6 +16,7 @@ use anyhow::Context;
 use hadal_abi::config::RunConfig;
 use hadal_abi::control::{self, ExitStatus, HostMessage, OutputStream, Stats};
 use hadal_abi::machine::{QEMU_STATUS_DONE, QEMU_STATUS_PANIC};
+use hadal_abi::paths::Paths;
 use rustix::fs::MemfdFlags;
 use rustix::io::FdFlags;
 
@@ -87,6 +88,8 @@ pub(crate) struct Outcome {
     pub(crate) status: u8,
     /// Counters, when they were asked for.
     pub(crate) stats: Option<Stats>,
+    /// What the kernel uses of the machine, when the machine report was asked for.
+    pub(crate) paths: Option<Paths>,
 }
 
 impl Session {
@@ -132,6 +135,7 @@ impl Session {
             ending: None,
             observed,
             stats: None,
+            paths: None,
             last_signal: None,
             output_error: None,
         };
@@ -180,6 +184,7 @@ struct Watch<'a> {
     /// Set when last words are awaited, with the time when patience ends.
     ending: Option<(Ending, Instant)>,
     stats: Option<Stats>,
+    paths: Option<Paths>,
     observed: &'a mut Observed,
     last_signal: Option<(u8, Instant)>,
     output_error: Option<(OutputStream, std::io::Error)>,
@@ -229,6 +234,7 @@ impl Watch<'_> {
                 ));
             }
             Event::Stats(stats) => self.stats = Some(stats),
+            Event::Paths(paths) => self.paths = Some(paths),
             Event::Recorded(part) => self.keep(part)?,
             Event::OutputFailed(stream, error) => {
                 // As on Linux: nobody reads any more, and the program is told by a signal.
@@ -339,7 +345,7 @@ impl Watch<'_> {
                 status.command_status()
             )));
         }
-        Ok(Outcome { status: status.command_status(), stats: self.stats })
+        Ok(Outcome { status: status.command_status(), stats: self.stats, paths: self.paths })
     }
 
     /// The control channel is gone and the guest had not said that the run is over.

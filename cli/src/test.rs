@@ -157,6 +157,9 @@ fn run_step(root: &Path, step: &Step, args: &TestArgs) -> Result<Sums, Failure> 
     if args.quick {
         command.env("HADAL_TESTS_QUICK", "1");
     }
+    if args.all {
+        command.env("HADAL_TESTS_ALL", "1");
+    }
     if step.models {
         command.env("RUSTFLAGS", "--cfg loom").env_remove("CARGO_ENCODED_RUSTFLAGS");
     }
@@ -216,14 +219,14 @@ mod tests {
 
     #[test]
     fn a_filter_leaves_out_the_lints() {
-        let args = TestArgs { quick: false, filter: Some("futex".into()) };
+        let args = TestArgs { quick: false, all: false, filter: Some("futex".into()) };
         let titles: Vec<_> = steps(&args, true).iter().map(|s| s.title).collect();
         assert_eq!(titles, ["unit tests", "programs"]);
     }
 
     #[test]
     fn path_lengths_are_compared_by_this_command_and_last() {
-        let all = |quick| steps(&TestArgs { quick, filter: None }, true);
+        let all = |quick| steps(&TestArgs { quick, all: false, filter: None }, true);
         let last = |steps: Vec<Step>| steps.into_iter().next_back().unwrap();
         assert_eq!(last(all(false)).tool, Tool::Hadal);
         assert_eq!(last(all(true)).title, "programs");

@@ -50,6 +50,7 @@ pub(crate) fn list() -> Vec<Counter> {
         Counter::of_cpus("threads taken by idle CPUs", |cpu| sched(cpu).steals),
         Counter::of_cpus("threads ready now", |cpu| hadal_sched::run_queue_length(cpu) as u64),
         Counter::of_cpus("idle time, ns", hadal_sched::idle_time_ns),
+        Counter::of_cpus("idle: missed stores", |cpu| sched(cpu).missed_stores),
         Counter::of_cpus("page-table changes", |cpu| hardware(cpu).page_table_changes),
         Counter::of_all("TLB shootdowns", hadal_hal::tlb::shootdown_count()),
         Counter::of_all("threads alive", hadal_sched::live_threads() as u64),

@@ -16,6 +16,7 @@ mod entropy;
 mod linux;
 mod memory;
 mod panic;
+mod paths;
 mod platform;
 mod profile;
 mod report;
@@ -26,6 +27,7 @@ mod symbols;
 mod terminal;
 mod trace;
 mod traps;
+mod trials;
 mod watchdog;
 
 use alloc::boxed::Box;

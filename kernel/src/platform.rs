@@ -11,6 +11,8 @@ use hadal_hal::mmio::Region;
 use hadal_hal::percpu::MAX_CPUS;
 use hadal_hal::{apic, cpu, layout, phys, smp};
 
+use crate::paths;
+
 /// Physical memory for the table parser: what the boot page tables map.
 #[derive(Clone, Copy)]
 struct Firmware;
@@ -56,6 +58,7 @@ pub(crate) struct Platform {
 
 impl Platform {
     /// Reads the ACPI tables. A machine without them is one processor and one zone.
+    #[inline(never)] // Its frame is large, and is to be gone when the caller goes on.
     pub(crate) fn read(info: &BootInfo) -> Self {
         let mut platform = Self {
             processors: [(0, 0); MAX_CPUS],
@@ -192,6 +195,7 @@ impl Platform {
         apic::start_calibration();
         let before = hadal_hal::tsc::read();
         let calibration = hadal_time::init(hpet);
+        paths::set_clock(calibration.source);
         // An exact frequency from CPUID takes no time to find; the timer still needs an interval to be measured over.
         const INTERVAL_US: u64 = 200;
         while hadal_hal::tsc::read() - before < calibration.hz / 1_000_000 * INTERVAL_US {

@@ -9,7 +9,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use hadal_abi::config::{BootAction, Filling, Mount, ProgramSource, RunConfig};
-use hadal_abi::control::ExitStatus;
+use hadal_abi::control::{ExitStatus, GuestMessage};
 use hadal_drivers::Devices;
 use hadal_hal::boot::BootInfo;
 use hadal_hal::fallible;
@@ -25,7 +25,8 @@ use spin::Once;
 use crate::boot_files::Files;
 use crate::platform::Platform;
 use crate::{
-    boot_files, console, control, end, entropy, linux, profile, report, shell, stdio, symbols, trace,
+    boot_files, console, control, end, entropy, linux, paths, profile, report, shell, stdio, symbols, trace,
+    trials,
 };
 
 /// Share of the machine's memory that files in `/tmp` and `/dev/shm` may take.
@@ -43,8 +44,9 @@ static PROCESS: SpinLock<Option<&'static Process>> = SpinLock::new(None);
 /// What the starting thread needs; it takes it.
 static BOOT: SpinLock<Option<(Box<BootInfo>, Box<Platform>)>> = SpinLock::new(None);
 
-/// Word on the kernel's command line that asks for the shell.
+/// Words on the kernel's command line that ask for the shell, or for the machine report.
 const SHELL_WORD: &str = "shell";
+const REPORT_WORD: &str = "report";
 
 /// Word on the kernel's command line, `fail-alloc=SEED:RATE`, that makes so many of a million allocations of the program fail.
 const FAIL_WORD: &str = "fail-alloc=";
@@ -99,6 +101,7 @@ pub(crate) fn start(info: Box<BootInfo>, platform: Box<Platform>) {
     if let Err(wrong) = console::set_filter(&config.log_filter) {
         log::warn!("{wrong}");
     }
+    log::info!("{}", paths::in_words());
     if config.realtime_ns != 0 {
         hadal_time::set_realtime(config.realtime_ns);
     }
@@ -134,9 +137,16 @@ fn first_thread(_: usize) -> ! {
     seed_random_numbers(config, &devices);
     machine::set(&linux::MACHINE);
     let wants_shell = info.command_line.split_whitespace().any(|word| word == SHELL_WORD);
-    let action = if wants_shell { BootAction::Shell } else { config.on_boot };
+    let wants_report = info.command_line.split_whitespace().any(|word| word == REPORT_WORD);
+    let action = match (wants_shell, wants_report) {
+        (true, _) => BootAction::Shell,
+        (_, true) => BootAction::Report,
+        _ => config.on_boot,
+    };
     if action == BootAction::Report {
-        control::report(&report::machine(&platform));
+        let paths = trials::run();
+        control::report(&(report::machine(&platform) + &trials::in_words(&paths)));
+        control::send(&GuestMessage::Paths(paths));
         end::machine(ExitStatus::Exited(0))
     }
     let prepared = prepare(config, &info, &devices, platform.zone_count());

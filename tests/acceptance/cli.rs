@@ -29,6 +29,7 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.hadal("cli/interrupt-handled", interrupt_handled);
     suite.hadal("cli/interrupt-default", interrupt_default);
     suite.hadal("cli/help-and-doctor", help_and_doctor);
+    suite.hadal("cli/doctor-report", doctor_report);
     for (source, arguments) in
         [("heat/heat.c", &["64", "50"][..]), ("hello/hello.c", &[]), ("pi/pi.f90", &[])]
     {
@@ -201,6 +202,50 @@ fn help_and_doctor(name: &str) -> Result<(), TestError> {
                 &outcome,
             ));
         }
+    }
+    Ok(())
+}
+
+/// The report for those who have no such machine: for people and as JSON, and of a kernel that has tried its paths.
+fn doctor_report(name: &str) -> Result<(), TestError> {
+    let directory = scratch::empty_directory(name)?;
+    let outcome = hadal(&["doctor", "--report", "report.txt"], &directory, Duration::from_secs(180))?;
+    expect_status(&outcome, 0)?;
+    let file = std::fs::read_to_string(directory.join("report.txt"))
+        .map_err(TestError::io("cannot read the report"))?;
+    let Some((words, json)) = file.split_once("-- the same as JSON --\n") else {
+        return Err(TestError::Wrong(format!("the report has no second part\n{file}")));
+    };
+    if words.trim_end() != outcome.stdout_text().trim_end() {
+        return Err(wrong("the part for people is not what was printed", &outcome));
+    }
+    let report: serde_json::Value = serde_json::from_str(json)
+        .map_err(|error| TestError::Wrong(format!("the second part is not JSON: {error}\n{json}")))?;
+    let empty = Vec::new();
+    let runs = report["runs"].as_array().unwrap_or(&empty);
+    let Some(run) = runs.iter().find(|run| run["accelerator"] == "TCG") else {
+        return Err(TestError::Wrong(format!("no run under TCG\n{json}")));
+    };
+    let paths = run["machine"]["paths"].as_array().unwrap_or(&empty);
+    for (part, choice) in [
+        ("interrupt controller", "xAPIC"),
+        ("timer", "APIC timer, one-shot"),
+        ("clock", "TSC, "),
+        ("idle", "HLT"),
+        ("vector state", "XSAVE: x87, SSE, AVX"),
+    ] {
+        let found = paths.iter().any(|path| {
+            path["part"] == part
+                && path["choice"].as_str().is_some_and(|text| text.starts_with(choice))
+                && path["trial"]["passed"].as_str().is_some_and(|text| text.contains(" visits)"))
+        });
+        if !found {
+            return Err(TestError::Wrong(format!("{part} is not {choice}, tried and passed\n{json}")));
+        }
+    }
+    let leaves = run["machine"]["cpuid"].as_array().unwrap_or(&empty);
+    if run["passed"] != true || !leaves.iter().any(|leaf| leaf["leaf"] == 7) {
+        return Err(TestError::Wrong(format!("the run has not passed, or lacks CPUID leaf 7\n{json}")));
     }
     Ok(())
 }

@@ -2,12 +2,13 @@
 //! The acceptance tests: whole programs on Hadal, compared with Linux. One module for each part.
 //!
 //! `cargo test -p hadal-tests [-- FILTER]` runs them with the command of the release build, or with that named in
-//! `HADAL`. `HADAL_TESTS_QUICK=1` leaves out the slow ones, `HADAL_TESTS_NATIVE=1` runs only the Linux half, to
+//! `HADAL`. `HADAL_TESTS_QUICK=1` leaves out the slow ones, `HADAL_TESTS_ALL=1` adds those that take an hour, `HADAL_TESTS_NATIVE=1` runs only the Linux half, to
 //! check the programs themselves.
 #![forbid(unsafe_code)]
 
 mod bad_input;
 mod bench;
+mod bochs;
 mod cc;
 mod cli;
 mod debug_kernel;
@@ -70,6 +71,7 @@ fn main() -> ExitCode {
     observe::register(&mut suite);
     scale::register(&mut suite);
     image::register(&mut suite);
+    bochs::register(&mut suite);
     cc::register(&mut suite);
     shell::register(&mut suite);
     debug_kernel::register(&mut suite);

@@ -9,14 +9,20 @@ use libtest_mimic::{Failed, Trial};
 pub(crate) struct Suite {
     trials: Vec<Trial>,
     quick: bool,
+    all: bool,
     native: bool,
 }
 
 impl Suite {
     /// An empty list with the choices of the environment.
     pub(crate) fn from_environment() -> Self {
-        let quick = std::env::var_os("HADAL_TESTS_QUICK").is_some_and(|value| value != "0");
-        Self { trials: Vec::new(), quick, native: native_only() }
+        let is_set = |name| std::env::var_os(name).is_some_and(|value| value != "0");
+        Self {
+            trials: Vec::new(),
+            quick: is_set("HADAL_TESTS_QUICK"),
+            all: is_set("HADAL_TESTS_ALL"),
+            native: native_only(),
+        }
     }
 
     /// A comparison of a program on both systems; `set` gives it arguments and environment.
@@ -99,6 +105,17 @@ impl Suite {
         let name = name.into();
         let own = name.clone();
         self.push(name, self.native || self.quick, move || test(&own));
+    }
+
+    /// The same, when it belongs to a set that takes an hour: only `hadal test --all` runs it.
+    pub(crate) fn hadal_in_all(
+        &mut self,
+        name: impl Into<String>,
+        test: impl FnOnce(&str) -> Result<(), TestError> + Send + 'static,
+    ) {
+        let name = name.into();
+        let own = name.clone();
+        self.push(name, self.native || !self.all, move || test(&own));
     }
 
     /// The same for what needs that much memory of the host, without which the machine would be ended from outside, with

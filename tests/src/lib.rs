@@ -7,6 +7,7 @@
 //! - [`image`]: such a program as a bootable image.
 //! - [`run`]: a command with its input, a time limit, and everything it wrote.
 //! - [`machine`]: the `hadal` command line of one run, and how many machines may run at once.
+//! - [`bochs`]: machines of another emulator, for paths that QEMU does not take.
 //! - [`picture`]: what a trace shows, and what must hold for every one.
 //! - [`case`]: one comparison of a program on both systems.
 //!
@@ -15,6 +16,7 @@
 //! is part of the product.
 #![forbid(unsafe_code)]
 
+pub mod bochs;
 pub mod case;
 pub mod debug_kernel;
 pub mod elf;

@@ -6,9 +6,8 @@
 //! the same CPU get their turn when the caller's slice ends.
 
 use hadal_hal::percpu::{self, attention};
-use hadal_hal::{cpu, irq, user};
+use hadal_hal::{irq, user};
 use hadal_time::now_ns;
-use spin::LazyLock;
 
 use crate::{Error, may_wait};
 
@@ -16,8 +15,6 @@ use crate::{Error, may_wait};
 const LOOKS: u32 = 256;
 /// Rounds of looks before the CPU sleeps: about as long as waking up from the sleep takes.
 const ROUNDS_AWAKE: u32 = 8;
-
-static HAS_MONITOR: LazyLock<bool> = LazyLock::new(cpu::has_monitor);
 
 /// Why a wait for memory ended in vain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,13 +49,14 @@ pub fn wait(address: usize, old: u64, deadline_ns: Option<u64>) -> Result<(), Wa
             hadal_sched::attend();
         }
         round = round.saturating_add(1);
-        if round > ROUNDS_AWAKE && *HAS_MONITOR && may_wait() {
+        if round > ROUNDS_AWAKE && hadal_sched::can_sleep_on_stores() && may_wait() {
             sleep(address, old, deadline_ns)?;
         }
     }
 }
 
-/// Sleeps on the word. An interrupt ends it: that of the deadline's timer, or one that gives this thread something to do.
+/// Sleeps on the word. An interrupt ends it, too: that of the deadline's timer, one that gives this thread something to do,
+/// and after a while one in case the store was not noticed.
 fn sleep(address: usize, old: u64, deadline_ns: Option<u64>) -> Result<(), WaitError> {
     let _irq = irq::disable();
     if percpu::pending_attention() != 0 {
@@ -67,5 +65,6 @@ fn sleep(address: usize, old: u64, deadline_ns: Option<u64>) -> Result<(), WaitE
     if let Some(deadline) = deadline_ns {
         hadal_sched::interrupt_within(deadline.saturating_sub(now_ns()));
     }
-    Ok(user::monitor_u64(address, old)?)
+    let sleep = || user::monitor_u64(address, old);
+    Ok(hadal_sched::sleep_on_store(sleep, || user::poll_u64(address, old, 1) == Ok(true))?)
 }

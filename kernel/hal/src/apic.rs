@@ -83,11 +83,21 @@ pub fn enable() {
     write(reg::LVT_TIMER, LVT_MASKED | u32::from(irq::VECTOR_TIMER));
     const DIVIDE_BY_1: u32 = 0b1011;
     write(reg::TIMER_DIVIDE, DIVIDE_BY_1);
-    if TSC_DEADLINE.get() == Some(&true) {
-        write(reg::LVT_TIMER, LVT_TSC_DEADLINE | u32::from(irq::VECTOR_TIMER));
+    if uses_tsc_deadline() {
+        start_tsc_deadline();
     } else if TIMER_SCALE.load(Ordering::Relaxed) != 0 {
         write(reg::LVT_TIMER, u32::from(irq::VECTOR_TIMER));
     }
+}
+
+/// Whether the local APIC is reached by model-specific registers, not through memory.
+pub fn is_x2apic() -> bool {
+    matches!(MODE.get(), Some(Mode::X2))
+}
+
+/// Whether the timer is set to a value of the time-stamp counter, not to a number of its own ticks.
+pub fn uses_tsc_deadline() -> bool {
+    TSC_DEADLINE.get() == Some(&true)
 }
 
 /// APIC id of the calling CPU.
@@ -120,10 +130,11 @@ fn command(destination: u32, low: u32) {
             region.write32(reg::ICR, low);
         }
         Some(Mode::X2) => {
-            // SAFETY: x2APIC is on. Unlike the memory-mapped form this write is not serialising, so earlier stores are
-            // made visible first (Intel SDM vol. 3, 11.12.3).
+            // SAFETY: x2APIC is on. Unlike the memory-mapped form this write is not serialising: MFENCE makes earlier stores
+            // visible, and LFENCE keeps the WRMSR, which is no memory access, from overtaking it (Intel SDM vol. 3, 11.12.3).
             unsafe {
                 core::arch::x86_64::_mm_mfence();
+                core::arch::x86_64::_mm_lfence();
                 cpu::write_msr(
                     MSR_X2APIC + (reg::ICR >> 4) as u32,
                     u64::from(destination) << 32 | u64::from(low),
@@ -193,8 +204,23 @@ pub fn finish_calibration(elapsed_ns: u64, tsc_hz: u64) {
         (u128::from(ticks) << 32) / u128::from(elapsed_ns.max(1))
     };
     TIMER_SCALE.store(hz_scale as u64, Ordering::Relaxed);
-    let mode = if deadline { LVT_TSC_DEADLINE } else { 0 };
-    write(reg::LVT_TIMER, mode | u32::from(irq::VECTOR_TIMER));
+    if deadline {
+        start_tsc_deadline();
+    } else {
+        write(reg::LVT_TIMER, u32::from(irq::VECTOR_TIMER));
+    }
+}
+
+/// Has the timer of the calling CPU count to deadlines.
+fn start_tsc_deadline() {
+    write(reg::LVT_TIMER, LVT_TSC_DEADLINE | u32::from(irq::VECTOR_TIMER));
+    // A deadline that is written before the mode has changed is lost: through memory the change may be late (Intel SDM
+    // vol. 3, 11.5.4.1).
+    #[cfg(target_os = "none")]
+    // SAFETY: SSE2 is part of x86-64.
+    unsafe {
+        core::arch::x86_64::_mm_mfence();
+    }
 }
 
 /// Arms the one-shot timer of the calling CPU; it may fire early when the delay is beyond the counter's range.
@@ -203,7 +229,7 @@ pub fn arm_timer(delay_ns: u64) {
     crate::sim::arm_timer(delay_ns);
     let scale = u128::from(TIMER_SCALE.load(Ordering::Relaxed));
     let ticks = ((u128::from(delay_ns) * scale) >> 32) as u64;
-    if TSC_DEADLINE.get() == Some(&true) {
+    if uses_tsc_deadline() {
         let deadline = crate::tsc::read().saturating_add(ticks.max(1));
         // SAFETY: the CPU has the register.
         unsafe { cpu::write_msr(MSR_TSC_DEADLINE, deadline) };
@@ -216,7 +242,7 @@ pub fn arm_timer(delay_ns: u64) {
 pub fn disarm_timer() {
     #[cfg(feature = "sim")]
     crate::sim::disarm_timer();
-    if TSC_DEADLINE.get() == Some(&true) {
+    if uses_tsc_deadline() {
         // SAFETY: the CPU has the register; 0 disarms.
         unsafe { cpu::write_msr(MSR_TSC_DEADLINE, 0) };
     } else {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The calling processor: identity, model-specific registers, control registers, halting.
 
+use alloc::format;
+use alloc::string::String;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 static ONLINE: AtomicUsize = AtomicUsize::new(1);
@@ -116,6 +118,20 @@ pub fn has_monitor() -> bool {
     // thread, one that "waits" so only keeps the turn, and whoever has work never gets it.
     let waits = id.get_hypervisor_info().is_none_or(|info| info.identify() != raw_cpuid::Hypervisor::QEMU);
     waits && id.get_feature_info().is_some_and(|features| features.has_monitor_mwait())
+}
+
+/// The hypervisor that CPUID names; "none" where there is none, or it hides.
+pub fn hypervisor() -> String {
+    match raw_cpuid::CpuId::new().get_hypervisor_info() {
+        Some(info) => format!("{:?}", info.identify()),
+        None => String::from("none"),
+    }
+}
+
+/// What CPUID answers: EAX, EBX, ECX and EDX.
+pub fn cpuid(leaf: u32, subleaf: u32) -> [u32; 4] {
+    let answer = core::arch::x86_64::__cpuid_count(leaf, subleaf);
+    [answer.eax, answer.ebx, answer.ecx, answer.edx]
 }
 
 /// CPUID leaf 1, EDX: the feature word that Linux passes to programs as `AT_HWCAP`.

@@ -3,7 +3,7 @@
 
 use hadal_hal::atomic::{AtomicU64, Ordering};
 
-use crate::cpus;
+use crate::cpus::{self, Cpu};
 
 /// A number that one CPU counts up, with interrupts off, and all may read.
 #[derive(Default)]
@@ -21,7 +21,7 @@ impl Count {
         self.0.store(self.0.load(Ordering::Relaxed).wrapping_add(more), Ordering::Relaxed);
     }
 
-    fn get(&self) -> u64 {
+    pub(crate) fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
 }
@@ -52,10 +52,13 @@ pub struct Counters {
     pub preemptions: u64,
     /// Deadlines that admitted threads have missed.
     pub deadlines_missed: u64,
+    /// Stores that did not end a sleep on them, so that the timer had to.
+    pub missed_stores: u64,
 }
 
 impl Counters {
-    fn of(counts: &CpuCounters) -> Self {
+    fn of(cpu: &Cpu) -> Self {
+        let counts = &cpu.counters;
         Self {
             switches: counts.switches.get(),
             wakes: counts.wakes.get(),
@@ -63,6 +66,7 @@ impl Counters {
             steals: counts.steals.get(),
             preemptions: counts.preemptions.get(),
             deadlines_missed: counts.missed.get(),
+            missed_stores: cpu.store_watch.missed.get(),
         }
     }
 
@@ -74,13 +78,14 @@ impl Counters {
             steals: self.steals + other.steals,
             preemptions: self.preemptions + other.preemptions,
             deadlines_missed: self.deadlines_missed + other.deadlines_missed,
+            missed_stores: self.missed_stores + other.missed_stores,
         }
     }
 }
 
 /// Sums over all CPUs.
 pub fn counters() -> Counters {
-    cpus::iter().map(|cpu| Counters::of(&cpu.counters)).fold(Counters::default(), Counters::plus)
+    cpus::iter().map(Counters::of).fold(Counters::default(), Counters::plus)
 }
 
 /// Those of one CPU.
@@ -88,5 +93,5 @@ pub fn counters() -> Counters {
 /// # Panics
 /// If there is no such CPU.
 pub fn counters_of(cpu: usize) -> Counters {
-    Counters::of(&cpus::of(cpu).counters)
+    Counters::of(cpus::of(cpu))
 }

@@ -20,6 +20,7 @@ use crate::edf::Edf;
 use crate::inbox::{Changed, Inbox, Woken};
 use crate::kick::Kicks;
 use crate::levels::Levels;
+use crate::store_watch::StoreWatch;
 use crate::table::{FREE_BATCH, adopt_idle};
 use crate::thread::Thread;
 use crate::timers::Timers;
@@ -63,6 +64,7 @@ pub(crate) struct Cpu {
     pub(crate) turn: AtomicU32,
     pub(crate) kicks: Kicks,
     pub(crate) counters: CpuCounters,
+    pub(crate) store_watch: StoreWatch,
 }
 
 impl Cpu {
@@ -85,6 +87,7 @@ impl Cpu {
             turn: AtomicU32::new(0),
             kicks: Kicks::new(),
             counters: CpuCounters::default(),
+            store_watch: StoreWatch::new(cpu::has_monitor()),
         }
     }
 

@@ -1,30 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a CPU does that has nothing to run: it polls for a moment, then waits for a store to its inbox (MONITOR and MWAIT,
-//! where they work), else halts.
+//! where they work: [`store_watch`]), else halts.
 //!
 //! As long as it looks by itself nobody has to interrupt it. Polling is for machines with a core for each CPU: elsewhere it
 //! would keep a core from the CPU that has the work.
 
-use hadal_hal::atomic::{AtomicBool, AtomicU64, Ordering};
+use hadal_hal::atomic::{AtomicU64, Ordering};
 use hadal_hal::trace::{self, Kind};
 use hadal_hal::{cpu, irq, tlb, tsc};
 
 use crate::cpus::{self, Cpu, here, watch};
-use crate::{balance, overcommit, switch};
+use crate::{balance, overcommit, store_watch, switch};
 
 /// How long a CPU polls before it sleeps: what an interrupt and its return cost a few times over.
 const POLL_NS: u64 = 20_000;
 
 /// [`POLL_NS`] in cycles of the time-stamp counter; 0 where polling is useless.
 static POLL_CYCLES: AtomicU64 = AtomicU64::new(0);
-/// MONITOR and MWAIT work.
-static MWAIT: AtomicBool = AtomicBool::new(false);
+
 pub(crate) fn init() {
     // On a single CPU only interrupts bring anything.
     if cpu::count() > 1 {
         let cycles = u128::from(POLL_NS) * u128::from(hadal_time::tsc_hz()) / 1_000_000_000;
         POLL_CYCLES.store(cycles as u64, Ordering::Relaxed);
-        MWAIT.store(cpu::has_monitor(), Ordering::Relaxed);
     }
 }
 
@@ -50,7 +48,7 @@ fn rest(own: &'static Cpu) {
     balance::ask(own);
     if !poll(own) && own.inbox.looks_empty() {
         trace::point(Kind::IdleEnter, 0, 0);
-        if MWAIT.load(Ordering::Relaxed) {
+        if store_watch::for_idling(own) {
             wait_for_store(own);
         } else {
             halt(own);
@@ -97,7 +95,7 @@ fn halt(own: &Cpu) {
 /// A push is a store to the monitored word, so nobody has to interrupt the CPU.
 fn wait_for_store(own: &Cpu) {
     tlb::enter_idle();
-    cpu::wait_for_store(own.inbox.word(), || own.inbox.is_empty());
-    irq::mask();
+    let sleep = || cpu::wait_for_store(own.inbox.word(), || own.inbox.is_empty());
+    store_watch::sleep_on(own, sleep, || !own.inbox.is_empty());
     tlb::leave_idle();
 }

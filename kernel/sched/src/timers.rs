@@ -180,6 +180,11 @@ pub fn interrupt_within(delay_ns: u64) {
     arm_for(&cpus::this().timers, now_ns() + delay_ns);
 }
 
+/// Makes the timer of this CPU, `own`, interrupt it before `at_ns`, or soon after. Interrupts are off.
+pub(crate) fn interrupt_at(own: &Cpu, at_ns: u64) {
+    arm_for(&own.timers, at_ns);
+}
+
 /// Arms the hardware if `deadline_ns` comes before what it is armed for.
 fn arm_for(own: &Timers, deadline_ns: u64) {
     irq::must_be_off();
