@@ -44,6 +44,7 @@ mod test;
 mod trace;
 mod values;
 mod view;
+mod waiting;
 
 use std::env;
 use std::process::ExitCode;

@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::observed::Observed;
 use crate::session::Session;
 use crate::values::Bytes;
-use crate::{dry_run, gdb, launch, machine, observed, stats, stdio, trace};
+use crate::{dry_run, gdb, launch, machine, observed, stats, stdio, trace, waiting};
 
 /// Runs the program; returns the status with which the command ends.
 pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
@@ -58,6 +58,10 @@ fn run_until_end(args: &RunArgs, on_boot: BootAction) -> Result<u8, Failure> {
     let mut launch = launch::prepare(args, Bytes(spec.memory_bytes))?;
     launch.boot.config.on_boot = on_boot;
     launch.boot.config.profile_hz = args.profile.as_ref().map_or(0, |_| args.profile_hz);
+    if !args.clear_env {
+        let config = &mut launch.boot.config;
+        waiting::add_policy(&mut config.env, spec.cpus, config.host_cores);
+    }
     launch.boot.config.trace_buffer_bytes = trace::buffer_bytes(args, spec.cpus, Bytes(spec.memory_bytes))?;
     if let Some(port) = args.gdb {
         spec.gdb_port = Some(gdb::choose_port(port)?);

@@ -2,6 +2,7 @@
 //! Binds the hardware layer's trap hooks to the scheduler and the Linux personality.
 
 use hadal_hal::handler::{Handler, Misstep};
+use hadal_hal::spinning;
 use hadal_hal::trap::{Access, Hooks, TrapFrame};
 use hadal_linux::traps;
 
@@ -28,6 +29,7 @@ impl Hooks for Kernel {
 
     fn timer(&self, frame: &TrapFrame) {
         profile::on_timer(frame);
+        hadal_sched::look_for_spinning(|| spinning::pause_near(frame));
         hadal_sched::on_timer_interrupt();
     }
 

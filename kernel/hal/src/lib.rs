@@ -33,6 +33,7 @@ pub mod percpu;
 pub mod running;
 #[cfg(feature = "sim")]
 pub mod sim;
+pub mod spinning;
 pub mod sync;
 pub mod table;
 pub mod trace;

@@ -18,6 +18,8 @@ pub mod attention {
     /// The running real-time thread may have used up its time. Not the same as that another one should run, which is over
     /// with every look at who that would be.
     pub const BUDGET: u32 = 4;
+    /// The thread spins on a machine whose host has too few cores: the CPU should rest for a moment.
+    pub const REST: u32 = 8;
 }
 
 /// What `%gs` points to. The assembly reaches the first fields by `offset_of!`.

@@ -51,6 +51,12 @@ pub(crate) fn clear_idle(cpu: usize) {
     }
 }
 
+/// How many CPUs have nothing to run.
+pub(crate) fn idle_cpus() -> usize {
+    let idle = |word: &AtomicU64| word.load(Ordering::Relaxed).count_ones() as usize;
+    IDLE.get().map_or(0, |words| words.iter().map(idle).sum())
+}
+
 /// Takes a CPU's idle bit.
 fn claim(cpu: usize) -> bool {
     word(cpu).is_some_and(|(word, bit)| {

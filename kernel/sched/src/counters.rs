@@ -35,6 +35,7 @@ pub(crate) struct CpuCounters {
     pub(crate) steals: Count,
     pub(crate) preemptions: Count,
     pub(crate) missed: Count,
+    pub(crate) rests: Count,
 }
 
 /// Numbers since boot.
@@ -54,6 +55,8 @@ pub struct Counters {
     pub deadlines_missed: u64,
     /// Stores that did not end a sleep on them, so that the timer had to.
     pub missed_stores: u64,
+    /// Times a CPU rested because its thread was spinning and the host has too few cores.
+    pub rests: u64,
 }
 
 impl Counters {
@@ -67,6 +70,7 @@ impl Counters {
             preemptions: counts.preemptions.get(),
             deadlines_missed: counts.missed.get(),
             missed_stores: cpu.store_watch.missed.get(),
+            rests: counts.rests.get(),
         }
     }
 
@@ -79,6 +83,7 @@ impl Counters {
             preemptions: self.preemptions + other.preemptions,
             deadlines_missed: self.deadlines_missed + other.deadlines_missed,
             missed_stores: self.missed_stores + other.missed_stores,
+            rests: self.rests + other.rests,
         }
     }
 }

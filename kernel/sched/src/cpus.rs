@@ -20,6 +20,7 @@ use crate::edf::Edf;
 use crate::inbox::{Changed, Inbox, Woken};
 use crate::kick::Kicks;
 use crate::levels::Levels;
+use crate::spin::Spin;
 use crate::store_watch::StoreWatch;
 use crate::table::{FREE_BATCH, adopt_idle};
 use crate::thread::Thread;
@@ -54,6 +55,7 @@ pub(crate) struct Cpu {
     /// An idle CPU (plus one) that wants a thread, or 0.
     pub(crate) asked_by: AtomicU32,
     pub(crate) timers: Timers,
+    pub(crate) spin: Spin,
     idle_thread: AtomicRef<Thread>,
     /// When the CPU began to schedule, as a time stamp; 0 before.
     joined: AtomicU64,
@@ -79,6 +81,7 @@ impl Cpu {
             reviews: Inbox::new(),
             asked_by: AtomicU32::new(0),
             timers: Timers::new(),
+            spin: Spin::new(),
             idle_thread: AtomicRef::none(),
             joined: AtomicU64::new(0),
             // More than are ever in it.

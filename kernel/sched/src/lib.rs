@@ -54,6 +54,7 @@ mod promise;
 mod quick;
 mod realtime;
 mod relay;
+mod spin;
 mod store_watch;
 mod switch;
 mod table;
@@ -78,6 +79,7 @@ pub use realtime::{
     PERIOD_LEAST_NS, PERIOD_MOST_NS, Realtime, Refusal, UTILISATION_LIMIT_PPM, WORK_LEAST_NS,
 };
 pub use relay::wake_and_park_call;
+pub use spin::look as look_for_spinning;
 pub use store_watch::{can_sleep_on_stores, idles_on_stores, sleep_on_store};
 pub use switch::{Wake, attend, exit, park, sleep_until, yield_now};
 pub use table::{SpawnError, create, discard, live_threads, on_new_threads, thread, threads};

@@ -8,7 +8,7 @@
 use hadal_hal::atomic::{AtomicUsize, Ordering};
 use hadal_hal::{cpu, irq};
 
-use crate::{cpus, switch, timers};
+use crate::{balance, cpus, spin, switch, timers};
 
 /// Yields in a row, without another thread to run, after which a CPU rests.
 const PATIENCE: u32 = 16;
@@ -27,8 +27,19 @@ pub fn cores() -> usize {
     CORES.load(Ordering::Relaxed).min(cpu::count())
 }
 
+/// Whether the machine has more CPUs than its host has cores.
 pub(crate) fn is_set() -> bool {
     CORES.load(Ordering::Relaxed) < cpu::count()
+}
+
+/// How many CPUs share a core of the host, rounded up.
+pub(crate) fn cpus_for_each_core() -> u64 {
+    cpu::count().div_ceil(cores().max(1)) as u64
+}
+
+/// Whether more CPUs are busy now than the host has cores.
+pub(crate) fn is_crowded() -> bool {
+    is_set() && CORES.load(Ordering::Relaxed) + balance::idle_cpus() + spin::resting() < cpu::count()
 }
 
 /// A program's yield: lets another ready thread of this CPU run, or another CPU of an overcommitted machine. For threads
@@ -44,7 +55,7 @@ pub(crate) fn note_yield(gave_way: bool) {
         own.fruitless_yields.store(0, Ordering::Relaxed);
         return;
     }
-    if own.fruitless_yields.fetch_add(1, Ordering::Relaxed) >= PATIENCE {
+    if own.fruitless_yields.fetch_add(1, Ordering::Relaxed) >= PATIENCE && is_crowded() {
         irq::mask();
         timers::interrupt_within(REST_NS);
         cpu::wait_for_interrupt();

@@ -18,7 +18,7 @@ use crate::table::TABLE;
 use crate::thread::{Policy, Thread};
 use crate::transition::Event;
 use crate::wake::enqueue;
-use crate::{audit, balance, edf, gang, promise, timers, turns};
+use crate::{audit, balance, edf, gang, promise, spin, timers, turns};
 
 /// Why [`park`] returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,6 +105,10 @@ pub fn attend() {
         let _irq = irq::disable();
         preempt(here());
     }
+    if percpu::pending_attention() & attention::REST != 0 {
+        percpu::clear_attention(attention::REST);
+        spin::rest();
+    }
 }
 
 /// Ends the calling thread; its control block and stack are reused.
@@ -127,6 +131,7 @@ pub(crate) fn run_ready(here: Here<Thread, Cpu>) -> bool {
     receive(here);
     let own = here.cpu();
     let Some(next) = own.edf.take().or_else(|| own.levels.best()) else { return false };
+    spin::begin(own);
     if own.levels.len() > 1 {
         // What came while the CPU was polling has not started one.
         timers::start_slice(own);

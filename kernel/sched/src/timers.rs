@@ -269,6 +269,7 @@ pub fn on_timer_interrupt() {
     let next = timers.queue.lock().next_deadline_ns().unwrap_or(NEVER);
     let others = [&timers.slice_end, &timers.settle_at, &timers.budget_end];
     let next = others.into_iter().fold(next, |next, other| next.min(other.load(Ordering::Relaxed)));
+    let next = next.min(own.spin.look_at_ns());
     if next != NEVER {
         arm_for(timers, next);
     }
