@@ -67,6 +67,10 @@ impl Machine for Services {
         hadal_hrt::waits_for(thread)
     }
 
+    fn is_idle_slot(&self, thread: u32) -> bool {
+        hadal_hrt::is_idle_slot(thread)
+    }
+
     fn hostname(&self) -> String {
         run::config().map_or_else(|| String::from("hadal"), |config| config.hostname.clone())
     }

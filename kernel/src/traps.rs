@@ -60,6 +60,7 @@ impl Hooks for Kernel {
     }
 
     fn stop(&self, frame: &TrapFrame) {
-        panic::stop_this_cpu(frame)
+        panic::stop_this_cpu(frame);
+        traps::held(frame);
     }
 }

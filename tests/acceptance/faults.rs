@@ -6,7 +6,9 @@ use std::time::Duration;
 use hadal_abi::status;
 use hadal_tests::case::{expect_status, expect_stdout, expect_texts, wrong};
 use hadal_tests::machine::arguments;
-use hadal_tests::programs::{DEADLOCK, EXIT_SPIN, FAULT, FORK_FRAMES, LOST_RETURN, RECOVER, WILD};
+use hadal_tests::programs::{
+    CROWD_TO_LIST, DEADLOCK, EXIT_SPIN, FAULT, FORK_FRAMES, LOST_RETURN, RECOVER, WILD,
+};
 use hadal_tests::{Hadal, TestError, Way, scratch};
 
 use crate::suite::Suite;
@@ -78,6 +80,9 @@ pub(crate) fn register(suite: &mut Suite) {
     }
     suite.hadal("faults/deadlock", deadlock);
     suite.hadal("faults/spin-timeout", spin);
+    for cpus in [1, 2, 4] {
+        suite.hadal(format!("faults/crowd-timeout/{cpus}cpus"), move |name| crowd(name, cpus));
+    }
 }
 
 fn faults(case: hadal_tests::Case, status: i32, function: &str) -> Result<(), TestError> {
@@ -171,4 +176,34 @@ fn spin(name: &str) -> Result<(), TestError> {
     let outcome = hadal.limit(Duration::from_secs(60)).run(&program, &arguments(&["1", "forever"]))?;
     expect_status(&outcome, i32::from(status::TIMEOUT))?;
     expect_texts(&outcome, &["hadal: ", "spin_forever"])
+}
+
+/// The list of threads is of one moment: whoever waits is in it once, also when it rests, and nobody who has ended.
+fn crowd(name: &str, cpus: u32) -> Result<(), TestError> {
+    const WAITING: [(&str, &str); 4] = [
+        ("in-futex", "waits in futex"),
+        ("in-read", "waits in read"),
+        ("for-word", "waits for word"),
+        ("rests", "waits for word"),
+    ];
+    // The first thread, and of each maker itself and one that it makes.
+    const OTHERS: usize = 1 + 2 * 2;
+    let directory = scratch::empty_directory(name)?;
+    let program = CROWD_TO_LIST.build(Way::GccDynamic)?;
+    let hadal = Hadal::new(cpus).without_timeout().with("--timeout", "3").cwd(&directory);
+    let outcome = hadal.limit(Duration::from_secs(60)).run(&program, &[])?;
+    expect_status(&outcome, i32::from(status::TIMEOUT))?;
+    expect_stdout(&outcome, "all started\n")?;
+    let list = outcome.stderr_text();
+    let threads: Vec<&str> = list.lines().filter_map(|line| line.strip_prefix("  thread ")).collect();
+    for (thread, state) in WAITING {
+        let wanted = format!("\"{thread}\": {state}");
+        if threads.iter().filter(|line| line.contains(&wanted)).count() != 1 {
+            return Err(wrong(&format!("the list does not have {wanted} once"), &outcome));
+        }
+    }
+    if threads.len() > WAITING.len() + OTHERS {
+        return Err(wrong("the list has threads that have ended", &outcome));
+    }
+    Ok(())
 }

@@ -290,6 +290,8 @@ programs! {
     FORK_FRAMES = "fork-frames", ["hrt/fork_frames.c", "../../runtimes/hrt/fork_switch.S"], ["-O1"];
     /// Handlers that recover.
     RECOVER = "recover", ["faults/recover.c"], ["-pthread"];
+    /// Threads that wait in known places, and threads that end all the time.
+    CROWD_TO_LIST = "crowd-to-list", ["faults/crowd.c"], ["-pthread", HRT_INCLUDE];
     /// A deadlock.
     DEADLOCK = "deadlock", ["faults/deadlock.c"], ["-pthread", "-O1", "-fno-omit-frame-pointer"];
     /// Signals.

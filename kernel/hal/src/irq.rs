@@ -182,7 +182,7 @@ pub const VECTOR_TIMER: u8 = 0xf0;
 pub const VECTOR_RESCHEDULE: u8 = 0xf1;
 /// "Flush your TLB."
 pub const VECTOR_TLB: u8 = 0xf2;
-/// "Stop: the machine has panicked or is going down."
+/// "Stop: the machine has panicked, or somebody looks at all CPUs."
 pub const VECTOR_STOP: u8 = 0xf3;
 /// "Look at your pending events": all active messages share it.
 pub const VECTOR_EVENT: u8 = 0xf4;

@@ -34,6 +34,7 @@ pub mod running;
 #[cfg(feature = "sim")]
 pub mod sim;
 pub mod spinning;
+pub mod standstill;
 pub mod sync;
 pub mod table;
 pub mod trace;

@@ -67,6 +67,8 @@ pub struct PerCpu {
     pub(crate) irqs_off_since: AtomicU64,
     /// The value of `irqs_off_since` that has lasted too long.
     pub(crate) irqs_off_too_long: AtomicU64,
+    /// The round of [`crate::standstill`] in which this CPU was held last.
+    pub(crate) held_in: AtomicU64,
     /// Destination that the local APIC's command register holds; no APIC has the first value.
     pub(crate) ipi_target: AtomicU32,
     pub(crate) ipis_sent: AtomicU64,
@@ -109,6 +111,7 @@ impl PerCpu {
             handler: crate::handler::Running::new(),
             irqs_off_since: AtomicU64::new(0),
             irqs_off_too_long: AtomicU64::new(0),
+            held_in: AtomicU64::new(0),
             ipi_target: AtomicU32::new(u32::MAX),
             ipis_sent: AtomicU64::new(0),
             page_table_changes: AtomicU64::new(0),

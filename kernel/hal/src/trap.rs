@@ -193,7 +193,7 @@ pub trait Hooks: Sync {
     fn per_cpu_pointer_lost(&self, frame: &TrapFrame);
     /// A handler of the program broke a rule and is given up; on a stack of its own, interrupts off: must not wait.
     fn handler_failed(&self, handler: Handler, misstep: Misstep, frame: &TrapFrame);
-    /// Another CPU stopped the machine; on the interrupt stack, interrupts off.
+    /// Another CPU stops the machine, or holds this CPU as soon as this returns; on the interrupt stack, interrupts off.
     fn stop(&self, frame: &TrapFrame);
 }
 

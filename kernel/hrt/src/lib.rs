@@ -40,6 +40,8 @@ mod topology;
 mod trace;
 mod wait;
 
+use life::State;
+
 pub use footprint::outlives_program;
 pub use slot::{Counters, counters};
 pub use table::{AUXILIARY_KEY, address};
@@ -59,6 +61,12 @@ pub fn thread_ends() {
 /// Makes what this interface keeps for the threads around an index; false when memory is out.
 pub fn prepare_table(index: u32) -> bool {
     record::prepare(index)
+}
+
+/// Whether a thread is a slot without work: it waits for some, or its result waits to be taken.
+pub fn is_idle_slot(thread: u32) -> bool {
+    let state = record::known(thread).map(|record| record.life.now().state());
+    matches!(state, Some(State::Idle | State::Done | State::Taken))
 }
 
 /// What a thread waits for in a call of this interface: a noun and a number or address.

@@ -29,6 +29,8 @@ pub trait Machine: Sync {
     fn thread_ends(&self);
     /// What a thread of the program waits for in a call that is none of Linux's: a noun and a number or address.
     fn waits_for(&self, thread: u32) -> Option<(&'static str, u64)>;
+    /// Whether a thread of the program has nothing to run: one that a run-time keeps for the next piece of work.
+    fn is_idle_slot(&self, thread: u32) -> bool;
     /// Host name, for `uname`.
     fn hostname(&self) -> String;
 }

@@ -52,11 +52,9 @@ pub fn offence(process: &Process, offence: &Offence) {
     machine::get().report(&offence::text(process, offence));
 }
 
-/// Reports where each thread of a program is and what it waits for. For any kernel thread. Threads that run are
-/// interrupted to see where they are, so a blocking call that one of them is just making may return `EINTR`: this is for
-/// programs that are about to be ended.
+/// Reports where each thread of a program is and what it waits for, all in one moment. For any kernel thread.
 pub fn threads(process: &Process) {
-    machine::get().report(&threads::text(process));
+    threads::report(process, |text| machine::get().report(text));
 }
 
 /// The program's file name.

@@ -4,7 +4,7 @@
 //! Tasks live in a type-stable table with the same index as their [`Thread`], so the current one is found without a lock and
 //! a reference never dangles. The thread id is the index plus one.
 
-use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use hadal_hal::link::AtomicRef;
 use hadal_hal::sync::{Rank, SpinLock};
@@ -41,6 +41,8 @@ pub struct Task {
     /// Word before the abort address of its critical sections.
     pub rseq_signature: AtomicU32,
     index: u32,
+    /// It is in [`Task::exit`].
+    ends: AtomicBool,
     /// Signal mask, pending signals, alternate stack.
     pub signals: TaskSignals,
     /// Where 0 is written and a waiter woken when the thread ends (`set_tid_address`), or 0.
@@ -74,6 +76,7 @@ impl Task {
     fn new(index: u32) -> Self {
         Self {
             index,
+            ends: AtomicBool::new(false),
             process: AtomicRef::none(),
             signals: TaskSignals::new(),
             clear_child_tid: AtomicUsize::new(0),
@@ -136,6 +139,7 @@ impl Task {
     /// Makes a reused or fresh task the first or another thread of a process, everything as for a new Linux thread of
     /// `parent`, or of nobody. [`Task::publish`] comes when it is ready to run.
     pub fn prepare(&self, process: &'static Process, parent: Option<&Task>) {
+        self.ends.store(false, Ordering::Relaxed);
         self.signals.reset(parent.map(|parent| &parent.signals));
         self.clear_child_tid.store(0, Ordering::Relaxed);
         self.robust_list.store(0, Ordering::Relaxed);
@@ -176,6 +180,11 @@ impl Task {
         self.process().add_thread(self.tid());
     }
 
+    /// Whether the thread has run its last instruction of the program.
+    pub(crate) fn ends(&self) -> bool {
+        self.ends.load(Ordering::Relaxed)
+    }
+
     /// Remembers where program code was when an interrupt asked the thread to look for signals.
     pub(crate) fn note_place(&self, frame: &TrapFrame) {
         self.last_rip.store(frame.rip, Ordering::Relaxed);
@@ -200,6 +209,7 @@ impl Task {
     /// kernel stack, and afterwards the stack may be reused by whoever waits for the thread id to become 0.
     pub fn exit(&'static self) -> ! {
         let process = self.process();
+        self.ends.store(true, Ordering::Relaxed);
         machine::get().thread_ends();
         futex::exit_robust_list(self);
         let clear = self.clear_child_tid.swap(0, Ordering::Relaxed);

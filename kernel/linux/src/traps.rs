@@ -97,6 +97,16 @@ pub fn non_maskable(frame: &TrapFrame) {
     }
 }
 
+/// This CPU is about to be held for a report: notes where its thread is in program code, if it is there.
+pub fn held(frame: &TrapFrame) {
+    let task = Task::current();
+    if frame.is_program() {
+        task.note_place(frame);
+    } else {
+        task.last_rip.store(0, Ordering::Relaxed);
+    }
+}
+
 fn access_of(access: Access) -> FaultAccess {
     match access {
         Access::Read => FaultAccess::Read,

@@ -12,7 +12,7 @@ use super::{
 use crate::handler::{self, Misstep};
 use crate::percpu::{self, MSR_GS_BASE, PerCpu, offset};
 use crate::trace::{self, Kind};
-use crate::{apic, context, irq, layout, tlb, user};
+use crate::{apic, context, irq, layout, standstill, tlb, user};
 
 // One stub per vector, 16 bytes each. Vectors without an error code push a 0 in its place.
 global_asm!(
@@ -440,6 +440,7 @@ extern "C" fn interrupt_handler(frame: &mut TrapFrame, block: &PerCpu) -> *mut T
         irq::VECTOR_STOP => {
             apic::end_of_interrupt();
             hooks().stop(frame);
+            standstill::stand();
         }
         irq::VECTOR_SPURIOUS => {}
         _ => {

@@ -233,7 +233,7 @@ pub(super) fn code(out: &mut String, view: &View<'_>, rip: u64) -> fmt::Result {
 }
 
 /// One line for each frame; a function that calls itself over and over is shown once, with a count.
-pub(super) fn backtrace(out: &mut String, frames: &[Frame], names: &Names, indent: usize) -> fmt::Result {
+pub(super) fn backtrace(out: &mut dyn Write, frames: &[Frame], names: &Names, indent: usize) -> fmt::Result {
     let mut rest = frames;
     while let Some(frame) = rest.first() {
         let same = rest.iter().take_while(|other| other.address == frame.address).count();

@@ -142,6 +142,7 @@ struct Wanted {
 }
 
 /// The names of all addresses of a report.
+#[derive(Default)]
 pub(super) struct Names {
     places: BTreeMap<u64, Place>,
 }

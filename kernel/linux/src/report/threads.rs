@@ -1,166 +1,117 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The report about what every thread of a program does, for one that does not end.
+//!
+//! All threads are looked at in one moment (`moment`); callers and names are found afterwards.
+
+mod moment;
 
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::{self, Write};
-use core::sync::atomic::{AtomicU64, Ordering};
 
-use hadal_hal::{apic, call, trap, user};
-use syscalls::Sysno;
+use hadal_hal::fallible::{self, MakeRoom, OutOfMemory};
+use hadal_hal::user;
 
+use self::moment::{Moment, Place, Seen, State};
 use super::symbols::Names;
 use super::unwind::{self, Frame, Registers};
 use super::view::View;
 use super::{Seconds, fault, program_name, thread_name};
-use crate::machine;
 use crate::process::Process;
-use crate::task::Task;
 
 /// Threads whose stacks are looked at; of a program with more the others are only listed.
 const MAX_BACKTRACES: usize = 64;
+/// More than the mappings and symbols take that are looked at for them, but for those of huge programs.
+const BACKTRACES_BYTES: usize = 4 << 20;
 
-/// One thread.
-struct Line {
-    tid: u32,
-    name: String,
-    run_ns: u64,
-    /// When it got a CPU last.
-    last_run_ns: u64,
-    state: String,
-    frames: Vec<Frame>,
+/// Text that ends where memory does.
+#[derive(Default)]
+struct Text(String);
+
+impl Write for Text {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.make_room(text.len()).map_err(|OutOfMemory| fmt::Error)?;
+        self.0.push_str(text);
+        Ok(())
+    }
 }
 
-pub(super) fn text(process: &Process) -> String {
-    let mut out = String::new();
-    let (idle, tasks): (Vec<_>, Vec<_>) =
-        process.tasks().into_iter().partition(|task| task.signals.is_resting());
-    ask_for_places(&tasks);
+/// Hands the list to `report`, and says so if memory is too short for all of it.
+pub(super) fn report(process: &Process, report: impl Fn(&str)) {
+    let mut text = Text::default();
+    let outcome = moment::of(process)
+        .map_err(|OutOfMemory| fmt::Error)
+        .and_then(|moment| write_moment(&mut text, process, &moment));
+    report(&text.0);
+    if outcome.is_err() {
+        report("hadal: memory is too short for the list of threads\n");
+    }
+}
+
+fn write_moment(out: &mut dyn Write, process: &Process, moment: &Moment) -> fmt::Result {
+    if fallible::admit(BACKTRACES_BYTES).is_err() {
+        return write_text(out, process, moment, &[], &Names::default());
+    }
     let view = View::of(process);
-    let lines: Vec<Line> =
-        tasks.iter().enumerate().map(|(index, task)| line(&view, task, index < MAX_BACKTRACES)).collect();
-    let names = Names::of(&view, lines.iter().flat_map(|line| &line.frames));
-    // Writing to a string cannot fail.
-    let _ = write_text(&mut out, process, &lines, &names);
-    let _ = match idle.len() {
+    let frames: Vec<Vec<Frame>> =
+        moment.threads.iter().take(MAX_BACKTRACES).map(|seen| frames_of(&view, seen)).collect();
+    let names = Names::of(&view, frames.iter().flatten());
+    write_text(out, process, moment, &frames, &names)
+}
+
+fn frames_of(view: &View<'_>, seen: &Seen) -> Vec<Frame> {
+    let registers = match seen.place {
+        Place::Unknown => None,
+        Place::At { rip, rsp, rbp } => Some(Registers::new(rip, rsp, rbp)),
+        // It came by a call, with nothing but a return address.
+        Place::CalledFrom(stack) => {
+            user::load_u64(stack).ok().map(|return_to| Registers::new(return_to, stack as u64 + 8, 0))
+        }
+    };
+    registers.map_or(Vec::new(), |registers| unwind::frames(view, registers))
+}
+
+fn write_text(
+    out: &mut dyn Write,
+    process: &Process,
+    moment: &Moment,
+    frames: &[Vec<Frame>],
+    names: &Names,
+) -> fmt::Result {
+    let count = moment.threads.len() + moment.more;
+    let since_start = Seconds(moment.now_ns.saturating_sub(process.started_ns));
+    let plural = if count == 1 { "" } else { "s" };
+    writeln!(out, "hadal: {}: {count} thread{plural}, {since_start} after the start", program_name(process))?;
+    let frames_at = |index: usize| frames.get(index).map_or(&[][..], Vec::as_slice);
+    let mut written: Vec<bool> =
+        fallible::filled(false, moment.threads.len()).map_err(|OutOfMemory| fmt::Error)?;
+    for (index, first) in moment.threads.iter().enumerate() {
+        if written[index] {
+            continue;
+        }
+        // Threads at the same place, as in a barrier, share one backtrace.
+        for (other, seen) in moment.threads.iter().enumerate().skip(index) {
+            if !written[other] && seen.state == first.state && frames_at(other) == frames_at(index) {
+                written[other] = true;
+                write_thread(out, seen, moment.now_ns)?;
+            }
+        }
+        fault::backtrace(out, frames_at(index), names, 6)?;
+    }
+    if moment.more > 0 {
+        writeln!(out, "  and {} threads that began while the list was made", moment.more)?;
+    }
+    match moment.idle_slots {
         0 => Ok(()),
         1 => writeln!(out, "  and 1 idle slot: a thread that waits for work"),
         count => writeln!(out, "  and {count} idle slots: threads that wait for work"),
-    };
-    out
-}
-
-/// Interrupts the threads that run, so that they note where they are in program code. One that is in the kernel notes
-/// nothing.
-fn ask_for_places(tasks: &[&'static Task]) {
-    /// For an interrupt on each CPU, also when the machine is emulated and has more CPUs than the host.
-    const PATIENCE_NS: u64 = 50_000_000;
-    let own = hadal_sched::current().id();
-    let running = |task: &&&Task| task.thread().is_running() && task.thread().id() != own;
-    let asked: Vec<&&Task> = tasks.iter().filter(running).collect();
-    for task in &asked {
-        task.last_rip.store(0, Ordering::Relaxed);
-        task.thread().set_interrupted(true);
-        task.thread().poke();
-    }
-    if asked.is_empty() {
-        return;
-    }
-    hadal_sched::sleep_until(hadal_time::now_ns() + PATIENCE_NS);
-    // Who still has not answered is in the kernel, or has turned interrupts off.
-    for task in asked.iter().filter(|task| task.last_rip.load(Ordering::Relaxed) == 0 && running(task)) {
-        apic::send_nmi(task.thread().cpu());
-    }
-    hadal_sched::sleep_until(hadal_time::now_ns() + PATIENCE_NS / 10);
-}
-
-fn write_text(out: &mut String, process: &Process, lines: &[Line], names: &Names) -> fmt::Result {
-    let now = hadal_time::now_ns();
-    let since_start = Seconds(now.saturating_sub(process.started_ns));
-    let plural = if lines.len() == 1 { "" } else { "s" };
-    writeln!(
-        out,
-        "hadal: {}: {} thread{plural}, {since_start} after the start",
-        program_name(process),
-        lines.len()
-    )?;
-    let mut rest: Vec<&Line> = lines.iter().collect();
-    // Threads at the same place, as in a barrier, share one backtrace.
-    while let Some(&first) = rest.first() {
-        let (same, others): (Vec<&Line>, Vec<&Line>) =
-            rest.iter().partition(|line| line.state == first.state && line.frames == first.frames);
-        for line in &same {
-            write!(out, "  thread {} \"{}\": {}", line.tid, line.name, line.state)?;
-            if line.state.starts_with(WAITS) {
-                write!(out, ", {} by now", Seconds(now.saturating_sub(line.last_run_ns)))?;
-            }
-            writeln!(out, "; CPU time {}", Seconds(line.run_ns))?;
-        }
-        fault::backtrace(out, &first.frames, names, 6)?;
-        rest = others;
-    }
-    Ok(())
-}
-
-/// What the state of a waiting thread starts with.
-const WAITS: &str = "waits";
-
-fn line(view: &View<'_>, task: &Task, with_frames: bool) -> Line {
-    let thread = task.thread();
-    let mut state = String::new();
-    // Writing to a string cannot fail.
-    let _ = if thread.is_parked() {
-        waiting(&mut state, task)
-    } else if thread.is_running() {
-        write!(state, "runs on CPU {}", thread.cpu())
-    } else {
-        write!(state, "is ready to run on CPU {}", thread.cpu())
-    };
-    let registers = if with_frames { registers_of(task) } else { None };
-    let frames = registers.map_or(Vec::new(), |registers| unwind::frames(view, registers));
-    Line {
-        tid: task.tid(),
-        name: thread_name(&task.name()),
-        run_ns: thread.run_time_ns(),
-        last_run_ns: thread.last_run_ns(),
-        state,
-        frames,
     }
 }
 
-/// Where a thread is in the program.
-fn registers_of(task: &Task) -> Option<Registers> {
-    let thread = task.thread();
-    if thread.is_running() {
-        let noted = |register: &AtomicU64| register.load(Ordering::Relaxed);
-        let rip = noted(&task.last_rip);
-        return (rip != 0).then(|| Registers::new(rip, noted(&task.last_rsp), noted(&task.last_rbp)));
+fn write_thread(out: &mut dyn Write, seen: &Seen, now_ns: u64) -> fmt::Result {
+    write!(out, "  thread {} \"{}\": {}", seen.tid, thread_name(&seen.name), seen.state)?;
+    if matches!(seen.state, State::Waits(_)) {
+        write!(out, ", {} by now", Seconds(now_ns.saturating_sub(seen.last_run_ns)))?;
     }
-    if machine::get().waits_for(thread.id()).is_some() {
-        // It came by a call, with nothing but a return address.
-        let stack = call::stack_pointer_of(thread.context());
-        let return_address = user::load_u64(stack).ok()?;
-        return Some(Registers::new(return_address, stack as u64 + 8, 0));
-    }
-    let frame = trap::frame_of(thread.context())?;
-    Some(Registers::new(frame.rip, frame.rsp, frame.rbp))
-}
-
-fn waiting(out: &mut String, task: &Task) -> fmt::Result {
-    out.write_str(WAITS)?;
-    match machine::get().waits_for(task.thread().id()) {
-        Some(("thread", tid)) => return write!(out, " for thread {tid} to end"),
-        Some((what, place)) => return write!(out, " for {what} {place:#x}"),
-        None => {}
-    }
-    let call = task.call_in_progress().and_then(|number| Sysno::new(usize::try_from(number).ok()?));
-    let call = call.map(|call| call.name());
-    if let Some(call) = call {
-        write!(out, " in {call}")?;
-    }
-    match task.thread().waits_for() {
-        Some((what, place)) if Some(what) == call => write!(out, " at {place:#x}"),
-        Some((what, detail)) => write!(out, " for {what} {detail:#x}"),
-        None => Ok(()),
-    }
+    writeln!(out, "; CPU time {}", Seconds(seen.run_ns))
 }
