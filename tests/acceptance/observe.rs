@@ -127,7 +127,7 @@ fn trace_of_marks(name: &str) -> Result<(), TestError> {
     let picture = Picture::read(&file)?;
     picture.check(2)?;
     for (text, times) in
-        [("three times", 3), ("sixteen bytes 16", 1), ("from a thread", 1), ("from a handler", 1)]
+        [("three times", 3), ("sixteen bytes 16", 1), ("from a thread", 1), ("from a handler", 2)]
     {
         if picture.instants(text) != times {
             return Err(wrong(&format!("{} marks \"{text}\"", picture.instants(text)), &outcome));

@@ -160,10 +160,10 @@ impl<W: Write> Picture<'_, W> {
                 let name = self.names.function(b);
                 self.threads.create(&mut self.out, low, name, at)?;
                 let args = vec![("thread", (u64::from(low) + 1).into())];
-                self.threads.instant(&mut self.out, thread, "create thread", at, &args)
+                self.instant((thread, cpu), "create thread", at, &args)
             }
             // The row ends with the switch to whoever comes next.
-            Kind::ThreadExit => self.threads.instant(&mut self.out, thread, "exit", at, &Args::new()),
+            Kind::ThreadExit => self.instant((thread, cpu), "exit", at, &Args::new()),
             Kind::ThreadName => Ok(()),
             Kind::Stop => {
                 self.close_cpu(cpu, at)?;
@@ -173,23 +173,25 @@ impl<W: Write> Picture<'_, W> {
                 let args = vec![("from CPU", b.into()), ("to CPU", u64::from(high).into())];
                 self.threads.instant(&mut self.out, low, "moved", at, &args)
             }
-            Kind::Mark => self.threads.instant(&mut self.out, thread, &record.text(), at, &Args::new()),
+            Kind::Mark => self.instant((thread, cpu), &record.text(), at, &Args::new()),
             Kind::Signal => {
                 let handler = if b == 0 { Value::from("default action") } else { address(b) };
                 let args = vec![("handler", handler)];
-                self.threads.instant(&mut self.out, thread, &names::signal(a), at, &args)
+                self.instant((thread, cpu), &names::signal(a), at, &args)
             }
             Kind::CallEnter | Kind::CallExit | Kind::FaultEnter | Kind::FaultExit => {
-                self.work(thread, record, at)
+                self.work((thread, cpu), record, at)
             }
         }
     }
 
-    /// System calls and faults: on the row of their thread.
-    fn work(&mut self, thread: u32, record: &Record, at: Ns) -> io::Result<()> {
+    /// System calls and faults: on the row of their thread, or of the CPU if that was idle and a handler ran on it.
+    fn work(&mut self, (thread, cpu): (u32, usize), record: &Record, at: Ns) -> io::Result<()> {
         let Record { kind, a, b, .. } = *record;
-        let Some(thread) = self.threads.get(thread, at) else { return Ok(()) };
-        let row = &mut thread.work;
+        let row = match self.threads.get(thread, at) {
+            Some(thread) => &mut thread.work,
+            None => &mut self.cpus[cpu].row,
+        };
         match kind {
             Kind::CallEnter => row.begin(kind, names::call(a), at, vec![("argument", address(b))]),
             Kind::CallExit => {
@@ -220,6 +222,14 @@ impl<W: Write> Picture<'_, W> {
         self.threads.leave(&mut self.out, (from, cpu), left.unwrap_or(Left::Ready), (since, at))?;
         self.cpus[cpu].running = Some((to, at));
         self.threads.arrive(&mut self.out, (to, cpu), at)
+    }
+
+    /// Something happened in a thread, or on a CPU that was idle: a handler of the program may run on one.
+    fn instant(&mut self, (thread, cpu): (u32, usize), name: &str, at: Ns, args: &Args) -> io::Result<()> {
+        if self.threads.is_idle(thread) {
+            return self.cpu_instant(cpu, name, at, args);
+        }
+        self.threads.instant(&mut self.out, thread, name, at, args)
     }
 
     fn cpu_instant(&mut self, cpu: usize, name: &str, at: Ns, args: &Args) -> io::Result<()> {

@@ -58,6 +58,29 @@ fn named(slices: &[(&str, u64, u64)]) -> Vec<(String, u64, u64)> {
     slices.iter().map(|&(name, start, end)| (name.to_owned(), start, end)).collect()
 }
 
+/// A handler of the program runs wherever its event comes: what it says on an idle CPU is on that CPU's row.
+#[test]
+fn marks_of_a_handler_on_an_idle_cpu() {
+    let [low, high] = text_words(b"handled");
+    let second: &[Made] = &[
+        (1000, Kind::EventEnter, 1, 3, 0),
+        (1100, Kind::Mark, 1, low, high),
+        (1200, Kind::FaultEnter, 1, 0x1000, 14),
+        (1300, Kind::FaultExit, 1, 14, 0),
+        (1400, Kind::EventExit, 1, 3, 0),
+        (1500, Kind::Mark, 5, low, high),
+    ];
+    let events = picture([&[], second], 0);
+    let rows: Vec<_> = events
+        .iter()
+        .filter(|event| event["name"] == "handled")
+        .map(|event| (event["pid"].as_u64().unwrap(), event["tid"].as_u64().unwrap(), ns(&event["ts"])))
+        .collect();
+    assert_eq!(rows, [(1, 2, 1100), (2, 2, 1500)]);
+    let inside = slices(&events, 1, 2);
+    assert!(inside.contains(&("page fault".to_owned(), 1200, 1300)), "{inside:?}");
+}
+
 /// Thread 5 on CPU 0 makes thread 6, which CPU 1 wakes up for, runs and waits in a system call.
 #[test]
 fn rows_and_arrows() {

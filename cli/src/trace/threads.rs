@@ -110,9 +110,14 @@ impl Threads {
         Self { live: HashMap::new(), idle: idle.to_vec(), known, next_row: 1, count: 0 }
     }
 
+    /// Whether this is the idle thread of a CPU, which has no row of its own.
+    pub(crate) fn is_idle(&self, index: u32) -> bool {
+        self.idle.contains(&index)
+    }
+
     /// The name of a thread, the CPU's part for idle ones.
     pub(crate) fn name(&self, index: u32) -> String {
-        if self.idle.contains(&index) {
+        if self.is_idle(index) {
             return "idle".into();
         }
         let known = self.live.get(&index).map(|thread| &thread.name).or_else(|| self.known.get(&index));
@@ -121,7 +126,7 @@ impl Threads {
 
     /// The thread with an index, which may not have been seen before; `None` for an idle one.
     pub(crate) fn get(&mut self, index: u32, at: Ns) -> Option<&mut Thread> {
-        if self.idle.contains(&index) {
+        if self.is_idle(index) {
             return None;
         }
         if !self.live.contains_key(&index) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
-/* Marks in the trace: from main, from a bare thread, from a handler, one that is too long. */
+/* Marks in the trace: from main, from a bare thread, from a handler on every CPU (all but one are idle), one
+ * that is too long. */
 #include <hadal/hrt.h>
 
 #include "../common/check.h"
@@ -31,9 +32,13 @@ int main(void) {
     uint32_t event;
     CHECK_EQUAL(hrt_event_register(handler, &handled, 0, &event), HRT_OK);
     hrt_trace_mark_now("also untraced");
-    CHECK_EQUAL(hrt_event_notify(event, 0), HRT_OK);
-    while (!__atomic_load_n(&handled, __ATOMIC_ACQUIRE)) {
-        hrt_thread_yield();
+    uint32_t cpus = hrt_cpu_count();
+    for (uint32_t cpu = 0; cpu < cpus; cpu++) {
+        handled = 0;
+        CHECK_EQUAL(hrt_event_notify(event, cpu), HRT_OK);
+        while (!__atomic_load_n(&handled, __ATOMIC_ACQUIRE)) {
+            hrt_thread_yield();
+        }
     }
     CHECK_EQUAL(hrt_event_unregister(event), HRT_OK);
     puts("marked");
