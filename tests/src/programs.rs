@@ -297,6 +297,8 @@ programs! {
     /// Signals.
     SIGNALS = "signals", ["signals/set/main.c", "signals/set/handlers.c", "signals/set/frames.c",
         "signals/set/waiting.c"], ["-pthread"];
+    /// What becomes of calls that signals interrupt.
+    RESTART = "restart", ["signals/restart.c"], ["-pthread"];
     /// Ends of a program.
     DIE = "die", ["signals/die.c"], ["-pthread"];
     /// Mappings.

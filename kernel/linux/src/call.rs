@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! One system call in progress.
 
+use core::sync::atomic::Ordering;
+
 use hadal_hal::trap::TrapFrame;
 
 use crate::process::Process;
+use crate::restart::Restart;
 use crate::task::Task;
 
 /// What a handler gets: the caller and its registers.
@@ -20,15 +23,6 @@ pub struct Call<'a> {
 /// ([`result_word`](crate::syscall::result_word)), so that it takes a register and no branch.
 pub type Handler = fn(&mut Call<'_>) -> u64;
 
-/// What happens to a call that a signal interrupted (`EINTR`) when its handler returns (signal(7)).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Restart {
-    /// The program sees `EINTR`.
-    Never,
-    /// Made again if the handler was installed with `SA_RESTART`.
-    IfAsked,
-}
-
 /// One line of the dispatch table.
 #[derive(Clone, Copy)]
 pub struct Entry {
@@ -43,6 +37,11 @@ pub struct Entry {
 }
 
 impl Call<'_> {
+    /// Its number; of a call that `restart_syscall` continues, the number of that one.
+    pub fn number(&self) -> u64 {
+        self.task.call_number.load(Ordering::Relaxed)
+    }
+
     /// Argument `index` (0 to 5) as a word.
     pub fn arg(&self, index: usize) -> usize {
         let frame = &self.frame;

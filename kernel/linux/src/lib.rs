@@ -25,6 +25,7 @@ pub mod memory;
 pub mod process;
 pub mod release;
 pub mod report;
+pub mod restart;
 pub mod rseq;
 mod schedule;
 pub mod signal;

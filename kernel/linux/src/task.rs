@@ -16,6 +16,7 @@ use hadal_sched::{SpawnError, Thread};
 use crate::futex;
 use crate::machine;
 use crate::process::Process;
+use crate::restart::Interruption;
 use crate::schedule::Schedule;
 use crate::signal::{self, TaskSignals};
 
@@ -43,6 +44,8 @@ pub struct Task {
     index: u32,
     /// It is in [`Task::exit`].
     ends: AtomicBool,
+    /// What an interrupted system call has left.
+    pub(crate) interruption: Interruption,
     /// Signal mask, pending signals, alternate stack.
     pub signals: TaskSignals,
     /// Where 0 is written and a waiter woken when the thread ends (`set_tid_address`), or 0.
@@ -78,6 +81,7 @@ impl Task {
             index,
             ends: AtomicBool::new(false),
             process: AtomicRef::none(),
+            interruption: Interruption::new(),
             signals: TaskSignals::new(),
             clear_child_tid: AtomicUsize::new(0),
             robust_list: AtomicUsize::new(0),
@@ -139,6 +143,7 @@ impl Task {
     /// Makes a reused or fresh task the first or another thread of a process, everything as for a new Linux thread of
     /// `parent`, or of nobody. [`Task::publish`] comes when it is ready to run.
     pub fn prepare(&self, process: &'static Process, parent: Option<&Task>) {
+        self.interruption.reset();
         self.ends.store(false, Ordering::Relaxed);
         self.signals.reset(parent.map(|parent| &parent.signals));
         self.clear_child_tid.store(0, Ordering::Relaxed);

@@ -121,9 +121,12 @@ impl Action {
     }
 }
 
+/// One line for each signal.
+type Table = [Action; COUNT as usize];
+
 /// The actions of a process.
 pub(crate) struct Actions {
-    table: SpinLock<[Action; COUNT as usize]>,
+    table: SpinLock<Table>,
     /// The signals that are ignored, by default or by request: readable without the lock.
     ignored: AtomicSigSet,
 }
@@ -143,7 +146,11 @@ impl Actions {
 
     /// Changes the action of a valid signal and returns the previous one.
     pub(crate) fn set(&self, signo: u8, action: Action) -> Action {
-        let mut table = self.table.lock();
+        self.replace(&mut self.table.lock(), signo, action)
+    }
+
+    /// Changes a line of the table, which is locked.
+    fn replace(&self, table: &mut Table, signo: u8, action: Action) -> Action {
         if action.ignores(signo) {
             self.ignored.insert(signo);
         } else {
@@ -154,11 +161,13 @@ impl Actions {
 
     /// The action for a signal that is delivered now; takes a one-shot handler out of the table.
     pub(crate) fn take(&self, signo: u8) -> Action {
-        let action = self.get(signo);
+        let mut table = self.table.lock();
+        let action = table[usize::from(signo) - 1];
         if matches!(action.disposition, Disposition::Handler(_))
             && action.flags.contains(ActionFlags::RESETHAND)
         {
-            self.set(signo, Action { disposition: Disposition::Default, ..action });
+            // Under the same lock: of two threads that deliver the signal at a time one runs the handler.
+            self.replace(&mut table, signo, Action { disposition: Disposition::Default, ..action });
         }
         action
     }
@@ -216,5 +225,29 @@ mod tests {
         actions.set(SIGUSR1, handler(general::SA_RESETHAND.into()));
         assert_eq!(actions.take(SIGUSR1).disposition, Disposition::Handler(0x1000));
         assert_eq!(actions.take(SIGUSR1).disposition, Disposition::Default);
+    }
+
+    #[test]
+    fn one_shot_handlers_are_taken_by_one_of_many() {
+        const TAKERS: usize = 4;
+        const ROUNDS: usize = 5000;
+        let (actions, start) = (Actions::new(), std::sync::Barrier::new(TAKERS));
+        let taken = std::sync::atomic::AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..TAKERS {
+                scope.spawn(|| {
+                    for _ in 0..ROUNDS {
+                        if start.wait().is_leader() {
+                            actions.set(SIGUSR1, handler(general::SA_RESETHAND.into()));
+                        }
+                        start.wait();
+                        if actions.take(SIGUSR1).disposition != Disposition::Default {
+                            taken.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                        }
+                    }
+                });
+            }
+        });
+        assert_eq!(taken.into_inner(), ROUNDS);
     }
 }

@@ -6,7 +6,6 @@ use core::sync::atomic::Ordering;
 use hadal_hal::layout;
 use hadal_hal::trace::{self, Kind};
 use hadal_hal::trap::{SYSCALL_VECTOR, TrapFrame};
-use syscalls::Sysno;
 
 use super::action::{Action, ActionFlags, Disposition};
 use super::info::{Info, code};
@@ -15,6 +14,7 @@ use super::set::SigSet;
 use super::{FaultSignal, action, alt_stack, default, frame as signal_frame, interrupted, mask, take};
 use crate::Errno;
 use crate::process::Process;
+use crate::restart::{Interruption, Restart};
 use crate::rseq;
 use crate::syscall::{self, result_word};
 use crate::task::Task;
@@ -23,42 +23,12 @@ use crate::traps::NO_CALL;
 /// Bytes of the SYSCALL instruction.
 const SYSCALL_BYTES: u64 = 2;
 
-/// How a call that a signal interrupted goes on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Interrupted {
-    /// No call was interrupted, or it is decided already.
-    No,
-    /// It is made again if the handler has `SA_RESTART`, or if no handler runs.
-    Restartable,
-    /// It is made again only if no handler runs.
-    UnlessHandled,
-}
-
-impl Interrupted {
-    /// Classifies the frame that is about to return to the program.
-    fn classify(frame: &TrapFrame, call_number: u64, restartable: bool) -> Self {
-        const PAUSE: u64 = Sysno::pause as u64;
-        const SIGSUSPEND: u64 = Sysno::rt_sigsuspend as u64;
-        if frame.vector != SYSCALL_VECTOR || frame.rax != result_word(Err(Errno::EINTR)) {
-            Self::No
-        } else if restartable {
-            Self::Restartable
-        } else if matches!(call_number, PAUSE | SIGSUSPEND) {
-            Self::UnlessHandled
-        } else {
-            Self::No
-        }
+/// What becomes of the call that a frame is about to return from.
+fn rule_of(interruption: &Interruption, frame: &TrapFrame, call_number: u64) -> Restart {
+    if frame.vector != SYSCALL_VECTOR || frame.rax != result_word(Err(Errno::EINTR)) {
+        return Restart::Never;
     }
-
-    /// Whether the call is made again, given the flags of the handler that runs, if one does.
-    fn restarts(self, handler: Option<ActionFlags>) -> bool {
-        match (self, handler) {
-            (Self::No, _) => false,
-            (_, None) => true,
-            (Self::Restartable, Some(flags)) => flags.contains(ActionFlags::RESTART),
-            (Self::UnlessHandled, Some(_)) => false,
-        }
-    }
+    interruption.rule(call_number, syscall::restart_rule(call_number))
 }
 
 /// Makes the program execute its SYSCALL instruction again.
@@ -72,7 +42,7 @@ fn restart(frame: &mut TrapFrame, call_number: u64) {
 pub fn deliver(task: &'static Task, process: &'static Process, frame: &mut TrapFrame) {
     // Whatever comes of it, the call is over: what is delivered later interrupts no call.
     let call_number = task.call_number.swap(NO_CALL, Ordering::Relaxed);
-    let mut call = Interrupted::classify(frame, call_number, syscall::restarts(call_number));
+    let mut rule = rule_of(&task.interruption, frame, call_number);
     while process.ending().is_none() {
         let Some(info) = take(task, process, SigSet::ALL.minus(task.signals.mask())) else { break };
         let action = process.signals.actions.take(info.signo);
@@ -80,7 +50,7 @@ pub fn deliver(task: &'static Task, process: &'static Process, frame: &mut TrapF
             Disposition::Ignore => {}
             Disposition::Default => default::act(task, process, frame, info.signo, None),
             Disposition::Handler(_) => {
-                if core::mem::replace(&mut call, Interrupted::No).restarts(Some(action.flags)) {
+                if core::mem::replace(&mut rule, Restart::Never).applies(Some(action.flags)) {
                     restart(frame, call_number);
                 }
                 enter_handler(task, process, frame, &info, &action, None);
@@ -90,8 +60,8 @@ pub fn deliver(task: &'static Task, process: &'static Process, frame: &mut TrapF
     if process.ending().is_some() {
         return;
     }
-    if call.restarts(None) {
-        restart(frame, call_number);
+    if rule.applies(None) {
+        restart(frame, task.interruption.number_to_make(call_number));
     }
     mask::end(task, process);
     // What arrived in the meantime raises attention again.
@@ -109,6 +79,8 @@ pub(super) fn enter_handler(
 ) {
     let Disposition::Handler(handler) = action.disposition else { return };
     trace::point(Kind::Signal, info.signo.into(), handler);
+    // A wait that is about to go on ends instead.
+    task.interruption.reset();
     if rseq::abort_section(task, frame).is_err() {
         return fail(task, process, frame, info, fault);
     }
@@ -165,23 +137,12 @@ mod tests {
     #[test]
     fn only_interrupted_calls_are_made_again() {
         let eintr = -i64::from(Errno::EINTR.raw());
-        let classify =
-            |frame: TrapFrame, number, restartable| Interrupted::classify(&frame, number, restartable);
-        assert_eq!(classify(returning(SYSCALL_VECTOR, eintr), READ, true), Interrupted::Restartable);
-        assert_eq!(classify(returning(SYSCALL_VECTOR, eintr), READ, false), Interrupted::No);
-        assert_eq!(classify(returning(SYSCALL_VECTOR, 5), READ, true), Interrupted::No);
-        assert_eq!(classify(returning(0x20, eintr), READ, true), Interrupted::No);
-        assert_eq!(classify(returning(SYSCALL_VECTOR, eintr), 34, false), Interrupted::UnlessHandled);
-    }
-
-    #[test]
-    fn handlers_decide() {
-        let with = Some(ActionFlags::RESTART);
-        let without = Some(ActionFlags::empty());
-        assert!(Interrupted::Restartable.restarts(with) && Interrupted::Restartable.restarts(None));
-        assert!(!Interrupted::Restartable.restarts(without));
-        assert!(!Interrupted::UnlessHandled.restarts(with) && Interrupted::UnlessHandled.restarts(None));
-        assert!(!Interrupted::No.restarts(with) && !Interrupted::No.restarts(None));
+        let rule = |frame: TrapFrame, number| rule_of(&Interruption::new(), &frame, number);
+        assert_eq!(rule(returning(SYSCALL_VECTOR, eintr), READ), Restart::IfAsked);
+        assert_eq!(rule(returning(SYSCALL_VECTOR, eintr), 39), Restart::Never);
+        assert_eq!(rule(returning(SYSCALL_VECTOR, 5), READ), Restart::Never);
+        assert_eq!(rule(returning(0x20, eintr), READ), Restart::Never);
+        assert_eq!(rule(returning(SYSCALL_VECTOR, eintr), 34), Restart::UnlessHandled);
     }
 
     #[test]

@@ -231,9 +231,8 @@ pub(super) fn of(name: &str, words: &[usize; 6]) -> Signature {
         "personality" => &[Hex],
         "syslog" => &[Int, Address, Int],
         "getpid" | "getppid" | "gettid" | "getuid" | "geteuid" | "getgid" | "getegid" | "getpgrp"
-        | "setsid" | "fork" | "vfork" | "sync" | "pause" | "rt_sigreturn" | "sched_yield" | "munlockall" => {
-            &[]
-        }
+        | "setsid" | "fork" | "vfork" | "sync" | "pause" | "restart_syscall" | "rt_sigreturn"
+        | "sched_yield" | "munlockall" => &[],
         _ => Signature::UNKNOWN.args,
     };
     let result = match name {

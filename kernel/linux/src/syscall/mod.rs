@@ -10,15 +10,17 @@ use core::sync::atomic::Ordering;
 use hadal_hal::trap::TrapFrame;
 use syscalls::Sysno;
 
-use crate::call::{Call, Entry, Handler, Restart};
+use crate::call::{Call, Entry, Handler};
 use crate::process::Process;
+use crate::restart::Restart;
 use crate::strace;
 use crate::task::Task;
 use crate::traps::NO_CALL;
 use crate::{Errno, Result};
 
-/// Declares the files of a folder and lists their calls: `number name` or `number name restart` for a call that
-/// `SA_RESTART` makes again. A call is the function `call` of the file with its name.
+/// Declares the files of a folder and lists their calls: `number name`, and behind it `restart` for a call that `SA_RESTART`
+/// makes again ([`Restart::IfAsked`]), or `unless_handled` for one that is made again if no handler runs. A call is the
+/// function `call` of the file with its name.
 macro_rules! calls {
     ($($number:literal $name:ident $($restart:ident)?;)*) => {
         $(mod $name;)*
@@ -32,8 +34,9 @@ macro_rules! calls {
             },)*
         ];
     };
-    (@restart) => { $crate::call::Restart::Never };
-    (@restart restart) => { $crate::call::Restart::IfAsked };
+    (@restart) => { $crate::restart::Restart::Never };
+    (@restart restart) => { $crate::restart::Restart::IfAsked };
+    (@restart unless_handled) => { $crate::restart::Restart::UnlessHandled };
 }
 pub(crate) use calls;
 
@@ -120,9 +123,9 @@ fn refuse(call: &mut Call<'_>) -> u64 {
     result_word(unknown(call.process, call.frame.rax))
 }
 
-/// Whether a call is made again after a signal handler with `SA_RESTART`.
-pub(crate) fn restarts(number: u64) -> bool {
-    entry(number).is_some_and(|entry| entry.restart == Restart::IfAsked)
+/// What the table says about a call that a signal interrupted.
+pub(crate) fn restart_rule(number: u64) -> Restart {
+    entry(number).map_or(Restart::Never, |entry| entry.restart)
 }
 
 /// What a program finds in RAX.

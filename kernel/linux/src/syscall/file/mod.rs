@@ -30,7 +30,7 @@ calls! {
     4 stat;
     5 fstat;
     6 lstat;
-    7 poll;
+    7 poll unless_handled;
     8 lseek;
     16 ioctl restart;
     17 pread64 restart;
@@ -39,7 +39,7 @@ calls! {
     20 writev restart;
     21 access;
     22 pipe;
-    23 select;
+    23 select unless_handled;
     32 dup;
     33 dup2;
     40 sendfile restart;
@@ -102,8 +102,8 @@ calls! {
     267 readlinkat;
     268 fchmodat;
     269 faccessat;
-    270 pselect6;
-    271 ppoll;
+    270 pselect6 unless_handled;
+    271 ppoll unless_handled;
     277 sync_file_range restart;
     280 utimensat;
     284 eventfd;

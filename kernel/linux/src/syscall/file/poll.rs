@@ -38,7 +38,11 @@ const _: () = assert!(size_of::<PollFd>() == 8);
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     // A negative time-out is none.
     let timeout_ns = u64::try_from(call.int(2)).ok().map(|ms| ms * NS_PER_MS);
-    poll(call, timeout_ns.map(clock::after))
+    let deadline_ns = call.resumed_until().or_else(|| timeout_ns.map(clock::after));
+    match poll(call, deadline_ns) {
+        Err(Errno::EINTR) => Err(deadline_ns.map_or(Errno::EINTR, |until_ns| call.interrupted_until(until_ns))),
+        result => result,
+    }
 }
 
 /// Waits for the descriptors that arguments 0 and 1 describe, and stores the answers.

@@ -7,9 +7,11 @@ use core::ptr;
 
 use hadal_sync::WaitQueue;
 use hadal_vfs::{OpenFile, PollEvents};
+use zerocopy::{Immutable, IntoBytes};
 
 use crate::call::Call;
-use crate::{Errno, Result, clock, signal};
+use crate::restart::Restart;
+use crate::{Errno, Result, clock, memory, signal};
 
 /// What is asked about one descriptor, and the answer.
 pub(super) struct Watched {
@@ -76,6 +78,19 @@ pub(super) fn wait(call: &Call<'_>, watched: &mut [Watched], deadline_ns: Option
 /// How long it is until a deadline; 0 when it has passed.
 pub(super) fn remaining_ns(deadline_ns: u64) -> u64 {
     deadline_ns.saturating_sub(hadal_time::now_ns())
+}
+
+/// Stores the time left where the time-out was. One that cannot be written to is no error, but the call cannot be made again.
+pub(super) fn finish<T: IntoBytes + Immutable>(
+    call: &Call<'_>,
+    result: Result<usize>,
+    address: usize,
+    left: &T,
+) -> Result<usize> {
+    match (memory::write(address, left), result) {
+        (Err(_), Err(Errno::EINTR)) => Err(call.interrupted_as(Restart::Never)),
+        (_, result) => result,
+    }
 }
 
 #[cfg(test)]

@@ -19,9 +19,6 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     };
     let blocked = mask::read(call.arg(3), call.arg(4))?;
     let result = mask::during(call, blocked, |call| poll::poll(call, deadline_ns));
-    if let Some(deadline_ns) = deadline_ns {
-        // A time-out that cannot be written to is no error.
-        let _ = memory::write(address, &Timespec::from_ns(polling::remaining_ns(deadline_ns)));
-    }
-    result
+    let Some(deadline_ns) = deadline_ns else { return result };
+    polling::finish(call, result, address, &Timespec::from_ns(polling::remaining_ns(deadline_ns)))
 }

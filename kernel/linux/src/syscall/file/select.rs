@@ -18,9 +18,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     }
     let deadline_ns = clock::after(duration_ns(memory::read(address)?)?);
     let result = fd_sets::select(call, Some(deadline_ns));
-    // A time-out that cannot be written to is no error.
-    let _ = memory::write(address, &Timeval::from_ns(polling::remaining_ns(deadline_ns)));
-    result
+    polling::finish(call, result, address, &Timeval::from_ns(polling::remaining_ns(deadline_ns)))
 }
 
 /// Seconds and microseconds as nanoseconds; a second or more of microseconds is carried over, as on Linux.

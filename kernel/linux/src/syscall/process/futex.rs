@@ -14,6 +14,7 @@ use linux_raw_sys::general::*;
 use crate::call::Call;
 use crate::futex::{self, ANY};
 use crate::memory::{self, efault};
+use crate::restart::Restart;
 use crate::{Errno, Result};
 
 const NS_PER_S: i64 = 1_000_000_000;
@@ -27,12 +28,15 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let count = value as i32 as usize & i32::MAX as usize;
     match operation & !(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME) {
         FUTEX_WAIT => {
-            let deadline = relative(call.arg(3))?;
-            futex::wait(process, address, key?, value, deadline, ANY).map(|()| 0)
+            let deadline = match call.resumed_until() {
+                None => relative(call.arg(3))?,
+                resumed => resumed,
+            };
+            wait(call, key?, deadline, ANY)
         }
         FUTEX_WAIT_BITSET => {
             let deadline = absolute(call.arg(3), realtime)?;
-            futex::wait(process, address, key?, value, deadline, bitset(call)?).map(|()| 0)
+            wait(call, key?, deadline, bitset(call)?)
         }
         FUTEX_WAKE => Ok(process.futexes.wake(&key?, count.max(1), ANY)),
         FUTEX_WAKE_BITSET => Ok(process.futexes.wake(&key?, count.max(1), bitset(call)?)),
@@ -41,14 +45,30 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
         FUTEX_WAKE_OP => wake_op(call, private),
         // The time-out of the first form is on the real-time clock, whatever the flag says.
         FUTEX_LOCK_PI => {
-            futex::lock_pi(call.task, process, address, key?, absolute(call.arg(3), true)?).map(|()| 0)
+            lock_pi(call, key?, absolute(call.arg(3), true)?)
         }
         FUTEX_LOCK_PI2 => {
-            futex::lock_pi(call.task, process, address, key?, absolute(call.arg(3), realtime)?).map(|()| 0)
+            lock_pi(call, key?, absolute(call.arg(3), realtime)?)
         }
         FUTEX_TRYLOCK_PI => futex::try_lock_pi(call.task, address).map(|()| 0),
         FUTEX_UNLOCK_PI => futex::unlock_pi(call.task, process, address, key?).map(|()| 0),
         _ => Err(Errno::ENOSYS),
+    }
+}
+
+/// Waits. With a time limit, even an absolute one, every handler ends the wait.
+fn wait(call: &Call<'_>, key: futex::Key, deadline_ns: Option<u64>, bitset: u32) -> Result<usize> {
+    match futex::wait(call.process, call.arg(0), key, call.uint(2), deadline_ns, bitset) {
+        Err(Errno::EINTR) => Err(deadline_ns.map_or(Errno::EINTR, |until_ns| call.interrupted_until(until_ns))),
+        outcome => outcome.map(|()| 0),
+    }
+}
+
+/// Waits for a lock. No handler ends that.
+fn lock_pi(call: &Call<'_>, key: futex::Key, deadline_ns: Option<u64>) -> Result<usize> {
+    match futex::lock_pi(call.task, call.process, call.arg(0), key, deadline_ns) {
+        Err(Errno::EINTR) => Err(call.interrupted_as(Restart::Always)),
+        outcome => outcome.map(|()| 0),
     }
 }
 

@@ -14,6 +14,7 @@ calls! {
     186 gettid;
     202 futex restart;
     218 set_tid_address;
+    219 restart_syscall;
     231 exit_group;
     247 waitid;
     273 set_robust_list;

@@ -8,7 +8,7 @@ calls! {
     13 rt_sigaction;
     14 rt_sigprocmask;
     15 rt_sigreturn;
-    34 pause;
+    34 pause unless_handled;
     36 getitimer;
     37 alarm;
     38 setitimer;
@@ -16,7 +16,7 @@ calls! {
     127 rt_sigpending;
     128 rt_sigtimedwait;
     129 rt_sigqueueinfo;
-    130 rt_sigsuspend;
+    130 rt_sigsuspend unless_handled;
     131 sigaltstack;
     200 tkill;
     222 timer_create;

@@ -33,12 +33,14 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
 pub(super) fn sleep_for(call: &Call<'_>, clock: Clock, duration_ns: u64, remainder: usize) -> Result<usize> {
     // A relative sleep is not moved by a wall clock that is set.
     let clock = if let Clock::Realtime = clock { Clock::Monotonic } else { clock };
-    let end_ns = clock.now_ns(call.process).saturating_add(duration_ns).min(FOREVER_NS);
+    let end_ns = call
+        .resumed_until()
+        .unwrap_or_else(|| clock.now_ns(call.process).saturating_add(duration_ns).min(FOREVER_NS));
     match sleep_until(call, clock, end_ns) {
         Err(Errno::EINTR) => {
             let rest_ns = end_ns.saturating_sub(clock.now_ns(call.process));
             memory::write_unless_null(remainder, &Timespec::from_ns(rest_ns))?;
-            Err(Errno::EINTR)
+            Err(call.interrupted_until(end_ns))
         }
         result => result.map(|()| 0),
     }

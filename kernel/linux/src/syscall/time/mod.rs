@@ -2,7 +2,7 @@
 //! Clocks, sleeping, and CPU time used.
 
 calls! {
-    35 nanosleep;
+    35 nanosleep unless_handled;
     96 gettimeofday;
     98 getrusage;
     100 times;
@@ -11,5 +11,5 @@ calls! {
     227 clock_settime;
     228 clock_gettime;
     229 clock_getres;
-    230 clock_nanosleep;
+    230 clock_nanosleep unless_handled;
 }
