@@ -210,8 +210,12 @@ impl File for Stream {
         }
     }
 
-    fn wait_queue(&self) -> Option<&WaitQueue> {
-        (self.role == Role::Input).then_some(&INPUT_WAITERS)
+    fn wait_queues(&self) -> [Option<&WaitQueue>; 2] {
+        [(self.role == Role::Input).then_some(&INPUT_WAITERS), None]
+    }
+
+    fn is_pollable(&self) -> bool {
+        matches!(self.kind, StdioKind::Tty { .. } | StdioKind::Pipe)
     }
 
     fn ioctl(&self, request: u32, argument: &mut dyn IoctlArgument) -> Result<usize> {

@@ -2,7 +2,7 @@
 //! What Linux tells programs: auxiliary vector, vDSO, clocks, /proc and /sys, limits, pipes.
 
 use hadal_tests::Way;
-use hadal_tests::programs::{DIE, SYSTEM};
+use hadal_tests::programs::{DIE, EPOLL, SYSTEM};
 
 use crate::suite::Suite;
 
@@ -12,6 +12,9 @@ pub(crate) fn register(suite: &mut Suite) {
     }
     for way in [Way::GccStatic, Way::GccStaticPie, Way::GccNoPie] {
         suite.compare(format!("linux/system/{}", way.name()), &SYSTEM, way, 2, |case| case);
+    }
+    for cpus in [1, 2, 4] {
+        suite.compare(format!("linux/epoll/{cpus}cpus"), &EPOLL, Way::GccDynamic, cpus, |case| case);
     }
     for (how, status) in
         [("return", 0), ("exit", 1), ("return", 119), ("exit", 255), ("return", 256), ("thread", 45)]

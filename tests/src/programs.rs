@@ -225,6 +225,8 @@ programs! {
     /// The pthread set.
     PTHREAD = "pthread-set", ["pthread/set/main.c", "pthread/set/create.c", "pthread/set/mutex.c",
         "pthread/set/waiting.c", "pthread/set/cancel.c"], ["-pthread"];
+    /// epoll, and timers and signals as files.
+    EPOLL = "epoll", ["linux/epoll.c"], ["-pthread"];
     /// Calls through the kernel's table: registers, signals.
     HRT_CALLS = "hrt-calls", ["hrt/calls.c"], ["-pthread", HRT_INCLUDE];
     /// Threads through the kernel's table.

@@ -5,11 +5,13 @@
 
 extern crate alloc;
 
+mod listener;
 mod mutex;
 mod wait_queue;
 mod waiters;
 pub mod words;
 
+pub use listener::{ANYTHING, Listener, Manner};
 pub use mutex::{Mutex, MutexGuard};
 pub use wait_queue::{WaitError, WaitMode, WaitQueue, park_as};
 pub use waiters::{AllThreads, prepare_table};

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Wait queues: threads that wait for a condition to become true.
+//! Wait queues: threads that wait for a condition to become true, and [`Listener`]s that are told of each change.
 
-use alloc::collections::VecDeque;
+use alloc::collections::{TryReserveError, VecDeque};
+use alloc::sync::Arc;
 
 use hadal_hal::sync::{Rank, SpinLock, may_wait};
 use hadal_sched::{Thread, Wake, current, park};
+
+use crate::listener::{ANYTHING, Listener, Listeners, Manner};
 
 /// Whether a wait ends when the thread gets a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +48,12 @@ pub fn park_as(is_registered: bool, deadline_ns: Option<u64>) -> Wake {
 /// Threads waiting for the same thing. Wakers change the condition first and then wake; waiters register first and then
 /// look at the condition, so no wake-up is lost.
 pub struct WaitQueue {
-    waiters: SpinLock<VecDeque<&'static Thread>>,
+    waiting: SpinLock<Waiting>,
+}
+
+struct Waiting {
+    threads: VecDeque<&'static Thread>,
+    listeners: Listeners,
 }
 
 impl Default for WaitQueue {
@@ -57,37 +65,73 @@ impl Default for WaitQueue {
 impl WaitQueue {
     /// A queue without waiters.
     pub const fn new() -> Self {
-        Self { waiters: SpinLock::ranked(Rank::Waiters, VecDeque::new()) }
+        let waiting = Waiting { threads: VecDeque::new(), listeners: Listeners::new() };
+        Self { waiting: SpinLock::ranked(Rank::Waiters, waiting) }
     }
 
     /// Registers a thread; for waits on several queues at once, together with [`WaitQueue::remove`] and park. Returns false
     /// when there is no memory to note it: nobody will wake the thread, which has to look again by itself.
     #[must_use = "nobody wakes a thread that is not registered"]
     pub fn add(&self, thread: &'static Thread) -> bool {
-        let mut waiters = self.waiters.lock();
-        let has_room = waiters.try_reserve(1).is_ok();
+        let mut waiting = self.waiting.lock();
+        let has_room = waiting.threads.try_reserve(1).is_ok();
         if has_room {
-            waiters.push_back(thread);
+            waiting.threads.push_back(thread);
         }
         has_room
     }
 
     /// Takes a thread out, if it is still in.
     pub fn remove(&self, thread: &'static Thread) {
-        self.waiters.lock().retain(|waiter| waiter.id() != thread.id());
+        self.waiting.lock().threads.retain(|waiter| waiter.id() != thread.id());
     }
 
-    /// Wakes the thread that has waited longest; returns whether there was one.
+    /// Registers a listener, which hears of every change until [`WaitQueue::ignore`].
+    pub fn listen(&self, listener: Arc<dyn Listener>, manner: Manner) -> Result<(), TryReserveError> {
+        self.waiting.lock().listeners.add(listener, manner)
+    }
+
+    /// Takes a listener out, if it is in. When this returns it is not being told of anything by this queue.
+    pub fn ignore(&self, listener: &Arc<dyn Listener>) {
+        let removed = self.waiting.lock().listeners.remove(listener);
+        // Outside the lock: what it holds on to may go with it.
+        drop(removed);
+    }
+
+    /// Wakes the thread that has waited longest; returns whether there was one. No listener hears of it.
     pub fn wake_one(&self) -> bool {
-        let waiter = self.waiters.lock().pop_front();
+        let waiter = self.waiting.lock().threads.pop_front();
         waiter.map(Thread::unpark).is_some()
     }
 
-    /// Wakes all threads and returns their number.
+    /// Wakes the thread that has waited longest, and tells the listeners what may have become true; returns whether there
+    /// was such a thread.
+    pub fn wake_one_for(&self, changes: u32) -> bool {
+        let waiter = {
+            let mut waiting = self.waiting.lock();
+            waiting.listeners.tell(changes);
+            waiting.threads.pop_front()
+        };
+        waiter.map(Thread::unpark).is_some()
+    }
+
+    /// Wakes all threads, tells all listeners, and returns the number of threads.
     pub fn wake_all(&self) -> usize {
-        let waiters = core::mem::take(&mut *self.waiters.lock());
-        waiters.iter().for_each(|waiter| waiter.unpark());
-        waiters.len()
+        self.wake_all_for(ANYTHING)
+    }
+
+    /// Wakes all threads and tells the listeners what may have become true, in bits that they share with the owner of the
+    /// queue; 0 is nothing that a listener could wait for. Returns the number of threads.
+    pub fn wake_all_for(&self, changes: u32) -> usize {
+        let threads = {
+            let mut waiting = self.waiting.lock();
+            if changes != 0 {
+                waiting.listeners.tell(changes);
+            }
+            core::mem::take(&mut waiting.threads)
+        };
+        threads.iter().for_each(|thread| thread.unpark());
+        threads.len()
     }
 
     /// Blocks until `condition` gives a value. It is called with no lock held, before the first wait and after each

@@ -10,6 +10,7 @@ use hadal_mem::space::{IoError, PageSource, SourceId};
 
 use crate::errno::{Errno, Result};
 use crate::file::File;
+use crate::flags::PollEvents;
 use crate::inode::Owner;
 use crate::metadata::make_dev;
 use crate::synthetic::{Directory, Opener, device};
@@ -29,7 +30,9 @@ pub fn create(random: RandomSource, tty: Option<Opener>) -> Arc<Directory> {
     dev.add("full", device(0o666, make_dev(1, 7), simple(Memory::Full)));
     for (name, minor) in [("random", 8), ("urandom", 9)] {
         let source = random.clone();
-        let open: Opener = Box::new(move |_| Ok(Arc::new(Random(source.clone()))));
+        // Linux lets programs wait for this one only.
+        let is_pollable = name == "random";
+        let open: Opener = Box::new(move |_| Ok(Arc::new(Random { source: source.clone(), is_pollable })));
         dev.add(name, device(0o666, make_dev(1, minor), open));
     }
     let no_terminal = || -> Opener { Box::new(|_| Err(Errno::ENXIO)) };
@@ -55,6 +58,10 @@ enum Memory {
 
 impl File for Memory {
     fn is_seekable(&self) -> bool {
+        true
+    }
+
+    fn ignores_seek(&self) -> bool {
         true
     }
 
@@ -98,20 +105,35 @@ impl PageSource for ZeroPages {
     }
 }
 
-struct Random(RandomSource);
+struct Random {
+    source: RandomSource,
+    is_pollable: bool,
+}
 
 impl File for Random {
     fn is_seekable(&self) -> bool {
         true
     }
 
+    fn ignores_seek(&self) -> bool {
+        true
+    }
+
     fn read_at(&self, _offset: u64, buffer: &mut [u8]) -> Result<usize> {
-        (self.0)(buffer);
+        (self.source)(buffer);
         Ok(buffer.len())
     }
 
     fn write_at(&self, _offset: u64, data: &[u8]) -> Result<usize> {
         Ok(data.len())
+    }
+
+    fn poll(&self) -> PollEvents {
+        if self.is_pollable { PollEvents::READABLE } else { PollEvents::ALWAYS_READY }
+    }
+
+    fn is_pollable(&self) -> bool {
+        self.is_pollable
     }
 
     fn size(&self) -> Result<u64> {

@@ -5,7 +5,9 @@
 //! [`crate::OpenFile`]) or a stream (it implements [`File::read`] and [`File::write`]). Everything else has a
 //! default that is what Linux answers for a file without that ability.
 
+use alloc::string::String;
 use alloc::sync::Arc;
+use core::any::Any;
 
 use hadal_mem::space::PageSource;
 use hadal_sync::WaitQueue;
@@ -66,6 +68,11 @@ pub trait File: Send + Sync {
         false
     }
 
+    /// True when `lseek` has no effect and says 0.
+    fn ignores_seek(&self) -> bool {
+        false
+    }
+
     /// Reads at a position; short only at the end of the file.
     fn read_at(&self, _offset: u64, _buffer: &mut [u8]) -> Result<usize> {
         Err(Errno::ESPIPE)
@@ -112,10 +119,24 @@ pub trait File: Send + Sync {
         PollEvents::ALWAYS_READY
     }
 
-    /// Where to wait for a change of [`File::poll`]; `None` when it never changes.
-    fn wait_queue(&self) -> Option<&WaitQueue> {
+    /// Where to wait for a change of [`File::poll`]: one queue, two where reading and writing have one each, none when it
+    /// never changes.
+    fn wait_queues(&self) -> [Option<&WaitQueue>; 2] {
+        [None, None]
+    }
+
+    /// Whether it is worth waiting for: `epoll_ctl` refuses files that are always ready by their kind.
+    fn is_pollable(&self) -> bool {
+        false
+    }
+
+    /// The file itself, for calls that are about one kind of file (`epoll_ctl`, `timerfd_settime`, `recvmsg`).
+    fn as_any(&self) -> Option<&dyn Any> {
         None
     }
+
+    /// Adds lines to what `/proc/self/fdinfo` shows.
+    fn describe(&self, _lines: &mut String) {}
 
     /// A device's own requests.
     fn ioctl(&self, _request: u32, _argument: &mut dyn IoctlArgument) -> Result<usize> {

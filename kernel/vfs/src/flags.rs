@@ -112,10 +112,17 @@ bitflags! {
         const READ_NORMAL = 0x040;
         /// `POLLWRNORM`.
         const WRITE_NORMAL = 0x100;
+        /// `POLLRDHUP`: the other side of a socket has stopped to send.
+        const READ_HANG_UP = 0x2000;
     }
 }
 
 impl PollEvents {
+    /// These events as a change that listeners of a wait queue hear of.
+    pub const fn changes(self) -> u32 {
+        self.bits() as u32
+    }
+
     /// What regular files and directories always are.
     pub const ALWAYS_READY: Self =
         Self::READ.union(Self::WRITE).union(Self::READ_NORMAL).union(Self::WRITE_NORMAL);

@@ -45,5 +45,5 @@ pub use metadata::{
     SetTime, StatFs, Timespec, dev_major, dev_minor, make_dev,
 };
 pub use namespace::{Caller, Follow, Location, Mount, Namespace};
-pub use open_file::{OpenFile, SeekFrom};
+pub use open_file::{OpenFile, SeekFrom, Watcher};
 pub use tmpfs::TmpFs;

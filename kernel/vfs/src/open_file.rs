@@ -6,9 +6,11 @@
 //! asks, so two threads never read the same bytes.
 
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use hadal_hal::fallible;
+use hadal_hal::fallible::{self, MakeRoom};
+use hadal_hal::sync::SpinLock;
 use hadal_sync::Mutex;
 
 use crate::errno::{Errno, Result};
@@ -33,6 +35,12 @@ pub enum SeekFrom {
     Hole(i64),
 }
 
+/// Hears that an open file description is gone: its last descriptor is closed, and no call uses it any more.
+pub trait Watcher: Send + Sync {
+    /// Is told, once, while the file itself is still there. In a thread, with no lock held.
+    fn closed(self: Arc<Self>, file: &OpenFile);
+}
+
 /// An open file description.
 pub struct OpenFile {
     /// `None` for `O_PATH`.
@@ -42,6 +50,7 @@ pub struct OpenFile {
     status: AtomicU32,
     /// The position in bytes; the cookie of the next entry for a directory.
     offset: Mutex<u64>,
+    watchers: SpinLock<Vec<Arc<dyn Watcher>>>,
 }
 
 /// Bits of `open` that do not stay with the file.
@@ -64,7 +73,25 @@ impl OpenFile {
 
     fn build(file: Option<Arc<dyn File>>, location: Location, flags: OpenFlags) -> Result<Arc<Self>> {
         let status = AtomicU32::new(flags.difference(TRANSIENT).bits());
-        Ok(fallible::arc(Self { file, location, status, offset: Mutex::new(0) })?)
+        let (offset, watchers) = (Mutex::new(0), SpinLock::new(Vec::new()));
+        Ok(fallible::arc(Self { file, location, status, offset, watchers })?)
+    }
+
+    /// Registers somebody who has to know when the description goes.
+    pub fn watch(&self, watcher: Arc<dyn Watcher>) -> Result<()> {
+        let mut watchers = self.watchers.lock();
+        watchers.make_room(1)?;
+        watchers.push(watcher);
+        Ok(())
+    }
+
+    /// Takes a watcher out, if it is in.
+    pub fn unwatch(&self, watcher: &Arc<dyn Watcher>) {
+        let mut watchers = self.watchers.lock();
+        let index = watchers.iter().position(|each| Arc::ptr_eq(each, watcher));
+        let removed = index.map(|index| watchers.swap_remove(index));
+        drop(watchers);
+        drop(removed);
     }
 
     /// The file; `EBADF` when the description only names a place.
@@ -176,6 +203,9 @@ impl OpenFile {
     /// Moves the offset; returns the new one.
     pub fn seek(&self, from: SeekFrom) -> Result<u64> {
         let file = self.file()?;
+        if file.ignores_seek() {
+            return Ok(0);
+        }
         if !file.is_seekable() {
             return Err(Errno::ESPIPE);
         }
@@ -242,6 +272,13 @@ impl OpenFile {
             return Err(Errno::EINVAL);
         }
         self.file()?.truncate(size)
+    }
+}
+
+impl Drop for OpenFile {
+    fn drop(&mut self) {
+        let watchers = core::mem::take(&mut *self.watchers.lock());
+        watchers.into_iter().for_each(|watcher| watcher.closed(self));
     }
 }
 

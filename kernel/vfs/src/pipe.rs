@@ -101,19 +101,24 @@ impl Pipe {
         Ok(PipeEnd { pipe, reads, writes })
     }
 
-    /// Takes what is there: `None` when the caller has to wait.
-    fn try_read(&self, buffer: &mut [u8]) -> Option<usize> {
+    /// Takes what is there, and says whether writers saw a full pipe: `None` when the caller has to wait.
+    fn try_read(&self, buffer: &mut [u8]) -> Option<(usize, bool)> {
         let mut state = self.state.lock();
         if state.ring.is_empty() {
-            return (state.writers == 0).then_some(0);
+            return (state.writers == 0).then_some((0, false));
         }
+        let was_full = state.room() < PIPE_BUF;
         let count = buffer.len().min(state.ring.len());
         let (front, back) = state.ring.as_slices();
         let first = count.min(front.len());
         buffer[..first].copy_from_slice(&front[..first]);
         buffer[first..count].copy_from_slice(&back[..count - first]);
         state.ring.drain(..count);
-        Some(count)
+        // A pipe that was made large keeps no memory while it is empty.
+        if state.ring.is_empty() && state.ring.capacity() > DEFAULT_CAPACITY {
+            state.ring = VecDeque::new();
+        }
+        Some((count, was_full))
     }
 
     /// Puts in what fits, but all or nothing up to [`PIPE_BUF`] bytes: `None` when the caller has to wait.
@@ -182,7 +187,7 @@ impl PipeEnd {
                 Err(error) if written == 0 => return Err(error),
                 Err(_) => break,
             }
-            pipe.read_queue.wake_all();
+            pipe.read_queue.wake_all_for(PollEvents::READABLE.changes());
         }
         Ok(written)
     }
@@ -197,14 +202,16 @@ impl File for PipeEnd {
             return Ok(0);
         }
         let pipe = &self.pipe;
-        let count = match blocking {
+        let (count, was_full) = match blocking {
             Blocking::Never => pipe.try_read(buffer).ok_or(Errno::EAGAIN)?,
             Blocking::Wait => {
                 pipe.read_queue.wait_until(None, WaitMode::Interruptible, || pipe.try_read(buffer))?
             }
         };
         if count > 0 {
-            pipe.write_queue.wake_all();
+            // As on Linux: news for who waits for an edge only if there was no room before.
+            let changes = if was_full { PollEvents::WRITABLE } else { PollEvents::empty() };
+            pipe.write_queue.wake_all_for(changes.changes());
         }
         Ok(count)
     }
@@ -220,7 +227,7 @@ impl File for PipeEnd {
             Blocking::Wait => self.write_all(data),
             Blocking::Never => {
                 let count = self.pipe.try_write(data).ok_or(Errno::EAGAIN)??;
-                self.pipe.read_queue.wake_all();
+                self.pipe.read_queue.wake_all_for(PollEvents::READABLE.changes());
                 Ok(count)
             }
         }
@@ -240,8 +247,12 @@ impl File for PipeEnd {
         events
     }
 
-    fn wait_queue(&self) -> Option<&WaitQueue> {
-        Some(if self.reads { &self.pipe.read_queue } else { &self.pipe.write_queue })
+    fn wait_queues(&self) -> [Option<&WaitQueue>; 2] {
+        [self.reads.then_some(&self.pipe.read_queue), self.writes.then_some(&self.pipe.write_queue)]
+    }
+
+    fn is_pollable(&self) -> bool {
+        true
     }
 
     fn ioctl(&self, request: u32, argument: &mut dyn IoctlArgument) -> Result<usize> {

@@ -54,7 +54,11 @@ impl Children for DescriptorFiles {
             let mut flags = file.status();
             flags.set(OpenFlags::CLOSE_ON_EXEC, process.files.close_on_exec(fd)?);
             let mount = file.location().mount().id;
-            Ok(format!("pos:\t{position}\nflags:\t0{:o}\nmnt_id:\t{mount}\n", flags.bits()).into_bytes())
+            let mut lines = format!("pos:\t{position}\nflags:\t0{:o}\nmnt_id:\t{mount}\n", flags.bits());
+            if let Ok(file) = file.file() {
+                file.describe(&mut lines);
+            }
+            Ok(lines.into_bytes())
         }))
     }
 

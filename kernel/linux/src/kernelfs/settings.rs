@@ -39,6 +39,7 @@ pub(super) fn add(proc: &Directory) {
     number("sys/vm/overcommit_ratio", 50);
     number("sys/vm/mmap_min_addr", hadal_mem::space::WINDOW_START as u64);
     number("sys/vm/swappiness", 0);
+    number("sys/fs/epoll/max_user_watches", crate::epoll::max_entries() as u64);
     number("sys/fs/nr_open", MAX_DESCRIPTORS.into());
     number("sys/fs/file-max", i64::MAX as u64);
     number("sys/fs/pipe-max-size", 1 << 20);

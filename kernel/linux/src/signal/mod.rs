@@ -32,6 +32,7 @@ use core::sync::atomic::{AtomicBool, Ordering, fence};
 
 use hadal_hal::percpu::{self, attention};
 use hadal_hal::sync::SpinLock;
+use hadal_sync::WaitQueue;
 
 pub use deliver::deliver;
 pub use fault::{FaultSignal, force, raise_fault};
@@ -123,6 +124,9 @@ pub struct ProcessSignals {
     actions: Actions,
     pending: Pending,
     timers: ProcessTimers,
+    /// Where `signalfd` waits for signals, once somebody has one.
+    arrival: WaitQueue,
+    has_signalfd: AtomicBool,
     /// A report of the program's end has been made.
     reported: AtomicBool,
 }
@@ -140,6 +144,8 @@ impl ProcessSignals {
             actions: Actions::new(),
             pending: Pending::new(),
             timers: ProcessTimers::new(),
+            arrival: WaitQueue::new(),
+            has_signalfd: AtomicBool::new(false),
             reported: AtomicBool::new(false),
         }
     }
@@ -157,6 +163,19 @@ impl ProcessSignals {
     /// Signals that have a handler.
     pub fn caught(&self) -> SigSet {
         self.actions.caught()
+    }
+
+    /// The queue that is woken when a signal becomes pending, from now on.
+    pub(crate) fn arrival(&self) -> &WaitQueue {
+        self.has_signalfd.store(true, Ordering::SeqCst);
+        &self.arrival
+    }
+
+    /// A signal has become pending for the process or one of its threads.
+    fn announce(&self) {
+        if self.has_signalfd.load(Ordering::SeqCst) {
+            self.arrival.wake_all();
+        }
     }
 
     /// Timers that `timer_create` made and the interval timers.

@@ -87,7 +87,10 @@ pub fn to_self(task: &'static Task, process: &'static Process, signo: u8) {
 fn push(pending: &Pending, process: &Process, info: Info) -> Result<()> {
     let limit = process.limits.lock()[RLIMIT_SIGPENDING as usize].soft;
     match pending.push(info, limit.min(MOST_QUEUED)) {
-        Pushed::New | Pushed::Merged => Ok(()),
+        Pushed::New | Pushed::Merged => {
+            process.signals.announce();
+            Ok(())
+        }
         Pushed::Refused => Err(Errno::EAGAIN),
     }
 }

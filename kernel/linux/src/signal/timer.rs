@@ -22,7 +22,7 @@ use spin::Once;
 
 pub(super) use expiry::{dropped, taken};
 pub(crate) use process::{Interval, ProcessTimers};
-use schedule::Schedule;
+pub(crate) use schedule::Schedule;
 pub use schedule::Setting;
 
 use super::info::Info;

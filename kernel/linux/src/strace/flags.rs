@@ -113,6 +113,7 @@ pub(super) const MLOCK: FlagSet = FlagSet::plain(names! { MCL_CURRENT MCL_FUTURE
 /// A list of alternatives.
 pub(super) type Choice = &'static [(u64, &'static str)];
 
+pub(super) const EPOLL_CTL: Choice = names! { EPOLL_CTL_ADD EPOLL_CTL_DEL EPOLL_CTL_MOD };
 pub(super) const WHENCE: Choice = names! { SEEK_SET SEEK_CUR SEEK_END SEEK_DATA SEEK_HOLE };
 pub(super) const ADVICE: Choice = names! {
     MADV_NORMAL MADV_RANDOM MADV_SEQUENTIAL MADV_WILLNEED MADV_DONTNEED MADV_FREE MADV_REMOVE MADV_DONTFORK MADV_DOFORK

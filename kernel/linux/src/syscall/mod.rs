@@ -40,6 +40,7 @@ macro_rules! calls {
 }
 pub(crate) use calls;
 
+mod event;
 mod file;
 mod info;
 mod memory;
@@ -52,8 +53,16 @@ const TABLE_SIZE: usize = 512;
 
 const fn build_table() -> [Option<Entry>; TABLE_SIZE] {
     let mut table = [None; TABLE_SIZE];
-    let folders =
-        [file::CALLS, info::CALLS, memory::CALLS, process::CALLS, sched::CALLS, signal::CALLS, time::CALLS];
+    let folders = [
+        event::CALLS,
+        file::CALLS,
+        info::CALLS,
+        memory::CALLS,
+        process::CALLS,
+        sched::CALLS,
+        signal::CALLS,
+        time::CALLS,
+    ];
     let mut folder = 0;
     while folder < folders.len() {
         let mut index = 0;

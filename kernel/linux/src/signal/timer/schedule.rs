@@ -17,25 +17,25 @@ impl Setting {
 
 /// The next expiry and those that follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Schedule {
+pub(crate) struct Schedule {
     expires_ns: Option<u64>,
     interval_ns: u64,
 }
 
 impl Schedule {
-    pub(super) const OFF: Self = Self { expires_ns: None, interval_ns: 0 };
+    pub(crate) const OFF: Self = Self { expires_ns: None, interval_ns: 0 };
 
-    pub(super) fn new(expires_ns: Option<u64>, interval_ns: u64) -> Self {
+    pub(crate) fn new(expires_ns: Option<u64>, interval_ns: u64) -> Self {
         Self { expires_ns, interval_ns }
     }
 
     /// The expiry that is next, or has passed and was not followed by [`Schedule::advance`].
-    pub(super) fn expires_ns(&self) -> Option<u64> {
+    pub(crate) fn expires_ns(&self) -> Option<u64> {
         self.expires_ns
     }
 
     /// What a program reads at `now_ns`. Expiries that have passed without anybody's notice count as passed.
-    pub(super) fn read(&self, now_ns: u64) -> Setting {
+    pub(crate) fn read(&self, now_ns: u64) -> Setting {
         let remaining_ns = match self.expires_ns {
             Some(expires) if expires > now_ns => expires - now_ns,
             Some(expires) if self.interval_ns != 0 => {
@@ -49,7 +49,7 @@ impl Schedule {
 
     /// Follows an expiry that has passed: the next one is the first after `now_ns`. Returns how many were skipped on the
     /// way; `None` if there is no next one, or none has passed.
-    pub(super) fn advance(&mut self, now_ns: u64) -> Option<u64> {
+    pub(crate) fn advance(&mut self, now_ns: u64) -> Option<u64> {
         let passed = self.expires_ns.filter(|&expires| expires <= now_ns)?;
         if self.interval_ns == 0 {
             self.expires_ns = None;

@@ -16,20 +16,20 @@ use crate::process::Process;
 use crate::{Errno, Result};
 
 /// Stands for the working directory where a call takes a directory descriptor.
-pub(super) const AT_FDCWD: i32 = linux_raw_sys::general::AT_FDCWD;
+pub(in crate::syscall) const AT_FDCWD: i32 = linux_raw_sys::general::AT_FDCWD;
 
 /// The path that argument `index` points to.
-pub(super) fn path(call: &Call<'_>, index: usize) -> Result<Vec<u8>> {
+pub(in crate::syscall) fn path(call: &Call<'_>, index: usize) -> Result<Vec<u8>> {
     memory::read_path(call.arg(index))
 }
 
 /// As [`path`], but a null pointer is an empty path where `AT_EMPTY_PATH` allows one.
-pub(super) fn path_or_null(call: &Call<'_>, index: usize, flags: u32) -> Result<Vec<u8>> {
+pub(in crate::syscall) fn path_or_null(call: &Call<'_>, index: usize, flags: u32) -> Result<Vec<u8>> {
     if call.arg(index) == 0 && flags & AT_EMPTY_PATH != 0 { Ok(Vec::new()) } else { path(call, index) }
 }
 
 /// Where a path starts: the directory behind `dirfd`, unless the path is absolute.
-pub(super) fn start(process: &Process, dirfd: i32, path: &[u8]) -> Result<Location> {
+pub(in crate::syscall) fn start(process: &Process, dirfd: i32, path: &[u8]) -> Result<Location> {
     if dirfd == AT_FDCWD || path.first() == Some(&b'/') {
         return Ok(process.cwd());
     }
@@ -42,23 +42,28 @@ pub(super) fn start(process: &Process, dirfd: i32, path: &[u8]) -> Result<Locati
 }
 
 /// What a path names.
-pub(super) fn place(process: &Process, dirfd: i32, path: &[u8], follow: Follow) -> Result<Location> {
+pub(in crate::syscall) fn place(
+    process: &Process,
+    dirfd: i32,
+    path: &[u8],
+    follow: Follow,
+) -> Result<Location> {
     let start = start(process, dirfd, path)?;
     process.namespace.resolve(&process.caller(), &start, path, follow)
 }
 
 /// Refuses flags that a call does not have.
-pub(super) fn check_flags(flags: u32, known: u32) -> Result<()> {
+pub(in crate::syscall) fn check_flags(flags: u32, known: u32) -> Result<()> {
     if flags & !known == 0 { Ok(()) } else { Err(Errno::EINVAL) }
 }
 
 /// Whether the last component is followed when it is a symbolic link: yes unless `AT_SYMLINK_NOFOLLOW` is there.
-pub(super) fn follow(flags: u32) -> Follow {
+pub(in crate::syscall) fn follow(flags: u32) -> Follow {
     if flags & AT_SYMLINK_NOFOLLOW == 0 { Follow::Yes } else { Follow::No }
 }
 
 /// What a call works on.
-pub(super) enum Target {
+pub(in crate::syscall) enum Target {
     /// An open file, named by its descriptor.
     Open(Arc<OpenFile>),
     /// A place, named by a path.
@@ -66,7 +71,7 @@ pub(super) enum Target {
 }
 
 /// What a path names, or with `AT_EMPTY_PATH` and an empty path the descriptor itself.
-pub(super) fn target(process: &Process, dirfd: i32, path: &[u8], flags: u32) -> Result<Target> {
+pub(in crate::syscall) fn target(process: &Process, dirfd: i32, path: &[u8], flags: u32) -> Result<Target> {
     if !path.is_empty() || flags & AT_EMPTY_PATH == 0 {
         return place(process, dirfd, path, follow(flags)).map(Target::Place);
     }
@@ -78,7 +83,7 @@ pub(super) fn target(process: &Process, dirfd: i32, path: &[u8], flags: u32) -> 
 
 impl Target {
     /// Where it is.
-    pub(super) fn location(&self) -> &Location {
+    pub(in crate::syscall) fn location(&self) -> &Location {
         match self {
             Self::Open(file) => file.location(),
             Self::Place(place) => place,
@@ -86,7 +91,7 @@ impl Target {
     }
 
     /// Its attributes.
-    pub(super) fn metadata(&self) -> Result<Metadata> {
+    pub(in crate::syscall) fn metadata(&self) -> Result<Metadata> {
         match self {
             Self::Open(file) => file.metadata(),
             Self::Place(place) => place.inode().metadata(),
@@ -94,7 +99,7 @@ impl Target {
     }
 
     /// Changes attributes.
-    pub(super) fn set_attr(&self, process: &Process, change: &SetAttr) -> Result<()> {
+    pub(in crate::syscall) fn set_attr(&self, process: &Process, change: &SetAttr) -> Result<()> {
         match self {
             Self::Open(file) => process.namespace.set_attr_open(&process.caller(), file, change),
             Self::Place(place) => process.namespace.set_attr(&process.caller(), place, change),
@@ -103,7 +108,7 @@ impl Target {
 }
 
 /// The open file behind argument `index`, for calls that an `O_PATH` descriptor cannot be used with.
-pub(super) fn open_file(call: &Call<'_>, index: usize) -> Result<Arc<OpenFile>> {
+pub(in crate::syscall) fn open_file(call: &Call<'_>, index: usize) -> Result<Arc<OpenFile>> {
     let file = call.process.files.get(call.int(index))?;
     file.file()?;
     Ok(file)

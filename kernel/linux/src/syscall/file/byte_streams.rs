@@ -154,8 +154,12 @@ impl File for StreamEnd {
         Ok(0)
     }
 
-    fn wait_queue(&self) -> Option<&WaitQueue> {
-        Some(&self.own().queue)
+    fn wait_queues(&self) -> [Option<&WaitQueue>; 2] {
+        [Some(&self.own().queue), None]
+    }
+
+    fn is_pollable(&self) -> bool {
+        true
     }
 }
 

@@ -5,6 +5,8 @@
 //!
 //! Refused: nothing; other flags are `EINVAL`.
 
+use alloc::string::String;
+use core::fmt::Write;
 
 use hadal_hal::fallible;
 use hadal_hal::sync::SpinLock;
@@ -75,7 +77,7 @@ impl File for EventCounter {
     fn read(&self, buffer: &mut [u8], blocking: Blocking) -> Result<usize> {
         let word = buffer.first_chunk_mut().ok_or(Errno::EINVAL)?;
         *word = self.wait(blocking, || self.try_take())?.to_ne_bytes();
-        self.changed.wake_all();
+        self.changed.wake_all_for(PollEvents::WRITABLE.changes());
         Ok(size_of::<u64>())
     }
 
@@ -85,7 +87,7 @@ impl File for EventCounter {
             return Err(Errno::EINVAL);
         }
         self.wait(blocking, || self.try_add(more))?;
-        self.changed.wake_all();
+        self.changed.wake_all_for(PollEvents::READABLE.changes());
         Ok(size_of::<u64>())
     }
 
@@ -97,8 +99,22 @@ impl File for EventCounter {
         events
     }
 
-    fn wait_queue(&self) -> Option<&WaitQueue> {
-        Some(&self.changed)
+    fn wait_queues(&self) -> [Option<&WaitQueue>; 2] {
+        [Some(&self.changed), None]
+    }
+
+    fn ignores_seek(&self) -> bool {
+        true
+    }
+
+    fn is_pollable(&self) -> bool {
+        true
+    }
+
+    fn describe(&self, lines: &mut String) {
+        let (count, semaphore) = (*self.count.lock(), u32::from(self.semaphore));
+        // Writing to a string cannot fail.
+        let _ = write!(lines, "eventfd-count: {count:16x}\neventfd-semaphore: {semaphore}\n");
     }
 }
 

@@ -5,8 +5,8 @@
 //! (structures), [`polling`] (waiting for several files), [`copying`] (between two files).
 
 mod access_check;
-mod anonymous;
-mod at;
+pub(super) mod anonymous;
+pub(super) mod at;
 mod byte_streams;
 mod copying;
 mod directory_entries;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `poll(2)`: waits until one of several descriptors is ready.
 //!
-//! Honoured: `POLLIN`, `POLLOUT`, `POLLPRI`, `POLLRDNORM`, `POLLWRNORM`; `POLLERR`, `POLLHUP`, `POLLNVAL` in the answer;
+//! Honoured: `POLLIN`, `POLLOUT`, `POLLPRI`, `POLLRDNORM`, `POLLWRNORM`, `POLLRDHUP`; `POLLERR`, `POLLHUP`, `POLLNVAL` in the answer;
 //! every time-out.
 //!
-//! Refused: `POLLRDHUP`, `POLLRDBAND`, `POLLWRBAND`, `POLLMSG` never come true: no file here has them.
+//! Refused: `POLLRDBAND`, `POLLWRBAND`, `POLLMSG` never come true: no file here has them.
 
 use alloc::vec::Vec;
 use core::mem::offset_of;

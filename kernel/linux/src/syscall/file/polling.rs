@@ -4,8 +4,11 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::ptr;
+use core::sync::atomic::{AtomicBool, Ordering};
 
-use hadal_sync::WaitQueue;
+use hadal_hal::fallible;
+use hadal_sched::Thread;
+use hadal_sync::{Listener, Manner, WaitQueue};
 use hadal_vfs::{OpenFile, PollEvents};
 use zerocopy::{Immutable, IntoBytes};
 
@@ -45,6 +48,56 @@ fn look_at_all(watched: &mut [Watched]) -> usize {
     watched.iter_mut().map(|entry| usize::from(entry.look())).sum()
 }
 
+/// Wakes a thread when one of several queues changes, and remembers that it did: the wake-up itself may be used up by a lock
+/// that the thread waits for while it looks.
+struct Waker {
+    thread: &'static Thread,
+    told: AtomicBool,
+}
+
+impl Listener for Waker {
+    fn notify(&self, _changes: u32) -> bool {
+        self.told.store(true, Ordering::SeqCst);
+        self.thread.unpark();
+        true
+    }
+}
+
+/// A [`Waker`] that is registered with queues until this goes.
+struct Registration<'a> {
+    waker: Arc<Waker>,
+    queues: Vec<&'a WaitQueue>,
+}
+
+impl<'a> Registration<'a> {
+    fn new(thread: &'static Thread, opened: &'a [Arc<OpenFile>]) -> Result<Self> {
+        let waker = fallible::arc(Waker { thread, told: AtomicBool::new(false) })?;
+        let files = opened.iter().filter_map(|file| file.file().ok());
+        let all = files.flat_map(|file| file.wait_queues().into_iter().flatten());
+        let mut queues: Vec<&WaitQueue> = fallible::room_for(2 * opened.len())?;
+        queues.extend(all);
+        queues.sort_unstable_by_key(|queue| ptr::from_ref(*queue) as usize);
+        queues.dedup_by(|a, b| ptr::eq(*a, *b));
+        let registration = Self { waker, queues };
+        for queue in &registration.queues {
+            queue.listen(registration.waker.clone(), Manner::Always).map_err(|_| Errno::ENOMEM)?;
+        }
+        Ok(registration)
+    }
+
+    /// Whether something has changed since the last time.
+    fn take(&self) -> bool {
+        self.waker.told.swap(false, Ordering::SeqCst)
+    }
+}
+
+impl Drop for Registration<'_> {
+    fn drop(&mut self) {
+        let listener: Arc<dyn Listener> = self.waker.clone();
+        self.queues.iter().for_each(|queue| queue.ignore(&listener));
+    }
+}
+
 /// Waits until something is ready, and returns how many entries are; 0 when the deadline (on the monotonic clock) has
 /// passed, `EINTR` when a signal is pending.
 pub(super) fn wait(call: &Call<'_>, watched: &mut [Watched], deadline_ns: Option<u64>) -> Result<usize> {
@@ -52,25 +105,22 @@ pub(super) fn wait(call: &Call<'_>, watched: &mut [Watched], deadline_ns: Option
     if count > 0 {
         return Ok(count);
     }
-    let files: Vec<_> = watched.iter().filter_map(|entry| entry.file.clone()).collect();
-    let mut queues: Vec<&WaitQueue> =
-        files.iter().filter_map(|file| file.file().ok()).filter_map(|file| file.wait_queue()).collect();
-    queues.sort_unstable_by_key(|queue| ptr::from_ref(*queue) as usize);
-    queues.dedup_by(|a, b| ptr::eq(*a, *b));
     let thread = call.task.thread();
+    let files = fallible::collected(watched.iter().filter_map(|entry| entry.file.clone()))?;
+    let registration = Registration::new(thread, &files)?;
     loop {
         // Registered first and asked afterwards, so that no change is missed.
-        let is_registered = queues.iter().fold(true, |all, queue| queue.add(thread) && all);
         let count = look_at_all(watched);
         let interrupted = thread.interrupted() && signal::interrupted(call.task, call.process);
         let expired = deadline_ns.is_some_and(|deadline| hadal_time::now_ns() >= deadline);
-        let over = count > 0 || interrupted || expired;
-        if !over {
-            hadal_sync::park_as(is_registered, deadline_ns.and_then(clock::deadline));
+        if count > 0 || expired {
+            return Ok(count);
         }
-        queues.iter().for_each(|queue| queue.remove(thread));
-        if over {
-            return if count == 0 && interrupted { Err(Errno::EINTR) } else { Ok(count) };
+        if interrupted {
+            return Err(Errno::EINTR);
+        }
+        if !registration.take() {
+            hadal_sched::park(deadline_ns.and_then(clock::deadline));
         }
     }
 }

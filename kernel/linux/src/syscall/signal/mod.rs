@@ -2,7 +2,7 @@
 //! Signals and the timers that send them. What the calls do is in [`crate::signal`]; here are arguments and errors.
 
 mod target;
-mod timer_spec;
+pub(super) mod timer_spec;
 
 calls! {
     13 rt_sigaction;

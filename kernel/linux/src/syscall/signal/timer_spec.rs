@@ -10,14 +10,14 @@ use crate::signal::timer::Setting;
 /// `struct itimerspec`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
-pub(super) struct TimerSpec {
+pub(in crate::syscall) struct TimerSpec {
     interval: Timespec,
     value: Timespec,
 }
 
 impl TimerSpec {
     /// (value, interval) in nanoseconds.
-    pub(super) fn to_ns(self) -> Result<(u64, u64)> {
+    pub(in crate::syscall) fn to_ns(self) -> Result<(u64, u64)> {
         Ok((self.value.to_ns()?, self.interval.to_ns()?))
     }
 }

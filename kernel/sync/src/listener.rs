@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Listeners of a [`WaitQueue`](crate::WaitQueue): whoever waits for several queues at once (`poll`), or keeps a list of what has
+//! changed (`epoll`).
+
+use alloc::collections::TryReserveError;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+/// Changes of which nothing is known: every listener is concerned.
+pub const ANYTHING: u32 = u32::MAX;
+
+/// Hears that something on a queue has changed.
+pub trait Listener: Send + Sync {
+    /// Is told what may have become true; returns whether somebody will look. It is called with the queue's lock held, and
+    /// perhaps by an interrupt handler: it takes spin locks only, frees nothing, and leaves the queue alone.
+    fn notify(&self, changes: u32) -> bool;
+}
+
+/// Which listeners hear of a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Manner {
+    /// This one, whatever others do.
+    Always,
+    /// One of those with this manner: the first that finds somebody who will look.
+    OneOfMany,
+}
+
+struct Entry {
+    listener: Arc<dyn Listener>,
+    manner: Manner,
+}
+
+/// The listeners of one queue, those that always hear first.
+pub(crate) struct Listeners(Vec<Entry>);
+
+impl Listeners {
+    pub(crate) const fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    pub(crate) fn add(&mut self, listener: Arc<dyn Listener>, manner: Manner) -> Result<(), TryReserveError> {
+        self.0.try_reserve(1)?;
+        let at = match manner {
+            Manner::Always => self.0.iter().take_while(|entry| entry.manner == Manner::Always).count(),
+            Manner::OneOfMany => self.0.len(),
+        };
+        self.0.insert(at, Entry { listener, manner });
+        Ok(())
+    }
+
+    pub(crate) fn remove(&mut self, listener: &Arc<dyn Listener>) -> Option<Arc<dyn Listener>> {
+        let index = self.0.iter().position(|entry| Arc::ptr_eq(&entry.listener, listener))?;
+        Some(self.0.remove(index).listener)
+    }
+
+    pub(crate) fn tell(&self, changes: u32) {
+        let mut found = false;
+        for entry in &self.0 {
+            match entry.manner {
+                Manner::Always => {
+                    entry.listener.notify(changes);
+                }
+                Manner::OneOfMany if !found => found = entry.listener.notify(changes),
+                Manner::OneOfMany => return,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::sync::atomic::{AtomicU32, Ordering};
+
+    use super::*;
+
+    struct Ear {
+        heard: AtomicU32,
+        looks: bool,
+    }
+
+    impl Listener for Ear {
+        fn notify(&self, changes: u32) -> bool {
+            self.heard.fetch_or(changes, Ordering::Relaxed);
+            self.looks
+        }
+    }
+
+    fn ear(looks: bool) -> Arc<Ear> {
+        Arc::new(Ear { heard: AtomicU32::new(0), looks })
+    }
+
+    #[test]
+    fn one_of_many_hears_after_all_others() {
+        let mut listeners = Listeners::new();
+        let ears = [ear(false), ear(true), ear(true)];
+        let always = ear(true);
+        for ear in &ears {
+            listeners.add(ear.clone(), Manner::OneOfMany).unwrap();
+        }
+        listeners.add(always.clone(), Manner::Always).unwrap();
+        listeners.tell(5);
+        assert_eq!(always.heard.load(Ordering::Relaxed), 5);
+        assert_eq!(ears.each_ref().map(|ear| ear.heard.load(Ordering::Relaxed)), [5, 5, 0]);
+        let second: Arc<dyn Listener> = ears[1].clone();
+        assert!(listeners.remove(&second).is_some());
+        assert!(listeners.remove(&second).is_none());
+        listeners.tell(8);
+        assert_eq!(ears.each_ref().map(|ear| ear.heard.load(Ordering::Relaxed)), [13, 5, 8]);
+    }
+}
