@@ -2,7 +2,7 @@
 //! What Linux tells programs: auxiliary vector, vDSO, clocks, /proc and /sys, limits, pipes.
 
 use hadal_tests::Way;
-use hadal_tests::programs::{DIE, EPOLL, SYSTEM};
+use hadal_tests::programs::{DIE, EPOLL, SOCKETS, SYSTEM};
 
 use crate::suite::Suite;
 
@@ -15,6 +15,9 @@ pub(crate) fn register(suite: &mut Suite) {
     }
     for cpus in [1, 2, 4] {
         suite.compare(format!("linux/epoll/{cpus}cpus"), &EPOLL, Way::GccDynamic, cpus, |case| case);
+    }
+    for cpus in [1, 4] {
+        suite.compare(format!("linux/sockets/{cpus}cpus"), &SOCKETS, Way::GccDynamic, cpus, |case| case);
     }
     for (how, status) in
         [("return", 0), ("exit", 1), ("return", 119), ("exit", 255), ("return", 256), ("thread", 45)]

@@ -227,6 +227,8 @@ programs! {
         "pthread/set/waiting.c", "pthread/set/cancel.c"], ["-pthread"];
     /// epoll, and timers and signals as files.
     EPOLL = "epoll", ["linux/epoll.c"], ["-pthread"];
+    /// Socket calls on pairs of sockets, and on what is no socket.
+    SOCKETS = "sockets", ["linux/sockets.c"], ["-pthread"];
     /// Calls through the kernel's table: registers, signals.
     HRT_CALLS = "hrt-calls", ["hrt/calls.c"], ["-pthread", HRT_INCLUDE];
     /// Threads through the kernel's table.

@@ -31,6 +31,7 @@ pub mod rseq;
 mod schedule;
 pub mod signal;
 mod signalfd;
+mod socket;
 pub mod strace;
 pub mod syscall;
 pub mod task;

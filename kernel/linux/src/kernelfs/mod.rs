@@ -5,7 +5,7 @@
 //! Everything is made when it is opened; building the trees registers a few dozen functions and looks at nothing.
 //! - `machine_files`, `memory_files`, `settings`: the files of `/proc` about the machine;
 //! - `process_tree`, `process_files`, `status`, `maps`, `mounts`, `descriptors`: `/proc/PID`;
-//! - `cpu_tree`, `node_tree`: `/sys/devices/system`;
+//! - `cpu_tree`, `node_tree`: `/sys/devices/system`; `net_tree`: `/sys/class/net`;
 //! - `topology`, `caches`, `cpuid`, `cpu_flags`: what the processors say about themselves;
 //! - `lists`: the notation of sets of CPUs.
 //!
@@ -23,6 +23,7 @@ mod machine_files;
 mod maps;
 mod memory_files;
 mod mounts;
+mod net_tree;
 mod node_tree;
 mod process_files;
 mod process_tree;
@@ -60,6 +61,7 @@ pub fn build(command_line: &'static str) -> (Arc<dyn Inode>, Arc<dyn Inode>) {
     let sys = Directory::root(SYSFS_MAGIC, Owner::default());
     cpu_tree::add(&sys);
     node_tree::add(&sys);
+    net_tree::add(&sys);
     (proc, sys)
 }
 

@@ -47,6 +47,7 @@ mod memory;
 mod process;
 mod sched;
 mod signal;
+mod socket;
 mod time;
 
 const TABLE_SIZE: usize = 512;
@@ -61,6 +62,7 @@ const fn build_table() -> [Option<Entry>; TABLE_SIZE] {
         process::CALLS,
         sched::CALLS,
         signal::CALLS,
+        socket::CALLS,
         time::CALLS,
     ];
     let mut folder = 0;

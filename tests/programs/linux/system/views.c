@@ -116,4 +116,10 @@ void part_sys(void) {
     CHECK(read_file("/sys/devices/system/node/node0/meminfo", text, sizeof text) > 0);
     CHECK(read_file("/sys/devices/system/node/node0/distance", text, sizeof text) > 0);
     CHECK_EQUAL(atoi(text), 10);
+    CHECK(read_file("/sys/class/net/lo/address", text, sizeof text) > 0);
+    CHECK_EQUAL(strcmp(text, "00:00:00:00:00:00\n"), 0);
+    CHECK(read_file("/sys/class/net/lo/type", text, sizeof text) > 0);
+    CHECK_EQUAL(atoi(text), 772);
+    CHECK(read_file("/sys/devices/virtual/net/lo/mtu", text, sizeof text) > 0);
+    CHECK(read_file("/sys/class/net/lo/statistics/rx_packets", text, sizeof text) > 0);
 }

@@ -7,7 +7,6 @@
 mod access_check;
 pub(super) mod anonymous;
 pub(super) mod at;
-mod byte_streams;
 mod copying;
 mod directory_entries;
 mod extended_attributes;
@@ -19,7 +18,7 @@ mod opening;
 mod permissions;
 mod polling;
 mod stat_layout;
-mod transfer;
+pub(super) mod transfer;
 mod working_directory;
 
 calls! {
@@ -43,7 +42,6 @@ calls! {
     32 dup;
     33 dup2;
     40 sendfile restart;
-    53 socketpair;
     72 fcntl restart;
     73 flock restart;
     74 fsync restart;

@@ -8,9 +8,8 @@
 use hadal_vfs::OpenFlags;
 
 use super::copying::{self, Place};
+use super::transfer;
 use crate::call::Call;
-use crate::signal::number::SIGPIPE;
-use crate::signal::send;
 use crate::{Errno, Result};
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
@@ -24,7 +23,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let mut place = Place::new(&source, call.arg(2))?;
     let count = copying::copy(&source, &mut place, call.arg(3), |data| target.write(data));
     if count == Err(Errno::EPIPE) {
-        send::to_self(call.task, call.process, SIGPIPE);
+        transfer::broken_pipe(call, &target);
     }
     let count = count?;
     place.store(&source)?;

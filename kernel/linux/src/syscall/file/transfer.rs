@@ -19,12 +19,13 @@ use crate::memory;
 use crate::process::Process;
 use crate::signal::number::SIGPIPE;
 use crate::signal::send;
+use crate::socket::Socket;
 use crate::{Errno, Result};
 
 /// Most bytes that one call moves, whatever it was asked for, as on Linux.
-pub(super) const MAX_TRANSFER: usize = 0x7fff_f000;
+pub(in crate::syscall) const MAX_TRANSFER: usize = 0x7fff_f000;
 /// Bytes of kernel memory that a transfer uses at most.
-pub(super) const CHUNK: usize = 256 * 1024;
+pub(in crate::syscall) const CHUNK: usize = 256 * 1024;
 /// Most segments of a vector (`UIO_MAXIOV`).
 const MAX_SEGMENTS: usize = linux_raw_sys::general::UIO_MAXIOV as usize;
 
@@ -44,7 +45,7 @@ struct Segment {
 
 /// Program memory in pieces, taken from the front.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Segments {
+pub(in crate::syscall) struct Segments {
     /// The piece being used.
     front: Segment,
     /// The pieces behind it, in reverse order.
@@ -54,7 +55,7 @@ pub(super) struct Segments {
 impl Segments {
     /// One buffer, cut off at [`MAX_TRANSFER`]; `EFAULT` for a length that is negative as a signed number, since no memory
     /// is that large.
-    pub(super) fn one(address: usize, len: usize) -> Result<Self> {
+    pub(in crate::syscall) fn one(address: usize, len: usize) -> Result<Self> {
         if len > isize::MAX as usize {
             return Err(Errno::EFAULT);
         }
@@ -62,7 +63,7 @@ impl Segments {
     }
 
     /// The buffers of an array of `count` `struct iovec` in program memory.
-    pub(super) fn vector(address: usize, count: usize) -> Result<Self> {
+    pub(in crate::syscall) fn vector(address: usize, count: usize) -> Result<Self> {
         if count > MAX_SEGMENTS {
             return Err(Errno::EINVAL);
         }
@@ -88,12 +89,12 @@ impl Segments {
     }
 
     /// Bytes left.
-    pub(super) fn len(&self) -> usize {
+    pub(in crate::syscall) fn len(&self) -> usize {
         self.front.len + self.rest.iter().map(|segment| segment.len).sum::<usize>()
     }
 
     /// `EFAULT` unless all of the memory may be accessed.
-    pub(super) fn check(&self, process: &Process, access: FaultAccess) -> Result<()> {
+    pub(in crate::syscall) fn check(&self, process: &Process, access: FaultAccess) -> Result<()> {
         check_accessible(process, self.front.address, self.front.len, access)?;
         self.rest.iter().try_for_each(|part| check_accessible(process, part.address, part.len, access))
     }
@@ -116,18 +117,18 @@ impl Segments {
     }
 
     /// Copies data to the front of the memory.
-    pub(super) fn scatter(&mut self, data: &[u8]) -> Result<()> {
+    pub(in crate::syscall) fn scatter(&mut self, data: &[u8]) -> Result<()> {
         self.take(data.len(), |address, range| memory::write_bytes(address, &data[range]))
     }
 
     /// Fills a buffer from the front of the memory.
-    pub(super) fn gather(&mut self, buffer: &mut [u8]) -> Result<()> {
+    pub(in crate::syscall) fn gather(&mut self, buffer: &mut [u8]) -> Result<()> {
         self.take(buffer.len(), |address, range| memory::read_bytes(address, &mut buffer[range]))
     }
 }
 
 /// `EFAULT` unless the program may access all of a range in that way.
-pub(super) fn check_accessible(
+pub(in crate::syscall) fn check_accessible(
     process: &Process,
     address: usize,
     len: usize,
@@ -137,17 +138,17 @@ pub(super) fn check_accessible(
 }
 
 /// An offset argument of `pread64` and its relatives: `EINVAL` when negative.
-pub(super) fn position(offset: usize) -> Result<u64> {
+pub(in crate::syscall) fn position(offset: usize) -> Result<u64> {
     i64::try_from(offset).map(|offset| offset as u64).map_err(|_| Errno::EINVAL)
 }
 
 /// As [`position`], where -1 stands for the shared offset.
-pub(super) fn position_or_shared(offset: usize) -> Result<Option<u64>> {
+pub(in crate::syscall) fn position_or_shared(offset: usize) -> Result<Option<u64>> {
     if offset == usize::MAX { Ok(None) } else { position(offset).map(Some) }
 }
 
 /// Reads from a file: at `position`, or at the shared offset (from a stream: what there is) when that is `None`.
-pub(super) fn read(
+pub(in crate::syscall) fn read(
     call: &Call<'_>,
     file: &OpenFile,
     mut into: Segments,
@@ -177,14 +178,17 @@ pub(super) fn read(
                     return Ok(done);
                 }
             }
-            Err(error) => return if done > 0 { Ok(done) } else { Err(error) },
+            Err(_) if done > 0 => return Ok(done),
+            Err(error) => {
+                return Err(Socket::of(file).map_or(error, |socket| socket.receive_error(call, error)));
+            }
         }
     }
 }
 
 /// Writes to a file: at `position`, or at the shared offset (or to the stream) when that is `None`. Raises SIGPIPE when
 /// nobody reads the other end any more.
-pub(super) fn write(
+pub(in crate::syscall) fn write(
     call: &Call<'_>,
     file: &OpenFile,
     mut from: Segments,
@@ -213,11 +217,21 @@ pub(super) fn write(
             }
             Err(error) => {
                 if error == Errno::EPIPE {
-                    send::to_self(call.task, call.process, SIGPIPE);
+                    broken_pipe(call, file);
                 }
-                return if done > 0 { Ok(done) } else { Err(error) };
+                if done > 0 {
+                    return Ok(done);
+                }
+                return Err(Socket::of(file).map_or(error, |socket| socket.send_error(call, error)));
             }
         }
+    }
+}
+
+/// Raises SIGPIPE for a write to a file that nobody reads any more; sockets for messages do not.
+pub(in crate::syscall) fn broken_pipe(call: &Call<'_>, file: &OpenFile) {
+    if Socket::of(file).map_or(true, Socket::raises_sigpipe) {
+        send::to_self(call.task, call.process, SIGPIPE);
     }
 }
 

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `accept(2)`: takes a connection.
+//!
+//! Honoured: nothing.
+//!
+//! Refused: as `accept4`.
+
+use super::accept4;
+use crate::Result;
+use crate::call::Call;
+
+pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
+    accept4::accept(call)
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `bind(2)`: gives a socket an address.
+//!
+//! Honoured: nothing.
+//!
+//! Refused: sockets have no addresses (`EOPNOTSUPP`).
+
+use super::address;
+use crate::call::Call;
+use crate::socket::Socket;
+use crate::{Errno, Result};
+
+pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
+    let file = address::file(call, 0)?;
+    Socket::of(&file)?;
+    Err(Errno::EOPNOTSUPP)
+}

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Sending and receiving: what `send`, `recv` and their variants have in common.
+
+use hadal_mem::space::FaultAccess;
+use hadal_vfs::Blocking;
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+use super::{address, control};
+use crate::call::Call;
+use crate::signal::number::SIGPIPE;
+use crate::signal::send;
+use crate::socket::{Kind, Manner, Rights, Socket};
+use crate::syscall::file::transfer::{CHUNK, Segments};
+use crate::{Errno, Result, memory};
+
+/// `MSG_OOB`.
+const OUT_OF_BAND: u32 = 0x1;
+/// `MSG_PEEK`.
+const PEEK: u32 = 0x2;
+/// `MSG_CTRUNC`.
+const CONTROL_TRUNCATED: u32 = 0x8;
+/// `MSG_TRUNC`.
+const TRUNCATED: u32 = 0x20;
+/// `MSG_DONTWAIT`.
+pub(super) const DONT_WAIT: u32 = 0x40;
+/// `MSG_WAITALL`.
+const WAIT_ALL: u32 = 0x100;
+/// `MSG_NOSIGNAL`.
+const NO_SIGNAL: u32 = 0x4000;
+/// `MSG_CMSG_CLOEXEC`.
+const CLOSE_ON_EXEC: u32 = 0x4000_0000;
+
+/// `struct msghdr`.
+#[repr(C)]
+#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
+pub(super) struct Header {
+    pub(super) name: usize,
+    pub(super) name_len: u32,
+    reserved: u32,
+    iovecs: usize,
+    iovec_count: usize,
+    pub(super) control: usize,
+    pub(super) control_len: usize,
+    pub(super) flags: u32,
+    reserved_end: u32,
+}
+
+impl Header {
+    /// The memory that the message is in.
+    pub(super) fn segments(&self) -> Result<Segments> {
+        match Segments::vector(self.iovecs, self.iovec_count) {
+            Err(Errno::EINVAL) => Err(Errno::EMSGSIZE),
+            result => result,
+        }
+    }
+}
+
+/// Sends `from` and the files of `rights`. `named` says that an address was given.
+pub(super) fn send(
+    call: &Call<'_>,
+    socket: &Socket,
+    status: Blocking,
+    mut from: Segments,
+    mut rights: Rights,
+    flags: u32,
+    named: bool,
+) -> Result<usize> {
+    if flags & OUT_OF_BAND != 0 {
+        return Err(Errno::EOPNOTSUPP);
+    }
+    if named {
+        return Err(if socket.kind == Kind::Datagram { Errno::ECONNREFUSED } else { Errno::EISCONN });
+    }
+    from.check(call.process, FaultAccess::Read)?;
+    let total = from.len();
+    if socket.kind != Kind::Stream && total > CHUNK {
+        return Err(Errno::EMSGSIZE);
+    }
+    let blocking = if flags & DONT_WAIT != 0 { Blocking::Never } else { status };
+    let mut buffer = memory::buffer(total.min(CHUNK))?;
+    let mut sent = 0;
+    loop {
+        let part = &mut buffer[..(total - sent).min(CHUNK)];
+        let len = part.len();
+        let step = from.gather(part).and_then(|()| socket.send(part, core::mem::take(&mut rights), blocking));
+        match step {
+            Ok(count) => {
+                sent += count;
+                if count < len || sent == total {
+                    return Ok(sent);
+                }
+            }
+            Err(error) if sent == 0 => {
+                if error == Errno::EPIPE && flags & NO_SIGNAL == 0 && socket.raises_sigpipe() {
+                    send::to_self(call.task, call.process, SIGPIPE);
+                }
+                return Err(socket.send_error(call, error));
+            }
+            Err(_) => return Ok(sent),
+        }
+    }
+}
+
+/// What came of receiving.
+pub(super) struct Outcome {
+    /// What the call returns.
+    pub(super) len: usize,
+    /// What `msg_flags` says.
+    pub(super) flags: u32,
+}
+
+/// Receives into `into`; control messages go to `control`.
+pub(super) fn receive(
+    call: &Call<'_>,
+    socket: &Socket,
+    status: Blocking,
+    mut into: Segments,
+    control: Option<&mut control::Writer>,
+    flags: u32,
+) -> Result<Outcome> {
+    if flags & OUT_OF_BAND != 0 {
+        return Err(if socket.kind == Kind::Stream { Errno::EINVAL } else { Errno::EOPNOTSUPP });
+    }
+    into.check(call.process, FaultAccess::Write)?;
+    let total = into.len();
+    let mut buffer = memory::buffer(total.min(CHUNK))?;
+    let mut blocking = if flags & DONT_WAIT != 0 { Blocking::Never } else { status };
+    let (mut len, mut whole) = (0, 0);
+    let mut files = alloc::vec::Vec::new();
+    loop {
+        let wanted = (total - len).min(CHUNK);
+        let manner = Manner { blocking, peek: flags & PEEK != 0 };
+        let received = match socket.receive(&mut buffer[..wanted], manner) {
+            Err(error) if len == 0 => return Err(socket.receive_error(call, error)),
+            Err(_) => break,
+            Ok(received) => received,
+        };
+        into.scatter(&buffer[..received.len])?;
+        len += received.len;
+        whole += received.whole;
+        let brought_files = !received.files.is_empty();
+        files.extend(received.files);
+        let goes_on = socket.kind == Kind::Stream && flags & PEEK == 0 && !brought_files;
+        if !goes_on || received.len == 0 || len == total {
+            break;
+        }
+        if flags & WAIT_ALL == 0 {
+            if received.len < wanted {
+                break;
+            }
+            blocking = Blocking::Never;
+        }
+    }
+    let mut outcome = Outcome { len, flags: flags & CLOSE_ON_EXEC };
+    if whole > len {
+        outcome.flags |= TRUNCATED;
+        if flags & TRUNCATED != 0 {
+            outcome.len = whole;
+        }
+    }
+    if let Some(control) = control {
+        if socket.options().lock().passes_credentials {
+            control.ids(&control::Ids::of(call.process))?;
+        }
+        if !files.is_empty() {
+            control.files(call.process, files, flags & CLOSE_ON_EXEC != 0)?;
+        }
+        if control.truncated {
+            outcome.flags |= CONTROL_TRUNCATED;
+        }
+    }
+    Ok(outcome)
+}
+
+/// Sends the message that a header at `address` describes.
+pub(super) fn send_header(call: &Call<'_>, index: usize, address: usize, flags: u32) -> Result<usize> {
+    let file = address::file(call, index)?;
+    let socket = Socket::of(&file)?;
+    let header: Header = memory::read(address)?;
+    let segments = header.segments()?;
+    let rights = match header.control_len {
+        0 => Rights::default(),
+        len => control::read(call.process, header.control, len)?,
+    };
+    let named = header.name != 0 && header.name_len != 0;
+    send(call, socket, file.blocking(), segments, rights, flags, named)
+}
+
+/// Receives a message into what a header at `address` describes, and stores the rest there.
+pub(super) fn receive_header(call: &Call<'_>, index: usize, address: usize, flags: u32) -> Result<usize> {
+    let file = address::file(call, index)?;
+    let socket = Socket::of(&file)?;
+    let header: Header = memory::read(address)?;
+    let segments = header.segments()?;
+    let mut control = control::Writer::new(header.control, header.control_len);
+    let outcome = receive(call, socket, file.blocking(), segments, Some(&mut control), flags)?;
+    // The sender has no address.
+    let stored = Header { name_len: 0, control_len: control.used(), flags: outcome.flags, ..header };
+    memory::write(address, &stored)?;
+    Ok(outcome.len)
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `recvfrom(2)`: receives a message; `recv` of the C library, too.
+//!
+//! Honoured: `MSG_PEEK`, `MSG_DONTWAIT`, `MSG_WAITALL`, `MSG_TRUNC`; the sender's address is empty.
+//!
+//! Refused: `MSG_OOB` (`EINVAL`; not streams: `EOPNOTSUPP`).
+
+use super::{address, message};
+use crate::call::Call;
+use crate::socket::Socket;
+use crate::syscall::file::transfer::Segments;
+use crate::{Result, memory};
+
+pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
+    let file = address::file(call, 0)?;
+    let socket = Socket::of(&file)?;
+    let into = Segments::one(call.arg(1), call.arg(2))?;
+    let outcome = message::receive(call, socket, file.blocking(), into, None, call.uint(3))?;
+    if call.arg(4) != 0 {
+        memory::write(call.arg(5), &0_i32)?;
+    }
+    Ok(outcome.len)
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `sendto(2)`: sends a message; `send` of the C library, too.
+//!
+//! Honoured: `MSG_DONTWAIT`, `MSG_NOSIGNAL`; other flags have no meaning for these sockets.
+//!
+//! Refused: addresses (`EISCONN`; datagrams: `ECONNREFUSED`), `MSG_OOB` (`EOPNOTSUPP`).
+
+use super::{address, message};
+use crate::Result;
+use crate::call::Call;
+use crate::socket::{Rights, Socket};
+use crate::syscall::file::transfer::Segments;
+
+pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
+    let file = address::file(call, 0)?;
+    let socket = Socket::of(&file)?;
+    let from = Segments::one(call.arg(1), call.arg(2))?;
+    let named = call.arg(4) != 0;
+    message::send(call, socket, file.blocking(), from, Rights::default(), call.uint(3), named)
+}
