@@ -2,7 +2,7 @@
 //! Section 5.1: the program set, built nine ways, on 1, 2, 4 and 8 processors; and what the environment of OpenMP
 //! changes.
 
-use hadal_tests::programs::{CPP_OPENMP, CPP_THREADS, FORTRAN, OPENMP, PTHREAD};
+use hadal_tests::programs::{CPP_OPENMP, CPP_THREADS, DYNAMIC_TEAMS, FORTRAN, OPENMP, PTHREAD};
 use hadal_tests::{Case, Program, Way};
 
 use crate::suite::Suite;
@@ -51,6 +51,7 @@ fn team(case: Case, threads: u32) -> Case {
 fn environment(suite: &mut Suite, library: &str, way: Way) {
     // Everything that the library prints about its settings. The places are given, so that they do not depend on
     // the number of processors of the host.
+    suite.compare(format!("openmp/{library}/dynamic-teams"), &DYNAMIC_TEAMS, way, 2, |case| case);
     suite.compare(format!("openmp/{library}/display-env"), &OPENMP, way, 4, |case| {
         team(case, 2)
             .args(&["settings"])

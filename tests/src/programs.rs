@@ -210,6 +210,8 @@ programs! {
     OPENMP = "openmp-set", ["openmp/set/main.c", "openmp/set/loops.c", "openmp/set/reductions.c",
         "openmp/set/tasks.c", "openmp/set/sync.c", "openmp/set/nested.c", "openmp/set/settings.c",
         "openmp/set/kernels.c"], ["-fopenmp"];
+    /// OpenMP teams whose size the library chooses.
+    DYNAMIC_TEAMS = "dynamic-teams", ["openmp/dynamic_teams.c"], ["-fopenmp"];
     /// A large OpenMP team.
     MANY = "many", ["openmp/many.c"], ["-fopenmp"];
     /// The OpenMP set in Fortran.
@@ -322,6 +324,8 @@ programs! {
     SYSTEM = "system", ["linux/system/main.c", "linux/system/self.c", "linux/system/clocks.c",
         "linux/system/views.c", "linux/system/limits.c", "linux/system/pipes.c",
         "linux/system/ids.c"], ["-pthread"];
+    /// What is said about other processes.
+    OTHERS = "others", ["linux/others.c"], [];
     /// The three streams.
     STREAMS = "streams", ["linux/streams.c"], [];
     /// The least program.

@@ -7,6 +7,7 @@ use hadal_time::NS_PER_SECOND;
 use linux_raw_sys::general;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
+use crate::first;
 use crate::process::Process;
 use crate::task::Task;
 use crate::{Errno, Result};
@@ -37,6 +38,8 @@ pub enum Clock {
     ProcessTime,
     /// CPU time of one thread.
     ThreadTime(&'static Task),
+    /// CPU time of process 1.
+    FirstTime,
 }
 
 impl Clock {
@@ -72,10 +75,10 @@ impl Clock {
         }
         let owner = !(id >> 3) as u32;
         if id & OF_THREAD == 0 {
-            return if owner == 0 || owner == process.pid() {
-                Ok(Self::ProcessTime)
-            } else {
-                Err(Errno::EINVAL)
+            return match owner {
+                first::PID => Ok(Self::FirstTime),
+                _ if owner == 0 || owner == process.pid() => Ok(Self::ProcessTime),
+                _ => Err(Errno::EINVAL),
             };
         }
         if owner == 0 {
@@ -91,6 +94,7 @@ impl Clock {
             Self::Monotonic => hadal_time::now_ns(),
             Self::ProcessTime => process.run_time_ns(),
             Self::ThreadTime(task) => task.thread().run_time_ns(),
+            Self::FirstTime => first::run_time_ns(process),
         }
     }
 }

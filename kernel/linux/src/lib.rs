@@ -18,6 +18,7 @@ pub mod call;
 pub mod clock;
 pub mod credentials;
 mod epoll;
+pub mod first;
 pub mod futex;
 pub mod kernelfs;
 pub mod loader;

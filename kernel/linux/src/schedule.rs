@@ -51,11 +51,9 @@ impl Schedule {
         priority: u32,
         privileged: bool,
     ) -> Result<()> {
-        match (policy & !RESET_ON_FORK, priority) {
-            (SCHED_NORMAL | SCHED_BATCH | SCHED_IDLE, 0) => {}
-            (SCHED_FIFO | SCHED_RR, 1..=REALTIME_MAX) if !privileged => return Err(Errno::EPERM),
-            (SCHED_FIFO | SCHED_RR, 1..=REALTIME_MAX) => {}
-            _ => return Err(Errno::EINVAL),
+        check(policy, priority)?;
+        if priority > 0 && !privileged {
+            return Err(Errno::EPERM);
         }
         self.0.store(policy | priority << PRIORITY_SHIFT, Ordering::Relaxed);
         self.apply(thread);
@@ -77,6 +75,14 @@ impl Schedule {
         let runs_to_end = self.policy() & !RESET_ON_FORK == SCHED_FIFO;
         thread.set_policy(if runs_to_end { Policy::RunToCompletion } else { Policy::RoundRobin });
         thread.set_priority(level(self.priority()));
+    }
+}
+
+/// Whether there is such a policy, with such a priority (`EINVAL`).
+pub(crate) fn check(policy: u32, priority: u32) -> Result<()> {
+    match (policy & !RESET_ON_FORK, priority) {
+        (SCHED_NORMAL | SCHED_BATCH | SCHED_IDLE, 0) | (SCHED_FIFO | SCHED_RR, 1..=REALTIME_MAX) => Ok(()),
+        _ => Err(Errno::EINVAL),
     }
 }
 

@@ -5,6 +5,7 @@
 //! Everything is made when it is opened; building the trees registers a few dozen functions and looks at nothing.
 //! - `machine_files`, `memory_files`, `settings`: the files of `/proc` about the machine;
 //! - `process_tree`, `process_files`, `status`, `maps`, `mounts`, `descriptors`: `/proc/PID`;
+//! - `first_process`: `/proc/1`;
 //! - `cpu_tree`, `node_tree`: `/sys/devices/system`; `net_tree`: `/sys/class/net`;
 //! - `topology`, `caches`, `cpuid`, `cpu_flags`: what the processors say about themselves;
 //! - `lists`: the notation of sets of CPUs.
@@ -18,6 +19,7 @@ mod cpu_tree;
 mod cpuid;
 mod cpuinfo;
 mod descriptors;
+mod first_process;
 mod lists;
 mod machine_files;
 mod maps;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `/proc/self`, `/proc/PID`, `/proc/thread-self` and `/proc/PID/task/TID`.
 //!
-//! A program sees itself only. As on Linux a thread's id works in place of the process's, and is not listed.
+//! A program sees itself and process 1, the kernel's own. As on Linux a thread's id works in place of the process's, and is not listed.
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -12,7 +12,8 @@ use hadal_vfs::synthetic::{Child, Children, Directory, LinkTarget, generated_fil
 use hadal_vfs::{Errno, FileKind, Follow, Location, Result};
 
 use super::descriptors::{DescriptorFiles, Descriptors};
-use super::{number_after, numbered, process_files};
+use super::{first_process, number_after, numbered, process_files};
+use crate::first;
 use crate::process::Process;
 use crate::task::{NAME_LEN, Task};
 
@@ -36,13 +37,17 @@ impl Children for Processes {
     fn lookup(&self, name: &[u8]) -> Option<Child> {
         let id = u32::try_from(number_after(name, "")?).ok()?;
         let process = calling().ok()?;
+        if id == first::PID {
+            return Some(Child::Directory(Arc::new(first_process::Entries { process, of_thread: false })));
+        }
         let known = id == process.pid() || process.has_thread(id);
         known.then(|| Child::Directory(Arc::new(Entries { process, tid: process.pid(), of_thread: false })))
     }
 
     fn list(&self) -> Result<Vec<(Vec<u8>, FileKind)>> {
-        let ids = calling().ok().map(Process::pid);
-        numbered(ids.into_iter(), FileKind::Directory)
+        // Process 1 comes first, and programs look for it there.
+        let ids = [Some(first::PID), calling().ok().map(Process::pid)];
+        numbered(ids.into_iter().flatten(), FileKind::Directory)
     }
 }
 

@@ -14,6 +14,7 @@ use super::machine_files::ticks;
 use super::process_files;
 use super::topology::Topology;
 use crate::credentials::Ids;
+use crate::first;
 use crate::process::Process;
 use crate::signal::action::Disposition;
 use crate::signal::{SigSet, action_of, number};
@@ -81,7 +82,7 @@ pub(super) fn stat(process: &Process, task: &Task, of_thread: bool) -> String {
     let resident_limit = process.limits.lock()[linux_raw_sys::general::RLIMIT_RSS as usize].soft;
     let mut text = String::new();
     // Writing to a string cannot fail.
-    let _ = write!(text, "{pid} ({}) {} 0", String::from_utf8_lossy(&name), state(task).0);
+    let _ = write!(text, "{pid} ({}) {} {}", String::from_utf8_lossy(&name), state(task).0, first::PID);
     let group = u64::from(process.pid());
     let numbers: [u64; 48] = [
         group, // process group
@@ -153,7 +154,8 @@ fn write_status(text: &mut String, process: &Process, task: &Task) -> fmt::Resul
     writeln!(text, "Name:\t{}", String::from_utf8_lossy(&process_files::name(task)))?;
     writeln!(text, "Umask:\t{:04o}", process.umask.load(Ordering::Relaxed))?;
     writeln!(text, "State:\t{letter} ({word})")?;
-    writeln!(text, "Tgid:\t{}\nNgid:\t0\nPid:\t{}\nPPid:\t0\nTracerPid:\t0", process.pid(), task.tid())?;
+    writeln!(text, "Tgid:\t{}\nNgid:\t0\nPid:\t{}", process.pid(), task.tid())?;
+    writeln!(text, "PPid:\t{}\nTracerPid:\t0", first::PID)?;
     for (name, ids) in [("Uid", credentials.user()), ("Gid", credentials.group())] {
         // The last is for files, where the effective one is used.
         let Ids { real, effective, saved } = ids;

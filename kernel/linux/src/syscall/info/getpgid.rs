@@ -3,16 +3,19 @@
 //!
 //! Honoured: 0 and the process's own id.
 //!
-//! Refused: other processes (`ESRCH`).
+//! Refused: processes that are not there (`ESRCH`).
 
+use crate::Result;
 use crate::call::Call;
-use crate::{Errno, Result};
+use crate::first::{self, Named};
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    let (wanted, own) = (call.uint(0), call.process.pid());
-    if wanted == 0 || wanted == own || call.process.has_thread(wanted) {
-        Ok(own as usize)
-    } else {
-        Err(Errno::ESRCH)
+    let (wanted, own) = (call.int(0), call.process.pid() as usize);
+    match wanted {
+        0 => Ok(own),
+        _ => first::named(call.process, wanted).map(|named| match named {
+            Named::Own => own,
+            Named::First => first::PID as usize,
+        }),
     }
 }

@@ -6,17 +6,18 @@
 //! thread's stack has the size that was in force when the program started). The others are kept and given back, and
 //! not enforced.
 //!
-//! Refused: other processes (`ESRCH`), unknown resources and a soft limit above the hard one (`EINVAL`), raising a hard limit
+//! Refused: process 1 (`EPERM`), other processes (`ESRCH`), unknown resources and a soft limit above the hard one (`EINVAL`), raising a hard limit
 //! (`EPERM`).
 
 use super::limits;
 use crate::call::Call;
+use crate::first::{self, Named};
 use crate::{Errno, Result, memory};
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    let pid = call.uint(0);
-    if pid != 0 && !call.process.has_thread(pid) && pid != call.process.pid() {
-        return Err(Errno::ESRCH);
+    let pid = call.int(0);
+    if pid != 0 && first::named(call.process, pid)? == Named::First {
+        return Err(Errno::EPERM);
     }
     let (resource, new, old) = (call.uint(1), call.arg(2), call.arg(3));
     let new = if new == 0 { None } else { Some(memory::read(new)?) };

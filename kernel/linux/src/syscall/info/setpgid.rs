@@ -10,8 +10,9 @@ use crate::call::Call;
 use crate::{Errno, Result};
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    let (pid, group, own) = (call.uint(0), call.int(1), call.process.pid());
-    if group < 0 {
+    let (pid, group, own) = (call.int(0), call.int(1), call.process.pid() as i32);
+    // Without a group a process is to make one of its own.
+    if group < 0 || group == 0 && pid < 0 {
         return Err(Errno::EINVAL);
     }
     if pid != 0 && pid != own {

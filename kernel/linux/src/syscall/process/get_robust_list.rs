@@ -3,18 +3,19 @@
 //!
 //! Honoured: 0 for the caller, and the other threads of the process.
 //!
-//! Refused: other processes (ESRCH).
+//! Refused: process 1 (EPERM), other processes (ESRCH).
 
 use core::sync::atomic::Ordering;
 
 use super::set_robust_list::HEAD_LEN;
 use crate::call::Call;
 use crate::task::Task;
-use crate::{Errno, Result, memory};
+use crate::{Errno, Result, first, memory};
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let task = match call.uint(0) {
         0 => call.task,
+        first::PID => return Err(Errno::EPERM),
         tid => Task::find(call.process, tid).ok_or(Errno::ESRCH)?,
     };
     memory::write(call.arg(1), &task.robust_list.load(Ordering::Relaxed))?;

@@ -8,20 +8,20 @@
 use hadal_hal::cpu;
 use hadal_hal::cpuset::CpuSet;
 
-use super::target::target;
+use super::target::{self, Target};
 use crate::call::Call;
 use crate::{Errno, Result, memory};
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    let task = target(call)?;
-    let bytes = match task.thread().affinity() {
-        Some(set) => set.to_bytes(),
-        None => CpuSet::first(cpu::count()).to_bytes(),
-    };
-    let len = call.arg(1);
-    if len < bytes.len() || !len.is_multiple_of(8) {
+    let (len, everywhere) = (call.uint(1) as usize, CpuSet::first(cpu::count()).to_bytes());
+    if len < everywhere.len() || !len.is_multiple_of(8) {
         return Err(Errno::EINVAL);
     }
+    let affinity = match target::find(call)? {
+        Target::Own(task) => task.thread().affinity(),
+        Target::First => None,
+    };
+    let bytes = affinity.map_or(everywhere, |set| set.to_bytes());
     memory::write_bytes(call.arg(2), &bytes)?;
     Ok(bytes.len())
 }

@@ -5,13 +5,18 @@
 //!
 //! Refused: unknown threads (ESRCH).
 
-use super::target::target;
-use crate::Result;
+use super::target::{self, Target};
 use crate::call::Call;
-use crate::memory;
+use crate::{Errno, Result, memory};
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    let task = target(call)?;
-    memory::write(call.arg(1), &task.schedule.priority())?;
+    if call.arg(1) == 0 {
+        return Err(Errno::EINVAL);
+    }
+    let priority = match target::find_positive(call)? {
+        Target::Own(task) => task.schedule.priority(),
+        Target::First => 0,
+    };
+    memory::write(call.arg(1), &priority)?;
     Ok(0)
 }

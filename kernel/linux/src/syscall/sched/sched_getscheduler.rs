@@ -5,10 +5,15 @@
 //!
 //! Refused: unknown threads (ESRCH).
 
-use super::target::target;
+use linux_raw_sys::general::SCHED_NORMAL;
+
+use super::target::{self, Target};
 use crate::Result;
 use crate::call::Call;
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    Ok(target(call)?.schedule.policy() as usize)
+    match target::find_positive(call)? {
+        Target::Own(task) => Ok(task.schedule.policy() as usize),
+        Target::First => Ok(SCHED_NORMAL as usize),
+    }
 }

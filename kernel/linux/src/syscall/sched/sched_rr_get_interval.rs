@@ -5,13 +5,13 @@
 //!
 //! Refused: unknown threads (ESRCH).
 
-use super::target::target;
+use super::target;
 use crate::Result;
 use crate::call::Call;
 use crate::memory;
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    target(call)?;
+    target::find_positive(call)?;
     memory::write(call.arg(1), &[0i64, hadal_sched::SLICE_NS as i64])?;
     Ok(0)
 }

@@ -3,14 +3,14 @@
 //!
 //! Honoured: masks of any length, any thread of the process.
 //!
-//! Refused: a mask without a CPU of this machine (EINVAL).
+//! Refused: a mask without a CPU of this machine (EINVAL), process 1 (EPERM), unknown threads (ESRCH).
 
 use alloc::sync::Arc;
 
 use hadal_hal::cpu;
 use hadal_hal::cpuset::CpuSet;
 
-use super::target::target;
+use super::target;
 use crate::call::Call;
 use crate::{Errno, Result, memory};
 
@@ -18,9 +18,9 @@ use crate::{Errno, Result, memory};
 const MASK_MAX: usize = 8192;
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    let task = target(call)?;
     let mut mask = memory::buffer(call.arg(1).min(MASK_MAX))?;
     memory::read_bytes(call.arg(2), &mut mask)?;
+    let task = target::find(call)?.own()?;
     let count = cpu::count();
     let set = CpuSet::from_bytes(&mask, count);
     if set.is_empty() {

@@ -3,15 +3,24 @@
 //!
 //! Honoured: what `sched_setscheduler` takes with the policy that the thread has.
 //!
-//! Refused: others (EINVAL).
+//! Refused: others (EINVAL), process 1 (EPERM), unknown threads (ESRCH).
 
-use super::target::target;
+use linux_raw_sys::general::SCHED_NORMAL;
+
+use super::target::{self, Target};
 use crate::call::Call;
-use crate::{Result, memory};
+use crate::{Errno, Result, memory, schedule};
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    let task = target(call)?;
+    if call.arg(1) == 0 || call.int(0) < 0 {
+        return Err(Errno::EINVAL);
+    }
     let priority: u32 = memory::read(call.arg(1))?;
+    let target = target::find(call)?;
+    if let Target::First = target {
+        schedule::check(SCHED_NORMAL, priority)?;
+    }
+    let task = target.own()?;
     let privileged = call.process.credentials.is_privileged();
     task.schedule.set(task.thread(), task.schedule.policy(), priority, privileged).map(|()| 0)
 }

@@ -3,16 +3,17 @@
 //!
 //! Honoured: 0 and above for the caller's own: accepted as a wish without effect, since one program has the machine.
 //!
-//! Refused: negative values (EACCES, as for a program without privileges), unknown kinds (EINVAL).
+//! Refused: negative values (EACCES, as for a program without privileges), process 1 (EPERM), processes, groups and users that
+//! are not there (ESRCH), unknown kinds (EINVAL).
 
+use super::target;
 use crate::call::Call;
+use crate::first::Named;
 use crate::{Errno, Result};
 
-const PRIO_USER: u32 = 2;
-
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    if call.uint(0) > PRIO_USER {
-        return Err(Errno::EINVAL);
+    if target::find_nice(call)? == Named::First {
+        return Err(Errno::EPERM);
     }
     if call.int(2) < 0 { Err(Errno::EACCES) } else { Ok(0) }
 }

@@ -1,19 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `rt_sigqueueinfo(2)`: sends a process a signal with a `siginfo_t` of the sender's making.
 //!
-//! Honoured: every code, since the program can only reach itself; `EAGAIN` at `RLIMIT_SIGPENDING` or 16384, for each thread's
-//! queue and the process's.
+//! Honoured: every code to the program itself; `EAGAIN` at `RLIMIT_SIGPENDING` or 16384, for each thread's queue and the
+//! process's. Process 1 ignores what the superuser sends.
 //!
-//! Refused: other processes (`ESRCH`).
+//! Refused: process 1 for other users, and codes of the kernel's to any id but the process's own (`EPERM`); other processes
+//! (`ESRCH`).
 
-use super::target;
+use super::target::{self, Enclosed};
 use crate::call::Call;
+use crate::first::{self, Named};
 use crate::{Errno, Result};
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    let info = target::read_info(call.arg(2), call.int(1))?;
-    if !target::is_own(call.process, call.int(0)) {
-        return Err(Errno::ESRCH);
+    let (pid, signal) = (call.int(0), call.int(1));
+    let enclosed = Enclosed::read(call.arg(2))?;
+    if enclosed.pretends() && u32::try_from(pid) != Ok(call.process.pid()) {
+        return Err(Errno::EPERM);
     }
-    target::to_process(call.process, info)
+    match first::named(call.process, pid)? {
+        Named::First => target::to_first(call.process, signal),
+        Named::Own => target::to_process(call.process, enclosed.with(signal)?),
+    }
 }

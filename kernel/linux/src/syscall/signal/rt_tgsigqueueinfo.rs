@@ -1,22 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `rt_tgsigqueueinfo(2)`: sends a thread a signal with a `siginfo_t` of the sender's making.
 //!
-//! Honoured: every code, since the program can only reach itself; `EAGAIN` at `RLIMIT_SIGPENDING`.
+//! Honoured: every code to the calling process's first thread; `EAGAIN` at `RLIMIT_SIGPENDING`. Process 1 ignores what the
+//! superuser sends.
 //!
-//! Refused: other processes (`ESRCH`).
+//! Refused: process 1 for other users, and codes of the kernel's to any id but the process's own (`EPERM`); other processes
+//! and their threads (`ESRCH`), ids that are not positive (`EINVAL`).
 
-use super::target;
+use super::target::{self, Enclosed};
 use crate::call::Call;
+use crate::first::{self, Named};
 use crate::{Errno, Result};
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    let (pid, tid) = (call.int(0), call.int(1));
-    let info = target::read_info(call.arg(3), call.int(2))?;
+    let (pid, tid, signal) = (call.int(0), call.int(1), call.int(2));
+    let enclosed = Enclosed::read(call.arg(3))?;
     if pid <= 0 || tid <= 0 {
         return Err(Errno::EINVAL);
     }
-    if u32::try_from(pid) != Ok(call.process.pid()) {
+    let process = call.process;
+    if enclosed.pretends() && u32::try_from(tid) != Ok(process.pid()) {
+        return Err(Errno::EPERM);
+    }
+    let named = first::named(process, tid)?;
+    let leader = if named == Named::First { first::PID } else { process.pid() };
+    if u32::try_from(pid) != Ok(leader) {
         return Err(Errno::ESRCH);
     }
-    target::to_thread(call.process, target::thread(call.process, tid)?, info)
+    match named {
+        Named::First => target::to_first(process, signal),
+        Named::Own => target::to_thread(process, target::thread(process, tid)?, enclosed.with(signal)?),
+    }
 }

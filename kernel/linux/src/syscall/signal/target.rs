@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Whom a signal is for, as the sending calls name it.
 
+use crate::first::{self, Named};
 use crate::memory;
 use crate::process::Process;
 use crate::signal::info::{RawInfo, code};
@@ -24,10 +25,15 @@ pub(super) fn signal_number(number: i32) -> Result<u8> {
     signal_or_probe(number)?.ok_or(Errno::EINVAL)
 }
 
-/// The thread with an id; `EINVAL` for what cannot be one, `ESRCH` if there is none.
+/// The thread of `process` with an id; `ESRCH` if there is none.
 pub(super) fn thread(process: &Process, tid: i32) -> Result<&'static Task> {
-    let tid = u32::try_from(tid).ok().filter(|&tid| tid != 0).ok_or(Errno::EINVAL)?;
-    Task::find(process, tid).ok_or(Errno::ESRCH)
+    u32::try_from(tid).ok().and_then(|tid| Task::find(process, tid)).ok_or(Errno::ESRCH)
+}
+
+/// A signal for process 1, or only the question whether it could be sent.
+pub(super) fn to_first(process: &Process, signal: i32) -> Result<usize> {
+    signal_or_probe(signal)?;
+    first::may_signal(&process.credentials).map(|()| 0)
 }
 
 /// Sends a signal, if it is not a probe, to one thread.
@@ -57,21 +63,34 @@ pub(super) fn sender(process: &Process, signo: u8, code: i32) -> Info {
 
 /// `tkill` and `tgkill`.
 pub(super) fn kill_thread(process: &'static Process, tid: i32, signal: i32) -> Result<usize> {
+    if first::named(process, tid) == Ok(Named::First) {
+        return to_first(process, signal);
+    }
     let task = thread(process, tid)?;
     let info = signal_or_probe(signal)?.map(|signo| sender(process, signo, code::TKILL));
     to_thread(process, task, info)
 }
 
-/// Reads what the program wants to send along with a signal. `E2BIG` if it is more than the kernel keeps.
-pub(super) fn read_info(address: usize, signal: i32) -> Result<Option<Info>> {
-    let raw: RawInfo = memory::read(address)?;
-    let Some(signo) = signal_or_probe(signal)? else { return Ok(None) };
-    raw.to_info(signo).ok_or(Errno::E2BIG).map(Some)
-}
+/// What the program wants to send along with a signal, as it has written it.
+pub(super) struct Enclosed(RawInfo);
 
-/// Whether `pid` names the process itself: by its id or by one of its threads'.
-pub(super) fn is_own(process: &Process, pid: i32) -> bool {
-    u32::try_from(pid).is_ok_and(|pid| pid == process.pid() || process.has_thread(pid))
+impl Enclosed {
+    /// Reads it. `E2BIG` if it is more than the kernel keeps.
+    pub(super) fn read(address: usize) -> Result<Self> {
+        let raw: RawInfo = memory::read(address)?;
+        // The number is another argument's.
+        raw.to_info(1).ok_or(Errno::E2BIG).map(|_| Self(raw))
+    }
+
+    /// Whether it is what only the kernel or `kill` say, which nobody may pretend to others.
+    pub(super) fn pretends(&self) -> bool {
+        self.0.code() >= 0 || self.0.code() == code::TKILL
+    }
+
+    /// With a signal; `None` for 0, which only asks.
+    pub(super) fn with(self, signal: i32) -> Result<Option<Info>> {
+        Ok(signal_or_probe(signal)?.and_then(|signo| self.0.to_info(signo)))
+    }
 }
 
 /// Writes the result of a wait for a signal.

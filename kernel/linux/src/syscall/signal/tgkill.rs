@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `tgkill(2)`: sends a signal to one thread of a process.
 //!
-//! Honoured: threads of the program; signal 0 only asks.
+//! Honoured: threads of the program; signal 0 only asks. Process 1 ignores what the superuser sends.
 //!
-//! Refused: other processes, threads of others (`ESRCH`).
+//! Refused: process 1 for other users (`EPERM`), other processes and their threads (`ESRCH`), ids that are not positive
+//! (`EINVAL`).
 
 use super::target;
 use crate::call::Call;
+use crate::first::{self, Named};
 use crate::{Errno, Result};
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
@@ -14,7 +16,8 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     if pid <= 0 || tid <= 0 {
         return Err(Errno::EINVAL);
     }
-    if u32::try_from(pid) != Ok(call.process.pid()) {
+    let leader = if first::named(call.process, tid)? == Named::First { first::PID } else { call.process.pid() };
+    if u32::try_from(pid) != Ok(leader) {
         return Err(Errno::ESRCH);
     }
     target::kill_thread(call.process, tid, call.int(2))

@@ -45,6 +45,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
         Clock::Realtime | Clock::Monotonic => Base::Elapsed,
         Clock::ProcessTime => Base::ProcessTime,
         Clock::ThreadTime(task) => Base::ThreadTime(task),
+        Clock::FirstTime => return Err(Errno::EOPNOTSUPP),
     };
     let event: Option<Event> = if event == 0 { None } else { Some(memory::read(event)?) };
     let notify = match &event {

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `tkill(2)`: sends a signal to one thread.
 //!
-//! Honoured: threads of the program; signal 0 only asks.
+//! Honoured: threads of the program; signal 0 only asks. Process 1 ignores what the superuser sends.
 //!
-//! Refused: threads of others (`ESRCH`).
+//! Refused: process 1 for other users (`EPERM`), other threads (`ESRCH`), ids that are not positive (`EINVAL`).
 
 use super::target;
-use crate::Result;
 use crate::call::Call;
+use crate::{Errno, Result};
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    target::kill_thread(call.process, call.int(0), call.int(1))
+    let tid = call.int(0);
+    if tid <= 0 {
+        return Err(Errno::EINVAL);
+    }
+    target::kill_thread(call.process, tid, call.int(1))
 }
