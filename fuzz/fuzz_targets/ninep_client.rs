@@ -7,7 +7,9 @@
 
 use std::sync::{Arc, Mutex};
 
+use hadal_hal::frames::FrameSource;
 use hadal_vfs::ninep::{MountOptions, Transport, TransportError, mount};
+use hadal_vfs::page_cache::PageCache;
 use hadal_vfs::{Caller, Follow, MountFlags, Namespace, OpenFlags, RenameFlags, SeekFrom, SetAttr};
 use libfuzzer_sys::fuzz_target;
 
@@ -26,6 +28,17 @@ impl Server {
         script.1 = end;
         script.0[start..end].to_vec()
     }
+}
+
+/// No memory for pages: every read asks the server.
+struct NoFrames;
+
+impl FrameSource for NoFrames {
+    fn alloc(&self, _order: u8) -> Option<u64> {
+        None
+    }
+
+    fn free(&self, _pa: u64, _order: u8) {}
 }
 
 impl Transport for Server {
@@ -69,7 +82,8 @@ fuzz_target!(|data: &[u8]| {
     let Some((&first, script)) = data.split_first() else { return };
     let read_only = first & 1 != 0;
     let server = Arc::new(Server { script: Mutex::new((script.to_vec(), 0, 0)) });
-    let options = MountOptions { tree: Vec::new(), uid: 0, read_only, cache_bytes: 1 << 18 };
+    let pages = PageCache::new(&NoFrames, 1 << 18);
+    let options = MountOptions { tree: Vec::new(), uid: 0, read_only, pages };
     let Ok(root) = mount(server, &options) else { return };
     let ns = Namespace::new(root, MountFlags::empty(), "9p", "host");
     let (caller, at) = (Caller::KERNEL, ns.root());

@@ -10,7 +10,7 @@ use core::cmp::Reverse;
 use hadal_abi::control::Stats;
 use hadal_hal::{cpu, irq, percpu};
 
-use crate::run;
+use crate::{file_pages, run};
 
 /// A counter, named for people: lower-case words, the unit at the end.
 pub(crate) struct Counter {
@@ -37,6 +37,7 @@ impl Counter {
 pub(crate) fn list() -> Vec<Counter> {
     let memory = hadal_mem::frames::global().stats();
     let slots = hadal_hrt::counters();
+    let pages = file_pages::stats();
     let hardware = percpu::counters_of;
     let sched = hadal_sched::counters_of;
     let mut list = alloc::vec![
@@ -62,6 +63,10 @@ pub(crate) fn list() -> Vec<Counter> {
         Counter::of_all("memory in all, bytes", memory.total_bytes),
         Counter::of_all("memory in use, bytes", memory.total_bytes - memory.free_bytes),
         Counter::of_all("memory high-water mark, bytes", memory.high_water_bytes),
+        Counter::of_all("pages of files, bytes", pages.bytes),
+        Counter::of_all("pages of files read from the host, requests", pages.reads),
+        Counter::of_all("pages of files given back", pages.given_back),
+        Counter::of_all("waits for pages being read", pages.waits),
         Counter::of_all("kernel heap, bytes", hadal_hal::heap::bytes()),
         Counter::of_all("time since boot, ns", hadal_time::now_ns()),
     ];

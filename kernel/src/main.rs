@@ -13,6 +13,7 @@ mod control;
 mod counters;
 mod end;
 mod entropy;
+mod file_pages;
 mod linux;
 mod memory;
 mod panic;

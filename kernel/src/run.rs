@@ -25,14 +25,12 @@ use spin::Once;
 use crate::boot_files::Files;
 use crate::platform::Platform;
 use crate::{
-    boot_files, console, control, end, entropy, linux, paths, profile, report, shell, stdio, symbols, trace,
-    trials,
+    boot_files, console, control, end, entropy, file_pages, linux, paths, profile, report, shell, stdio,
+    symbols, trace, trials,
 };
 
 /// Share of the machine's memory that files in `/tmp` and `/dev/shm` may take.
 const TMP_SHARE: u64 = 2;
-/// Memory for pieces of files on the host that do not change.
-const FILE_CACHE_BYTES: usize = 32 << 20;
 /// Open files of a program.
 const DEFAULT_FILES: Limit = Limit { soft: 1024, hard: 1 << 20 };
 
@@ -278,7 +276,7 @@ fn share(config: &RunConfig, devices: &Devices, mount: &Mount) -> Result<Arc<dyn
         tree: Vec::new(),
         uid: config.uid,
         read_only: !mount.writable,
-        cache_bytes: if mount.writable { 0 } else { FILE_CACHE_BYTES },
+        pages: file_pages::cache(),
     };
     ninep::mount(transport, &options).map_err(|error| format!("9P share '{}': {error}", mount.tag))
 }

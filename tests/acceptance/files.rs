@@ -10,7 +10,7 @@ use std::time::Duration;
 use hadal_abi::status;
 use hadal_tests::case::{expect_same, expect_status, expect_stdout, expect_texts, wrong};
 use hadal_tests::machine::{arguments, hadal_command};
-use hadal_tests::programs::{BULK, FILES, REFUSED};
+use hadal_tests::programs::{BULK, FILES, MAPPED, REFUSED, SAME_PAGE};
 use hadal_tests::run::{self, descendants};
 use hadal_tests::{Hadal, TestError, Way, scratch};
 use rustix::process::geteuid;
@@ -31,6 +31,13 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.compare("files/many-10000", &BULK, Way::GccDynamic, 2, |case| {
         case.args(&["many", "10000"]).limit_s(120)
     });
+    for (name, directory) in [("host", "mapped"), ("memory", "/tmp/hadal-mapped")] {
+        suite.compare(format!("files/mapped/{name}"), &MAPPED, Way::GccDynamic, 2, |case| {
+            case.args(&["set", directory]).limit_s(120)
+        });
+    }
+    suite.hadal("files/mapped/on-the-host", mapped_on_the_host);
+    suite.hadal("files/mapped/read-once", read_once);
     suite.hadal("files/stream-16-mib", |name| stream(name, 16, 60));
     suite.hadal_slow("files/stream-1-gib", |name| stream(name, 1024, 300));
     suite.hadal("files/read-only-root", read_only_root);
@@ -58,6 +65,46 @@ fn stream(name: &str, mebibytes: u32, limit_s: u64) -> Result<(), TestError> {
     let read = hadal.run(&program, &arguments(&["read", "data"]))?;
     expect_same(&on_host, &read, true)?;
     scratch::make_empty(&directory)
+}
+
+/// What mappings wrote is on the host, by whichever way the mapping ended.
+fn mapped_on_the_host(name: &str) -> Result<(), TestError> {
+    let directory = scratch::empty_directory(name)?;
+    let hadal = Hadal::new(2).cwd(&directory);
+    let program = MAPPED.build(Way::GccDynamic)?;
+    expect_status(&hadal.run(&program, &arguments(&["set", "."]))?, 0)?;
+    let kept =
+        fs::read(directory.join("mapped-file")).map_err(TestError::io("cannot read the mapped file"))?;
+    let pages = [&b"by msync"[..], b"by close", b"by munmap"];
+    let right = kept.len() == 3 * 4096
+        && kept.chunks(4096).zip(pages).all(|(page, text)| {
+            page.strip_prefix(text).is_some_and(|rest| rest.iter().all(|&byte| byte == 0))
+        });
+    if !right {
+        return Err(TestError::Wrong("the mapped file is not as it was written".into()));
+    }
+    expect_status(&hadal.run(&program, &arguments(&["leave", "left"]))?, 0)?;
+    expect_bytes(&directory.join("left"), b'e', 3 * 4096)
+}
+
+/// A page that a thousand threads want at once is read once.
+fn read_once(name: &str) -> Result<(), TestError> {
+    const READS: &str = "pages of files read from the host, requests";
+    let directory = scratch::empty_directory(name)?;
+    let program = SAME_PAGE.build(Way::GccDynamic)?;
+    let reads = |threads: &str| {
+        let hadal = Hadal::new(2).option("--stats").cwd(&directory).limit(Duration::from_secs(120));
+        let outcome = hadal.run(&program, &arguments(&[threads, "data"]))?;
+        expect_status(&outcome, 0)?;
+        let text = outcome.stderr_text();
+        let count = text.lines().find_map(|line| line.trim().strip_prefix(READS)?.trim().parse::<u64>().ok());
+        count.ok_or_else(|| wrong("the counters do not tell how often was read", &outcome))
+    };
+    let (few, many) = (reads("2")?, reads("1000")?);
+    if few == many {
+        return Ok(());
+    }
+    Err(TestError::Wrong(format!("2 threads cost {few} reads, 1000 threads {many}")))
 }
 
 /// Nothing outside the working directory can be changed. The files that are tried are the test's own: whatever goes

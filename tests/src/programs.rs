@@ -318,6 +318,10 @@ programs! {
     FILES = "files", ["files/files.c"], [];
     /// Much data and many files.
     BULK = "bulk", ["files/bulk.c"], [];
+    /// Shared mappings.
+    MAPPED = "mapped", ["files/mapped.c"], ["-pthread"];
+    /// Threads that fault on the same page at once.
+    SAME_PAGE = "same_page", ["files/same_page.c"], ["-pthread"];
     /// Refused attempts.
     REFUSED = "refused", ["files/refused.c"], [];
     /// System information, clocks, pipes.

@@ -20,6 +20,8 @@ const PRESENT: u64 = 1 << 0;
 const WRITABLE: u64 = 1 << 1;
 const WRITE_THROUGH: u64 = 1 << 3;
 const CACHE_DISABLE: u64 = 1 << 4;
+/// Set by the processor when it writes to the page.
+const DIRTY: u64 = 1 << 6;
 const LARGE: u64 = 1 << 7;
 const GLOBAL: u64 = 1 << 8;
 /// Software bit: the page keeps its content although the program may not touch it now.
@@ -39,6 +41,8 @@ bitflags! {
         const EXEC = 4;
         /// It is device memory.
         const UNCACHED = 8;
+        /// It has been written since it was mapped, or since [`ProgramTable::take_dirty`].
+        const DIRTY = 16;
     }
 }
 
@@ -133,6 +137,9 @@ fn leaf(pa: u64, size: PageSize, flags: PageFlags) -> u64 {
     if flags.contains(PageFlags::UNCACHED) {
         entry |= CACHE_DISABLE | WRITE_THROUGH;
     }
+    if flags.contains(PageFlags::DIRTY) {
+        entry |= DIRTY;
+    }
     entry
 }
 
@@ -142,6 +149,7 @@ fn flags_of(entry: u64) -> PageFlags {
     flags.set(PageFlags::WRITE, entry & WRITABLE != 0);
     flags.set(PageFlags::EXEC, entry & NO_EXECUTE == 0);
     flags.set(PageFlags::UNCACHED, entry & CACHE_DISABLE != 0);
+    flags.set(PageFlags::DIRTY, entry & DIRTY != 0);
     flags
 }
 
@@ -269,12 +277,13 @@ impl ProgramTable {
     }
 
     /// Removes all pages of a page-aligned range and hands each to `removed`; large pages that stick out are split. The
-    /// caller excludes other changes to the range, and flushes.
+    /// caller excludes other changes to the range, and flushes. Until then a CPU that has written to a page before may
+    /// write to it again: then the page is handed over with [`PageFlags::DIRTY`].
     pub fn unmap(
         &self,
         va: usize,
         len: usize,
-        removed: &mut dyn FnMut(usize, u64, PageSize),
+        removed: &mut dyn FnMut(usize, u64, PageSize, PageFlags),
     ) -> Result<(), MapError> {
         self.unmap_level(self.root(), 3, 0, va, va + len, removed)
     }
@@ -286,7 +295,7 @@ impl ProgramTable {
         base: usize,
         start: usize,
         end: usize,
-        removed: &mut dyn FnMut(usize, u64, PageSize),
+        removed: &mut dyn FnMut(usize, u64, PageSize, PageFlags),
     ) -> Result<(), MapError> {
         let span = PAGE_SIZE << (9 * level);
         for (slot, va) in slots(base, span, start, end) {
@@ -304,8 +313,9 @@ impl ProgramTable {
                 }
             } else if covered {
                 percpu::count_page_table_change();
-                current[slot].store(0, Ordering::Release);
-                removed(va, entry & ADDRESS, PageSize::of_level(level));
+                // A processor may have set the dirty bit since the entry was read.
+                let entry = current[slot].swap(0, Ordering::AcqRel);
+                removed(va, entry & ADDRESS, PageSize::of_level(level), flags_of(entry));
             } else {
                 let below = split(&current[slot], entry, level)?;
                 self.unmap_level(below, level - 1, va, start, end, removed)?;
@@ -314,7 +324,14 @@ impl ProgramTable {
         Ok(())
     }
 
-    /// Gives all present pages of a page-aligned range new flags; the caller excludes other changes, and flushes.
+    /// Hands the 4 KiB pages of a page-aligned range that are dirty to `dirty`, and makes them clean. The caller excludes
+    /// other changes and flushes: until then a CPU may write to such a page unnoticed.
+    pub fn take_dirty(&self, va: usize, len: usize, dirty: &mut dyn FnMut(usize)) {
+        take_dirty_level(self.root(), 3, 0, va, va + len, dirty);
+    }
+
+    /// Gives all present pages of a page-aligned range new flags; dirty ones stay dirty. The caller excludes other changes,
+    /// and flushes.
     pub fn protect(&self, va: usize, len: usize, flags: PageFlags) -> Result<(), MapError> {
         protect_level(self.root(), 3, 0, va, va + len, flags)
     }
@@ -339,6 +356,27 @@ fn slots(base: usize, span: usize, start: usize, end: usize) -> impl Iterator<It
     (first..last).map(move |slot| (slot, base + slot * span))
 }
 
+fn take_dirty_level(
+    current: &'static Table,
+    level: usize,
+    base: usize,
+    start: usize,
+    end: usize,
+    dirty: &mut dyn FnMut(usize),
+) {
+    let span = PAGE_SIZE << (9 * level);
+    for (slot, va) in slots(base, span, start, end) {
+        let entry = current[slot].load(Ordering::Acquire);
+        if is_table(entry, level) {
+            take_dirty_level(table(entry), level - 1, va, start, end, dirty);
+        } else if level == 0 && entry & DIRTY != 0 {
+            percpu::count_page_table_change();
+            current[slot].fetch_and(!DIRTY, Ordering::AcqRel);
+            dirty(va);
+        }
+    }
+}
+
 fn protect_level(
     current: &'static Table,
     level: usize,
@@ -357,7 +395,10 @@ fn protect_level(
             protect_level(table(entry), level - 1, va, start, end, flags)?;
         } else if start <= va && va + span <= end {
             percpu::count_page_table_change();
-            current[slot].store(leaf(entry & ADDRESS, PageSize::of_level(level), flags), Ordering::Release);
+            let new = leaf(entry & ADDRESS, PageSize::of_level(level), flags);
+            // Only a processor that sets the dirty bit can interfere.
+            let _ = current[slot]
+                .fetch_update(Ordering::AcqRel, Ordering::Acquire, |entry| Some(new | entry & DIRTY));
         } else {
             let below = split(&current[slot], entry, level)?;
             protect_level(below, level - 1, va, start, end, flags)?;

@@ -329,7 +329,8 @@ impl Process {
         if let Some(offence) = offence {
             report::offence(self, &offence);
         }
-        // Closing is what brings the last of a file to the host; the memory goes with the machine.
+        // This brings the last of a file to the host; the memory goes with the machine. Nobody is left to hear of a failure.
+        let _ = self.space.sync_all();
         self.files.clear();
         machine::get().program_ended(self.ending().unwrap_or(ExitStatus::Exited(0)));
     }

@@ -22,6 +22,7 @@ mod flags;
 mod inode;
 mod metadata;
 mod open_file;
+pub mod page_cache;
 
 pub mod cpio;
 pub mod devfs;

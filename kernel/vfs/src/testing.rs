@@ -14,6 +14,7 @@ use crate::flags::OpenFlags;
 use crate::inode::{Inode, Owner};
 use crate::namespace::{Caller, Location};
 use crate::open_file::OpenFile;
+use crate::page_cache::PageCache;
 use crate::tmpfs::TmpFs;
 
 /// Frames of 4 KiB from an arena of the host.
@@ -65,6 +66,11 @@ pub(crate) fn tmpfs(limit_bytes: u64) -> Arc<dyn Inode> {
     static FRAMES: OnceLock<&'static TestFrames> = OnceLock::new();
     TmpFs::create(*FRAMES.get_or_init(|| TestFrames::leak(8192)), limit_bytes, 0o777, Owner::default())
         .unwrap()
+}
+
+/// A page cache with frames of its own, twice as many as its limit.
+pub(crate) fn page_cache(limit_bytes: u64) -> Arc<PageCache> {
+    PageCache::new(TestFrames::leak(limit_bytes as usize / 4096 * 2), limit_bytes)
 }
 
 /// An open `/dev/null`.

@@ -76,6 +76,16 @@ pub enum Class {
     Program,
 }
 
+/// Memory that is only kept for speed: the page cache, which this crate does not know.
+pub trait Reclaim: Sync {
+    /// Frees about `frames` frames, if there are so many; returns how many. Called under locks of any kind: it must neither
+    /// wait nor take memory.
+    fn reclaim(&self, frames: usize) -> usize;
+}
+
+/// Frames asked for at a time.
+const RECLAIM_FRAMES: usize = 64;
+
 /// Counters of one zone, or of all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ZoneStats {
@@ -94,6 +104,8 @@ pub struct FrameAllocator {
     low: Once<()>,
     high: Once<()>,
     caches: Once<CpuLocal<SpinLock<CpuCache>>>,
+    /// Who has memory to give back.
+    reclaimer: Once<&'static dyn Reclaim>,
     interleave: AtomicUsize,
     reserve_frames: AtomicUsize,
 }
@@ -120,6 +132,7 @@ impl FrameAllocator {
             low: Once::new(),
             high: Once::new(),
             caches: Once::new(),
+            reclaimer: Once::new(),
             interleave: AtomicUsize::new(0),
             reserve_frames: AtomicUsize::new(0),
         }
@@ -160,7 +173,12 @@ impl FrameAllocator {
             fallible::give_back_unused();
             self.drain_caches();
             take()
-        })?;
+        });
+        let frame = match frame {
+            // Large pages can be done without, and the kernel's requests may come under any lock.
+            None if order == 0 && class == Class::Program && self.reclaim() => take()?,
+            frame => frame?,
+        };
         Some(layout.arenas.pa(frame))
     }
 
@@ -373,14 +391,24 @@ impl FrameAllocator {
         )
     }
 
-    /// Whether programs can have no more memory.
+    /// Names who is asked to give memory back before a program is refused a frame; the first call wins.
+    pub fn set_reclaimer(&self, reclaimer: &'static dyn Reclaim) {
+        self.reclaimer.call_once(|| reclaimer);
+    }
+
+    /// Asks for memory back; whether there was any.
+    fn reclaim(&self) -> bool {
+        self.reclaimer.get().is_some_and(|reclaimer| reclaimer.reclaim(RECLAIM_FRAMES) > 0)
+    }
+
+    /// Whether programs can have no more memory, even what is only kept for speed.
     pub fn is_short(&self) -> bool {
         if self.permits(0, Class::Program) {
             return false;
         }
         fallible::give_back_unused();
         self.drain_caches();
-        !self.permits(0, Class::Program)
+        !self.permits(0, Class::Program) && !self.reclaim()
     }
 
     /// Memory that programs cannot have.
@@ -402,7 +430,8 @@ impl FrameSource for FrameAllocator {
         // As much again is left to the program's pages, so that one that is refused something can go on: it may have to
         // read its own code again.
         let reserve = self.reserve_frames.load(Ordering::Relaxed) * 2;
-        self.zone_free_frames() >= reserve + bytes.div_ceil(FRAME_BYTES as usize)
+        let is_there = || self.zone_free_frames() >= reserve + bytes.div_ceil(FRAME_BYTES as usize);
+        is_there() || (self.reclaim() && is_there())
     }
 
     fn free(&self, pa: u64, order: u8) {

@@ -53,7 +53,7 @@ impl<M: Mmu> AddressSpace<M> {
             self.split_edges(start, end)?;
             // The content of shared anonymous memory is not this mapping's to throw away.
             for vma in parts.into_iter().filter(|vma| !(vma.is_anonymous() && vma.is_shared())) {
-                self.remove_pages(vma.start.max(start), vma.end.min(end), vma.owns_frames(), &mut removed);
+                self.remove_pages(vma, start, end, &mut removed);
             }
         }
         self.finish_now(start, end, removed);

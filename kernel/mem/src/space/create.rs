@@ -74,6 +74,12 @@ impl<M: Mmu> AddressSpace<M> {
     /// Makes a mapping and returns its address.
     pub fn map(&self, mut request: MapRequest) -> Result<usize, SpaceError> {
         let backing = check(&mut request)?;
+        if let MapBacking::File { source, shared: true, .. } = &backing
+            && source.is_written_back()
+            && request.max_prot.contains(Prot::WRITE)
+        {
+            self.counters.note_written_back();
+        }
         let len = request.len;
         let mut tried = false;
         let (addr, removed) = loop {
@@ -188,7 +194,7 @@ fn vma_of(inner: &mut Inner, request: &MapRequest, backing: &MapBacking, start: 
             source: source.clone(),
             offset: *offset,
             shared: *shared,
-            own_frames: !*shared || !source.can_share(),
+            own_frames: !source.can_share() || (!*shared && request.prot.contains(Prot::WRITE)),
         },
     };
     Vma {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Page faults on files.
 //!
-//! A private mapping gets copies of its own, so a writable one needs no copy-on-write. One read fetches the pages of an
-//! aligned window of 128 KiB around the fault, or 256 KiB when the pages before the fault are there already. A shared mapping
-//! gets the source's own frames.
+//! A private mapping that can be written gets copies of its own, so there is no copy-on-write of single pages. One fault
+//! fills an aligned window of 128 KiB around it, or 256 KiB when the pages before it are there already. Shared mappings, and
+//! private ones that cannot be written, get the source's own frames: that of the fault, and those around it that the source
+//! has at hand.
 
 use alloc::sync::Arc;
 
@@ -31,17 +32,24 @@ pub(super) struct FilePlan {
     pages: usize,
 }
 
-/// A frame of a shared file.
+/// Most frames of a source that a fault maps.
+const AROUND_PAGES: usize = 16;
+
+/// A frame of the source, and its neighbours.
 pub(super) struct SharedPlan {
     source: Arc<dyn PageSource>,
     offset: u64,
+    /// First and last address of the neighbours.
+    around: (usize, usize),
     writable: bool,
 }
 
 impl SharedPlan {
     pub(super) fn new(page: usize, vma: &Vma) -> Self {
         let source = source_of(vma).clone();
-        Self { source, offset: vma.offset_of(page), writable: vma.prot.contains(Prot::WRITE) }
+        let window = page & !(AROUND_PAGES * PAGE_SIZE - 1);
+        let around = (window.max(vma.start), (window + AROUND_PAGES * PAGE_SIZE).min(vma.end));
+        Self { source, offset: vma.offset_of(page), around, writable: vma.prot.contains(Prot::WRITE) }
     }
 }
 
@@ -118,28 +126,49 @@ impl<M: Mmu> AddressSpace<M> {
     }
 
     pub(super) fn map_shared(&self, page: usize, plan: SharedPlan) -> Attempt {
-        let frame = match plan.source.shared_frame(plan.offset / PAGE_SIZE as u64, plan.writable) {
-            Ok(Some(frame)) => frame,
-            Ok(None) => return Attempt::Over(FaultOutcome::BeyondEnd),
+        let index = plan.offset / PAGE_SIZE as u64;
+        let (start, end) = plan.around;
+        let pages = |bytes: usize| (bytes / PAGE_SIZE) as u64;
+        let around = index - pages(page - start)..index + pages(end - page);
+        let mut frames = ArrayVec::<(usize, u64), AROUND_PAGES>::new();
+        let given = plan.source.shared_frames(index, around.clone(), plan.writable, &mut |found, frame| {
+            if around.contains(&found) {
+                // A source that gives a page twice only loses a neighbour.
+                let _ = frames.try_push((start + (found - around.start) as usize * PAGE_SIZE, frame));
+            }
+        });
+        match given {
+            Ok(true) => {}
+            Ok(false) => return Attempt::Over(FaultOutcome::BeyondEnd),
             Err(IoError::NoMemory) => return Attempt::NoMemory,
             Err(IoError::Failed) => return Attempt::Over(FaultOutcome::Io),
-        };
+        }
         let inner = self.inner.read();
-        let Some(vma) = inner.map.find(page) else { return Attempt::Again };
-        let same = shows(vma, &plan.source) && !vma.owns_frames() && vma.offset_of(page) == plan.offset;
-        // A mapping that has become writable meanwhile needs a frame that the source knows to be.
-        let rights = !vma.prot.is_empty() && (plan.writable || !vma.prot.contains(Prot::WRITE));
-        if !same || !rights {
-            return Attempt::Again;
-        }
-        match self.mmu.map(page, frame, PageSize::Size4K, vma.prot.page_flags()) {
-            Ok(()) => {
+        let mut outcome = Attempt::Again;
+        for (at, frame) in frames {
+            let offset = plan.offset.wrapping_add(at as u64).wrapping_sub(page as u64);
+            let vma = inner.map.find(at).filter(|vma| {
+                !vma.prot.is_empty()
+                    && !vma.owns_frames()
+                    && shows(vma, &plan.source)
+                    && vma.offset_of(at) == offset
+                    // A mapping that has become writable meanwhile needs a frame that the source knows to be.
+                    && (plan.writable || !vma.prot.contains(Prot::WRITE))
+            });
+            let Some(vma) = vma else { continue };
+            let mapped = self.mmu.map(at, frame, PageSize::Size4K, vma.prot.page_flags());
+            if mapped == Ok(()) {
                 self.counters.add_resident(PAGE_SIZE, false);
-                Attempt::Over(FaultOutcome::Resolved)
             }
-            Err(MapError::AlreadyMapped) => Attempt::Over(FaultOutcome::Resolved),
-            Err(MapError::NoMemory) => Attempt::NoMemory,
+            match (mapped, at == page) {
+                (Ok(()) | Err(MapError::AlreadyMapped), true) => {
+                    outcome = Attempt::Over(FaultOutcome::Resolved)
+                }
+                (Err(MapError::NoMemory), true) => outcome = Attempt::NoMemory,
+                (_, false) => {}
+            }
         }
+        outcome
     }
 }
 

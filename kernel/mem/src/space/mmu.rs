@@ -9,13 +9,17 @@ use hadal_hal::{paging, tlb};
 pub trait Mmu: Send + Sync {
     /// Maps one page; fails if the place is taken.
     fn map(&self, va: usize, pa: u64, size: PageSize, flags: PageFlags) -> Result<(), MapError>;
-    /// Removes all pages of a range and hands each to `removed`. Fails only to split a large page at an edge.
+    /// Removes all pages of a range and hands each to `removed`, with [`PageFlags::DIRTY`] if it was written. Fails only
+    /// to split a large page at an edge.
     fn unmap(
         &self,
         va: usize,
         len: usize,
-        removed: &mut dyn FnMut(usize, u64, PageSize),
+        removed: &mut dyn FnMut(usize, u64, PageSize, PageFlags),
     ) -> Result<(), MapError>;
+    /// Makes the written 4 KiB pages of a range clean and hands each to `dirty`. After the next flush on every CPU, whoever
+    /// writes to one makes it dirty again.
+    fn take_dirty(&self, va: usize, len: usize, dirty: &mut dyn FnMut(usize));
     /// Gives the pages of a range new flags; without [`PageFlags::READ`] they stay, but every access faults. Fails only to
     /// split a large page at an edge.
     fn protect(&self, va: usize, len: usize, flags: PageFlags) -> Result<(), MapError>;
@@ -49,9 +53,13 @@ impl Mmu for KernelMmu {
         &self,
         va: usize,
         len: usize,
-        removed: &mut dyn FnMut(usize, u64, PageSize),
+        removed: &mut dyn FnMut(usize, u64, PageSize, PageFlags),
     ) -> Result<(), MapError> {
         paging::program().unmap(va, len, removed)
+    }
+
+    fn take_dirty(&self, va: usize, len: usize, dirty: &mut dyn FnMut(usize)) {
+        paging::program().take_dirty(va, len, dirty);
     }
 
     fn protect(&self, va: usize, len: usize, flags: PageFlags) -> Result<(), MapError> {

@@ -33,6 +33,7 @@ mod stats;
 mod tests;
 mod unmap;
 mod vma;
+mod write_back;
 
 use hadal_hal::sync::{Rank, RwSpinLock};
 use hadal_hal::{fallible, layout};

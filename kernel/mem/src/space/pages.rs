@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Steps that several operations share: removing the pages of a range, and letting go of what was removed.
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use hadal_hal::fallible;
 
-use super::mmu::{MapError, PageSize};
+use super::mmu::{MapError, PageFlags, PageSize};
 use super::quarantine::Released;
+use super::source::PageSource;
 use super::vma::Vma;
 use super::{AddressSpace, Inner, LARGE_BYTES, LARGE_ORDER, Mmu, PAGE_SIZE, SpaceError};
 use crate::frames::FrameChain;
@@ -23,6 +25,8 @@ pub(super) struct Removed {
     pub(super) frames: FrameChain,
     /// Mappings that are gone; dropped late, since their files may sleep.
     pub(super) mappings: Vec<Vma>,
+    /// Files that have been written through the pages. They are brought up to date when no CPU can write there any more.
+    pub(super) written: Vec<Arc<dyn PageSource>>,
 }
 
 impl Inner {
@@ -50,16 +54,23 @@ impl<M: Mmu> AddressSpace<M> {
         Ok(())
     }
 
-    /// Removes the pages of a range that [`Self::split_edges`] has prepared. `own` says whether the frames are to be freed.
-    /// The lock is held for writing.
-    pub(super) fn remove_pages(&self, start: usize, end: usize, own: bool, removed: &mut Removed) {
-        let mut bytes = 0;
-        let result = self.mmu.unmap(start, end - start, &mut |_, pa, size| {
+    /// Removes the pages that a mapping has in a range that [`Self::split_edges`] has prepared. The lock is held for writing.
+    pub(super) fn remove_pages(&self, vma: &Vma, start: usize, end: usize, removed: &mut Removed) {
+        let (start, end) = (vma.start.max(start), vma.end.min(end));
+        let shown = vma.shown_file();
+        let own = vma.owns_frames();
+        let (mut bytes, mut written) = (0, false);
+        let result = self.mmu.unmap(start, end - start, &mut |va, pa, size, flags| {
             bytes += size.bytes();
             if own {
                 self.frames.chain_push(&mut removed.frames, pa, size.order());
             }
+            if let Some(file) = shown.filter(|_| flags.contains(PageFlags::DIRTY)) {
+                file.mark_written(vma.offset_of(va) / PAGE_SIZE as u64);
+                written = true;
+            }
         });
+        removed.written.extend(shown.filter(|_| written).cloned());
         assert_eq!(result, Ok::<(), MapError>(()), "no page sticks out of a range with split edges");
         removed.stale |= bytes > 0;
         self.counters.sub_resident(bytes, own);
@@ -79,7 +90,7 @@ impl<M: Mmu> AddressSpace<M> {
         };
         inner.map.take(start, end, &mut mappings);
         for vma in &mappings {
-            self.remove_pages(vma.start, vma.end, vma.owns_frames(), &mut removed);
+            self.remove_pages(vma, start, end, &mut removed);
         }
         removed.mappings = mappings;
         Ok(removed)
@@ -91,6 +102,7 @@ impl<M: Mmu> AddressSpace<M> {
             self.mmu.shootdown(start, end - start);
         }
         self.frames.free_chain(removed.frames);
+        bring_up_to_date(&removed.written);
         drop(removed.mappings);
     }
 
@@ -104,6 +116,7 @@ impl<M: Mmu> AddressSpace<M> {
         mut removed: Removed,
     ) -> Deferred {
         let mut over = Released::default();
+        let written = core::mem::take(&mut removed.written);
         if removed.stale {
             // At least the CPU that unmaps finds nothing there any more.
             self.mmu.flush_local(start, end - start);
@@ -124,7 +137,7 @@ impl<M: Mmu> AddressSpace<M> {
             inner.note_released(&released);
             over.join(self.frames, released);
         }
-        Deferred { over, kick, crowded: inner.quarantine.is_crowded() }
+        Deferred { over, written, range: (start, end), kick, crowded: inner.quarantine.is_crowded() }
     }
 
     /// The part of [`Self::defer`] that needs no lock.
@@ -133,6 +146,11 @@ impl<M: Mmu> AddressSpace<M> {
             self.mmu.kick();
         }
         self.frames.free_chain(deferred.over.frames);
+        if !deferred.written.is_empty() {
+            let (start, end) = deferred.range;
+            self.mmu.shootdown(start, end - start);
+            bring_up_to_date(&deferred.written);
+        }
         drop(deferred.over.mappings);
         if deferred.crowded {
             self.reclaim();
@@ -190,6 +208,17 @@ impl<M: Mmu> AddressSpace<M> {
 #[must_use]
 pub(super) struct Deferred {
     over: Released,
+    /// Files to be brought up to date, after a flush of the range.
+    written: Vec<Arc<dyn PageSource>>,
+    range: (usize, usize),
     kick: bool,
     crowded: bool,
+}
+
+/// Writes back what was written to files through pages that are gone. As on Linux nobody is told of a failure: a program that
+/// wants to know calls `msync` before.
+fn bring_up_to_date(files: &[Arc<dyn PageSource>]) {
+    for file in files {
+        let _ = file.sync(0, u64::MAX);
+    }
 }

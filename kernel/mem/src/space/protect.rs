@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Changing protection (`mprotect`).
 
-use alloc::vec::Vec;
-
+use super::pages::Removed;
 use super::vma::Prot;
 use super::{AddressSpace, Mmu, SpaceError, page_range, window_range};
 
@@ -18,7 +17,8 @@ impl<M: Mmu> AddressSpace<M> {
             return Ok(());
         }
         window_range(addr, len).ok_or(SpaceError::NoMapping)?;
-        let (end, result, stale) = {
+        let mut removed = Removed::default();
+        let (end, result) = {
             let mut inner = self.inner.write();
             if !self.admits_mappings(&inner) {
                 return Err(SpaceError::NoMemory);
@@ -34,23 +34,28 @@ impl<M: Mmu> AddressSpace<M> {
                 return result;
             }
             self.split_edges(start, end)?;
-            let mut stale = false;
-            let changed: Vec<_> = inner.map.overlapping(start, end).filter(|vma| vma.prot != prot).collect();
-            for vma in changed {
+            for vma in inner.map.overlapping(start, end).filter(|vma| vma.prot != prot) {
+                if vma.shows_frames_privately() && prot.contains(Prot::WRITE) {
+                    self.remove_pages(vma, start, end, &mut removed);
+                    continue;
+                }
                 let (start, end) = (vma.start.max(start), vma.end.min(end));
                 let flags = prot.page_flags();
-                stale |= !flags.contains(vma.prot.page_flags());
+                removed.stale |= !flags.contains(vma.prot.page_flags());
                 if flags != vma.prot.page_flags() {
                     // Fails only to split a page, and the edges of the range are split.
                     self.mmu.protect(start, end - start, flags).map_err(|_| SpaceError::NoMemory)?;
                 }
             }
-            inner.map.update(start, end, |vma| vma.prot = prot);
-            (end, result, stale)
+            inner.map.update(start, end, |vma| {
+                vma.prot = prot;
+                if vma.shows_frames_privately() && prot.contains(Prot::WRITE) {
+                    vma.take_copies();
+                }
+            });
+            (end, result)
         };
-        if stale {
-            self.mmu.shootdown(start, end - start);
-        }
+        self.finish_now(start, end, removed);
         result
     }
 }

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Questions about a window: what is mapped where, and may it be accessed.
 
-use alloc::sync::Arc;
-use alloc::vec::Vec;
-
-use super::source::{PageSource, SourceId};
-use super::vma::{Backing, VmaInfo};
-use super::{AddressSpace, FaultAccess, Mmu, SpaceError, page_range, window_range};
+use super::source::SourceId;
+use super::vma::VmaInfo;
+use super::{AddressSpace, FaultAccess, Mmu};
 
 /// What a futex in shared memory is known by, wherever it is mapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -41,29 +38,5 @@ impl<M: Mmu> AddressSpace<M> {
         let inner = self.inner.read();
         let vma = inner.map.find(addr).filter(|vma| vma.is_shared())?;
         Some(SharedKey { source: vma.info().id, offset: vma.offset_of(addr) })
-    }
-
-    /// Makes what was written to shared files in a range durable (`msync`).
-    pub fn sync(&self, addr: usize, len: usize) -> Result<(), SpaceError> {
-        let (start, end) = page_range(addr, len).ok_or(SpaceError::Invalid)?;
-        if start == end {
-            return Ok(());
-        }
-        window_range(addr, len).ok_or(SpaceError::NoMapping)?;
-        let mut files: Vec<(Arc<dyn PageSource>, u64, u64)> = Vec::new();
-        let whole = {
-            let inner = self.inner.read();
-            for vma in inner.map.overlapping(start, end).filter(|vma| !vma.owns_frames()) {
-                if let Backing::File { source, .. } = &vma.backing {
-                    let (start, end) = (vma.start.max(start), vma.end.min(end));
-                    files.push((source.clone(), vma.offset_of(start), (end - start) as u64));
-                }
-            }
-            inner.map.covered_until(start, end, |_| true) == end
-        };
-        for (source, offset, len) in files {
-            source.sync(offset, len).map_err(|_| SpaceError::Io)?;
-        }
-        if whole { Ok(()) } else { Err(SpaceError::NoMapping) }
     }
 }

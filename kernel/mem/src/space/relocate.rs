@@ -33,7 +33,7 @@ impl<M: Mmu> AddressSpace<M> {
             at = next;
         }
         // The tables may go now. There are no pages left to hand out and no edge to split.
-        let emptied = self.mmu.unmap(old, len, &mut |_, _, _| {});
+        let emptied = self.mmu.unmap(old, len, &mut |_, _, _, _| {});
         assert_eq!(emptied, Ok(()));
         Ok(())
     }
@@ -57,10 +57,12 @@ impl<M: Mmu> AddressSpace<M> {
             let large = matches!(self.mmu.lookup(at), Some((_, PageSize::Size2M, _)));
             let piece = if large { LARGE_BYTES } else { PIECE_PAGES * PAGE_SIZE };
             let next = ((at & !(piece - 1)) + piece).min(from + len);
-            let mut pages = ArrayVec::<(usize, u64, PageSize), PIECE_PAGES>::new();
-            self.mmu.unmap(at, next - at, &mut |va, pa, size| pages.push((va, pa, size)))?;
+            let mut pages = ArrayVec::<(usize, u64, PageSize, PageFlags), PIECE_PAGES>::new();
+            self.mmu.unmap(at, next - at, &mut |va, pa, size, old| pages.push((va, pa, size, old)))?;
             let mut failed = None;
-            for (va, pa, size) in pages {
+            for (va, pa, size, old) in pages {
+                // A page that was written stays to be written back.
+                let flags = flags | old.intersection(PageFlags::DIRTY);
                 let moved = match failed {
                     None => self.mmu.map(va - from + to, pa, size, flags),
                     Some(error) => Err(error),

@@ -2,6 +2,7 @@
 //! Where the content of a file mapping comes from; the file system implements it.
 
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use hadal_hal::phys;
 
@@ -64,7 +65,33 @@ pub trait PageSource: Send + Sync {
         Ok(None)
     }
 
-    /// Makes what was written through shared mappings durable (`msync`).
+    /// As [`PageSource::shared_frame`] for page `index`, and for those of `around` whose frames are at hand, too: hands page
+    /// and frame to `give`. `false` past the end of the file.
+    fn shared_frames(
+        &self,
+        index: u64,
+        around: Range<u64>,
+        writable: bool,
+        give: &mut dyn FnMut(u64, u64),
+    ) -> Result<bool, IoError> {
+        let _ = around;
+        let frame = self.shared_frame(index, writable)?;
+        frame.into_iter().for_each(|frame| give(index, frame));
+        Ok(frame.is_some())
+    }
+
+    /// Whether the file is kept elsewhere, so that what programs write to its frames has to be brought there.
+    fn is_written_back(&self) -> bool {
+        false
+    }
+
+    /// A program has written to the frame of page `index` through a shared mapping. The address space's lock is held: this
+    /// must not sleep.
+    fn mark_written(&self, index: u64) {
+        let _ = index;
+    }
+
+    /// Brings what was marked as written in a range to where the file is kept (`msync`).
     fn sync(&self, offset: u64, len: u64) -> Result<(), IoError> {
         let _ = (offset, len);
         Ok(())

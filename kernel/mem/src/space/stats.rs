@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Counters of a window.
 
-use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use super::{AddressSpace, Mmu};
 
@@ -13,6 +13,8 @@ pub(super) struct Counters {
     faults: AtomicU64,
     file_reads: AtomicU64,
     large_pages: AtomicU64,
+    /// There has been a mapping through which a file kept elsewhere can be written.
+    written_back: AtomicBool,
 }
 
 impl Counters {
@@ -24,6 +26,7 @@ impl Counters {
             faults: AtomicU64::new(0),
             file_reads: AtomicU64::new(0),
             large_pages: AtomicU64::new(0),
+            written_back: AtomicBool::new(false),
         }
     }
 
@@ -33,6 +36,15 @@ impl Counters {
 
     pub(super) fn count_file_read(&self) {
         self.file_reads.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// From now on there may be something to write back.
+    pub(super) fn note_written_back(&self) {
+        self.written_back.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn has_written_back(&self) -> bool {
+        self.written_back.load(Ordering::Relaxed)
     }
 
     pub(super) fn count_large_page(&self) {

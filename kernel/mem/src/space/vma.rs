@@ -87,7 +87,8 @@ pub(super) enum Backing {
     Anonymous,
     /// Zeros, and another process could have them too: object and offset of the mapping's start in it.
     SharedAnonymous { object: u64, offset: u64 },
-    /// A file, from `offset` on: a private copy of each page, or the file's own frames.
+    /// A file, from `offset` on: a copy of each page, or the file's own frames. What is private and cannot be written
+    /// shows the file's frames, too, until [`Vma::take_copies`].
     File { source: Arc<dyn PageSource>, offset: u64, shared: bool, own_frames: bool },
 }
 
@@ -111,9 +112,13 @@ impl Backing {
                 Self::SharedAnonymous { object: next_object, offset: next_offset },
             ) => object == next_object && offset + len == *next_offset,
             (
-                Self::File { source, offset, shared, .. },
-                Self::File { source: next_source, offset: next_offset, shared: next_shared, .. },
-            ) => Arc::ptr_eq(source, next_source) && shared == next_shared && offset + len == *next_offset,
+                Self::File { source, offset, shared, own_frames },
+                Self::File { source: next, offset: next_offset, shared: next_shared, own_frames: next_own },
+            ) => {
+                Arc::ptr_eq(source, next)
+                    && (shared, own_frames) == (next_shared, next_own)
+                    && offset + len == *next_offset
+            }
             _ => false,
         }
     }
@@ -142,6 +147,26 @@ impl Vma {
         match &self.backing {
             Backing::Anonymous | Backing::SharedAnonymous { .. } => true,
             Backing::File { own_frames, .. } => *own_frames,
+        }
+    }
+
+    /// Whether a private mapping would have to stop showing the file's frames if it could be written.
+    pub(super) fn shows_frames_privately(&self) -> bool {
+        matches!(self.backing, Backing::File { shared: false, own_frames: false, .. })
+    }
+
+    /// From now on each page is a copy. No page may be mapped.
+    pub(super) fn take_copies(&mut self) {
+        if let Backing::File { own_frames, .. } = &mut self.backing {
+            *own_frames = true;
+        }
+    }
+
+    /// The file whose own frames are mapped.
+    pub(super) fn shown_file(&self) -> Option<&Arc<dyn PageSource>> {
+        match &self.backing {
+            Backing::File { source, own_frames: false, .. } => Some(source),
+            _ => None,
         }
     }
 
@@ -195,6 +220,14 @@ impl Vma {
             && (self.prot, self.max_prot, self.flags) == (next.prot, next.max_prot, next.flags)
             && self.name == next.name
             && self.backing.continues_in(self.len() as u64, &next.backing)
+    }
+
+    /// The file that a mapping shows; zeros for memory.
+    pub(super) fn id(&self) -> SourceId {
+        match &self.backing {
+            Backing::File { source, .. } => source.id(),
+            _ => SourceId::default(),
+        }
     }
 
     pub(super) fn info(&self) -> VmaInfo {

@@ -280,15 +280,15 @@ impl Fid {
         })
     }
 
-    /// Opens the file; returns the server's unit of input and output (0: no opinion).
-    pub fn open(&self, flags: u32) -> Result<u32> {
-        let io_unit =
+    /// Opens the file; returns its identity and the server's unit of input and output (0: no opinion).
+    pub fn open(&self, flags: u32) -> Result<(Qid, u32)> {
+        let opened =
             self.client.exchange(&Request::Lopen { fid: self.number, flags }, |reply| match reply {
-                Reply::Lopen { io_unit, .. } => Some(io_unit),
+                Reply::Lopen { qid, io_unit } => Some((qid, io_unit)),
                 _ => None,
             })?;
         self.opened.store(true, Ordering::Relaxed);
-        Ok(io_unit)
+        Ok(opened)
     }
 
     /// Creates a file in this directory and opens it; the fid stands for the file afterwards.

@@ -6,19 +6,22 @@
 //! questions about its attributes with `ENOENT`; they are answered here from what was seen last.
 
 use alloc::sync::Arc;
-use alloc::vec::Vec;
+use core::ops::Range;
 
 use hadal_hal::sync::SpinLock;
-use hadal_mem::space::{IoError, PageSource, SourceId};
+use hadal_mem::space::PageSource;
+use spin::Once;
 
-use super::cache::CHUNK;
 use super::client::Fid;
-use super::codec::{QID_DIRECTORY, Reader};
+use super::codec::{QID_DIRECTORY, Qid, Reader};
 use super::fs::{Node, wire_changes};
+use super::pages::NinepSource;
 use crate::errno::{Errno, Result};
 use crate::file::{DirEntry, File};
+use crate::flags::OpenFlags;
 use crate::inode::Inode;
 use crate::metadata::{FileKind, Metadata, SetAttr, Timespec};
+use crate::page_cache::FilePages;
 
 /// How much of a directory one exchange fetches: about what `getdents64` asks for at a time.
 const READDIR_BYTES: usize = 32 * 1024;
@@ -27,6 +30,11 @@ const READDIR_BYTES: usize = 32 * 1024;
 pub(super) struct NinepFile {
     node: Arc<Node>,
     fid: Fid,
+    /// The file when it was opened.
+    qid: Qid,
+    /// Its pages, in a read-only tree.
+    kept: Once<Arc<FilePages>>,
+    writable: bool,
     /// Most bytes one exchange moves.
     unit: usize,
     /// What is known of the attributes.
@@ -40,10 +48,31 @@ struct Last {
 }
 
 impl NinepFile {
-    pub(super) fn new(node: Arc<Node>, fid: Fid, io_unit: u32) -> Self {
+    /// A file as the server opened it: what it is, and its unit of input and output.
+    pub(super) fn new(node: Arc<Node>, fid: Fid, (qid, io_unit): (Qid, u32), flags: OpenFlags) -> Self {
         let limit = fid.client().io_limit();
         let unit = if io_unit == 0 { limit } else { limit.min(io_unit as usize) };
-        Self { node, fid, unit, last: SpinLock::new(Last { metadata: None, end: 0 }) }
+        let last = SpinLock::new(Last { metadata: None, end: 0 });
+        let writable = flags.writable();
+        Self { node, fid, qid, writable, unit, kept: Once::new(), last }
+    }
+
+    /// Writes to the server, in as many exchanges as it takes.
+    fn write_at_server(&self, offset: u64, data: &[u8]) -> Result<usize> {
+        let mut done = 0;
+        while done < data.len() {
+            let part = &data[done..data.len().min(done + self.unit)];
+            match self.fid.write(offset + done as u64, part) {
+                Ok(0) if done == 0 => return Err(Errno::EIO),
+                Ok(0) => break,
+                Ok(count) => done += count,
+                Err(error) if done == 0 => return Err(error),
+                Err(_) => break,
+            }
+        }
+        let mut last = self.last.lock();
+        last.end = last.end.max(offset + done as u64);
+        Ok(done)
     }
 
     /// Reads from the server, in as many exchanges as it takes, until the buffer is full or nothing more comes.
@@ -62,55 +91,91 @@ impl NinepFile {
         Ok(done)
     }
 
-    /// Reads from a file of a read-only tree, whose length is known and whose pieces are kept.
+    /// Reads from a file of a read-only tree, whose length is known and whose pages are kept.
     fn read_known(&self, offset: u64, buffer: &mut [u8]) -> Result<usize> {
         let size = self.attributes()?.size;
         if size == 0 {
             // Some special files of the host have content all the same.
             return self.read_through(offset, buffer);
         }
-        let room = usize::try_from(size.saturating_sub(offset)).unwrap_or(usize::MAX);
-        let len = buffer.len().min(room);
-        let buffer = &mut buffer[..len];
-        if self.node.fs.content.is_off() || len >= CHUNK {
-            return self.read_through(offset, buffer);
-        }
-        match self.read_cached(offset, buffer, size) {
-            // No memory for a piece is no reason to fail.
+        let read = |offset: u64, buffer: &mut [u8]| self.read_for_pages(offset, buffer);
+        match self.pages().read(offset, buffer, size, &read) {
+            // No memory for a page is no reason to fail.
             Err(Errno::ENOMEM) => self.read_through(offset, buffer),
             result => result,
         }
     }
 
-    fn read_cached(&self, offset: u64, buffer: &mut [u8], size: u64) -> Result<usize> {
-        let mut done = 0;
-        while done < buffer.len() {
-            let at = offset + done as u64;
-            let (index, within) = (at / CHUNK as u64, (at % CHUNK as u64) as usize);
-            let chunk = match self.node.fs.content.get(self.node.qid.path, index) {
-                Some(chunk) => chunk,
-                None => self.fetch(index, size)?,
-            };
-            let Some(rest) = chunk.get(within..).filter(|rest| !rest.is_empty()) else { break };
-            let count = rest.len().min(buffer.len() - done);
-            buffer[done..done + count].copy_from_slice(&rest[..count]);
-            done += count;
-        }
-        Ok(done)
+    /// Reads what pages are going to hold.
+    pub(super) fn read_for_pages(&self, offset: u64, buffer: &mut [u8]) -> Result<usize> {
+        let known = self.node.known_metadata().map_or(0, |metadata| metadata.size);
+        // Asking no further than the end saves the request that finds it.
+        let len = match usize::try_from(known.saturating_sub(offset)) {
+            Ok(room) if known > 0 => buffer.len().min(room),
+            _ => buffer.len(),
+        };
+        self.read_through(offset, &mut buffer[..len])
     }
 
-    /// Reads one piece of a file of the given length and keeps it.
-    fn fetch(&self, index: u64, size: u64) -> Result<Arc<Vec<u8>>> {
-        let start = index * CHUNK as u64;
-        let len = size.saturating_sub(start).min(CHUNK as u64) as usize;
-        let mut data = Vec::new();
-        data.try_reserve_exact(len).map_err(|_| Errno::ENOMEM)?;
-        data.resize(len, 0);
-        let count = self.read_through(start, &mut data)?;
-        data.truncate(count);
-        let data = Arc::new(data);
-        self.node.fs.content.put(self.node.qid.path, index, data.clone());
-        Ok(data)
+    /// The pages of the file, from now on if it had none.
+    fn pages(&self) -> Arc<FilePages> {
+        if !self.node.fs.read_only {
+            return self.node.fs.pages.of(&self.qid, self.unit);
+        }
+        self.kept.call_once(|| self.node.fs.pages.of(&self.qid, self.unit)).clone()
+    }
+
+    /// Reads from a file that can be written, and that may be mapped.
+    fn read_present(&self, offset: u64, buffer: &mut [u8]) -> Result<usize> {
+        // Asked for first: pages that go away meanwhile have been written back, perhaps after this read.
+        let pages = self.node.fs.pages.mapped(&self.qid);
+        let count = self.read_through(offset, buffer)?;
+        pages.into_iter().for_each(|pages| pages.overlay(offset, &mut buffer[..count]));
+        Ok(count)
+    }
+
+    /// Writes by `write` at a position where the file may be mapped.
+    fn write_present(
+        &self,
+        offset: u64,
+        data: &[u8],
+        write: impl FnOnce() -> Result<usize>,
+    ) -> Result<usize> {
+        let Some(pages) = self.node.fs.pages.mapped(&self.qid) else {
+            let written = write()?;
+            // It may have been mapped meanwhile.
+            if let Some(pages) = self.node.fs.pages.mapped(&self.qid) {
+                let _order = pages.writers.lock();
+                pages.patch(offset, &data[..written]);
+            }
+            return Ok(written);
+        };
+        let _order = pages.writers.lock();
+        let end = self.attributes()?.size;
+        let written = write()?;
+        if offset + written as u64 > end {
+            pages.cut(end);
+        }
+        pages.patch(offset, &data[..written]);
+        Ok(written)
+    }
+
+    /// Brings what mappings have written in a range of pages to the server.
+    pub(super) fn write_back(&self, pages: &FilePages, range: Range<u64>) -> Result<()> {
+        if !pages.has_written() || !self.writable {
+            return Ok(());
+        }
+        let _order = pages.writers.lock();
+        let size = self.attributes()?.size;
+        pages.write_back(range, size, &|offset, data| match self.write_at_server(offset, data)? {
+            written if written < data.len() => Err(Errno::EIO),
+            _ => Ok(()),
+        })
+    }
+
+    /// The inode.
+    pub(super) fn node(&self) -> &Node {
+        &self.node
     }
 
     /// Attributes of a file that has no name any more.
@@ -137,6 +202,27 @@ impl NinepFile {
         metadata.size = metadata.size.max(last.end);
         metadata.blocks = metadata.size.div_ceil(512);
         metadata
+    }
+
+    /// Sets the length at the server.
+    fn set_size(&self, size: u64) -> Result<()> {
+        match self.fid.setattr(&wire_changes(&SetAttr::size(size))) {
+            Ok(()) => {
+                let mut last = self.last.lock();
+                last.end = size;
+                if let Some(metadata) = &mut last.metadata {
+                    metadata.size = size;
+                }
+                Ok(())
+            }
+            // The server looks for the name, which is gone. Growing can be had by writing.
+            Err(Errno::ENOENT) => match self.orphan().size {
+                now if now == size => Ok(()),
+                now if now < size => self.write_at_server(size - 1, &[0]).map(drop),
+                _ => Err(Errno::EIO),
+            },
+            Err(error) => Err(error),
+        }
     }
 
     /// The attributes, from memory in a read-only tree, else from the server.
@@ -169,25 +255,12 @@ impl File for NinepFile {
         if self.node.fs.read_only {
             self.read_known(offset, buffer)
         } else {
-            self.read_through(offset, buffer)
+            self.read_present(offset, buffer)
         }
     }
 
     fn write_at(&self, offset: u64, data: &[u8]) -> Result<usize> {
-        let mut done = 0;
-        while done < data.len() {
-            let part = &data[done..data.len().min(done + self.unit)];
-            match self.fid.write(offset + done as u64, part) {
-                Ok(0) if done == 0 => return Err(Errno::EIO),
-                Ok(0) => break,
-                Ok(count) => done += count,
-                Err(error) if done == 0 => return Err(error),
-                Err(_) => break,
-            }
-        }
-        let mut last = self.last.lock();
-        last.end = last.end.max(offset + done as u64);
-        Ok(done)
+        self.write_present(offset, data, || self.write_at_server(offset, data))
     }
 
     fn readdir(&self, cookie: u64, sink: &mut dyn FnMut(DirEntry<'_>) -> bool) -> Result<()> {
@@ -206,23 +279,7 @@ impl File for NinepFile {
     }
 
     fn truncate(&self, size: u64) -> Result<()> {
-        match self.fid.setattr(&wire_changes(&SetAttr::size(size))) {
-            Ok(()) => {
-                let mut last = self.last.lock();
-                last.end = size;
-                if let Some(metadata) = &mut last.metadata {
-                    metadata.size = size;
-                }
-                Ok(())
-            }
-            // The server looks for the name, which is gone. Growing can be had by writing.
-            Err(Errno::ENOENT) => match self.orphan().size {
-                now if now == size => Ok(()),
-                now if now < size => self.write_at(size - 1, &[0]).map(drop),
-                _ => Err(Errno::EIO),
-            },
-            Err(error) => Err(error),
-        }
+        self.node.resize(size, || self.size(), || self.set_size(size))
     }
 
     fn metadata(&self) -> Option<Result<Metadata>> {
@@ -234,12 +291,22 @@ impl File for NinepFile {
     }
 
     fn set_attr(&self, change: &SetAttr) -> Option<Result<()>> {
-        Some(self.fid.setattr(&wire_changes(change)))
+        let set = || self.fid.setattr(&wire_changes(change));
+        Some(match change.size {
+            Some(size) => self.node.resize(size, || self.size(), set),
+            None => set(),
+        })
     }
 
     fn page_source(self: Arc<Self>) -> Option<Arc<dyn PageSource>> {
-        (self.node.kind() == FileKind::Regular)
-            .then(|| -> Arc<dyn PageSource> { Arc::new(NinepSource(self)) })
+        (self.node.kind() == FileKind::Regular).then(|| -> Arc<dyn PageSource> {
+            let pages = self.pages();
+            Arc::new(NinepSource::new(self, pages))
+        })
+    }
+
+    fn maps_shared_writable(&self) -> bool {
+        !self.node.fs.read_only && self.node.kind() == FileKind::Regular
     }
 }
 
@@ -264,23 +331,5 @@ fn pass_entries(data: &[u8], cookie: u64, sink: &mut dyn FnMut(DirEntry<'_>) -> 
         // A server that does not get on would be asked for ever.
         Some(next) if next == cookie => Err(Errno::EIO),
         next => Ok(next),
-    }
-}
-
-/// The pages of a file, read from the server. Writable shared mappings are not offered: the protocol has no way
-/// to learn of the host's changes.
-struct NinepSource(Arc<NinepFile>);
-
-impl PageSource for NinepSource {
-    fn id(&self) -> SourceId {
-        let id = self.0.node.identity();
-        SourceId { dev: id.dev, ino: id.ino }
-    }
-
-    fn read(&self, offset: u64, buffer: &mut [u8]) -> core::result::Result<usize, IoError> {
-        self.0.read_at(offset, buffer).map_err(|error| match error {
-            Errno::ENOMEM => IoError::NoMemory,
-            _ => IoError::Failed,
-        })
     }
 }

@@ -6,7 +6,7 @@
 //! so look-up and open take one exchange each.
 //!
 //! In a tree that can be written nothing is cached: attributes and names are asked for every time, several names
-//! in one exchange. In a read-only tree look-ups (also failed ones), attributes, link texts and pieces of files
+//! in one exchange. In a read-only tree look-ups (also failed ones), attributes, link texts and pages of files
 //! are kept.
 
 use alloc::boxed::Box;
@@ -18,10 +18,11 @@ use hadal_hal::sync::SpinLock;
 use hadal_sync::Mutex;
 use spin::Once;
 
-use super::cache::{ContentCache, LookupCache};
+use super::cache::LookupCache;
 use super::client::{Client, Fid, WalkEnd};
 use super::codec::{Attributes, Changes, MAX_WALK, QID_DIRECTORY, QID_SYMLINK, Qid, WireTime, change};
 use super::file::NinepFile;
+use super::pages::Pages;
 use super::transport::Transport;
 use crate::device_numbers;
 use crate::errno::{Errno, Result};
@@ -29,9 +30,10 @@ use crate::file::File;
 use crate::flags::{OpenFlags, RenameFlags};
 use crate::inode::{Created, Inode, InodeId, Owner, Walked};
 use crate::metadata::{FileKind, MODE_PERMISSIONS, Metadata, SetAttr, SetTime, StatFs, Timespec};
+use crate::page_cache::PageCache;
 
 /// How to mount a tree.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct MountOptions {
     /// Name of the tree at the server; empty for its only one.
     pub tree: Vec<u8>,
@@ -39,8 +41,8 @@ pub struct MountOptions {
     pub uid: u32,
     /// Nothing will be written: allows caching. The mount itself must refuse changes.
     pub read_only: bool,
-    /// Memory for pieces of files of a read-only tree, in bytes.
-    pub cache_bytes: usize,
+    /// Keeps pages of files.
+    pub pages: Arc<PageCache>,
 }
 
 /// Connects to a server and returns the root directory of its tree.
@@ -56,7 +58,7 @@ pub fn mount(transport: Arc<dyn Transport>, options: &MountOptions) -> Result<Ar
         dev: device_numbers::next(),
         read_only: options.read_only,
         lookups: LookupCache::new(),
-        content: ContentCache::new(if options.read_only { options.cache_bytes } else { 0 }),
+        pages: Pages::new(options.pages.clone(), options.read_only),
     });
     Node::new(&fs, qid, None, Some(fid)).map(|root| root as _)
 }
@@ -66,7 +68,7 @@ pub(super) struct Fs {
     dev: u64,
     pub(super) read_only: bool,
     lookups: LookupCache,
-    pub(super) content: ContentCache,
+    pub(super) pages: Pages,
 }
 
 /// Where a node was found: names to follow from another node.
@@ -244,6 +246,26 @@ impl Node {
         }
     }
 
+    /// Sets the length by `set`; the pages of the file end there, too.
+    pub(super) fn resize(
+        &self,
+        size: u64,
+        end: impl Fn() -> Result<u64>,
+        set: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
+        let Some(pages) = self.fs.pages.mapped(&self.qid) else {
+            set()?;
+            // It may have been mapped meanwhile.
+            self.fs.pages.mapped(&self.qid).into_iter().for_each(|pages| pages.cut(size));
+            return Ok(());
+        };
+        let _order = pages.writers.lock();
+        let before = end()?;
+        set()?;
+        pages.cut(size.min(before));
+        Ok(())
+    }
+
     /// Another node of the same tree.
     fn sibling<'a>(&self, other: &'a Arc<dyn Inode>) -> Result<&'a Self> {
         let other = other.downcast_ref::<Self>().filter(|node| Arc::ptr_eq(&node.fs, &self.fs));
@@ -277,7 +299,12 @@ impl Inode for Node {
     }
 
     fn set_attr(&self, change: &SetAttr) -> Result<()> {
-        self.fid()?.setattr(&wire_changes(change))
+        let fid = self.fid()?;
+        let set = || fid.setattr(&wire_changes(change));
+        match change.size {
+            Some(size) => self.resize(size, || Ok(fid.getattr()?.size), set),
+            None => set(),
+        }
     }
 
     fn checks_permissions(&self) -> bool {
@@ -302,10 +329,10 @@ impl Inode for Node {
 
     fn create(&self, name: &[u8], mode: u32, owner: Owner, flags: OpenFlags) -> Result<Created> {
         let fid = self.fid()?.duplicate()?;
-        let flags = wire_flags(flags) | (OpenFlags::CREATE | OpenFlags::EXCLUSIVE).bits();
-        let (qid, io_unit) = fid.create(name, flags, mode & MODE_PERMISSIONS, owner.gid)?;
+        let wire = wire_flags(flags) | (OpenFlags::CREATE | OpenFlags::EXCLUSIVE).bits();
+        let (qid, io_unit) = fid.create(name, wire, mode & MODE_PERMISSIONS, owner.gid)?;
         let node = self.found(&[name], qid, None)?;
-        let file = fallible::arc(NinepFile::new(node.clone(), fid, io_unit))?;
+        let file = fallible::arc(NinepFile::new(node.clone(), fid, (qid, io_unit), flags))?;
         Ok(Created { inode: node, file })
     }
 
@@ -371,7 +398,19 @@ impl Inode for Node {
     fn open(self: Arc<Self>, flags: OpenFlags) -> Result<Arc<dyn File>> {
         let fid = self.fid_to_open()?;
         match fid.open(wire_flags(flags)) {
-            Ok(io_unit) => Ok(Arc::new(NinepFile::new(self, fid, io_unit))),
+            Ok((qid, io_unit)) => {
+                if qid.version != self.qid.version {
+                    // The host has changed the file.
+                    *self.attributes.lock() = None;
+                }
+                if flags.contains(OpenFlags::TRUNCATE)
+                    && let Some(pages) = self.fs.pages.mapped(&qid)
+                {
+                    let _order = pages.writers.lock();
+                    pages.cut(0);
+                }
+                Ok(fallible::arc(NinepFile::new(self, fid, (qid, io_unit), flags))?)
+            }
             Err(error) => {
                 let mut slot = self.fid.lock();
                 let spare = if slot.is_none() {
@@ -405,7 +444,7 @@ impl Inode for Node {
     fn release_caches(&self) {
         // Remembered nodes hold the file system and are held by it: this also breaks that circle.
         self.fs.lookups.clear();
-        self.fs.content.clear();
+        self.fs.pages.clear();
         if let Ok(fid) = self.fid() {
             fid.client().release_buffers();
         }

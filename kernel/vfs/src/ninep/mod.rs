@@ -14,6 +14,7 @@ pub mod codec;
 mod file;
 pub mod fs;
 pub mod message;
+mod pages;
 pub mod transport;
 
 pub use client::Client;

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `close(2)`: gives a descriptor back.
 //!
-//! Honoured: all of it; the number is free again at once, and the lowest free number is used next.
+//! Honoured: all of it; the number is free again at once, and the lowest free number is used next. What shared mappings have
+//! written to the file is on the host afterwards.
 //!
 //! Refused: nothing.
 
-use super::file_locks;
+use super::{file_locks, mapped};
 use crate::Result;
 use crate::call::Call;
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    drop(call.process.files.remove(call.int(0))?);
+    let open = call.process.files.remove(call.int(0))?;
+    // As on Linux the descriptor is gone whatever comes of it.
+    let written = mapped::write_back(call.process, &open);
+    drop(open);
     file_locks::after_close();
-    Ok(0)
+    written.map(|()| 0)
 }

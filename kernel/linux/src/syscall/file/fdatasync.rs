@@ -5,11 +5,13 @@
 //!
 //! Refused: nothing.
 
-use super::at;
+use super::{at, mapped};
 use crate::Result;
 use crate::call::Call;
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    at::open_file(call, 0)?.file()?.fsync(true)?;
+    let open = at::open_file(call, 0)?;
+    mapped::write_back(call.process, &open)?;
+    open.file()?.fsync(true)?;
     Ok(0)
 }

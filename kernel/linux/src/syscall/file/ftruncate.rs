@@ -5,12 +5,14 @@
 //!
 //! Refused: `RLIMIT_FSIZE` is not enforced.
 
-use super::transfer;
+use super::{at, mapped, transfer};
 use crate::Result;
 use crate::call::Call;
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let len = transfer::position(call.arg(1))?;
-    super::at::open_file(call, 0)?.truncate(len)?;
+    let open = at::open_file(call, 0)?;
+    open.truncate(len)?;
+    mapped::ends_at(call.process, open.inode(), len);
     Ok(0)
 }

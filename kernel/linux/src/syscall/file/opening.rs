@@ -3,7 +3,7 @@
 
 use hadal_vfs::OpenFlags;
 
-use super::at;
+use super::{at, mapped};
 use crate::Result;
 use crate::process::Process;
 
@@ -16,6 +16,9 @@ pub(super) fn open(process: &Process, dirfd: i32, path: &[u8], flags: u32, mode:
     let flags = effective(flags);
     let start = at::start(process, dirfd, path)?;
     let file = process.namespace.open(&process.caller(), &start, path, flags, mode)?;
+    if flags.contains(OpenFlags::TRUNCATE) && !flags.contains(OpenFlags::PATH) {
+        mapped::ends_at(process, file.inode(), 0);
+    }
     let fd = process.files.insert(file, flags.contains(OpenFlags::CLOSE_ON_EXEC))?;
     Ok(fd as usize)
 }

@@ -7,7 +7,7 @@
 
 use hadal_vfs::{Follow, SetAttr};
 
-use super::{at, transfer};
+use super::{at, mapped, transfer};
 use crate::Result;
 use crate::call::Call;
 
@@ -16,5 +16,6 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let (process, path) = (call.process, at::path(call, 0)?);
     let place = at::place(process, at::AT_FDCWD, &path, Follow::Yes)?;
     process.namespace.set_attr(&process.caller(), &place, &SetAttr::size(len))?;
+    mapped::ends_at(process, place.inode(), len);
     Ok(0)
 }

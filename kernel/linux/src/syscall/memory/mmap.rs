@@ -6,7 +6,7 @@
 //! MAP_EXECUTABLE, MAP_NONBLOCK, MAP_LOCKED, MAP_GROWSDOWN (the main stack is mapped whole).
 //!
 //! Refused: MAP_HUGETLB (EINVAL: large pages come by themselves), MAP_SYNC and unknown flags with MAP_SHARED_VALIDATE
-//! (EOPNOTSUPP), MAP_DROPPABLE (EINVAL), writable MAP_SHARED of a file on the host (ENODEV: copy it to /tmp or /dev/shm).
+//! (EOPNOTSUPP), MAP_DROPPABLE (EINVAL).
 
 use alloc::string::String;
 

@@ -19,6 +19,8 @@ pub(super) struct TestFile {
     pub(super) broken: AtomicBool,
     pub(super) reads: AtomicUsize,
     pub(super) synced: Mutex<Vec<(u64, u64)>>,
+    /// Pages marked as written, in the order of the marks.
+    pub(super) written: Mutex<Vec<u64>>,
 }
 
 impl TestFile {
@@ -30,11 +32,21 @@ impl TestFile {
             broken: AtomicBool::new(false),
             reads: AtomicUsize::new(0),
             synced: Mutex::default(),
+            written: Mutex::default(),
         })
     }
 
     pub(super) fn len(&self) -> usize {
         self.len.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_len(&self, len: usize) {
+        self.len.store(len, Ordering::Relaxed);
+    }
+
+    /// The pages marked as written since the last call.
+    pub(super) fn take_written(&self) -> Vec<u64> {
+        std::mem::take(&mut self.written.lock().expect("written"))
     }
 
     /// The byte of a file at an offset; never 0 inside of it.
@@ -81,6 +93,14 @@ impl PageSource for TestFile {
         phys::zero(pa, PAGE);
         pages.insert(index, pa);
         Ok(Some(pa))
+    }
+
+    fn is_written_back(&self) -> bool {
+        self.can_share()
+    }
+
+    fn mark_written(&self, index: u64) {
+        self.written.lock().expect("written").push(index);
     }
 
     fn sync(&self, offset: u64, len: u64) -> Result<(), IoError> {

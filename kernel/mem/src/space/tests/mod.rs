@@ -11,3 +11,4 @@ mod moves;
 mod release;
 mod sim;
 mod threads;
+mod write_back;

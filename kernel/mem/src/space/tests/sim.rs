@@ -123,6 +123,13 @@ impl SimState {
                 entry
             }
         };
+        // A processor sets the dirty bit unless its TLB says that it is set.
+        let noted = self.tlbs[cpu].get(&page).is_some_and(|noted| noted.2.contains(PageFlags::DIRTY));
+        if access == FaultAccess::Write && !noted {
+            let (start, _) = self.lookup(va)?;
+            self.pages.get_mut(&start).expect("page").2.insert(PageFlags::DIRTY);
+            self.tlbs[cpu].get_mut(&page).expect("page").2.insert(PageFlags::DIRTY);
+        }
         Some(entry.0 + (va - page) as u64)
     }
 
@@ -136,7 +143,8 @@ impl SimState {
                         panic!("CPU {cpu} has a page at {page:#x} that is gone");
                     });
                     assert_eq!(pa, now + (page - start) as u64, "CPU {cpu} sees an old page at {page:#x}");
-                    assert!(now_flags.contains(flags), "CPU {cpu} has rights at {page:#x} that are gone");
+                    let rights = flags.difference(PageFlags::DIRTY);
+                    assert!(now_flags.contains(rights), "CPU {cpu} has rights at {page:#x} that are gone");
                 }
             }
         }
@@ -166,7 +174,7 @@ impl Mmu for Sim {
         &self,
         va: usize,
         len: usize,
-        removed: &mut dyn FnMut(usize, u64, PageSize),
+        removed: &mut dyn FnMut(usize, u64, PageSize, PageFlags),
     ) -> Result<(), MapError> {
         let mut state = self.state();
         state.split(va)?;
@@ -175,10 +183,23 @@ impl Mmu for Sim {
         let entries: Vec<_> = keys.iter().map(|at| (*at, state.pages.remove(at).expect("page"))).collect();
         state.tables.retain(|&block| block < va || block + LARGE > va + len);
         drop(state);
-        for (at, (pa, size, _)) in entries {
-            removed(at, pa, size);
+        for (at, (pa, size, flags)) in entries {
+            removed(at, pa, size, flags);
         }
         Ok(())
+    }
+
+    fn take_dirty(&self, va: usize, len: usize, dirty: &mut dyn FnMut(usize)) {
+        let mut state = self.state();
+        let mut taken = Vec::new();
+        for (&at, entry) in state.pages.range_mut(va..va + len) {
+            if entry.2.contains(PageFlags::DIRTY) {
+                entry.2.remove(PageFlags::DIRTY);
+                taken.push(at);
+            }
+        }
+        drop(state);
+        taken.into_iter().for_each(dirty);
     }
 
     fn protect(&self, va: usize, len: usize, flags: PageFlags) -> Result<(), MapError> {
@@ -186,7 +207,8 @@ impl Mmu for Sim {
         state.split(va)?;
         state.split(va + len)?;
         for at in state.keys(va, len) {
-            state.pages.get_mut(&at).expect("page").2 = flags;
+            let entry = state.pages.get_mut(&at).expect("page");
+            entry.2 = flags | entry.2.intersection(PageFlags::DIRTY);
         }
         Ok(())
     }

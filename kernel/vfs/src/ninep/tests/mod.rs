@@ -7,6 +7,7 @@ mod server;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use hadal_hal::phys;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -18,7 +19,7 @@ use crate::flags::{Access, MountFlags, OpenFlags, RenameFlags};
 use crate::inode::{Inode, Owner};
 use crate::metadata::{FileKind, SetAttr, SetTime, Timespec};
 use crate::namespace::{Caller, Follow, Namespace};
-use crate::testing::{error, tmpfs};
+use crate::testing::{error, page_cache, tmpfs};
 use crate::{OpenFile, Result, SeekFrom};
 
 const ROOT: Caller<'static> = Caller::KERNEL;
@@ -40,7 +41,7 @@ impl Setup {
         created.file.write_at(0, b"content").unwrap();
         host.symlink(b"link", b"dir/sub", Owner::default()).unwrap();
         let server = TestServer::new(host.clone(), quirks);
-        let options = MountOptions { tree: Vec::new(), uid: 0, read_only, cache_bytes: 1 << 20 };
+        let options = MountOptions { tree: Vec::new(), uid: 0, read_only, pages: page_cache(4 << 20) };
         let root = mount(server.clone(), &options).unwrap();
         let flags = if read_only { MountFlags::READ_ONLY } else { MountFlags::empty() };
         let ns = Namespace::new(root, flags, "9p", "host");
@@ -339,6 +340,58 @@ fn pages_come_from_the_file() {
 }
 
 #[test]
+fn mappings_reads_and_writes_agree() {
+    let setup = Setup::new(false, Quirks::default());
+    let (file, other) = (
+        setup.open(b"/dir/sub/file", OpenFlags::READ_WRITE).unwrap(),
+        setup.open(b"/link/file", OpenFlags::READ_WRITE).unwrap(),
+    );
+    assert_eq!(file.truncate(5000), Ok(()));
+    let source = file.file().unwrap().clone().page_source().unwrap();
+    let second = other.file().unwrap().clone().page_source().unwrap();
+    let frame = source.shared_frame(0, true).unwrap().unwrap();
+    assert_eq!(second.shared_frame(0, true), Ok(Some(frame)), "one copy for both");
+    assert_eq!(second.shared_frame(2, true), Ok(None));
+    phys::write(frame + 3, b"TENT");
+    source.mark_written(0);
+    assert_eq!(read_all(&file)[..7], *b"conTENT");
+    let on_host = |offset: u64, len: usize| {
+        let mut buffer = vec![0; len];
+        let inode =
+            setup.host.lookup(b"dir").and_then(|dir| dir.lookup(b"sub")).and_then(|sub| sub.lookup(b"file"));
+        let count =
+            inode.unwrap().open(OpenFlags::read_only()).unwrap().read_at(offset, &mut buffer).unwrap();
+        buffer.truncate(count);
+        buffer
+    };
+    assert_eq!(on_host(0, 7), b"content");
+    // A write is seen by the mapping, and does not bring the mapping's own bytes to the host.
+    assert_eq!(other.write_at(0, b"CON"), Ok(3));
+    let mut bytes = [0; 7];
+    phys::read(frame, &mut bytes);
+    assert_eq!((&bytes, on_host(0, 7)), (b"CONTENT", b"CONtent".to_vec()));
+    other.set_status(OpenFlags::APPEND);
+    assert_eq!(other.write(b"end"), Ok(3));
+    let tail = source.shared_frame(1, true).unwrap().unwrap();
+    phys::read(tail + 5000 - 4096, &mut bytes);
+    assert_eq!(bytes, *b"end\0\0\0\0");
+    assert_eq!(source.sync(0, 4096), Ok(()));
+    assert_eq!(on_host(0, 7), b"CONTENT");
+    // Nothing is written behind the end, and what is cut off is gone.
+    phys::write(tail, &[7; 4096]);
+    source.mark_written(1);
+    assert_eq!(file.truncate(4100), Ok(()));
+    phys::read(tail, &mut bytes);
+    assert_eq!(bytes, [7, 7, 7, 7, 0, 0, 0]);
+    drop((source, second));
+    assert_eq!(on_host(4090, 100), [0, 0, 0, 0, 0, 0, 7, 7, 7, 7]);
+    // Without mappings the host is asked again.
+    setup.server.take_log();
+    assert_eq!(file.read_at(0, &mut bytes), Ok(7));
+    assert_eq!(setup.server.take_log(), ["read"]);
+}
+
+#[test]
 fn unused_fids_are_given_back_in_batches() {
     for read_only in [false, true] {
         let setup = Setup::new(read_only, Quirks::default());
@@ -402,7 +455,7 @@ proptest! {
         read_only: bool,
     ) {
         let server = Arc::new(Scripted { answers, next: AtomicUsize::new(0) });
-        let options = MountOptions { tree: Vec::new(), uid: 0, read_only, cache_bytes: 1 << 20 };
+        let options = MountOptions { tree: Vec::new(), uid: 0, read_only, pages: page_cache(4 << 20) };
         let root = mount(server, &options).unwrap();
         let ns = Namespace::new(root, MountFlags::empty(), "9p", "host");
         let at = ns.root();

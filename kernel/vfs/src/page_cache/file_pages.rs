@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The pages of one file.
+//!
+//! A page that is missing is read by the first thread that wants it, with its neighbours in one request; all others sleep
+//! until it is there. What changes the file while pages are being read makes the reader drop them (its ticket is gone), so
+//! nobody gets content from before a change.
+
+use alloc::collections::BTreeMap;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::ops::Range;
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+use arrayvec::ArrayVec;
+use hadal_hal::phys;
+use hadal_hal::sync::{Rank, SpinLock};
+use hadal_mem::space::PAGE_SIZE;
+use hadal_sync::{Mutex, WaitMode, WaitQueue};
+
+use super::{Page, PageCache};
+use crate::errno::{Errno, Result};
+
+/// Pages read together around one that is wanted.
+const WINDOW: u64 = 32;
+/// Slots looked at, or pages let go, while the index is locked.
+const STEP: usize = 64;
+
+/// Reads from where the file is kept: fewer bytes than asked for only at its end.
+pub(crate) type ReadFile<'a> = &'a dyn Fn(u64, &mut [u8]) -> Result<usize>;
+/// Writes all of a piece to where the file is kept.
+pub(crate) type WriteFile<'a> = &'a dyn Fn(u64, &[u8]) -> Result<()>;
+
+#[derive(Clone)]
+enum Slot {
+    /// The thread with this ticket reads it.
+    Reading(u64),
+    Ready(Arc<Page>),
+}
+
+struct State {
+    slots: BTreeMap<u64, Slot>,
+    next_ticket: u64,
+    /// From here on pages are looked at to be given back.
+    hand: u64,
+}
+
+/// What is to be done to get a page.
+enum Step {
+    Take(Arc<Page>),
+    Wait,
+    Read { first: u64, count: u64, ticket: u64 },
+}
+
+/// The pages of one file.
+pub(crate) struct FilePages {
+    cache: Arc<PageCache>,
+    /// Its number in the cache's list.
+    number: u64,
+    /// Pages read together when reading is sequential.
+    most: u64,
+    state: SpinLock<State>,
+    /// Pages that mappings have written and the host does not have.
+    written: AtomicUsize,
+    /// Threads that wait for pages being read.
+    arrivals: WaitQueue,
+    /// Held by whoever changes the file, so that pages and file change in the same order.
+    pub(crate) writers: Mutex<()>,
+}
+
+impl FilePages {
+    /// No pages yet. One request can read `most_bytes`.
+    pub(crate) fn new(cache: &Arc<PageCache>, most_bytes: usize) -> Arc<Self> {
+        Arc::new_cyclic(|this| Self {
+            cache: cache.clone(),
+            number: cache.enlist(this),
+            most: (most_bytes / PAGE_SIZE).max(1) as u64,
+            state: SpinLock::ranked(Rank::Files, State { slots: BTreeMap::new(), next_ticket: 0, hand: 0 }),
+            written: AtomicUsize::new(0),
+            arrivals: WaitQueue::new(),
+            writers: Mutex::new(()),
+        })
+    }
+
+    /// A page, read now if it is not there; `None` behind the end of the file.
+    pub(crate) fn page(self: &Arc<Self>, index: u64, read: ReadFile<'_>) -> Result<Option<Arc<Page>>> {
+        loop {
+            match self.next_step(index) {
+                Step::Take(page) => return Ok(Some(page)),
+                Step::Wait => {
+                    self.cache.waits.fetch_add(1, Ordering::Relaxed);
+                    let arrived = || (!self.is_being_read(index)).then_some(());
+                    // Nothing but the condition ends this wait.
+                    let _ = self.arrivals.wait_until(None, WaitMode::Uninterruptible, arrived);
+                }
+                Step::Read { first, count, ticket } => {
+                    let result = self.fill(index, first..first + count, ticket, read);
+                    self.withdraw(first..first + count, ticket);
+                    self.arrivals.wake_all();
+                    match result? {
+                        Filled::Page(page) => return Ok(Some(page)),
+                        Filled::BeyondEnd => return Ok(None),
+                        Filled::Changed => {}
+                    }
+                }
+            }
+        }
+    }
+
+    fn is_being_read(&self, index: u64) -> bool {
+        matches!(self.state.lock().slots.get(&index), Some(Slot::Reading(_)))
+    }
+
+    fn next_step(&self, index: u64) -> Step {
+        let mut state = self.state.lock();
+        match state.slots.get(&index) {
+            Some(Slot::Ready(page)) => return Step::Take(page.clone()),
+            Some(Slot::Reading(_)) => return Step::Wait,
+            None => {}
+        }
+        let (from, to) = match index.checked_sub(1) {
+            Some(before) if state.slots.contains_key(&before) => (index, index + self.most),
+            _ => (index - index % WINDOW, index - index % WINDOW + WINDOW),
+        };
+        let (mut first, mut end) = (index, index + 1);
+        while first > from && end - first < self.most && !state.slots.contains_key(&(first - 1)) {
+            first -= 1;
+        }
+        while end < to && end - first < self.most && !state.slots.contains_key(&end) {
+            end += 1;
+        }
+        let ticket = state.next_ticket;
+        state.next_ticket += 1;
+        for page in first..end {
+            state.slots.insert(page, Slot::Reading(ticket));
+        }
+        Step::Read { first, count: end - first, ticket }
+    }
+
+    /// Reads pages of a run: all of them, or only the wanted one when memory is short.
+    fn fill(
+        self: &Arc<Self>,
+        index: u64,
+        run: Range<u64>,
+        ticket: u64,
+        read: ReadFile<'_>,
+    ) -> Result<Filled> {
+        let whole = usize::try_from(run.end - run.start).map_err(|_| Errno::EINVAL)?;
+        let (first, mut buffer, pages) = match self.room_for(whole) {
+            Ok((buffer, pages)) => (run.start, buffer, pages),
+            Err(_) => {
+                let (buffer, pages) = self.room_for(1)?;
+                (index, buffer, pages)
+            }
+        };
+        let got = read(first * PAGE_SIZE as u64, &mut buffer)?.min(buffer.len());
+        buffer[got..].fill(0);
+        let there = got.div_ceil(PAGE_SIZE);
+        for (page, data) in pages.iter().zip(buffer.chunks(PAGE_SIZE)).take(there) {
+            phys::write(page.pa(), data);
+        }
+        drop(buffer);
+        if index >= first + there as u64 {
+            return Ok(Filled::BeyondEnd);
+        }
+        let mut wanted = Filled::Changed;
+        let mut state = self.state.lock();
+        for (number, page) in (first..).zip(pages.into_iter().take(there)) {
+            let Some(slot) = state.slots.get_mut(&number) else { continue };
+            if matches!(slot, Slot::Reading(own) if *own == ticket) {
+                if number == index {
+                    wanted = Filled::Page(page.clone());
+                }
+                *slot = Slot::Ready(page);
+            }
+        }
+        drop(state);
+        self.cache.reads.fetch_add(1, Ordering::Relaxed);
+        Ok(wanted)
+    }
+
+    /// A buffer and frames for some pages.
+    fn room_for(&self, count: usize) -> Result<(Vec<u8>, Vec<Arc<Page>>)> {
+        let (mut buffer, mut pages) = (Vec::new(), Vec::new());
+        buffer.try_reserve_exact(count * PAGE_SIZE).map_err(|_| Errno::ENOMEM)?;
+        pages.try_reserve_exact(count).map_err(|_| Errno::ENOMEM)?;
+        buffer.resize(count * PAGE_SIZE, 0);
+        for _ in 0..count {
+            pages.push(Arc::new(self.cache.take_page()?));
+        }
+        Ok((buffer, pages))
+    }
+
+    /// Takes back the claims of a reader that were not met.
+    fn withdraw(&self, run: Range<u64>, ticket: u64) {
+        let mut state = self.state.lock();
+        for index in run {
+            if matches!(state.slots.get(&index), Some(Slot::Reading(own)) if *own == ticket) {
+                state.slots.remove(&index);
+            }
+        }
+    }
+
+    /// Reads bytes, up to the end of the file.
+    pub(crate) fn read(
+        self: &Arc<Self>,
+        offset: u64,
+        buffer: &mut [u8],
+        size: u64,
+        read: ReadFile<'_>,
+    ) -> Result<usize> {
+        let room = usize::try_from(size.saturating_sub(offset)).unwrap_or(usize::MAX);
+        let len = buffer.len().min(room);
+        let mut done = 0;
+        for (index, within, part) in pieces(offset, len) {
+            match self.page(index, read) {
+                Ok(Some(page)) => phys::read(page.pa() + within, &mut buffer[done..done + part]),
+                Ok(None) => break,
+                Err(error) if done == 0 => return Err(error),
+                Err(_) => break,
+            }
+            done += part;
+        }
+        Ok(done)
+    }
+
+    /// Hands those pages of a range to `give` that are there.
+    pub(crate) fn at_hand(&self, range: Range<u64>, give: &mut dyn FnMut(u64, Arc<Page>)) {
+        let mut found = ArrayVec::<(u64, Arc<Page>), STEP>::new();
+        for (&index, slot) in self.state.lock().slots.range(range) {
+            if let Slot::Ready(page) = slot
+                && found.try_push((index, page.clone())).is_err()
+            {
+                break;
+            }
+        }
+        found.into_iter().for_each(|(index, page)| give(index, page));
+    }
+
+    fn ready(&self, index: u64) -> Option<Arc<Page>> {
+        match self.state.lock().slots.get(&index) {
+            Some(Slot::Ready(page)) => Some(page.clone()),
+            _ => None,
+        }
+    }
+
+    /// Puts what pages hold over what was read from the file: they know what mappings have written.
+    pub(crate) fn overlay(&self, offset: u64, buffer: &mut [u8]) {
+        let mut done = 0;
+        for (index, within, part) in pieces(offset, buffer.len()) {
+            if let Some(page) = self.ready(index) {
+                phys::read(page.pa() + within, &mut buffer[done..done + part]);
+            }
+            done += part;
+        }
+    }
+
+    /// Makes pages what has been written to the file. The caller holds [`FilePages::writers`].
+    pub(crate) fn patch(&self, offset: u64, data: &[u8]) {
+        let mut done = 0;
+        for (index, within, part) in pieces(offset, data.len()) {
+            if let Some(page) = self.ready(index) {
+                phys::write(page.pa() + within, &data[done..done + part]);
+            }
+            done += part;
+        }
+        self.reread(offset, data.len());
+    }
+
+    /// What is being read of a range may be old: it is read again.
+    fn reread(&self, offset: u64, len: usize) {
+        for (index, ..) in pieces(offset, len) {
+            let mut state = self.state.lock();
+            if matches!(state.slots.get(&index), Some(Slot::Reading(_))) {
+                state.slots.remove(&index);
+            }
+        }
+        self.arrivals.wake_all();
+    }
+
+    /// The file ends at `size` now, or ended there until it grew: later pages are gone, and the rest of the last one is
+    /// zeros. The caller holds [`FilePages::writers`].
+    pub(crate) fn cut(&self, size: u64) {
+        let (last, within) = (size / PAGE_SIZE as u64, size % PAGE_SIZE as u64);
+        let gone = if within == 0 { last } else { last + 1 };
+        loop {
+            let mut dropped = ArrayVec::<Slot, STEP>::new();
+            let mut state = self.state.lock();
+            while !dropped.is_full()
+                && let Some((&index, _)) = state.slots.range(gone..).next()
+            {
+                dropped.extend(state.slots.remove(&index));
+            }
+            drop(state);
+            if dropped.is_empty() {
+                break;
+            }
+            for slot in dropped {
+                if let Slot::Ready(page) = slot {
+                    self.take_mark(&page);
+                }
+            }
+        }
+        if within != 0 {
+            if let Some(page) = self.ready(last) {
+                phys::zero(page.pa() + within, PAGE_SIZE - within as usize);
+            }
+            self.reread(size, 1);
+        }
+        self.arrivals.wake_all();
+    }
+
+    /// A mapping has written to a page.
+    pub(crate) fn mark_written(&self, index: u64) {
+        if let Some(Slot::Ready(page)) = self.state.lock().slots.get(&index)
+            && !page.written.swap(true, Ordering::Relaxed)
+        {
+            self.written.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether mappings have written something that the host does not know.
+    pub(crate) fn has_written(&self) -> bool {
+        self.written.load(Ordering::Relaxed) > 0
+    }
+
+    /// Takes the mark of a written page away; whether it was there.
+    fn take_mark(&self, page: &Page) -> bool {
+        let marked = page.written.swap(false, Ordering::Relaxed);
+        if marked {
+            self.written.fetch_sub(1, Ordering::Relaxed);
+        }
+        marked
+    }
+
+    /// Writes what mappings have written in a range of pages, nothing of it behind `size`, where the file ends. The caller
+    /// holds [`FilePages::writers`].
+    pub(crate) fn write_back(&self, range: Range<u64>, size: u64, write: WriteFile<'_>) -> Result<()> {
+        let mut data = Vec::new();
+        data.try_reserve_exact(PAGE_SIZE).map_err(|_| Errno::ENOMEM)?;
+        data.resize(PAGE_SIZE, 0);
+        let mut next = range.start;
+        while let Some((index, page)) = self.next_written(&mut next, range.end) {
+            let Some(page) = page.filter(|page| self.take_mark(page)) else { continue };
+            let offset = index * PAGE_SIZE as u64;
+            let len =
+                usize::try_from(size.saturating_sub(offset)).map_or(PAGE_SIZE, |left| left.min(PAGE_SIZE));
+            phys::read(page.pa(), &mut data);
+            if let Err(error) = write(offset, &data[..len]) {
+                self.mark_written(index);
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks at some slots from `next` on, which moves; gives the first with a written page, or the last it looked at.
+    fn next_written(&self, next: &mut u64, end: u64) -> Option<(u64, Option<Arc<Page>>)> {
+        let state = self.state.lock();
+        let mut last = None;
+        for (&index, slot) in state.slots.range((*next).min(end)..end).take(STEP) {
+            *next = index + 1;
+            last = Some((index, None));
+            if let Slot::Ready(page) = slot
+                && page.written.load(Ordering::Relaxed)
+            {
+                return Some((index, Some(page.clone())));
+            }
+        }
+        last
+    }
+
+    /// Looks at some pages, and lets go of those that nobody uses; returns how many, and whether there are more to look at.
+    /// Never waits.
+    pub(super) fn evict_some(&self) -> (usize, bool) {
+        let Some(mut state) = self.state.try_lock() else { return (0, false) };
+        let mut unused = ArrayVec::<u64, STEP>::new();
+        let mut last = None;
+        for (&index, slot) in state.slots.range(state.hand..).take(STEP) {
+            last = Some(index);
+            if let Slot::Ready(page) = slot
+                && Arc::strong_count(page) == 1
+                && !page.written.load(Ordering::Relaxed)
+            {
+                unused.push(index);
+            }
+        }
+        let dropped: ArrayVec<Slot, STEP> =
+            unused.iter().filter_map(|index| state.slots.remove(index)).collect();
+        state.hand = last.map_or(0, |last| last + 1);
+        drop(state);
+        (dropped.len(), last.is_some())
+    }
+
+    /// Number of pages at hand.
+    #[cfg(test)]
+    pub(super) fn count(&self) -> usize {
+        self.state.lock().slots.values().filter(|slot| matches!(slot, Slot::Ready(_))).count()
+    }
+}
+
+impl Drop for FilePages {
+    fn drop(&mut self) {
+        self.cache.strike(self.number);
+    }
+}
+
+/// What a reader got.
+enum Filled {
+    Page(Arc<Page>),
+    BeyondEnd,
+    /// The file has changed meanwhile.
+    Changed,
+}
+
+/// Cuts a range at page boundaries: page, first byte in it, length.
+fn pieces(offset: u64, len: usize) -> impl Iterator<Item = (u64, u64, usize)> {
+    let mut done = 0;
+    core::iter::from_fn(move || {
+        let at = offset + done as u64;
+        let within = at % PAGE_SIZE as u64;
+        let part = (len - done).min(PAGE_SIZE - within as usize);
+        done += part;
+        (part > 0).then_some((at / PAGE_SIZE as u64, within, part))
+    })
+}

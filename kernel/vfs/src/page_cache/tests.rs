@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The pages of a file: read once, dropped when it changes, written back once, given back when memory is short.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use hadal_hal::phys;
+
+use super::*;
+use crate::testing::{TestFrames, page_cache};
+
+const PAGE: u64 = PAGE_SIZE as u64;
+
+/// A file of the host.
+struct Host {
+    content: Mutex<Vec<u8>>,
+    reads: AtomicUsize,
+}
+
+impl Host {
+    fn new(len: usize) -> Self {
+        let content = (0..len).map(|at| (at / PAGE_SIZE + at % 251) as u8 | 1).collect();
+        Self { content: Mutex::new(content), reads: AtomicUsize::new(0) }
+    }
+
+    fn read(&self, offset: u64, buffer: &mut [u8]) -> Result<usize> {
+        self.reads.fetch_add(1, Ordering::Relaxed);
+        let content = self.content.lock().unwrap();
+        let rest = content.get(offset as usize..).unwrap_or_default();
+        let count = rest.len().min(buffer.len());
+        buffer[..count].copy_from_slice(&rest[..count]);
+        Ok(count)
+    }
+
+    fn write(&self, offset: u64, data: &[u8]) -> Result<()> {
+        self.content.lock().unwrap()[offset as usize..][..data.len()].copy_from_slice(data);
+        Ok(())
+    }
+
+    fn reads(&self) -> usize {
+        self.reads.swap(0, Ordering::Relaxed)
+    }
+}
+
+fn first_byte(page: &Page) -> u8 {
+    let mut byte = [0];
+    phys::read(page.pa(), &mut byte);
+    byte[0]
+}
+
+#[test]
+fn a_window_is_read_once_and_sequential_reads_are_long() {
+    let (cache, host) = (page_cache(8 << 20), Host::new(400 * PAGE_SIZE + 100));
+    let pages = FilePages::new(&cache, 124 * PAGE_SIZE);
+    let read = |offset: u64, buffer: &mut [u8]| host.read(offset, buffer);
+    assert!(pages.page(40, &read).unwrap().is_some());
+    assert_eq!((host.reads(), pages.count()), (1, 32));
+    assert!(pages.page(63, &read).unwrap().is_some());
+    assert_eq!(host.reads(), 0);
+    assert!(pages.page(64, &read).unwrap().is_some());
+    assert_eq!((host.reads(), pages.count()), (1, 32 + 124));
+    let mut all = vec![0; 401 * PAGE_SIZE];
+    assert_eq!(pages.read(0, &mut all, u64::MAX, &read), Ok(401 * PAGE_SIZE));
+    assert_eq!(all[..400 * PAGE_SIZE + 100], host.content.lock().unwrap()[..]);
+    assert!(all[400 * PAGE_SIZE + 100..].iter().all(|&byte| byte == 0));
+    assert_eq!(pages.page(401, &read).map(|page| page.is_none()), Ok(true));
+    assert_eq!(pages.count(), 401);
+}
+
+#[test]
+fn a_failed_read_is_tried_again() {
+    let (cache, host) = (page_cache(1 << 20), Host::new(PAGE_SIZE));
+    let pages = FilePages::new(&cache, PAGE_SIZE);
+    assert_eq!(pages.page(0, &|_, _| Err(Errno::EIO)).err(), Some(Errno::EIO));
+    assert!(pages.page(0, &|offset, buffer| host.read(offset, buffer)).unwrap().is_some());
+}
+
+/// What changes the file while it is being read is not lost in what comes.
+#[test]
+fn a_change_during_a_read_makes_it_a_new_one() {
+    let (cache, host) = (page_cache(1 << 20), Host::new(4 * PAGE_SIZE));
+    let pages = FilePages::new(&cache, 64 * PAGE_SIZE);
+    let read = |offset: u64, buffer: &mut [u8]| {
+        let count = host.read(offset, buffer);
+        if host.reads.load(Ordering::Relaxed) == 1 {
+            host.write(2 * PAGE, &[99]).unwrap();
+            pages.patch(2 * PAGE, &[99]);
+        }
+        count
+    };
+    let page = pages.page(2, &read).unwrap().unwrap();
+    assert_eq!((first_byte(&page), host.reads()), (99, 2));
+    assert_eq!(pages.count(), 4);
+    let cut = |offset: u64, buffer: &mut [u8]| {
+        let count = host.read(offset, buffer);
+        if host.reads.load(Ordering::Relaxed) == 1 {
+            host.content.lock().unwrap().truncate(PAGE_SIZE / 2);
+            pages.cut(PAGE / 2);
+        }
+        count
+    };
+    pages.cut(0);
+    host.reads();
+    assert!(pages.page(2, &cut).unwrap().is_none());
+    assert_eq!(pages.page(0, &cut).unwrap().map(|page| first_byte(&page)), Some(1));
+}
+
+#[test]
+fn written_pages_are_written_back_once_and_not_behind_the_end() {
+    let (cache, host) = (page_cache(1 << 20), Host::new(3 * PAGE_SIZE + 10));
+    let pages = FilePages::new(&cache, 64 * PAGE_SIZE);
+    let read = |offset: u64, buffer: &mut [u8]| host.read(offset, buffer);
+    let held: Vec<_> = (0..4).map(|index| pages.page(index, &read).unwrap().unwrap()).collect();
+    for (index, page) in (0..).zip(&held) {
+        phys::write(page.pa(), &[200 + index as u8; 20]);
+        pages.mark_written(index);
+        pages.mark_written(index);
+    }
+    pages.cut(3 * PAGE + 10);
+    assert!(pages.has_written());
+    let size = 3 * PAGE + 10;
+    assert_eq!(pages.write_back(0..2, size, &|_, _| Err(Errno::ENOSPC)), Err(Errno::ENOSPC));
+    assert_eq!(pages.write_back(0..u64::MAX, size, &|offset, data| host.write(offset, data)), Ok(()));
+    assert!(!pages.has_written());
+    let content = host.content.lock().unwrap();
+    assert_eq!(content.len(), 3 * PAGE_SIZE + 10);
+    assert_eq!((content[0], content[2 * PAGE_SIZE], content[3 * PAGE_SIZE + 9]), (200, 202, 203));
+    let mut tail = [0; 20];
+    phys::read(held[3].pa(), &mut tail);
+    assert_eq!((tail[9], tail[10]), (203, 0), "what is behind the end of the file is zeros");
+}
+
+#[test]
+fn unused_pages_make_room_and_used_ones_stay() {
+    let frames = TestFrames::leak(300);
+    let cache = PageCache::new(frames, 100 * PAGE);
+    let host = Host::new(200 * PAGE_SIZE);
+    let read = |offset: u64, buffer: &mut [u8]| host.read(offset, buffer);
+    let (one, two) = (FilePages::new(&cache, 16 * PAGE_SIZE), FilePages::new(&cache, 16 * PAGE_SIZE));
+    let held: Vec<_> = (0..60).map(|index| one.page(index, &read).unwrap().unwrap()).collect();
+    one.page(199, &read).unwrap();
+    for index in 0..200 {
+        two.page(index, &read).unwrap();
+        assert!(cache.stats().bytes <= 200 * PAGE, "{} pages", cache.stats().bytes / PAGE);
+    }
+    assert!(cache.stats().given_back > 100);
+    host.reads();
+    assert!(
+        held.iter().zip(0..).all(|(page, index)| one.page(index, &read).unwrap().unwrap().pa() == page.pa())
+    );
+    assert_eq!(host.reads(), 0, "what is in use was kept");
+    // Written pages are not given back either.
+    drop(held);
+    one.mark_written(5);
+    while cache.give_back(1000) > 0 {}
+    assert_eq!((one.count(), two.count(), frames.in_use()), (1, 0, 1));
+    drop((one, two));
+    assert_eq!((cache.stats().bytes, frames.in_use()), (0, 0));
+}
+
+#[test]
+fn without_memory_for_a_window_one_page_is_read() {
+    let frames = TestFrames::leak(3);
+    let cache = PageCache::new(frames, 100 * PAGE);
+    let host = Host::new(200 * PAGE_SIZE);
+    let read = |offset: u64, buffer: &mut [u8]| host.read(offset, buffer);
+    let pages = FilePages::new(&cache, 64 * PAGE_SIZE);
+    let held: Vec<_> = (0..3).map(|index| pages.page(index * 50, &read).unwrap().unwrap()).collect();
+    assert_eq!(pages.page(10, &read).err(), Some(Errno::ENOMEM));
+    drop(held);
+    assert_eq!(cache.give_back(2), 3);
+    assert!(pages.page(10, &read).unwrap().is_some());
+}
