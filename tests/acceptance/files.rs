@@ -10,7 +10,7 @@ use std::time::Duration;
 use hadal_abi::status;
 use hadal_tests::case::{expect_same, expect_status, expect_stdout, expect_texts, wrong};
 use hadal_tests::machine::{arguments, hadal_command};
-use hadal_tests::programs::{BULK, FILES, MAPPED, REFUSED, SAME_PAGE};
+use hadal_tests::programs::{APPEND, BULK, FILES, MAPPED, REFUSED, SAME_PAGE};
 use hadal_tests::run::{self, descendants};
 use hadal_tests::{Hadal, TestError, Way, scratch};
 use rustix::process::geteuid;
@@ -31,6 +31,13 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.compare("files/many-10000", &BULK, Way::GccDynamic, 2, |case| {
         case.args(&["many", "10000"]).limit_s(120)
     });
+    suite.compare("files/append/host", &APPEND, Way::GccDynamic, 2, |case| {
+        case.args(&["threads", "appended"]).limit_s(120)
+    });
+    suite.compare("files/append/memory", &APPEND, Way::GccDynamic, 2, |case| {
+        case.args(&["threads", "/tmp/hadal-appended"])
+    });
+    suite.hadal("files/append/machines", append_from_machines);
     for (name, directory) in [("host", "mapped"), ("memory", "/tmp/hadal-mapped")] {
         suite.compare(format!("files/mapped/{name}"), &MAPPED, Way::GccDynamic, 2, |case| {
             case.args(&["set", directory]).limit_s(120)
@@ -65,6 +72,37 @@ fn stream(name: &str, mebibytes: u32, limit_s: u64) -> Result<(), TestError> {
     let read = hadal.run(&program, &arguments(&["read", "data"]))?;
     expect_same(&on_host, &read, true)?;
     scratch::make_empty(&directory)
+}
+
+/// Two machines and a program of the host append to one file at once: every record of each is there, whole and in order.
+fn append_from_machines(name: &str) -> Result<(), TestError> {
+    const RECORDS: usize = 1000;
+    const RECORD: usize = 16;
+    let directory = scratch::empty_directory(name)?;
+    let program = APPEND.build(Way::GccDynamic)?;
+    let writer = |who: &str| arguments(&["writer", "shared", who, &RECORDS.to_string()]);
+    let hadal = Hadal::new(1).cwd(&directory).limit(Duration::from_secs(120));
+    let machines = ["a", "b"].map(|who| hadal.start(&program, &writer(who)));
+    let mut native = Command::new(&program);
+    native.args(writer("c")).current_dir(&directory);
+    expect_status(&run::run(native, b"", Duration::from_secs(60))?, 0)?;
+    for machine in machines {
+        let (_permit, running) = machine?;
+        expect_status(&running.finish(Duration::from_secs(150))?, 0)?;
+    }
+    let bytes = fs::read(directory.join("shared")).map_err(TestError::io("cannot read the shared file"))?;
+    for who in ["a", "b", "c"] {
+        let own = bytes.chunks(RECORD).filter(|record| record.starts_with(who.as_bytes()));
+        let expected: Vec<u8> =
+            (0..RECORDS).flat_map(|number| format!("{who}{number:014}\n").into_bytes()).collect();
+        if own.flatten().copied().ne(expected) {
+            return Err(TestError::Wrong(format!("records of {who} are lost, torn or out of order")));
+        }
+    }
+    if bytes.len() == 3 * RECORDS * RECORD {
+        return Ok(());
+    }
+    Err(TestError::Wrong(format!("the shared file has {} bytes", bytes.len())))
 }
 
 /// What mappings wrote is on the host, by whichever way the mapping ended.

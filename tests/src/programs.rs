@@ -318,6 +318,8 @@ programs! {
     FILES = "files", ["files/files.c"], [];
     /// Much data and many files.
     BULK = "bulk", ["files/bulk.c"], [];
+    /// Appends of many descriptors.
+    APPEND = "append", ["files/append.c"], ["-pthread"];
     /// Shared mappings.
     MAPPED = "mapped", ["files/mapped.c"], ["-pthread"];
     /// Threads that fault on the same page at once.

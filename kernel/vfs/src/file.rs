@@ -10,11 +10,12 @@ use alloc::sync::Arc;
 use core::any::Any;
 
 use hadal_mem::space::PageSource;
-use hadal_sync::WaitQueue;
+use hadal_sync::{Mutex, WaitQueue};
 
 use crate::errno::{Errno, Result};
 use crate::flags::PollEvents;
 use crate::metadata::{FileKind, Metadata, SetAttr};
+use crate::open_file::SeekFrom;
 
 /// Whether a stream may put its caller to sleep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,11 +84,33 @@ pub trait File: Send + Sync {
         Err(Errno::ESPIPE)
     }
 
-    /// Writes at the end; returns the position behind the data and how much was written.
+    /// Writes at the end; returns the position behind the data and how much was written. The caller holds
+    /// [`File::append_turn`].
     fn append(&self, data: &[u8]) -> Result<(u64, usize)> {
         let end = self.size()?;
         let written = self.write_at(end, data)?;
         Ok((end + written as u64, written))
+    }
+
+    /// True when the file itself keeps the position, for others share it that this kernel does not know. Then
+    /// [`File::read`], [`File::write`] and [`File::seek`] use and move it, and writing observes `O_APPEND` by itself.
+    fn keeps_position(&self) -> bool {
+        false
+    }
+
+    /// Moves the position that the file keeps; returns the new one.
+    fn seek(&self, _from: SeekFrom) -> Result<u64> {
+        Err(Errno::ESPIPE)
+    }
+
+    /// `O_APPEND` is turned on or off, for a file that keeps its position.
+    fn set_append(&self, _on: bool) -> Result<()> {
+        Ok(())
+    }
+
+    /// What one append to the file, in however many steps, holds against all others.
+    fn append_turn(&self) -> Option<&Mutex<()>> {
+        None
     }
 
     /// The length in bytes, for `SEEK_END`. Seekable files have one.

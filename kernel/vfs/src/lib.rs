@@ -23,6 +23,8 @@ mod inode;
 mod metadata;
 mod open_file;
 pub mod page_cache;
+mod transfer;
+mod turns;
 
 pub mod cpio;
 pub mod devfs;
@@ -48,3 +50,4 @@ pub use metadata::{
 pub use namespace::{Caller, Follow, Location, Mount, Namespace};
 pub use open_file::{OpenFile, SeekFrom, Watcher};
 pub use tmpfs::TmpFs;
+pub use transfer::{Reading, Writing};

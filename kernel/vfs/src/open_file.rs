@@ -2,8 +2,8 @@
 //! Open file descriptions: what descriptors point to.
 //!
 //! An [`OpenFile`] joins a [`File`] with the state that `dup` shares: the offset, the status flags, and the
-//! [`Location`] it was opened at. Reads and writes at the shared offset hold its lock from start to end, as POSIX
-//! asks, so two threads never read the same bytes.
+//! [`Location`] it was opened at. Reads and writes at the shared offset hold its lock from start to end, in however
+//! many steps ([`Reading`], [`Writing`]), as POSIX asks: two threads never read the same bytes.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -19,6 +19,7 @@ use crate::flags::OpenFlags;
 use crate::inode::Inode;
 use crate::metadata::Metadata;
 use crate::namespace::Location;
+use crate::transfer::{At, Reading, Writing};
 
 /// Where an offset given to [`OpenFile::seek`] counts from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,66 +139,53 @@ impl OpenFile {
         if self.status().writable() { self.file() } else { Err(Errno::EBADF) }
     }
 
-    /// Reads at the shared offset and moves it.
-    pub fn read(&self, buffer: &mut [u8]) -> Result<usize> {
+    /// Begins to read: at a position (`pread64`), or at the shared offset, which moves, or from a stream.
+    pub fn reading(&self, position: Option<u64>) -> Result<Reading<'_>> {
         let file = self.reader()?;
         if self.inode().is_directory() {
             return Err(Errno::EISDIR);
         }
-        if !file.is_seekable() {
-            return file.read(buffer, self.blocking());
+        Ok(Reading::new(file, self.begin(file, position)?, self.blocking()))
+    }
+
+    /// Begins to write: at a position (`pwrite64`), or at the shared offset, which moves, or to a stream. As on Linux,
+    /// `O_APPEND` makes both an append.
+    pub fn writing(&self, position: Option<u64>) -> Result<Writing<'_>> {
+        let file = self.writer()?;
+        let at = self.begin(file, position)?;
+        let appends =
+            file.is_seekable() && !file.keeps_position() && self.status().contains(OpenFlags::APPEND);
+        Ok(Writing::new(file, at, self.blocking(), appends))
+    }
+
+    fn begin(&self, file: &Arc<dyn File>, position: Option<u64>) -> Result<At<'_>> {
+        match position {
+            Some(_) if !file.is_seekable() => Err(Errno::ESPIPE),
+            Some(position) if position > i64::MAX as u64 => Err(Errno::EINVAL),
+            Some(position) => Ok(At::Position(position)),
+            None if file.is_seekable() && !file.keeps_position() => Ok(At::Shared(self.offset.lock())),
+            None => Ok(At::Stream),
         }
-        let mut offset = self.offset.lock();
-        let count = file.read_at(*offset, buffer)?;
-        *offset += count as u64;
-        Ok(count)
+    }
+
+    /// Reads at the shared offset and moves it.
+    pub fn read(&self, buffer: &mut [u8]) -> Result<usize> {
+        self.reading(None)?.read(buffer)
     }
 
     /// Writes at the shared offset (or the end, with `O_APPEND`) and moves it.
     pub fn write(&self, data: &[u8]) -> Result<usize> {
-        let file = self.writer()?;
-        if !file.is_seekable() {
-            return file.write(data, self.blocking());
-        }
-        let mut offset = self.offset.lock();
-        if self.status().contains(OpenFlags::APPEND) {
-            let (end, count) = file.append(data)?;
-            *offset = end;
-            return Ok(count);
-        }
-        let count = file.write_at(*offset, bounded(*offset, data)?)?;
-        *offset += count as u64;
-        Ok(count)
+        self.writing(None)?.write(data)
     }
 
     /// Reads at a position (`pread64`).
     pub fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize> {
-        let file = self.reader()?;
-        if self.inode().is_directory() {
-            return Err(Errno::EISDIR);
-        }
-        if !file.is_seekable() {
-            return Err(Errno::ESPIPE);
-        }
-        if offset > i64::MAX as u64 {
-            return Err(Errno::EINVAL);
-        }
-        file.read_at(offset, buffer)
+        self.reading(Some(offset))?.read(buffer)
     }
 
-    /// Writes at a position (`pwrite64`). As on Linux, `O_APPEND` makes it an append all the same.
+    /// Writes at a position (`pwrite64`).
     pub fn write_at(&self, offset: u64, data: &[u8]) -> Result<usize> {
-        let file = self.writer()?;
-        if !file.is_seekable() {
-            return Err(Errno::ESPIPE);
-        }
-        if offset > i64::MAX as u64 {
-            return Err(Errno::EINVAL);
-        }
-        if self.status().contains(OpenFlags::APPEND) {
-            return file.append(data).map(|(_, count)| count);
-        }
-        file.write_at(offset, bounded(offset, data)?)
+        self.writing(Some(offset))?.write(data)
     }
 
     /// Moves the offset; returns the new one.
@@ -208,6 +196,9 @@ impl OpenFile {
         }
         if !file.is_seekable() {
             return Err(Errno::ESPIPE);
+        }
+        if file.keeps_position() {
+            return file.seek(from);
         }
         let mut offset = self.offset.lock();
         let target = match from {
@@ -279,17 +270,5 @@ impl Drop for OpenFile {
     fn drop(&mut self) {
         let watchers = core::mem::take(&mut *self.watchers.lock());
         watchers.into_iter().for_each(|watcher| watcher.closed(self));
-    }
-}
-
-/// Cuts a write off at the highest file position; `EFBIG` when nothing is left.
-fn bounded(offset: u64, data: &[u8]) -> Result<&[u8]> {
-    let room = (i64::MAX as u64).saturating_sub(offset);
-    if data.is_empty() {
-        Ok(data)
-    } else if room == 0 {
-        Err(Errno::EFBIG)
-    } else {
-        Ok(&data[..data.len().min(usize::try_from(room).unwrap_or(usize::MAX))])
     }
 }

@@ -2,7 +2,8 @@
 //! Open files and directories of a 9P tree.
 //!
 //! Writes go to the server at once, so nothing is lost when the machine ends; `fsync` asks the host to make them
-//! durable. A file whose last name is gone stays readable and writable. QEMU up to version 9 then answers
+//! durable. Appends are the server's: it opens with `O_APPEND`, so that the host's kernel finds the end for each
+//! write, whoever else writes. A file whose last name is gone stays readable and writable. QEMU up to version 9 then answers
 //! questions about its attributes with `ENOENT`; they are answered here from what was seen last.
 
 use alloc::sync::Arc;
@@ -10,11 +11,12 @@ use core::ops::Range;
 
 use hadal_hal::sync::SpinLock;
 use hadal_mem::space::PageSource;
+use hadal_sync::Mutex;
 use spin::Once;
 
 use super::client::Fid;
 use super::codec::{QID_DIRECTORY, Qid, Reader};
-use super::fs::{Node, wire_changes};
+use super::fs::{Node, wire_changes, wire_flags};
 use super::pages::NinepSource;
 use crate::errno::{Errno, Result};
 use crate::file::{DirEntry, File};
@@ -35,6 +37,10 @@ pub(super) struct NinepFile {
     /// Its pages, in a read-only tree.
     kept: Once<Arc<FilePages>>,
     writable: bool,
+    /// Whether the server opened `fid` with `O_APPEND`: then it puts every write at the end.
+    appends: bool,
+    /// A fid of the other kind, for writing, once `O_APPEND` was changed on the open file.
+    other: Mutex<Option<Arc<Fid>>>,
     /// Most bytes one exchange moves.
     unit: usize,
     /// What is known of the attributes.
@@ -53,16 +59,36 @@ impl NinepFile {
         let limit = fid.client().io_limit();
         let unit = if io_unit == 0 { limit } else { limit.min(io_unit as usize) };
         let last = SpinLock::new(Last { metadata: None, end: 0 });
+        let appends = flags.contains(OpenFlags::APPEND);
         let writable = flags.writable();
-        Self { node, fid, qid, writable, unit, kept: Once::new(), last }
+        Self { node, fid, qid, appends, writable, other: Mutex::new(None), unit, kept: Once::new(), last }
     }
 
-    /// Writes to the server, in as many exchanges as it takes.
-    fn write_at_server(&self, offset: u64, data: &[u8]) -> Result<usize> {
+    /// The file opened once more, with `O_APPEND` if `fid` is without it and the other way round. `ESTALE` when its
+    /// name is another file's.
+    fn other(&self) -> Result<Arc<Fid>> {
+        let mut slot = self.other.lock();
+        if let Some(fid) = &*slot {
+            return Ok(fid.clone());
+        }
+        let mut flags = OpenFlags::WRITE_ONLY;
+        flags.set(OpenFlags::APPEND, !self.appends);
+        let fid = self.node.fid_to_open()?;
+        let (qid, _) = fid.open(wire_flags(flags))?;
+        if qid.path != self.node.qid.path {
+            return Err(Errno::ESTALE);
+        }
+        let fid = Arc::new(fid);
+        *slot = Some(fid.clone());
+        Ok(fid)
+    }
+
+    /// Writes through a fid, in as many exchanges as it takes.
+    fn write_through(&self, fid: &Fid, offset: u64, data: &[u8]) -> Result<usize> {
         let mut done = 0;
         while done < data.len() {
             let part = &data[done..data.len().min(done + self.unit)];
-            match self.fid.write(offset + done as u64, part) {
+            match fid.write(offset + done as u64, part) {
                 Ok(0) if done == 0 => return Err(Errno::EIO),
                 Ok(0) => break,
                 Ok(count) => done += count,
@@ -173,6 +199,15 @@ impl NinepFile {
         })
     }
 
+    /// Writes at a position, whatever the file was opened for.
+    fn write_at_server(&self, offset: u64, data: &[u8]) -> Result<usize> {
+        if self.appends {
+            self.write_through(&*self.other()?, offset, data)
+        } else {
+            self.write_through(&self.fid, offset, data)
+        }
+    }
+
     /// The inode.
     pub(super) fn node(&self) -> &Node {
         &self.node
@@ -261,6 +296,31 @@ impl File for NinepFile {
 
     fn write_at(&self, offset: u64, data: &[u8]) -> Result<usize> {
         self.write_present(offset, data, || self.write_at_server(offset, data))
+    }
+
+    fn append(&self, data: &[u8]) -> Result<(u64, usize)> {
+        // Where the data will be, unless somebody outside of this machine appends at the same moment: the protocol
+        // does not tell. A server that knows no `O_APPEND` gets the right place, too.
+        let end = self.size()?;
+        let written = self.write_present(end, data, || {
+            if self.appends {
+                return self.write_through(&self.fid, end, data);
+            }
+            match self.other() {
+                Ok(fid) => self.write_through(&fid, end, data),
+                // The name is gone or closed to writers since the file was opened. Other appends of this machine
+                // wait for their turn.
+                Err(Errno::ENOENT | Errno::ESTALE | Errno::EACCES) => {
+                    self.write_through(&self.fid, end, data)
+                }
+                Err(error) => Err(error),
+            }
+        })?;
+        Ok((end + written as u64, written))
+    }
+
+    fn append_turn(&self) -> Option<&Mutex<()>> {
+        Some(self.node.fs.appends.of(self.node.qid.path))
     }
 
     fn readdir(&self, cookie: u64, sink: &mut dyn FnMut(DirEntry<'_>) -> bool) -> Result<()> {

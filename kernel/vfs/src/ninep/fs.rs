@@ -31,6 +31,7 @@ use crate::flags::{OpenFlags, RenameFlags};
 use crate::inode::{Created, Inode, InodeId, Owner, Walked};
 use crate::metadata::{FileKind, MODE_PERMISSIONS, Metadata, SetAttr, SetTime, StatFs, Timespec};
 use crate::page_cache::PageCache;
+use crate::turns::Turns;
 
 /// How to mount a tree.
 #[derive(Clone)]
@@ -59,6 +60,7 @@ pub fn mount(transport: Arc<dyn Transport>, options: &MountOptions) -> Result<Ar
         read_only: options.read_only,
         lookups: LookupCache::new(),
         pages: Pages::new(options.pages.clone(), options.read_only),
+        appends: Turns::new(),
     });
     Node::new(&fs, qid, None, Some(fid)).map(|root| root as _)
 }
@@ -69,6 +71,8 @@ pub(super) struct Fs {
     pub(super) read_only: bool,
     lookups: LookupCache,
     pub(super) pages: Pages,
+    /// Who appends to which file.
+    pub(super) appends: Turns,
 }
 
 /// Where a node was found: names to follow from another node.
@@ -140,7 +144,7 @@ impl Node {
     }
 
     /// A fid that the caller may open: the node's own if nobody else uses it, else a new one.
-    fn fid_to_open(&self) -> Result<Fid> {
+    pub(super) fn fid_to_open(&self) -> Result<Fid> {
         let taken = if self.is_directory() { None } else { self.fid.lock().take() };
         match taken.map(Arc::try_unwrap) {
             Some(Ok(fid)) => Ok(fid),
@@ -461,10 +465,10 @@ impl Drop for Node {
     }
 }
 
-/// The flags of `open` that matter to the server; their values are those of the protocol. `O_APPEND` stays here:
-/// it can be changed on an open file, which the server would not learn.
-fn wire_flags(flags: OpenFlags) -> u32 {
+/// The flags of `open` that matter to the server; their values are those of the protocol.
+pub(super) fn wire_flags(flags: OpenFlags) -> u32 {
     let kept = OpenFlags::ACCESS_MODE
+        | OpenFlags::APPEND
         | OpenFlags::TRUNCATE
         | OpenFlags::DIRECTORY
         | OpenFlags::NO_FOLLOW

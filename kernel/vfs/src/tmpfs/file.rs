@@ -49,6 +49,10 @@ impl File for TmpFile {
         Ok((end + written as u64, written))
     }
 
+    fn append_turn(&self) -> Option<&Mutex<()>> {
+        Some(self.node.fs.appends.of(self.node.ino))
+    }
+
     fn size(&self) -> Result<u64> {
         Ok(self.node.pages()?.lock().size())
     }

@@ -29,6 +29,7 @@ use crate::flags::{OpenFlags, RenameFlags};
 use crate::inode::{Created, Inode, InodeId, Owner};
 use crate::metadata::{FileKind, MODE_PERMISSIONS, Metadata, SetAttr, SetTime, StatFs, Timespec};
 use crate::namespace::NAME_MAX;
+use crate::turns::Turns;
 use directory::Entries;
 use file::TmpFile;
 use pages::{PAGE_SIZE, Pages};
@@ -48,6 +49,8 @@ pub struct TmpFs {
     next_ino: AtomicU64,
     /// Held by everything that changes entries.
     tree: Mutex<()>,
+    /// Who appends to which file.
+    appends: Turns,
 }
 
 impl TmpFs {
@@ -68,6 +71,7 @@ impl TmpFs {
             inodes: AtomicU64::new(0),
             next_ino: AtomicU64::new(1),
             tree: Mutex::new(()),
+            appends: Turns::new(),
         })?;
         Node::new(&fs, Body::Directory(Mutex::new(Entries::new())), root_mode, root_owner)
             .map(|root| root as _)

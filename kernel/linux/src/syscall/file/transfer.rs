@@ -159,17 +159,14 @@ pub(in crate::syscall) fn read(
     }
     into.check(call.process, FaultAccess::Write)?;
     let seekable = file.file()?.is_seekable();
+    let mut reading = file.reading(position)?;
     let total = into.len();
     let mut buffer = memory::buffer_up_to(total.min(CHUNK))?;
     let mut done = 0;
     loop {
         let wanted = (total - done).min(buffer.len());
         let chunk = &mut buffer[..wanted];
-        let result = match position {
-            Some(position) => file.read_at(position + done as u64, chunk),
-            None => file.read(chunk),
-        };
-        let copied = result.and_then(|count| into.scatter(&chunk[..count]).map(|()| count));
+        let copied = reading.read(chunk).and_then(|count| into.scatter(&chunk[..count]).map(|()| count));
         match copied {
             Ok(count) => {
                 done += count;
@@ -198,16 +195,14 @@ pub(in crate::syscall) fn write(
         return Err(Errno::EBADF);
     }
     from.check(call.process, FaultAccess::Read)?;
+    let mut writing = file.writing(position)?;
     let total = from.len();
     let mut buffer = memory::buffer_up_to(total.min(CHUNK))?;
     let mut done = 0;
     loop {
         let wanted = (total - done).min(buffer.len());
         let chunk = &mut buffer[..wanted];
-        let written = from.gather(chunk).and_then(|()| match position {
-            Some(position) => file.write_at(position + done as u64, chunk),
-            None => file.write(chunk),
-        });
+        let written = from.gather(chunk).and_then(|()| writing.write(chunk));
         match written {
             Ok(count) => {
                 done += count;

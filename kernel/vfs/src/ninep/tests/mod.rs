@@ -222,6 +222,55 @@ fn appends_go_to_the_end() {
     assert_eq!(read_all(&reader), b"content-1-2");
 }
 
+/// Another machine, or a program of the host, writes between the question for the length and the write.
+#[test]
+fn appends_of_strangers_are_not_overwritten() {
+    let setup = Setup::new(false, Quirks { strangers_append: true, ..Quirks::default() });
+    let flags = OpenFlags::WRITE_ONLY | OpenFlags::APPEND;
+    for (name, flags) in [(&b"/dir/sub/file"[..], flags), (b"/dir/sub/new", flags | OpenFlags::CREATE)] {
+        let file = setup.open(name, flags).unwrap();
+        let before = file.metadata().unwrap().size;
+        assert_eq!(file.write(b"one"), Ok(3));
+        assert_eq!(file.write_at(0, b"two"), Ok(3));
+        let reader = setup.open(name, OpenFlags::read_only()).unwrap();
+        assert_eq!(read_all(&reader)[before as usize..], *b"?one?two");
+    }
+}
+
+#[test]
+fn append_can_be_turned_on_and_off() {
+    let setup = Setup::new(false, Quirks { forgets_orphans: true, ..Quirks::default() });
+    let strange = Setup::new(false, Quirks { strangers_append: true, ..Quirks::default() });
+    let (file, reader) = (
+        strange.open(b"/dir/sub/file", OpenFlags::READ_WRITE).unwrap(),
+        strange.open(b"/dir/sub/file", OpenFlags::read_only()).unwrap(),
+    );
+    file.set_status(OpenFlags::APPEND);
+    assert_eq!(file.write(b"end"), Ok(3));
+    file.set_status(OpenFlags::empty());
+    assert_eq!(file.write_at(0, b"CON"), Ok(3));
+    assert_eq!(read_all(&reader), b"CONtent?end");
+
+    let file = setup.open(b"/dir/sub/file", OpenFlags::READ_WRITE | OpenFlags::APPEND).unwrap();
+    assert_eq!(file.write(b"-1"), Ok(2));
+    file.set_status(OpenFlags::empty());
+    assert_eq!(file.write_at(0, b"C"), Ok(1));
+    setup.ns.unlink(&ROOT, &setup.ns.root(), b"/dir/sub/file").unwrap();
+    file.set_status(OpenFlags::APPEND);
+    assert_eq!(file.write(b"-2"), Ok(2));
+    let mut buffer = [0; 20];
+    assert_eq!(file.read_at(0, &mut buffer), Ok(11));
+    assert_eq!(buffer[..11], *b"Content-1-2");
+    // Opened plainly, and asked to append when there is no way to open it again.
+    let plain = setup.open(b"/dir/sub/plain", OpenFlags::READ_WRITE | OpenFlags::CREATE).unwrap();
+    assert_eq!(plain.write(b"plain"), Ok(5));
+    setup.ns.unlink(&ROOT, &setup.ns.root(), b"/dir/sub/plain").unwrap();
+    plain.set_status(OpenFlags::APPEND);
+    assert_eq!(plain.write_at(0, b"!"), Ok(1));
+    assert_eq!(plain.read_at(0, &mut buffer), Ok(6));
+    assert_eq!(buffer[..6], *b"plain!");
+}
+
 #[test]
 fn entries_are_made_moved_and_removed() {
     let setup = Setup::new(false, Quirks::default());

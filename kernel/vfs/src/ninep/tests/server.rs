@@ -26,6 +26,9 @@ pub(super) struct Quirks {
     pub(super) all_or_nothing_walk: bool,
     /// Attributes of files without a name are `ENOENT`, as in QEMU before 10.
     pub(super) forgets_orphans: bool,
+    /// Somebody else appends a question mark before each append: between the client's question for
+    /// the length and its write.
+    pub(super) strangers_append: bool,
     /// The agreed message size.
     pub(super) msize: usize,
 }
@@ -39,6 +42,8 @@ struct State {
 struct ServerFid {
     inode: Arc<dyn Inode>,
     open: Option<Arc<dyn File>>,
+    /// Opened with `O_APPEND`: as on Linux, writes go to the end whatever position they name.
+    appends: bool,
 }
 
 pub(super) struct TestServer {
@@ -113,7 +118,10 @@ impl State {
     }
 
     fn set_new(&mut self, fid: u32, inode: Arc<dyn Inode>) {
-        assert!(self.fids.insert(fid, ServerFid { inode, open: None }).is_none(), "the new fid is free");
+        assert!(
+            self.fids.insert(fid, ServerFid { inode, open: None, appends: false }).is_none(),
+            "the new fid is free"
+        );
     }
 
     fn named(&self, server: &TestServer, fid: u32) -> Result<Arc<dyn Inode>, Errno> {
@@ -168,7 +176,8 @@ impl State {
                     return Err(Errno::EACCES);
                 }
                 let file = inode.clone().open(flags)?;
-                self.fids.insert(fid, ServerFid { inode: inode.clone(), open: Some(file) });
+                let appends = flags.contains(OpenFlags::APPEND);
+                self.fids.insert(fid, ServerFid { inode: inode.clone(), open: Some(file), appends });
                 Reply::Lopen { qid: qid(&inode), io_unit: 0 }
             }
             Request::Lcreate { fid, name, flags, mode, gid } => {
@@ -177,7 +186,9 @@ impl State {
                 let flags = OpenFlags::from_bits_retain(flags);
                 let created = self.inode(fid).create(name, mode, owner, flags)?;
                 let qid = qid(&created.inode);
-                self.fids.insert(fid, ServerFid { inode: created.inode, open: Some(created.file) });
+                let appends = flags.contains(OpenFlags::APPEND);
+                let (inode, open) = (created.inode, Some(created.file));
+                self.fids.insert(fid, ServerFid { inode, open, appends });
                 Reply::Lcreate { qid, io_unit: 4096 }
             }
             Request::Symlink { dir, name, target, gid } => {
@@ -244,7 +255,13 @@ impl State {
             }
             Request::Write { fid, offset, data } => {
                 log(self, "write");
-                Reply::Write { count: self.file(fid).write_at(offset, data)? as u32 }
+                let file = self.file(fid);
+                if server.quirks.strangers_append && self.fid(fid).appends {
+                    file.append(b"?")?;
+                }
+                let count =
+                    if self.fid(fid).appends { file.append(data)?.1 } else { file.write_at(offset, data)? };
+                Reply::Write { count: count as u32 }
             }
             Request::Clunk { fid } => {
                 log(self, "clunk");

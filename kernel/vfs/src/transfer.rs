@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The reads or the writes of one call.
+//!
+//! A system call moves more bytes than a kernel buffer holds in several steps. What makes them one call to others is
+//! held in between: the shared offset, and for an append the file's turn. Program memory may be touched between steps: a
+//! page fault takes neither.
+
+use alloc::sync::Arc;
+
+use hadal_sync::MutexGuard;
+
+use crate::errno::{Errno, Result};
+use crate::file::{Blocking, File};
+
+/// Where the next step happens.
+pub(crate) enum At<'a> {
+    /// A stream has no positions.
+    Stream,
+    /// A position of the call's own.
+    Position(u64),
+    /// The offset that descriptors share.
+    Shared(MutexGuard<'a, u64>),
+}
+
+impl At<'_> {
+    fn offset(&mut self) -> Option<&mut u64> {
+        match self {
+            Self::Stream => None,
+            Self::Position(offset) => Some(offset),
+            Self::Shared(guard) => Some(guard),
+        }
+    }
+}
+
+/// The reads of one call.
+pub struct Reading<'a> {
+    file: &'a dyn File,
+    at: At<'a>,
+    blocking: Blocking,
+}
+
+impl<'a> Reading<'a> {
+    pub(crate) fn new(file: &'a Arc<dyn File>, at: At<'a>, blocking: Blocking) -> Self {
+        Self { file: &**file, at, blocking }
+    }
+
+    /// The next step.
+    pub fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
+        let Some(offset) = self.at.offset() else { return self.file.read(buffer, self.blocking) };
+        let count = self.file.read_at(*offset, buffer)?;
+        *offset += count as u64;
+        Ok(count)
+    }
+}
+
+/// The writes of one call.
+pub struct Writing<'a> {
+    file: &'a dyn File,
+    at: At<'a>,
+    blocking: Blocking,
+    appends: bool,
+    /// Keeps other appends out.
+    _turn: Option<MutexGuard<'a, ()>>,
+}
+
+impl<'a> Writing<'a> {
+    pub(crate) fn new(file: &'a Arc<dyn File>, at: At<'a>, blocking: Blocking, appends: bool) -> Self {
+        let turn = if appends { file.append_turn().map(|turn| turn.lock()) } else { None };
+        Self { file: &**file, at, blocking, appends, _turn: turn }
+    }
+
+    /// The next step.
+    pub fn write(&mut self, data: &[u8]) -> Result<usize> {
+        let Some(offset) = self.at.offset() else { return self.file.write(data, self.blocking) };
+        if self.appends && !data.is_empty() {
+            let (end, count) = self.file.append(data)?;
+            *offset = end;
+            return Ok(count);
+        }
+        let count = self.file.write_at(*offset, bounded(*offset, data)?)?;
+        *offset += count as u64;
+        Ok(count)
+    }
+}
+
+/// Cuts a write off at the highest file position; `EFBIG` when nothing is left.
+fn bounded(offset: u64, data: &[u8]) -> Result<&[u8]> {
+    let room = (i64::MAX as u64).saturating_sub(offset);
+    if data.is_empty() {
+        Ok(data)
+    } else if room == 0 {
+        Err(Errno::EFBIG)
+    } else {
+        Ok(&data[..data.len().min(usize::try_from(room).unwrap_or(usize::MAX))])
+    }
+}
