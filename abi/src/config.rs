@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 pub const MAGIC: &[u8; 8] = b"HADALCFG";
 
 /// Version of the encoding; kernel and command must have the same one.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// Bytes before the postcard part: magic, version, length.
 pub const HEADER_LEN: usize = 16;
@@ -54,7 +54,10 @@ pub enum StdioKind {
     /// A pipe or a socket.
     Pipe,
     /// A regular file or a block device.
-    File,
+    File {
+        /// Access mode and `O_APPEND`, with Linux's values.
+        flags: u32,
+    },
     /// The null device.
     Null,
     /// Not open.
@@ -296,7 +299,11 @@ mod tests {
             argv: vec![b"./a.out".to_vec(), b"\xff\xfe".to_vec()],
             env: vec![b"OMP_NUM_THREADS=4".to_vec()],
             mounts: vec![Mount { tag: "hadal0".into(), guest_path: b"/".to_vec(), writable: false }],
-            stdio: [StdioKind::Tty { rows: 24, cols: 80 }, StdioKind::File, StdioKind::Closed],
+            stdio: [
+                StdioKind::Tty { rows: 24, cols: 80 },
+                StdioKind::File { flags: 0o2001 },
+                StdioKind::Closed,
+            ],
             groups: vec![4, 24],
             realtime_ns: -1,
             ..RunConfig::report()

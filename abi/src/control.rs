@@ -14,10 +14,10 @@ use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{paths, profile, status, trace};
+use crate::{paths, profile, status, stream_file, trace};
 
 /// Version of the channel, the payload of `Hello`.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// Bytes of a frame header.
 pub const HEADER_LEN: usize = 8;
@@ -41,10 +41,12 @@ mod kind {
     pub(super) const PROFILE_HEAD: u8 = 0x0c;
     pub(super) const PROFILE_SAMPLES: u8 = 0x0d;
     pub(super) const PATHS: u8 = 0x0e;
+    pub(super) const FILE_REQUEST: u8 = 0x0f;
     pub(super) const STDIN: u8 = 0x81;
     pub(super) const SIGNAL: u8 = 0x82;
     pub(super) const REPORT_THREADS: u8 = 0x83;
     pub(super) const CLOCK: u8 = 0x84;
+    pub(super) const FILE_ANSWER: u8 = 0x85;
 }
 
 /// Kind and payload length of a frame whose payload the sender writes itself.
@@ -152,6 +154,8 @@ pub enum GuestMessage {
         /// Most bytes the answer may hold.
         max_len: u32,
     },
+    /// The program uses a standard stream that is a file; the host answers with one `FileAnswer` frame.
+    FileRequest(stream_file::Request),
     /// Text for people: a fault report, a list of threads, the machine report.
     Report(String),
     /// One or more whole lines of the system call trace.
@@ -179,6 +183,8 @@ pub enum GuestMessage {
 pub enum HostMessage {
     /// Answer to `StdinRequest`; empty means end of file.
     Stdin(Vec<u8>),
+    /// Answer to `FileRequest`.
+    FileAnswer(stream_file::Answer),
     /// Deliver this signal to the program.
     Signal(u8),
     /// Send a `Report` that lists every thread and where it waits, then `Exit`.
@@ -262,6 +268,7 @@ impl GuestMessage {
             Self::Output(OutputStream::Stdout, bytes) => put(out, kind::STDOUT, bytes),
             Self::Output(OutputStream::Stderr, bytes) => put(out, kind::STDERR, bytes),
             Self::StdinRequest { max_len } => put(out, kind::STDIN_REQUEST, &max_len.to_le_bytes()),
+            Self::FileRequest(request) => put_packed(out, kind::FILE_REQUEST, request),
             Self::Report(text) => put(out, kind::REPORT, text.as_bytes()),
             Self::Strace(text) => put(out, kind::STRACE, text.as_bytes()),
             Self::Stats(stats) => put_packed(out, kind::STATS, stats),
@@ -285,6 +292,7 @@ impl TryFrom<Frame> for GuestMessage {
             kind::STDOUT => Self::Output(OutputStream::Stdout, payload),
             kind::STDERR => Self::Output(OutputStream::Stderr, payload),
             kind::STDIN_REQUEST => Self::StdinRequest { max_len: u32::from_le_bytes(fixed(kind, &payload)?) },
+            kind::FILE_REQUEST => Self::FileRequest(packed(kind, &payload)?),
             kind::REPORT => Self::Report(text(payload)),
             kind::STRACE => Self::Strace(text(payload)),
             kind::STATS => Self::Stats(packed(kind, &payload)?),
@@ -305,6 +313,7 @@ impl HostMessage {
     pub fn encode_into(&self, out: &mut Vec<u8>) -> Result<(), ChannelError> {
         match self {
             Self::Stdin(bytes) => put(out, kind::STDIN, bytes),
+            Self::FileAnswer(answer) => put_packed(out, kind::FILE_ANSWER, answer),
             Self::Signal(signal) => put(out, kind::SIGNAL, &[*signal]),
             Self::ReportThreads => put(out, kind::REPORT_THREADS, &[]),
             Self::Clock { realtime_ns } => put(out, kind::CLOCK, &realtime_ns.to_le_bytes()),
@@ -318,6 +327,7 @@ impl TryFrom<Frame> for HostMessage {
     fn try_from(Frame { kind, payload }: Frame) -> Result<Self, ChannelError> {
         Ok(match kind {
             kind::STDIN => Self::Stdin(payload),
+            kind::FILE_ANSWER => Self::FileAnswer(packed(kind, &payload)?),
             kind::SIGNAL => {
                 let [signal] = fixed(kind, &payload)?;
                 Self::Signal(signal)
@@ -393,6 +403,10 @@ mod tests {
             GuestMessage::Output(OutputStream::Stdout, (0..=255).collect()),
             GuestMessage::Output(OutputStream::Stderr, Vec::new()),
             GuestMessage::StdinRequest { max_len: 4096 },
+            GuestMessage::FileRequest(stream_file::Request {
+                descriptor: 1,
+                operation: stream_file::Operation::WriteAt { offset: 1 << 40, data: vec![0, 200, 7] },
+            }),
             GuestMessage::Report("thread 1 waits in futex\n".into()),
             GuestMessage::Strace("write(1, \"ä\", 2) = 2\n".into()),
             GuestMessage::Stats(Stats {

@@ -24,5 +24,6 @@ pub mod machine;
 pub mod paths;
 pub mod profile;
 pub mod status;
+pub mod stream_file;
 pub mod symbols;
 pub mod trace;

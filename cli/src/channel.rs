@@ -18,6 +18,8 @@ use hadal_abi::paths::Paths;
 use hadal_abi::{profile, trace};
 use rustix::event::{PollFd, PollFlags, poll};
 
+use crate::stream_file;
+
 /// Longest answer to one request for input.
 const MAX_INPUT_LEN: usize = 64 << 10;
 
@@ -105,7 +107,7 @@ pub(crate) fn open(
         }
     });
 
-    let reader = Reader { socket, events, ask_input, reports, failed: [false; 2] };
+    let reader = Reader { socket, events, ask_input, answers: sender.clone(), reports, failed: [false; 2] };
     thread::spawn(move || reader.run());
     Ok(sender)
 }
@@ -149,6 +151,7 @@ struct Reader {
     socket: UnixStream,
     events: Sender<Event>,
     ask_input: Sender<u32>,
+    answers: GuestSender,
     reports: ReportTarget,
     /// Output streams that take no more bytes.
     failed: [bool; 2],
@@ -190,6 +193,11 @@ impl Reader {
             }
             GuestMessage::StdinRequest { max_len } => {
                 let _ = self.ask_input.send(max_len);
+                return Ok(());
+            }
+            GuestMessage::FileRequest(request) => {
+                // Here and now: what the guest has sent before is done, and what it sends later is not.
+                self.answers.send(&HostMessage::FileAnswer(stream_file::answer(request)));
                 return Ok(());
             }
             GuestMessage::Report(text) => {

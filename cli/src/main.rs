@@ -5,7 +5,7 @@
 //! with [`view`], [`compile`], [`elf`] and [`libraries`] (the program and the files it sees), [`session`] with
 //! [`qemu`], [`child`], [`channel`], [`signals`] and [`log_tail`] (the running machine), and back to [`run`] with the
 //! exit status. Every failure is a [`failure::Failure`].
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod accel;
 mod args;
@@ -19,6 +19,8 @@ mod cpio;
 mod doctor;
 mod doctor_report;
 mod dry_run;
+#[allow(unsafe_code, reason = "an attribute, see there")]
+mod early;
 mod elf;
 mod failure;
 mod gdb;
@@ -39,6 +41,7 @@ mod session;
 mod signals;
 mod stats;
 mod stdio;
+mod stream_file;
 mod symbols;
 mod test;
 mod trace;

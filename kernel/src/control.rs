@@ -127,6 +127,7 @@ fn receive(_: usize) -> ! {
 fn handle(message: HostMessage) {
     match message {
         HostMessage::Stdin(bytes) => stdio::supply(bytes),
+        HostMessage::FileAnswer(answer) => stdio::answered(answer),
         HostMessage::Signal(number) => signal(number),
         HostMessage::ReportThreads => {
             if let Some(process) = run::process() {

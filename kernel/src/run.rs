@@ -208,12 +208,15 @@ pub(crate) fn start_program(arguments: &[Vec<u8>]) -> Result<&'static Process, S
         argv.truncate(1);
         argv.extend_from_slice(arguments);
     }
+    let shell_reads_input = config.on_boot == BootAction::Shell;
+    let files = stdio::files(config.stdio, shell_reads_input, DEFAULT_FILES.soft as u32, &namespace)
+        .map_err(|error| format!("the standard streams: {error}"))?;
     let process = loader::start(ProcessSetup {
         namespace,
         cwd,
         umask: config.umask,
         credentials: Credentials::new(config.uid, config.gid, config.groups.clone()),
-        files: stdio::files(config.stdio, DEFAULT_FILES.soft as u32),
+        files,
         limits: limits(config),
         executable: config.program.clone(),
         arguments: argv,

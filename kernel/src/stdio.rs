@@ -2,6 +2,8 @@
 //! The program's standard streams, as files: output goes to the control channel at once, input is asked for when the
 //! program reads.
 
+mod host_file;
+
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -11,11 +13,14 @@ use hadal_abi::control::{GuestMessage, OutputStream};
 use hadal_hal::sync::SpinLock;
 use hadal_sync::{WaitMode, WaitQueue};
 use hadal_vfs::{
-    Blocking, Errno, FdTable, File, FileKind, Inode, InodeId, IoctlArgument, Location, Metadata, OpenFile,
-    OpenFlags, Owner, PollEvents, Result, SetAttr, StatFs, Timespec, make_dev,
+    Blocking, Caller, Errno, FdTable, File, FileKind, Inode, InodeId, IoctlArgument, Location, Metadata,
+    Namespace, OpenFile, OpenFlags, Owner, PollEvents, Result, SetAttr, StatFs, Timespec, make_dev,
 };
 
 use crate::{control, terminal};
+
+use host_file::HostFile;
+pub(crate) use host_file::answered;
 
 /// Which stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,7 +137,7 @@ impl Inode for Stream {
     fn kind(&self) -> FileKind {
         match self.kind {
             StdioKind::Tty { .. } | StdioKind::Null => FileKind::CharDevice,
-            StdioKind::Pipe | StdioKind::File | StdioKind::Closed => FileKind::Fifo,
+            StdioKind::Pipe | StdioKind::File { .. } | StdioKind::Closed => FileKind::Fifo,
         }
     }
 
@@ -246,31 +251,52 @@ impl File for Stream {
 const TERMIOS: [u32; 9] =
     [0x500, 0x5, 0xbf, 0x8a3b, 0x7f1c_0300, 0x0100_0415, 0x1a13_1100, 0x170f_1200, 0x0000_0016];
 
-/// The table of open files that a program starts with.
-pub(crate) fn files(kinds: [StdioKind; 3], limit: u32) -> FdTable {
+/// What the descriptors of files are called.
+const LABELS: [&[u8]; 3] = [b"/dev/stdin", b"/dev/stdout", b"/dev/stderr"];
+
+/// The table of open files that a program starts with. `shell_reads_input` says that the kernel's shell has standard input.
+#[inline(never)] // A caller has enough on its stack.
+pub(crate) fn files(
+    kinds: [StdioKind; 3],
+    shell_reads_input: bool,
+    limit: u32,
+    namespace: &Namespace,
+) -> Result<FdTable> {
     let table = FdTable::new(limit);
     let roles = [Role::Input, Role::Output(OutputStream::Stdout), Role::Output(OutputStream::Stderr)];
     for (descriptor, (role, kind)) in roles.into_iter().zip(kinds).enumerate() {
-        if kind == StdioKind::Closed {
-            continue;
-        }
-        let stream = Arc::new(Stream { role, kind, opened: Timespec::now() });
-        let label: &[u8] = match kind {
-            StdioKind::Tty { .. } => b"/dev/pts/0",
-            StdioKind::Null => b"/dev/null",
-            _ => b"pipe:[1]",
+        let open = match kind {
+            StdioKind::Closed => continue,
+            StdioKind::Null => null(role, namespace).or_else(|_| stream(role, kind))?,
+            // The shell reads ahead, and so has its input to itself.
+            StdioKind::File { flags } if control::is_open() && !(shell_reads_input && descriptor == 0) => {
+                let file = Arc::new(HostFile::new(descriptor as u8));
+                let flags = OpenFlags::from_bits_truncate(flags) | OpenFlags::LARGE_FILE;
+                OpenFile::new(file.clone(), Location::anonymous(file, LABELS[descriptor])?, flags)?
+            }
+            _ => stream(role, kind)?,
         };
-        let flags = match (role, kind) {
-            (_, StdioKind::Tty { .. }) => OpenFlags::READ_WRITE,
-            (Role::Input, _) => OpenFlags::empty(),
-            (Role::Output(_), _) => OpenFlags::WRITE_ONLY,
-        };
-        let memory = "the machine starts with memory for its streams";
-        let place = Location::anonymous(stream.clone(), label).expect(memory);
-        let open = OpenFile::new(stream, place, flags).expect(memory);
         // Descriptors before this one may be closed.
-        let placed = table.replace(descriptor as i32, open, false);
-        debug_assert!(placed.is_ok(), "the table has room for three files");
+        table.replace(descriptor as i32, open, false)?;
     }
-    table
+    Ok(table)
+}
+
+fn access(role: Role) -> OpenFlags {
+    if role == Role::Input { OpenFlags::read_only() } else { OpenFlags::WRITE_ONLY }
+}
+
+/// The guest's own null device.
+fn null(role: Role, namespace: &Namespace) -> Result<Arc<OpenFile>> {
+    namespace.open(&Caller::KERNEL, &namespace.root(), b"/dev/null", access(role), 0)
+}
+
+fn stream(role: Role, kind: StdioKind) -> Result<Arc<OpenFile>> {
+    let stream = Arc::new(Stream { role, kind, opened: Timespec::now() });
+    let (label, flags): (&[u8], _) = match kind {
+        StdioKind::Tty { .. } => (b"/dev/pts/0", OpenFlags::READ_WRITE),
+        StdioKind::Null => (b"/dev/null", access(role)),
+        _ => (b"pipe:[1]", access(role)),
+    };
+    OpenFile::new(stream.clone(), Location::anonymous(stream, label)?, flags)
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use hadal_abi::status;
 use hadal_tests::case::{expect_same, expect_status, expect_stdout, expect_texts, wrong};
 use hadal_tests::machine::{arguments, hadal_command};
-use hadal_tests::programs::{APPEND, BULK, FILES, MAPPED, REFUSED, SAME_PAGE};
+use hadal_tests::programs::{APPEND, BULK, FILE_STREAMS, FILES, MAPPED, REFUSED, SAME_PAGE};
 use hadal_tests::run::{self, descendants};
 use hadal_tests::{Hadal, TestError, Way, scratch};
 use rustix::process::geteuid;
@@ -45,6 +45,7 @@ pub(crate) fn register(suite: &mut Suite) {
     }
     suite.hadal("files/mapped/on-the-host", mapped_on_the_host);
     suite.hadal("files/mapped/read-once", read_once);
+    suite.hadal("files/streams", file_streams);
     suite.hadal("files/stream-16-mib", |name| stream(name, 16, 60));
     suite.hadal_slow("files/stream-1-gib", |name| stream(name, 1024, 300));
     suite.hadal("files/read-only-root", read_only_root);
@@ -103,6 +104,36 @@ fn append_from_machines(name: &str) -> Result<(), TestError> {
         return Ok(());
     }
     Err(TestError::Wrong(format!("the shared file has {} bytes", bytes.len())))
+}
+
+/// Standard streams that are files, devices, pipes or closed: the shell finds them as after a run on Linux.
+fn file_streams(name: &str) -> Result<(), TestError> {
+    let directory = scratch::empty_directory(name)?;
+    let program = FILE_STREAMS.build(Way::GccDynamic)?;
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("programs/files/streams.sh");
+    let run_in = |place: &str, line: Vec<std::ffi::OsString>| {
+        let place = directory.join(place);
+        fs::create_dir(&place).map_err(TestError::io("cannot make a directory"))?;
+        let mut bash = Command::new("bash");
+        bash.arg(&script).args(line).current_dir(&place);
+        expect_status(&run::run(bash, b"", Duration::from_secs(200))?, 0)?;
+        let mut files = Vec::new();
+        for entry in fs::read_dir(&place).map_err(TestError::io("cannot list"))?.flatten() {
+            let content = fs::read(entry.path()).map_err(TestError::io("cannot read"))?;
+            files.push((entry.file_name(), String::from_utf8_lossy(&content).into_owned()));
+        }
+        files.sort();
+        Ok::<_, TestError>(files)
+    };
+    let native = run_in("linux", vec![program.clone().into()])?;
+    let mut line: Vec<std::ffi::OsString> = vec![hadal_command()?.into()];
+    line.extend(arguments(&["run", "--cpus", "1", "--timeout", "60"]));
+    line.push(program.into());
+    let guest = run_in("hadal", line)?;
+    if native == guest && native.len() >= 6 {
+        return Ok(());
+    }
+    Err(TestError::Wrong(format!("on Linux: {native:#?}\non Hadal: {guest:#?}")))
 }
 
 /// What mappings wrote is on the host, by whichever way the mapping ended.

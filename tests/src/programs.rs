@@ -322,6 +322,8 @@ programs! {
     APPEND = "append", ["files/append.c"], ["-pthread"];
     /// Shared mappings.
     MAPPED = "mapped", ["files/mapped.c"], ["-pthread"];
+    /// Standard streams that are files.
+    FILE_STREAMS = "file_streams", ["files/streams.c"], [];
     /// Threads that fault on the same page at once.
     SAME_PAGE = "same_page", ["files/same_page.c"], ["-pthread"];
     /// Refused attempts.

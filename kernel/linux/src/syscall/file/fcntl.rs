@@ -70,7 +70,12 @@ fn set_status(file: &OpenFile, flags: u32) -> Result<usize> {
     if flags & ASYNC != 0 {
         return Err(Errno::EINVAL);
     }
-    file.set_status(OpenFlags::from_bits_truncate(flags));
+    let flags = OpenFlags::from_bits_truncate(flags);
+    let changed = file.status().symmetric_difference(flags);
+    if changed.contains(OpenFlags::APPEND) && file.file()?.keeps_position() {
+        file.file()?.set_append(flags.contains(OpenFlags::APPEND))?;
+    }
+    file.set_status(flags);
     Ok(0)
 }
 
