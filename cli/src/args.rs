@@ -217,7 +217,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "FLAGS", allow_hyphen_values = true, help_heading = "Program")]
     pub(crate) cflags: Option<String>,
 
-    /// Program and its arguments
+    /// Executable, script (`#!`) or source file, and its arguments. A name without a slash is a file of the working
+    /// directory, or else a command found in PATH
     #[arg(required = true, value_names = ["PROGRAM", "ARGS"], num_args = 1.., trailing_var_arg = true,
           allow_hyphen_values = true, value_hint = clap::ValueHint::CommandWithArguments)]
     pub(crate) command: Vec<OsString>,
@@ -296,7 +297,8 @@ pub(crate) struct ImageArgs {
     #[arg(long, value_name = "FLAGS", allow_hyphen_values = true)]
     pub(crate) cflags: Option<String>,
 
-    /// Program and its arguments
+    /// Executable, script (`#!`) or source file, and its arguments. A name without a slash is a file of the working
+    /// directory, or else a command found in PATH
     #[arg(required = true, value_names = ["PROGRAM", "ARGS"], num_args = 1.., trailing_var_arg = true,
           allow_hyphen_values = true, value_hint = clap::ValueHint::CommandWithArguments)]
     pub(crate) command: Vec<OsString>,

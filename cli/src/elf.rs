@@ -9,7 +9,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io;
 use std::ops::RangeInclusive;
-use std::os::unix::ffi::OsStringExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use hadal_abi::machine::{PROGRAM_END_ADDRESS, PROGRAM_LOWEST_ADDRESS};
@@ -18,6 +18,7 @@ use object::read::elf::{Dyn as _, FileHeader as _, ProgramHeader as _};
 use object::{Endianness, ReadCache, ReadRef};
 
 use crate::program_image::WrongImage;
+use crate::script::{self, ScriptError};
 use crate::values::Bytes;
 
 const EHDR_LEN: u64 = 64;
@@ -48,6 +49,15 @@ pub(crate) enum ElfError {
     Empty,
     #[error("is a script, not an ELF program (it starts with \"{0}\")")]
     Script(String),
+    #[error("{0}")]
+    BadScript(#[from] ScriptError),
+    #[error("is a script whose interpreter {} was not found", .0.display())]
+    NoScriptInterpreter(PathBuf),
+    #[error(
+        "is a script whose interpreter is a script, and so on: more than {} in a chain",
+        script::MOST_NESTED
+    )]
+    NestedScripts,
     #[error("is not an ELF program")]
     NotElf,
     #[error("is a truncated ELF file: {what} end at byte {end}, the file has {len}")]
@@ -62,8 +72,6 @@ pub(crate) enum ElfError {
     Header(&'static str),
     #[error("has a bad segment {index} at {address:#x}: {reason}")]
     Segment { index: usize, address: u64, reason: &'static str },
-    #[error("has overlapping segments: {first} and {second} both cover the page at {address:#x}")]
-    Overlap { first: usize, second: usize, address: u64 },
     #[error("too little memory for its segments: they need {}, the machine has {}", Bytes(*.needed), Bytes(*.has))]
     TooLittleMemory { needed: u64, has: u64 },
     #[error("its interpreter {} was not found", .0.display())]
@@ -83,10 +91,16 @@ impl ElfError {
                 "PROGRAM is an x86-64 Linux executable, or a source file ending in .c, .cc, .cpp, .f90, …"
                     .into()
             }
-            Self::Script(_) => {
-                "only ELF programs run in the kernel; start the script's interpreter yourself".into()
+            Self::Script(_) => "an image, or a library, must be an ELF file".into(),
+            Self::BadScript(_) => "the first line of a script is `#!/path/of/interpreter`".into(),
+            Self::NoScriptInterpreter(path) if path.as_os_str().as_bytes().ends_with(b"\r") => {
+                "its first line ends with a carriage return; remove it: sed -i 's/\\r$//' FILE".into()
             }
-            Self::Truncated { .. } | Self::Header(_) | Self::Segment { .. } | Self::Overlap { .. } => {
+            Self::NoScriptInterpreter(_) => {
+                "install the interpreter, or correct the first line of the script".into()
+            }
+            Self::NestedScripts => "name a program in the first line of the last one".into(),
+            Self::Truncated { .. } | Self::Header(_) | Self::Segment { .. } => {
                 "build or copy the file again; `readelf -lW FILE` shows its segments".into()
             }
             Self::Bits32(_) => "build it without -m32 (or -mx32)".into(),
@@ -261,7 +275,7 @@ fn machine_name(machine: elf::Machine) -> String {
     name.to_owned()
 }
 
-/// Checks each `PT_LOAD` and that no two overlap; returns the memory they cover.
+/// Checks each `PT_LOAD`; returns the memory they cover.
 fn check_segments(
     segments: &[ProgramHeader64<Endianness>],
     endian: Endianness,
@@ -272,13 +286,10 @@ fn check_segments(
     for (index, segment) in segments.iter().enumerate().filter(|(_, s)| s.p_type(endian) == elf::PT_LOAD) {
         let address = segment.p_vaddr(endian);
         let (offset, file_len) = (segment.p_offset(endian), segment.p_filesz(endian));
-        let (memory_len, align) = (segment.p_memsz(endian), segment.p_align(endian));
+        let memory_len = segment.p_memsz(endian);
         let bad = |reason| ElfError::Segment { index, address, reason };
         if file_len > memory_len {
             return Err(bad("it has more bytes in the file than in memory"));
-        }
-        if align > 1 && !align.is_power_of_two() {
-            return Err(bad("its alignment is not a power of two"));
         }
         if file_len > 0 && (address ^ offset) % PAGE != 0 {
             return Err(bad("its address and its place in the file differ within a page"));
@@ -295,20 +306,20 @@ fn check_segments(
         }
         // The kernel too passes over a segment without memory.
         if memory_len > 0 {
-            ranges.push((address / PAGE * PAGE, end.next_multiple_of(PAGE), index));
+            ranges.push((address / PAGE * PAGE, end.next_multiple_of(PAGE)));
         }
     }
     if ranges.is_empty() {
         return Err(ElfError::Header("it has no segment to load"));
     }
     ranges.sort_unstable();
-    for pair in ranges.windows(2) {
-        let ((_, end, first), (address, _, second)) = (pair[0], pair[1]);
-        if address < end {
-            return Err(ElfError::Overlap { first, second, address });
-        }
+    // Segments may share pages, as they may on Linux.
+    let (mut pages_end, mut covered) = (0, 0);
+    for (start, end) in ranges {
+        covered += end.saturating_sub(start.max(pages_end));
+        pages_end = pages_end.max(end);
     }
-    Ok(ranges.iter().map(|(address, end, _)| end - address).sum())
+    Ok(covered)
 }
 
 fn interpreter<'data, R: ReadRef<'data>>(

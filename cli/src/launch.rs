@@ -20,7 +20,7 @@ use crate::program_image::ProgramImage;
 use crate::session::Boot;
 use crate::values::Bytes;
 use crate::view::{Found, LookupError, View, ViewRequest};
-use crate::{compile, libraries, machine, pack, paths, qemu, stdio};
+use crate::{compile, libraries, machine, pack, paths, qemu, script, stdio};
 
 /// Where the guest sees a program that was compiled for this run, when its cache directory is not visible.
 const COMPILED_DIR: &str = "hadal-program";
@@ -43,17 +43,24 @@ pub(crate) fn prepare(args: &RunArgs, memory: Bytes) -> Result<Launch, Failure> 
     let host_cwd = env::current_dir().context("the working directory is gone")?;
     let request = ViewRequest { root: args.root.as_deref(), cwd: args.cwd.as_deref(), mounts: &args.mount };
     let mut view = View::plan(&request, &host_cwd)?;
-    let name = program_name(&args.command)?;
+    let typed = program_name(&args.command)?;
     let environment = environment(args);
+    let place = in_path(&view, typed, &host_cwd);
+    let name = place.as_deref().unwrap_or(typed);
     let host_path = host_cwd.join(name);
     let image = ProgramImage::open(&host_path).map_err(|error| program_error(name, error.into()))?;
     if let Some(image) = image {
         return launch_image(args, memory, view, &host_path, &image, environment);
     }
-    let program = find_program(&mut view, name, &host_cwd, cflags(args).as_deref())?;
-    let elf = check_program(&mut view, name, &program, memory)?;
+    let file = find_program(&mut view, name, &host_cwd, cflags(args).as_deref())?;
+    let mut argv = args.command.clone();
+    if compile::is_source(name) {
+        argv[0] = file.guest.clone().into_os_string();
+    }
+    let (name, program) = interpreter(&mut view, name, file, &host_cwd, &mut argv)?;
+    let elf = check_program(&mut view, &name, &program, memory)?;
     check_libraries(&mut view, &program, &elf, &environment);
-    let config = configuration(args, &view, &program, environment)?;
+    let config = configuration(args, &view, &program, argv, environment)?;
     let boot = boot(Kernel::own()?, config, args)?;
     Ok(Launch { symbols: program.host, elf, view, boot })
 }
@@ -81,7 +88,7 @@ fn launch_image(
         true => Filling::FirstTouch,
         false => Filling::Mapping,
     };
-    let config = configuration(args, &view, &program, environment)?;
+    let config = configuration(args, &view, &program, args.command.clone(), environment)?;
     let config = RunConfig { program_source: ProgramSource::Image, filling, ..config };
     let boot = boot(Kernel::of_image(image)?, config, args)?;
     Ok(Launch { elf, view, boot, symbols })
@@ -129,6 +136,56 @@ pub(crate) fn program_name(command: &[OsString]) -> Result<&Path, Failure> {
         });
     }
     Ok(Path::new(name))
+}
+
+/// Where `PATH` has a command, in the guest's tree, if the name has no slash, no source or file of the working directory is meant.
+fn in_path(view: &View, name: &Path, host_cwd: &Path) -> Option<PathBuf> {
+    let here = host_cwd.join(name);
+    if name.as_os_str().as_bytes().contains(&b'/') || compile::is_source(name) || here.is_file() {
+        return None;
+    }
+    paths::command_places(name).map(|place| host_cwd.join(place)).find(|place| match view.resolve(place) {
+        Ok(found) => paths::is_executable(&found.host),
+        Err(LookupError::InGuestTree(path)) => paths::is_executable(&path),
+        Err(_) => false,
+    })
+}
+
+/// Follows the `#!` lines of scripts to a program that is none; `argv` becomes what that program gets.
+fn interpreter(
+    view: &mut View,
+    name: &Path,
+    mut file: Found,
+    host_cwd: &Path,
+    argv: &mut Vec<OsString>,
+) -> Result<(PathBuf, Found), Failure> {
+    let mut name = name.to_path_buf();
+    // What the interpreter is told: as typed, where that leads to the file from the program's working directory.
+    let same_cwd = view.guest_path_of(host_cwd).is_some_and(|cwd| cwd == view.cwd);
+    let mut script_path = if name.is_absolute() || same_cwd { name.clone() } else { file.guest.clone() };
+    let mut depth = 0;
+    while let Ok(Some(script)) = script::read(&file.host) {
+        let wrong = |error| program_error(&name, error);
+        let script = script.map_err(|error| wrong(error.into()))?;
+        if depth == script::MOST_NESTED {
+            return Err(wrong(ElfError::NestedScripts));
+        }
+        depth += 1;
+        let place = view.cwd.join(&script.interpreter);
+        file = match view.resolve(&place) {
+            Ok(found) if found.host.exists() => found,
+            Err(LookupError::InGuestTree(path)) if path.is_file() && view.uncover(&path) => {
+                Found { guest: path.clone(), host: path }
+            }
+            _ => return Err(wrong(ElfError::NoScriptInterpreter(script.interpreter))),
+        };
+        let interpreter = script.interpreter.clone().into_os_string();
+        argv[0] = script_path.into_os_string();
+        argv.splice(0..0, core::iter::once(interpreter).chain(script.argument));
+        script_path = script.interpreter.clone();
+        name = script.interpreter;
+    }
+    Ok((name, file))
 }
 
 /// Finds the program's file in the guest's tree, after compiling it if it is a source.
@@ -240,6 +297,7 @@ fn configuration(
     args: &RunArgs,
     view: &View,
     program: &Found,
+    argv: Vec<OsString>,
     environment: Vec<OsString>,
 ) -> Result<RunConfig, Failure> {
     let mounts = view.mounts().iter().enumerate().map(|(index, mount)| Mount {
@@ -254,10 +312,6 @@ fn configuration(
             .context("cannot get random numbers")?;
     }
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let mut argv = args.command.clone();
-    if compile::is_source(Path::new(&argv[0])) {
-        argv[0] = program.guest.clone().into_os_string();
-    }
     Ok(RunConfig {
         on_boot: BootAction::RunProgram,
         program: bytes(&program.guest),

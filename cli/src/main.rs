@@ -37,6 +37,7 @@ mod profile;
 mod program_image;
 mod qemu;
 mod run;
+mod script;
 mod session;
 mod signals;
 mod stats;

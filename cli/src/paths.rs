@@ -30,11 +30,18 @@ pub(crate) fn find_command(name: impl AsRef<OsStr>) -> Option<PathBuf> {
     if name.components().count() > 1 {
         return is_executable(name).then(|| name.to_path_buf());
     }
-    let path = env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
-    env::split_paths(&path).map(|dir| dir.join(name)).find(|file| is_executable(file))
+    command_places(name).find(|file| is_executable(file))
 }
 
-fn is_executable(file: &Path) -> bool {
+/// Where a shell looks for a command, in this order.
+pub(crate) fn command_places(name: &Path) -> impl Iterator<Item = PathBuf> {
+    let path = env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
+    let places: Vec<PathBuf> = env::split_paths(&path).map(|dir| dir.join(name)).collect();
+    places.into_iter()
+}
+
+/// Whether it is a file that may be executed.
+pub(crate) fn is_executable(file: &Path) -> bool {
     file.metadata().is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
 }
 

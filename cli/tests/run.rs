@@ -363,7 +363,7 @@ fn bad_programs_are_clear_errors() {
     for (file, part) in [
         (put("empty", b""), "is empty"),
         (put("text", b"hello\n"), "is not an ELF program"),
-        (put("script", b"#!/bin/sh\n"), "is a script"),
+        (put("script", b"#!/no/such/sh\n"), "interpreter /no/such/sh was not found"),
         (put("cut", &whole[..whole.len() / 4]), "truncated"),
         (put("arm", &arm), "aarch64"),
         (put("bits32", &bits32), "32-bit program (i386)"),

@@ -28,6 +28,7 @@ mod observe;
 mod openmp;
 mod scale;
 mod sched;
+mod scripts;
 mod shell;
 mod signals;
 mod soundness;
@@ -56,6 +57,7 @@ fn main() -> ExitCode {
     hrt_examples::register(&mut suite);
     events::register(&mut suite);
     linux::register(&mut suite);
+    scripts::register(&mut suite);
     signals::register(&mut suite);
     memory::register(&mut suite);
     exhaust::register(&mut suite);

@@ -49,7 +49,8 @@ pub struct Image {
     pub relocatable: bool,
     /// First instruction.
     pub entry: usize,
-    /// Segments in ascending order of address, without overlap.
+    /// Segments in the order of the file, in which they are mapped: of two that share a page the later one has it, as on
+    /// Linux.
     pub segments: Vec<Segment>,
     /// Place of the interpreter's path in the file (offset, length without NUL), if there is one.
     pub interpreter: Option<(u64, usize)>,
@@ -78,8 +79,6 @@ pub enum ImageError {
     NotExecutable,
     /// No segment to load.
     NoSegments,
-    /// Two segments claim the same page.
-    Overlap(usize),
     /// A segment is outside the part of the address space that programs may use.
     OutOfRange(usize),
     /// A segment's place in the file and in memory disagree about the page offset, or its sizes do.
@@ -97,7 +96,6 @@ impl fmt::Display for ImageError {
             Self::Machine(number) => write!(f, "a program for another processor (ELF machine {number})"),
             Self::NotExecutable => f.write_str("an ELF file that is not a program"),
             Self::NoSegments => f.write_str("the ELF file has nothing to load"),
-            Self::Overlap(address) => write!(f, "segments overlap at {address:#x}"),
             Self::OutOfRange(address) => {
                 write!(f, "the segment at {address:#x} is outside the address space of programs")
             }
@@ -148,7 +146,9 @@ impl Image {
         for program in programs {
             image.add(program, file_len)?;
         }
-        image.check()?;
+        if image.segments.is_empty() {
+            return Err(ImageError::NoSegments);
+        }
         let headers_at = header.e_phoff(endian);
         image.headers_address = image.address_of(headers_at);
         Ok(image)
@@ -215,19 +215,6 @@ impl Image {
         Ok(())
     }
 
-    fn check(&mut self) -> Result<(), ImageError> {
-        if self.segments.is_empty() {
-            return Err(ImageError::NoSegments);
-        }
-        self.segments.sort_by_key(|segment| segment.address);
-        for pair in self.segments.windows(2) {
-            if pair[0].end_page() > pair[1].first_page() {
-                return Err(ImageError::Overlap(pair[1].address));
-            }
-        }
-        Ok(())
-    }
-
     fn address_of(&self, offset: u64) -> Option<usize> {
         self.segments.iter().find_map(|segment| {
             let inside = offset.checked_sub(segment.offset)?;
@@ -237,12 +224,12 @@ impl Image {
 
     /// First page of the image.
     pub fn start(&self) -> usize {
-        self.segments.first().map_or(0, Segment::first_page)
+        self.segments.iter().map(Segment::first_page).min().unwrap_or(0)
     }
 
     /// Bytes from the first page to the end of the last one.
     pub fn span(&self) -> usize {
-        self.segments.last().map_or(0, Segment::end_page) - self.start()
+        self.segments.iter().map(Segment::end_page).max().unwrap_or(0) - self.start()
     }
 }
 
@@ -297,10 +284,13 @@ mod tests {
         assert_eq!(parse(2, &[(0, 0x1000, 1, 1)]), Err(ImageError::OutOfRange(0x1000)));
         assert_eq!(parse(2, &[(0, 0x40_0000, 1, u64::MAX)]), Err(ImageError::OutOfRange(0x40_0000)));
         assert_eq!(parse(2, &[(1, 0x40_0000, 1, 1)]), Err(ImageError::BadSegment(0x40_0000)));
-        assert_eq!(
-            parse(2, &[(0, 0x40_0000, 1, 0x1001), (0, 0x40_1000, 1, 1)]),
-            Err(ImageError::Overlap(0x40_1000))
-        );
+    }
+
+    #[test]
+    fn segments_may_share_pages_and_come_in_any_order() {
+        let image = parse(2, &[(0x1100, 0x40_1100, 0x100, 0x2000), (0, 0x40_0000, 0x1100, 0x1100)]).unwrap();
+        assert_eq!((image.start(), image.span()), (0x40_0000, 0x4000));
+        assert_eq!(image.segments[0].address, 0x40_1100, "the file's order");
     }
 
     #[test]
