@@ -14,6 +14,7 @@ mod counters;
 mod end;
 mod entropy;
 mod file_pages;
+mod file_tree;
 mod linux;
 mod memory;
 mod panic;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! From a booted kernel to a running program: the configuration, devices, file systems, the process.
+//! From a booted kernel to a running program: the configuration, devices, the process.
 
 use alloc::boxed::Box;
 use alloc::ffi::CString;
@@ -8,7 +8,7 @@ use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use hadal_abi::config::{BootAction, Filling, Mount, ProgramSource, RunConfig};
+use hadal_abi::config::{BootAction, Filling, RunConfig};
 use hadal_abi::control::{ExitStatus, GuestMessage};
 use hadal_drivers::Devices;
 use hadal_hal::boot::BootInfo;
@@ -17,20 +17,16 @@ use hadal_hal::sync::SpinLock;
 use hadal_linux::credentials::Credentials;
 use hadal_linux::process::{LIMIT_COUNT, Limit, Process, ProcessSetup, UNLIMITED};
 use hadal_linux::{loader, machine};
-use hadal_vfs::memory_file::MemoryFile;
-use hadal_vfs::ninep::MountOptions;
-use hadal_vfs::{Caller, Errno, Inode, MountFlags, Namespace, Owner, cpio, devfs, ninep, tmpfs};
+use hadal_vfs::Namespace;
 use spin::Once;
 
 use crate::boot_files::Files;
 use crate::platform::Platform;
 use crate::{
-    boot_files, console, control, end, entropy, file_pages, linux, paths, profile, report, shell, stdio,
+    boot_files, console, control, end, entropy, file_tree, linux, paths, profile, report, shell, stdio,
     symbols, trace, trials,
 };
 
-/// Share of the machine's memory that files in `/tmp` and `/dev/shm` may take.
-const TMP_SHARE: u64 = 2;
 /// Open files of a program.
 const DEFAULT_FILES: Limit = Limit { soft: 1024, hard: 1 << 20 };
 
@@ -186,10 +182,7 @@ fn prepare(
         return Ok(());
     }
     let files = FILES.get().ok_or("the boot files have not been looked at")?;
-    let namespace = Arc::new(root(config, files, devices)?);
-    mount_kernel_trees(&namespace, info)?;
-    mount_shares(config, devices, &namespace)?;
-    mount_program(config, files, &namespace)?;
+    let namespace = Arc::new(file_tree::build(config, files, info, devices)?);
     SURROUNDINGS.call_once(|| Surroundings { namespace, zones });
     Ok(())
 }
@@ -199,10 +192,21 @@ pub(crate) fn start_program(arguments: &[Vec<u8>]) -> Result<&'static Process, S
     let (Some(config), Some(surroundings)) = (config(), SURROUNDINGS.get()) else {
         return Err("there is no program: start with hadal shell PROGRAM".into());
     };
+    let process =
+        loader::start(setup(config, surroundings, arguments)?).map_err(|error| error.to_string())?;
+    *PROCESS.lock() = Some(process);
+    Ok(process)
+}
+
+/// What the program begins with. Not inline: it is put together on the stack, which `start_program` hands on.
+#[inline(never)]
+fn setup(
+    config: &'static RunConfig,
+    surroundings: &Surroundings,
+    arguments: &[Vec<u8>],
+) -> Result<Box<ProcessSetup>, String> {
     let namespace = surroundings.namespace.clone();
-    let start = namespace.root();
-    let cwd = namespace.resolve(&Caller::KERNEL, &start, &config.cwd, hadal_vfs::Follow::Yes);
-    let cwd = cwd.map_err(|error| in_words(&config.cwd, "the working directory", error))?;
+    let cwd = file_tree::working_directory(config, &namespace)?;
     let mut argv = config.argv.clone();
     if !arguments.is_empty() {
         argv.truncate(1);
@@ -211,32 +215,25 @@ pub(crate) fn start_program(arguments: &[Vec<u8>]) -> Result<&'static Process, S
     let shell_reads_input = config.on_boot == BootAction::Shell;
     let files = stdio::files(config.stdio, shell_reads_input, DEFAULT_FILES.soft as u32, &namespace)
         .map_err(|error| format!("the standard streams: {error}"))?;
-    let process = loader::start(ProcessSetup {
+    Ok(Box::new(ProcessSetup {
         namespace,
         cwd,
         umask: config.umask,
         credentials: Credentials::new(config.uid, config.gid, config.groups.clone()),
-        files,
+        files: *files,
         limits: limits(config),
         executable: config.program.clone(),
         arguments: argv,
         environment: config.env.clone(),
         traced: config.strace,
         fills_at_once: config.filling == Filling::Mapping && surroundings.zones == 1,
-    });
-    let process = process.map_err(|error| error.to_string())?;
-    *PROCESS.lock() = Some(process);
-    Ok(process)
+    }))
 }
 
 /// Takes back the memory of a program that has ended, so that another one can start.
 pub(crate) fn forget_program(process: &'static Process) {
     *PROCESS.lock() = None;
     process.space.clear();
-}
-
-fn in_words(path: &[u8], what: &str, error: Errno) -> String {
-    format!("{}: {what} cannot be used in the guest ({error})", String::from_utf8_lossy(path))
 }
 
 fn limits(config: &RunConfig) -> [Limit; LIMIT_COUNT] {
@@ -246,107 +243,4 @@ fn limits(config: &RunConfig) -> [Limit; LIMIT_COUNT] {
     limits[RLIMIT_NOFILE as usize] = DEFAULT_FILES;
     limits[RLIMIT_CORE as usize].soft = 0;
     limits
-}
-
-/// The root file system: a share of the host, the archive that came with the image, or empty memory around a program.
-fn root(config: &RunConfig, files: &Files, devices: &Devices) -> Result<Namespace, String> {
-    let in_memory = |root, source| Namespace::new(root, MountFlags::empty(), "tmpfs", source);
-    if config.initramfs {
-        let archive = files.archive.ok_or("the image has no file system module")?;
-        let root = tmp(0o755)?;
-        cpio::unpack(archive, &root).map_err(|error| format!("the image's file system: {error:?}"))?;
-        return Ok(in_memory(root, "initramfs"));
-    }
-    match config.mounts.first() {
-        None if config.program_source == ProgramSource::Image => Ok(in_memory(tmp(0o755)?, "image")),
-        Some(mount) if mount.guest_path == b"/" => {
-            let root = share(config, devices, mount)?;
-            Ok(Namespace::new(root, flags(mount), "9p", &mount.tag))
-        }
-        _ => Err(String::from("the run configuration names no root file system")),
-    }
-}
-
-fn flags(mount: &Mount) -> MountFlags {
-    if mount.writable { MountFlags::empty() } else { MountFlags::READ_ONLY }
-}
-
-fn share(config: &RunConfig, devices: &Devices, mount: &Mount) -> Result<Arc<dyn Inode>, String> {
-    let transport = devices
-        .ninep_by_tag(&mount.tag)
-        .ok_or_else(|| format!("the machine has no 9P device with tag '{}'", mount.tag))?;
-    let options = MountOptions {
-        tree: Vec::new(),
-        uid: config.uid,
-        read_only: !mount.writable,
-        pages: file_pages::cache(),
-    };
-    ninep::mount(transport, &options).map_err(|error| format!("9P share '{}': {error}", mount.tag))
-}
-
-fn mount_shares(config: &RunConfig, devices: &Devices, namespace: &Namespace) -> Result<(), String> {
-    for mount in config.mounts.iter().filter(|mount| mount.guest_path != b"/") {
-        let root = share(config, devices, mount)?;
-        make_directory(namespace, &mount.guest_path);
-        namespace
-            .mount(&mount.guest_path, root, flags(mount), "9p", &mount.tag)
-            .map_err(|error| in_words(&mount.guest_path, "a share of the host", error))?;
-    }
-    Ok(())
-}
-
-/// Shows the program of an image at its path, whatever else is there.
-fn mount_program(config: &RunConfig, files: &Files, namespace: &Namespace) -> Result<(), String> {
-    if config.program_source != ProgramSource::Image {
-        return Ok(());
-    }
-    let content = files.program.ok_or("the kernel's image holds no program")?;
-    let owner = Owner { uid: config.uid, gid: config.gid };
-    let file = MemoryFile::create(content, 0o555, owner);
-    if let Some(end) = config.program.iter().rposition(|&byte| byte == b'/').filter(|&end| end > 0) {
-        make_directory(namespace, &config.program[..end]);
-    }
-    namespace
-        .mount(&config.program, file, MountFlags::READ_ONLY, "image", "image")
-        .map_err(|error| in_words(&config.program, "the image's program", error))
-}
-
-/// Makes a directory and those above it where that can be: in the kernel's own trees.
-fn make_directory(namespace: &Namespace, path: &[u8]) {
-    let root = namespace.root();
-    for (at, _) in
-        path.iter().enumerate().skip(1).filter(|&(_, &byte)| byte == b'/').chain([(path.len(), &0)])
-    {
-        // An error here shows when something is mounted on the path.
-        let _ = namespace.mkdir(&Caller::KERNEL, &root, &path[..at], 0o755);
-    }
-}
-
-fn tmp(mode: u32) -> Result<Arc<dyn Inode>, String> {
-    let frames = hadal_mem::frames::global();
-    let limit = frames.stats().total_bytes / TMP_SHARE;
-    tmpfs::TmpFs::create(frames, limit, mode, Owner::default())
-        .map_err(|error| format!("a file system in memory: {error}"))
-}
-
-/// `/proc`, `/sys`, `/dev`, `/dev/shm` and `/tmp`.
-fn mount_kernel_trees(namespace: &Namespace, info: &BootInfo) -> Result<(), String> {
-    let (proc, sys) = hadal_linux::kernelfs::build(info.command_line);
-    let dev = devfs::create(Arc::new(|buffer: &mut [u8]| entropy::fill(buffer)), None);
-    type Tree = (&'static [u8], Arc<dyn Inode>, MountFlags, &'static str);
-    let trees: [Tree; 5] = [
-        (b"/proc", proc, MountFlags::empty(), "proc"),
-        (b"/sys", sys, MountFlags::READ_ONLY, "sysfs"),
-        (b"/dev", dev, MountFlags::empty(), "devtmpfs"),
-        (b"/dev/shm", tmp(0o1777)?, MountFlags::empty(), "tmpfs"),
-        (b"/tmp", tmp(0o1777)?, MountFlags::empty(), "tmpfs"),
-    ];
-    for (path, root, flags, kind) in trees {
-        make_directory(namespace, path);
-        namespace.mount(path, root, flags, kind, kind).map_err(|error| {
-            in_words(path, "a tree of the kernel", error)
-                + ": the root file system (--root) needs such a directory"
-        })?;
-    }
-    Ok(())
 }

@@ -4,6 +4,7 @@
 
 mod host_file;
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -261,8 +262,8 @@ pub(crate) fn files(
     shell_reads_input: bool,
     limit: u32,
     namespace: &Namespace,
-) -> Result<FdTable> {
-    let table = FdTable::new(limit);
+) -> Result<Box<FdTable>> {
+    let table = Box::new(FdTable::new(limit));
     let roles = [Role::Input, Role::Output(OutputStream::Stdout), Role::Output(OutputStream::Stderr)];
     for (descriptor, (role, kind)) in roles.into_iter().zip(kinds).enumerate() {
         let open = match kind {

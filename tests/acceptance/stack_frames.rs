@@ -28,11 +28,6 @@ const EXCEPTIONS: &[(&str, u64, &str)] = &[
         "is called by the first thread, which has done nothing else",
     ),
     (
-        "hadal_kernel::run::start_program",
-        5 << 10,
-        "is called by the first thread or the shell's, which hold little",
-    ),
-    (
         "Futexes as core::default::Default",
         18 << 10,
         "is called at the begin of a program, near the top of a stack",

@@ -4,6 +4,7 @@
 //! Processes are leaked: a record outlives its program, so that late wakers and `/proc` readers need no reference count on
 //! the path of every system call.
 
+use alloc::boxed::Box;
 use alloc::collections::BTreeSet;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -144,8 +145,8 @@ fn insist(_: usize) {
 
 impl Process {
     /// Makes a process without threads.
-    pub fn new(setup: ProcessSetup, space: ProgramSpace) -> &'static Self {
-        alloc::boxed::Box::leak(alloc::boxed::Box::new(Self {
+    pub fn new(setup: Box<ProcessSetup>, space: ProgramSpace) -> &'static Self {
+        Box::leak(Box::new(Self {
             pid: AtomicU32::new(0),
             space,
             namespace: setup.namespace,

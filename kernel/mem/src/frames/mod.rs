@@ -360,7 +360,8 @@ impl FrameAllocator {
         self.layout.get().map_or(10, |layout| layout.distance(from, to))
     }
 
-    /// Counters of one zone.
+    /// Counters of one zone. Frames that move between the zone and a CPU's cache meanwhile may be counted twice or not at
+    /// all; what is free is never more than there is.
     pub fn zone_stats(&self, zone: ZoneId) -> ZoneStats {
         let cached: usize = self.caches.get().map_or(0, |caches| {
             caches
@@ -372,9 +373,10 @@ impl FrameAllocator {
         });
         let Some(counters) = self.zones.get(zone.index()) else { return ZoneStats::default() };
         let bytes = |frames: usize| frames as u64 * FRAME_BYTES;
+        let total = counters.total_frames();
         ZoneStats {
-            total_bytes: bytes(counters.total_frames()),
-            free_bytes: bytes(counters.free_frames() + cached),
+            total_bytes: bytes(total),
+            free_bytes: bytes((counters.free_frames() + cached).min(total)),
             high_water_bytes: bytes(counters.most_used_frames()),
         }
     }
