@@ -123,6 +123,7 @@ fn admit_growth(len: usize, capacity: usize, additional: usize, size: usize) -> 
 }
 
 impl<T> MakeRoom for Vec<T> {
+    #[inline]
     fn make_room(&mut self, additional: usize) -> Result<()> {
         if self.capacity() - self.len() >= additional {
             return Ok(());
@@ -133,6 +134,7 @@ impl<T> MakeRoom for Vec<T> {
 }
 
 impl<T> MakeRoom for VecDeque<T> {
+    #[inline]
     fn make_room(&mut self, additional: usize) -> Result<()> {
         if self.capacity() - self.len() >= additional {
             return Ok(());
@@ -143,6 +145,7 @@ impl<T> MakeRoom for VecDeque<T> {
 }
 
 impl MakeRoom for String {
+    #[inline]
     fn make_room(&mut self, additional: usize) -> Result<()> {
         if self.capacity() - self.len() >= additional {
             return Ok(());

@@ -117,17 +117,14 @@ impl FilePages {
             Some(Slot::Reading(_)) => return Step::Wait,
             None => {}
         }
-        let (from, to) = match index.checked_sub(1) {
-            Some(before) if state.slots.contains_key(&before) => (index, index + self.most),
+        let before = state.slots.range(..index).next_back().map(|(&before, _)| before + 1);
+        let behind = state.slots.range(index..).next().map_or(u64::MAX, |(&behind, _)| behind);
+        let (from, to) = match before {
+            Some(before) if before == index => (index, index + self.most),
             _ => (index - index % WINDOW, index - index % WINDOW + WINDOW),
         };
-        let (mut first, mut end) = (index, index + 1);
-        while first > from && end - first < self.most && !state.slots.contains_key(&(first - 1)) {
-            first -= 1;
-        }
-        while end < to && end - first < self.most && !state.slots.contains_key(&end) {
-            end += 1;
-        }
+        let first = from.max(before.unwrap_or(0)).max((index + 1).saturating_sub(self.most));
+        let end = to.min(behind).min(first + self.most);
         let ticket = state.next_ticket;
         state.next_ticket += 1;
         for page in first..end {
@@ -164,8 +161,9 @@ impl FilePages {
         }
         let mut wanted = Filled::Changed;
         let mut state = self.state.lock();
-        for (number, page) in (first..).zip(pages.into_iter().take(there)) {
-            let Some(slot) = state.slots.get_mut(&number) else { continue };
+        let mut pages = (first..).zip(pages.into_iter().take(there));
+        for (&number, slot) in state.slots.range_mut(first..first + there as u64) {
+            let Some((_, page)) = pages.find(|&(at, _)| at == number) else { break };
             if matches!(slot, Slot::Reading(own) if *own == ticket) {
                 if number == index {
                     wanted = Filled::Page(page.clone());
@@ -192,12 +190,8 @@ impl FilePages {
 
     /// Takes back the claims of a reader that were not met.
     fn withdraw(&self, run: Range<u64>, ticket: u64) {
-        let mut state = self.state.lock();
-        for index in run {
-            if matches!(state.slots.get(&index), Some(Slot::Reading(own)) if *own == ticket) {
-                state.slots.remove(&index);
-            }
-        }
+        let is_own = |_: &u64, slot: &mut Slot| matches!(slot, Slot::Reading(own) if *own == ticket);
+        self.state.lock().slots.extract_if(run, is_own).for_each(drop);
     }
 
     /// Reads bytes, up to the end of the file.
