@@ -132,10 +132,6 @@ impl File for SignalFile {
         true
     }
 
-    fn is_pollable(&self) -> bool {
-        true
-    }
-
     fn as_any(&self) -> Option<&dyn Any> {
         Some(self)
     }

@@ -208,10 +208,6 @@ impl File for TimerFile {
         true
     }
 
-    fn is_pollable(&self) -> bool {
-        true
-    }
-
     fn as_any(&self) -> Option<&dyn Any> {
         Some(self)
     }

@@ -150,7 +150,7 @@ pub trait File: Send + Sync {
 
     /// Whether it is worth waiting for: `epoll_ctl` refuses files that are always ready by their kind.
     fn is_pollable(&self) -> bool {
-        false
+        self.wait_queues().iter().any(Option::is_some)
     }
 
     /// The file itself, for calls that are about one kind of file (`epoll_ctl`, `timerfd_settime`, `recvmsg`).

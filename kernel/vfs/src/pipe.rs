@@ -251,10 +251,6 @@ impl File for PipeEnd {
         [self.reads.then_some(&self.pipe.read_queue), self.writes.then_some(&self.pipe.write_queue)]
     }
 
-    fn is_pollable(&self) -> bool {
-        true
-    }
-
     fn ioctl(&self, request: u32, argument: &mut dyn IoctlArgument) -> Result<usize> {
         match request {
             FIONREAD => {

@@ -254,10 +254,6 @@ impl File for Epoll {
         true
     }
 
-    fn is_pollable(&self) -> bool {
-        true
-    }
-
     fn as_any(&self) -> Option<&dyn Any> {
         Some(self)
     }

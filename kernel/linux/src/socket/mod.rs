@@ -272,10 +272,6 @@ impl File for Socket {
         [Some(&self.own().queue), None]
     }
 
-    fn is_pollable(&self) -> bool {
-        true
-    }
-
     fn as_any(&self) -> Option<&dyn Any> {
         Some(self)
     }

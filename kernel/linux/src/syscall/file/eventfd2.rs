@@ -107,10 +107,6 @@ impl File for EventCounter {
         true
     }
 
-    fn is_pollable(&self) -> bool {
-        true
-    }
-
     fn describe(&self, lines: &mut String) {
         let (count, semaphore) = (*self.count.lock(), u32::from(self.semaphore));
         // Writing to a string cannot fail.

@@ -7,15 +7,8 @@
 
 use crate::Result;
 use crate::call::Call;
-use crate::first::{self, Named};
+use crate::first;
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    let (wanted, own) = (call.int(0), call.process.pid() as usize);
-    match wanted {
-        0 => Ok(own),
-        _ => first::named(call.process, wanted).map(|named| match named {
-            Named::Own => own,
-            Named::First => first::PID as usize,
-        }),
-    }
+    first::leader(call.process, call.int(0))
 }
