@@ -35,7 +35,7 @@ mod watchdog;
 use alloc::boxed::Box;
 
 use hadal_hal::boot::BootInfo;
-use hadal_hal::{cpu, irq, paging, pic, smp};
+use hadal_hal::{cpu, paging, pic, smp};
 
 #[global_allocator]
 static HEAP: hadal_hal::heap::KernelHeap = hadal_hal::heap::KernelHeap;
@@ -74,7 +74,7 @@ fn kernel_main(info: BootInfo) -> ! {
     ] {
         hadal_sched::on_new_threads(prepare);
     }
-    hadal_sched::init(smp::boot_stack_top());
+    hadal_sched::init();
     hadal_event::init();
     platform.start_lines();
     log::info!(
@@ -87,13 +87,12 @@ fn kernel_main(info: BootInfo) -> ! {
     watchdog::start();
     // Devices and the program need threads that can wait.
     run::start(Box::new(info), Box::new(platform));
-    irq::unmask();
-    hadal_sched::enter_idle_loop(None)
+    hadal_sched::enter_idle_loop()
 }
 
 /// The other processors, on stacks of their own, with everything per-CPU of the hardware layer set up.
 fn application_processor(id: usize) -> ! {
     debug_assert!(id == cpu::current_id() && paging::root() != 0);
     platform::name_zone_of_this_cpu();
-    hadal_sched::enter_idle_loop(Some(smp::boot_stack_top()))
+    hadal_sched::join()
 }

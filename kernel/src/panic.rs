@@ -28,7 +28,7 @@ static REPORTING_TWICE: AtomicBool = AtomicBool::new(false);
 
 /// Claims the report for this CPU; a second panic on the way only stops the machine.
 fn claim() {
-    irq::mask();
+    let _ = irq::mask();
     let own = cpu::current_id() + 1;
     match REPORTER.compare_exchange(0, own, Ordering::SeqCst, Ordering::SeqCst) {
         Ok(_) => {}

@@ -2,6 +2,7 @@
 //! Binds the hardware layer's trap hooks to the scheduler and the Linux personality.
 
 use hadal_hal::handler::{Handler, Misstep};
+use hadal_hal::irq::Off;
 use hadal_hal::spinning;
 use hadal_hal::trap::{Access, Hooks, TrapFrame};
 use hadal_linux::traps;
@@ -27,14 +28,14 @@ impl Hooks for Kernel {
         traps::attend(frame);
     }
 
-    fn timer(&self, frame: &TrapFrame) {
+    fn timer(&self, frame: &TrapFrame, off: Off<'_>) {
         profile::on_timer(frame);
-        hadal_sched::look_for_spinning(|| spinning::pause_near(frame));
-        hadal_sched::on_timer_interrupt();
+        hadal_sched::look_for_spinning(off, || spinning::pause_near(frame));
+        hadal_sched::on_timer_interrupt(off);
     }
 
-    fn reschedule(&self) {
-        hadal_sched::on_reschedule_interrupt();
+    fn reschedule(&self, off: Off<'_>) {
+        hadal_sched::on_reschedule_interrupt(off);
     }
 
     fn per_cpu_pointer_lost(&self, frame: &TrapFrame) {

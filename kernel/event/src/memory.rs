@@ -58,13 +58,13 @@ pub fn wait(address: usize, old: u64, deadline_ns: Option<u64>) -> Result<(), Wa
 /// Sleeps on the word. An interrupt ends it, too: that of the deadline's timer, one that gives this thread something to do,
 /// and after a while one in case the store was not noticed.
 fn sleep(address: usize, old: u64, deadline_ns: Option<u64>) -> Result<(), WaitError> {
-    let _irq = irq::disable();
+    let mut irq = irq::disable();
     if percpu::pending_attention() != 0 {
         return Ok(());
     }
     if let Some(deadline) = deadline_ns {
         hadal_sched::interrupt_within(deadline.saturating_sub(now_ns()));
     }
-    let sleep = || user::monitor_u64(address, old);
+    let sleep = || user::monitor_u64(irq.masked(), address, old);
     Ok(hadal_sched::sleep_on_store(sleep, || user::poll_u64(address, old, 1) == Ok(true))?)
 }

@@ -5,7 +5,7 @@
 //! static, and comparing its address makes the type safe, as in [`crate::running`].
 
 use core::marker::PhantomData;
-use core::sync::atomic::{AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 
 /// The link, in a thing that lives for ever.
 #[derive(Debug, Default)]
@@ -17,8 +17,8 @@ pub struct Companion {
 /// The key to the links of companions of type `T`: a static of its own.
 pub struct Companions<T: 'static> {
     of: PhantomData<&'static T>,
-    /// Gives every instance an address of its own.
-    _size: u8,
+    /// Gives every instance an address of its own: what can be changed is never merged with what looks the same.
+    _place: AtomicU8,
 }
 
 impl Companion {
@@ -37,7 +37,7 @@ impl<T: Sync> Default for Companions<T> {
 impl<T: Sync> Companions<T> {
     /// A key that no link has yet.
     pub const fn new() -> Self {
-        Self { of: PhantomData, _size: 0 }
+        Self { of: PhantomData, _place: AtomicU8::new(0) }
     }
 
     fn key(&'static self) -> usize {

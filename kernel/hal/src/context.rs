@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Thread contexts: a kernel stack, what a switch saves, and the switch itself.
 //!
-//! There are two switches. [`Switch::to`] is for calls that the program makes as it calls any function: the C ABI says that
+//! There are two switches. The light one is for calls that the program makes as it calls any function: the C ABI says that
 //! only the callee-saved registers and the control words of the floating-point units survive, so only they are saved.
-//! [`Switch::to_full`] is for system calls and interrupts, where every register survives: it saves the vector state before
+//! The full one is for system calls and interrupts, where every register survives: it saves the vector state before
 //! and loads it afterwards, unless it is still there. What a thread needs back is on its own stack, and it takes it back
 //! itself after the switch: so it does not matter by which kind another thread switches to it.
 //!
@@ -19,6 +19,7 @@ use core::sync::atomic::{AtomicBool, AtomicU64};
 
 use crate::atomic::{AtomicUsize, Ordering};
 use crate::fpu;
+use crate::irq::Off;
 use crate::percpu::{self, PerCpu};
 use crate::{cpu, fallible, irq, sync, tlb};
 
@@ -39,7 +40,7 @@ struct KernelStack([u64; KERNEL_STACK_SIZE / 8]);
 pub struct Context {
     /// Stack pointer while switched out.
     rsp: UnsafeCell<u64>,
-    /// MXCSR and x87 control word of a thread that gave the CPU up by [`Switch::to`].
+    /// MXCSR and x87 control word of a thread that gave the CPU up by a light switch.
     mxcsr: UnsafeCell<u32>,
     x87_control: UnsafeCell<u16>,
     /// What the scheduler calls the thread, for traces.
@@ -83,24 +84,24 @@ impl Context {
         }
     }
 
-    /// Claims the context for the calling CPU, with interrupts off; fails while another CPU has it, or is still leaving it.
+    /// Claims the context for the calling CPU; fails while another CPU has it, or is still leaving it.
     #[inline]
-    pub fn claim(&self) -> bool {
-        self.claim_for(percpu::this())
+    pub fn claim(&self, off: Off<'_>) -> bool {
+        self.claim_for(percpu::this(), off)
     }
 
     #[inline(always)]
-    pub(crate) fn claim_for(&self, block: &PerCpu) -> bool {
+    pub(crate) fn claim_for(&self, block: &PerCpu, _off: Off<'_>) -> bool {
         irq::must_be_off();
         let own = block.address();
         self.claimed_by.compare_exchange(0, own, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
-    /// Ends a claim of the calling CPU, with interrupts off: another CPU may claim the context.
+    /// Ends a claim of the calling CPU: another CPU may claim the context.
     ///
     /// # Panics
     /// If the calling CPU has no claim, or is running the context.
-    pub fn release(&self) {
+    pub fn release(&self, _off: Off<'_>) {
         irq::must_be_off();
         assert!(self.is_claimed_here() && !self.is_running_here(), "a claim ends after the context was left");
         self.claimed_by.store(0, Ordering::Release);
@@ -127,7 +128,7 @@ impl Context {
     /// Claims the context for a short change; spins while a CPU is still leaving it.
     fn change(&self) -> Change<'_> {
         let irq = irq::disable();
-        while !self.claim() {
+        while !self.claim(irq.off()) {
             cpu::relax();
         }
         Change { context: self, _irq: irq }
@@ -276,15 +277,16 @@ extern "C" fn load_first_state(context: &'static Context) {
     irq::unmask();
 }
 
-/// Makes `context` that of the code which is running on this CPU, on the stack whose top is given.
+/// Makes `context` that of the code which is running on this CPU, on the stack that it was started with.
 ///
 /// # Panics
 /// If a CPU has claimed the context, or this one has called it before.
-pub fn adopt(context: &'static Context, stack_top: u64) {
+pub fn adopt(context: &'static Context) {
+    let irq = irq::disable();
     let block = percpu::this();
-    assert!(context.claim() && block.context.load(Ordering::Relaxed) == 0, "a CPU adopts one fresh context");
-    context.stack_top.store(stack_top, Ordering::Relaxed);
-    block.set_kernel_stack(stack_top);
+    let is_first = block.context.load(Ordering::Relaxed) == 0;
+    assert!(is_first && context.claim(irq.off()), "a CPU adopts one fresh context");
+    context.stack_top.store(block.kernel_stack_top.load(Ordering::Relaxed), Ordering::Relaxed);
     block.context.store(context.address(), Ordering::Relaxed);
 }
 
@@ -304,10 +306,10 @@ pub enum Claim {
     Release,
 }
 
-/// Switches from the context that the calling CPU runs to another one that it has claimed. Made by
-/// [`crate::running::Here::switch`].
+/// Switches from the context that the calling CPU runs to another one that it has claimed, with interrupts off: the types
+/// of [`crate::running`] have the proof.
 #[derive(Clone, Copy)]
-pub struct Switch {
+pub(crate) struct Switch {
     block: &'static PerCpu,
 }
 
@@ -317,13 +319,13 @@ impl Switch {
         Self { block }
     }
 
-    /// Switches for a thread that has nothing in caller-saved registers, vector registers among them. Called with
-    /// interrupts off; returns with interrupts on, when somebody switches back.
+    /// Switches for a thread that has nothing in caller-saved registers, vector registers among them. Interrupts are on when
+    /// somebody has switched back.
     ///
     /// # Panics
     /// If the calling CPU has not claimed the context.
     #[inline(always)]
-    pub fn to(self, next: &'static Context, claim: Claim) {
+    pub(crate) fn to(self, next: &'static Context, claim: Claim) {
         // From now on the vector registers are nobody's.
         self.block.live_context.store(0, Ordering::Relaxed);
         let own = self.begin(next);
@@ -367,11 +369,12 @@ impl Switch {
         own.load_vectors();
     }
 
-    /// Switches for a thread whose registers must all survive. Called with interrupts off; returns with interrupts off.
+    /// Switches for a thread whose registers must all survive. Interrupts are off when somebody has switched back.
     ///
     /// # Panics
-    /// If interrupts are on, the calling CPU has not claimed the context, or the running thread has overrun its kernel stack.
-    pub fn to_full(self, next: &'static Context, claim: Claim) {
+    /// If interrupts are on after all, the calling CPU has not claimed the context, or the running thread has overrun its
+    /// kernel stack.
+    pub(crate) fn to_full(self, next: &'static Context, claim: Claim) {
         assert!(!irq::enabled(), "a switch needs interrupts off");
         // SAFETY: `adopt` and `begin` store addresses of contexts, which live for ever.
         let own = unsafe { &*(self.block.context.load(Ordering::Relaxed) as *const Context) };

@@ -5,6 +5,8 @@ use alloc::format;
 use alloc::string::String;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::irq::Masked;
+
 static ONLINE: AtomicUsize = AtomicUsize::new(1);
 
 /// Number of online CPUs; ids are `0..count()`.
@@ -34,7 +36,7 @@ pub fn relax() {
 /// Stops this CPU for good; interrupts stay off.
 pub fn halt_forever() -> ! {
     loop {
-        crate::irq::mask();
+        let _ = crate::irq::mask();
         #[cfg(target_os = "none")]
         // SAFETY: halting with interrupts off changes no memory.
         unsafe {
@@ -43,8 +45,8 @@ pub fn halt_forever() -> ! {
     }
 }
 
-/// Turns interrupts on and halts until one arrives, with no window in between; interrupts are on afterwards.
-pub fn wait_for_interrupt() {
+/// Turns interrupts on and halts until one arrives, with no window in between; they are off again afterwards.
+pub fn wait_for_interrupt(masked: &mut Masked) {
     crate::irq::end_section();
     #[cfg(target_os = "none")]
     // SAFETY: `sti` holds interrupts for one instruction, so the halt cannot miss one; handlers keep to their own stacks.
@@ -53,11 +55,12 @@ pub fn wait_for_interrupt() {
     }
     #[cfg(feature = "sim")]
     crate::sim::halt();
+    masked.again();
 }
 
 /// Turns interrupts on and waits until one arrives or something is stored near `word`, with no window in between; does not
-/// wait if `still` is false once the word is watched. Interrupts are on afterwards. The CPU has MONITOR.
-pub fn wait_for_store(word: *const (), still: impl FnOnce() -> bool) {
+/// wait if `still` is false once the word is watched. Interrupts are off again afterwards. The CPU has MONITOR.
+pub fn wait_for_store(masked: &mut Masked, word: *const (), still: impl FnOnce() -> bool) {
     #[cfg(target_os = "none")]
     // SAFETY: MONITOR only names a cache line to watch, whatever the address; hint 0 of MWAIT is the lightest sleep. `sti`
     // holds interrupts for one instruction, so MWAIT cannot miss one; handlers keep to their own stacks.
@@ -74,6 +77,7 @@ pub fn wait_for_store(word: *const (), still: impl FnOnce() -> bool) {
     crate::sim::wait(word, still);
     #[cfg(not(any(target_os = "none", feature = "sim")))]
     let _ = (word, still());
+    masked.again();
 }
 
 /// Reads a model-specific register.

@@ -11,26 +11,15 @@ use crate::{apic, cpu, percpu, tsc};
 #[cfg(any(all(debug_assertions, target_os = "none"), test))]
 pub(crate) mod section;
 
-/// Restores the interrupt flag that [`disable`] found.
-#[must_use = "interrupts are restored when the guard is dropped"]
-pub struct IrqGuard {
-    were_enabled: bool,
-}
+mod off;
+
+pub use off::{IrqGuard, Masked, Off};
 
 /// Turns interrupts off on this CPU until the guard is dropped.
 #[cfg_attr(all(debug_assertions, target_os = "none"), track_caller)]
 pub fn disable() -> IrqGuard {
     let were_enabled = enabled();
-    mask();
-    IrqGuard { were_enabled }
-}
-
-impl Drop for IrqGuard {
-    fn drop(&mut self) {
-        if self.were_enabled {
-            unmask();
-        }
-    }
+    IrqGuard::new(were_enabled, mask())
 }
 
 /// Whether this CPU takes interrupts.
@@ -49,10 +38,10 @@ pub fn enabled() -> bool {
     false
 }
 
-/// Turns interrupts off.
+/// Turns interrupts off, where the kernel has not done so already: who may be called there uses [`disable`].
 #[inline]
 #[cfg_attr(all(debug_assertions, target_os = "none"), track_caller)]
-pub fn mask() {
+pub fn mask() -> Masked {
     #[cfg(all(debug_assertions, target_os = "none"))]
     let were_enabled = enabled();
     mask_unmeasured();
@@ -60,6 +49,8 @@ pub fn mask() {
     if were_enabled {
         section::begin();
     }
+    // SAFETY: they are off, and what is made of the right is given up by whoever has it.
+    unsafe { Masked::assumed() }
 }
 
 #[inline]
@@ -125,7 +116,7 @@ pub fn longest_sections(cpu: usize) -> Vec<(String, u64)> {
 
 /// Turns interrupts on.
 #[inline]
-pub fn unmask() {
+pub(crate) fn unmask() {
     end_section();
     #[cfg(target_os = "none")]
     // SAFETY: every handler runs on its own stack and takes only interrupt-safe locks.

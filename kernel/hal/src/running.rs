@@ -3,35 +3,87 @@
 //!
 //! The hardware layer does not know the scheduler's types. Its per-CPU block has two untyped words for them and the address
 //! of the one static that may use them; [`Running`] is that static, and comparing its address makes the types safe.
+//!
+//! What must not be interrupted is done by way of a [`Here`], which lives as long as the proof that interrupts are off:
+//!
+//! ```no_run
+//! # use hadal_hal::{context::{Claim, Context}, irq, running::Running};
+//! # static RUNNING: Running<u32, u64> = Running::new();
+//! # static NEXT: Context = Context::new(1);
+//! let mut irq = irq::disable();
+//! let turn = RUNNING.turn(irq.masked());
+//! turn.here().claim(&NEXT);
+//! turn.switch(&NEXT, Claim::Keep);
+//! ```
+//!
+//! It does not outlive that,
+//!
+//! ```compile_fail,E0505
+//! # use hadal_hal::{context::{Claim, Context}, irq, running::Running};
+//! # static RUNNING: Running<u32, u64> = Running::new();
+//! # static NEXT: Context = Context::new(1);
+//! let irq = irq::disable();
+//! let here = RUNNING.here(irq.off());
+//! drop(irq);
+//! here.claim(&NEXT);
+//! ```
+//!
+//! nor the switch, behind which its CPU may be another:
+//!
+//! ```compile_fail,E0505
+//! # use hadal_hal::{context::{Claim, Context}, irq, running::Running};
+//! # static RUNNING: Running<u32, u64> = Running::new();
+//! # static NEXT: Context = Context::new(1);
+//! let mut irq = irq::disable();
+//! let turn = RUNNING.turn(irq.masked());
+//! let here = turn.here();
+//! turn.switch(&NEXT, Claim::Keep);
+//! here.claim(&NEXT);
+//! ```
+//!
+//! An interrupt handler has the proof, but not what a switch needs; nobody else makes either.
+//!
+//! ```compile_fail,E0308
+//! # use hadal_hal::{irq, running::Running};
+//! # static RUNNING: Running<u32, u64> = Running::new();
+//! fn on_interrupt(off: irq::Off<'_>) {
+//!     RUNNING.turn(off);
+//! }
+//! ```
+//!
+//! ```compile_fail,E0423
+//! # use hadal_hal::irq;
+//! let forged = irq::Masked(core::marker::PhantomData);
+//! ```
 
 use core::marker::PhantomData;
-use core::sync::atomic::Ordering;
+use core::sync::atomic::{AtomicU8, Ordering};
 
 use crate::context::{self, Claim, Context, Switch};
-use crate::irq;
+use crate::irq::{self, Masked, Off};
 use crate::percpu::{self, PerCpu};
 
 /// The scheduler's key to the words: a static of its own. `T` is its thread, `C` its state of a CPU.
 pub struct Running<T: 'static, C: 'static> {
     types: PhantomData<(&'static T, &'static C)>,
-    /// Gives every instance an address of its own.
-    _size: u8,
+    /// Gives every instance an address of its own: what can be changed is never merged with what looks the same.
+    _place: AtomicU8,
 }
 
-/// The calling CPU's words, checked. Stays with the CPU it was made on: to be used with interrupts off, or for the running
-/// thread only.
-pub struct Here<T: 'static, C: 'static> {
+/// The calling CPU's words, checked, while interrupts are off.
+pub struct Here<'a, T: 'static, C: 'static> {
     block: &'static PerCpu,
+    off: Off<'a>,
     types: PhantomData<(*const T, *const C)>,
 }
 
 // Not derived, which would ask the same of the types.
-impl<T, C> Clone for Here<T, C> {
+impl<T, C> Clone for Here<'_, T, C> {
     fn clone(&self) -> Self {
         *self
     }
 }
-impl<T, C> Copy for Here<T, C> {}
+impl<T, C> Copy for Here<'_, T, C> {}
 
 impl<T: Sync, C: Sync> Default for Running<T, C> {
     fn default() -> Self {
@@ -42,7 +94,7 @@ impl<T: Sync, C: Sync> Default for Running<T, C> {
 impl<T: Sync, C: Sync> Running<T, C> {
     /// A key that no CPU uses yet.
     pub const fn new() -> Self {
-        Self { types: PhantomData, _size: 0 }
+        Self { types: PhantomData, _place: AtomicU8::new(0) }
     }
 
     fn key(&'static self) -> usize {
@@ -63,33 +115,70 @@ impl<T: Sync, C: Sync> Running<T, C> {
         block.quick_key.store(if context::has_fsgsbase() { self.key() } else { 0 }, Ordering::Relaxed);
     }
 
+    #[inline(always)]
+    fn block(&'static self) -> &'static PerCpu {
+        let block = percpu::this();
+        // SAFETY: only this CPU writes the word, in `install`. A plain read, since the compiler compares those in place.
+        let key = unsafe { *block.running_key.as_ptr() };
+        assert!(key == self.key(), "no scheduler on this CPU");
+        block
+    }
+
     /// The calling CPU.
     ///
     /// # Panics
     /// If it has not called [`Running::install`].
     #[inline(always)]
-    pub fn here(&'static self) -> Here<T, C> {
-        let block = percpu::this();
-        // SAFETY: only this CPU writes the word, in `install`. A plain read, since the compiler compares those in place.
-        let key = unsafe { *block.running_key.as_ptr() };
-        assert!(key == self.key(), "no scheduler on this CPU");
-        Here { block, types: PhantomData }
+    pub fn here<'a>(&'static self, off: Off<'a>) -> Here<'a, T, C> {
+        Here { block: self.block(), off, types: PhantomData }
     }
 
-    /// The calling CPU, if [`Quick::switch`] works there.
+    /// The calling CPU, to be given up.
+    ///
+    /// # Panics
+    /// If it has not called [`Running::install`].
     #[inline(always)]
-    pub fn quick(&'static self) -> Option<Quick<T, C>> {
+    pub fn turn<'a>(&'static self, masked: &'a mut Masked) -> Turn<'a, T, C> {
+        Turn { block: self.block(), masked, types: PhantomData }
+    }
+
+    /// The calling CPU, to be given up by [`Quick::switch`], if that works there.
+    #[inline(always)]
+    pub fn quick(&'static self, masked: Masked) -> Result<Quick<T, C>, Masked> {
         let block = percpu::this();
-        // SAFETY: as in `here`.
+        // SAFETY: as in `block`.
         let key = unsafe { *block.quick_key.as_ptr() };
-        (key == self.key()).then_some(Quick(Here { block, types: PhantomData }))
+        if key == self.key() { Ok(Quick { block, masked, types: PhantomData }) } else { Err(masked) }
     }
 
     /// The calling CPU, if it has called [`Running::install`].
-    pub fn try_here(&'static self) -> Option<Here<T, C>> {
+    pub fn try_here<'a>(&'static self, off: Off<'a>) -> Option<Here<'a, T, C>> {
         let block = percpu::this();
-        (block.running_key.load(Ordering::Relaxed) == self.key())
-            .then_some(Here { block, types: PhantomData })
+        (block.running_key.load(Ordering::Relaxed) == self.key()).then_some(Here {
+            block,
+            off,
+            types: PhantomData,
+        })
+    }
+
+    /// The running thread.
+    ///
+    /// # Panics
+    /// If the calling CPU has not called [`Running::install`].
+    #[inline(always)]
+    pub fn thread(&'static self) -> &'static T {
+        // SAFETY: the key is ours, so only this type's `install` and `set_thread` store to the word.
+        unsafe { &*(self.block().thread.load(Ordering::Relaxed) as *const T) }
+    }
+
+    /// The state of the calling CPU, as of the call where interrupts are on.
+    ///
+    /// # Panics
+    /// If the calling CPU has not called [`Running::install`].
+    #[inline(always)]
+    pub fn cpu(&'static self) -> &'static C {
+        // SAFETY: the key is ours, so only this type's `install` stores to the word.
+        unsafe { &*(self.block().cpu.load(Ordering::Relaxed) as *const C) }
     }
 
     /// The thread that a CPU runs, as of now; `None` before [`Running::install`] there.
@@ -102,31 +191,79 @@ impl<T: Sync, C: Sync> Running<T, C> {
     }
 }
 
-/// A [`Here`] on a CPU with the FSGSBASE instructions.
-pub struct Quick<T: 'static, C: 'static>(Here<T, C>);
+/// The calling CPU, which somebody is about to give up. The thread that comes back may be on another one: so this is used up
+/// by the switch, and with it every [`Here`] of the same interrupts.
+pub struct Turn<'a, T: 'static, C: 'static> {
+    block: &'static PerCpu,
+    masked: &'a mut Masked,
+    types: PhantomData<(*const T, *const C)>,
+}
+
+impl<T: Sync, C: Sync> Turn<'_, T, C> {
+    /// The calling CPU's words.
+    #[inline(always)]
+    pub fn here(&self) -> Here<'_, T, C> {
+        Here { block: self.block, off: self.masked.off(), types: PhantomData }
+    }
+
+    /// Switches to another context, for a thread whose registers must all survive.
+    ///
+    /// # Panics
+    /// If the calling CPU has not claimed the context, or the running thread has overrun its kernel stack.
+    #[inline(always)]
+    pub fn switch(self, next: &'static Context, claim: Claim) {
+        Switch::on(self.block).to_full(next, claim);
+    }
+
+    /// [`Turn::switch`] for a thread that has nothing in caller-saved registers, vector registers among them.
+    #[inline(always)]
+    pub fn switch_light(self, next: &'static Context, claim: Claim) {
+        Switch::on(self.block).to(next, claim);
+        self.masked.again();
+    }
+}
+
+/// A [`Turn`] on a CPU with the FSGSBASE instructions, in fewer instructions, which has the interrupts for itself.
+pub struct Quick<T: 'static, C: 'static> {
+    block: &'static PerCpu,
+    masked: Masked,
+    types: PhantomData<(*const T, *const C)>,
+}
 
 impl<T: Sync, C: Sync> Quick<T, C> {
     /// The calling CPU's words.
     #[inline(always)]
-    pub fn here(&self) -> Here<T, C> {
-        self.0
+    pub fn here(&self) -> Here<'_, T, C> {
+        Here { block: self.block, off: self.masked.off(), types: PhantomData }
     }
 
-    /// [`Switch::to`] in fewer instructions.
+    /// Nobody switches.
+    #[inline(always)]
+    pub fn stay(self) -> Masked {
+        self.masked
+    }
+
+    /// [`Turn::switch_light`]; interrupts are on when somebody has switched back.
     #[inline(always)]
     pub fn switch(self, next: &'static Context, claim: Claim) {
-        Switch::on(self.0.block).to_quickly(next, claim);
+        Switch::on(self.block).to_quickly(next, claim);
     }
 
-    /// [`Switch::to_full`] with [`Claim::Keep`] in fewer instructions; does not look for what [`Switch::to_full`] panics
-    /// about.
+    /// [`Turn::switch`] with [`Claim::Keep`]; does not look whether the thread has overrun its stack.
     #[inline(always)]
-    pub fn switch_full(self, next: &'static Context) {
-        Switch::on(self.0.block).to_full_quickly(next);
+    pub fn switch_full(self, next: &'static Context) -> Masked {
+        Switch::on(self.block).to_full_quickly(next);
+        self.masked
     }
 }
 
-impl<T: Sync, C: Sync> Here<T, C> {
+impl<'a, T: Sync, C: Sync> Here<'a, T, C> {
+    /// The proof that interrupts are off.
+    #[inline(always)]
+    pub fn off(self) -> Off<'a> {
+        self.off
+    }
+
     /// The running thread.
     #[inline(always)]
     pub fn thread(self) -> &'static T {
@@ -145,16 +282,10 @@ impl<T: Sync, C: Sync> Here<T, C> {
     /// [`Context::claim`] in fewer instructions.
     #[inline(always)]
     pub fn claim(self, context: &Context) -> bool {
-        context.claim_for(self.block)
+        context.claim_for(self.block, self.off)
     }
 
-    /// The switch to another context.
-    #[inline(always)]
-    pub fn switch(self) -> Switch {
-        Switch::on(self.block)
-    }
-
-    /// Adds bits of [`percpu::attention`] to this CPU. Interrupts are off.
+    /// Adds bits of [`percpu::attention`] to this CPU.
     #[inline(always)]
     pub fn raise_attention(self, bits: u32) {
         self.block.raise_attention(bits);
@@ -172,6 +303,7 @@ impl<T: Sync, C: Sync> Here<T, C> {
 #[cfg(test)]
 mod tests {
     use super::Running;
+    use crate::irq;
 
     #[test]
     #[should_panic(expected = "one scheduler")]
@@ -179,10 +311,11 @@ mod tests {
         static FIRST: Running<u32, u64> = Running::new();
         static SECOND: Running<u64, u32> = Running::new();
         FIRST.install(&1, &2);
-        assert_eq!((*FIRST.here().thread(), *FIRST.here().cpu()), (1, 2));
-        FIRST.here().set_thread(&3);
+        let irq = irq::disable();
+        assert_eq!((*FIRST.thread(), *FIRST.here(irq.off()).cpu()), (1, 2));
+        FIRST.here(irq.off()).set_thread(&3);
         assert_eq!(FIRST.thread_of(0), Some(&3));
-        assert!(SECOND.try_here().is_none() && SECOND.thread_of(0).is_none());
+        assert!(SECOND.try_here(irq.off()).is_none() && SECOND.thread_of(0).is_none());
         SECOND.install(&1, &2);
     }
 }

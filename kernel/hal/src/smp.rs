@@ -43,11 +43,6 @@ pub fn init_boot_cpu() {
     set_tsc_aux(0);
 }
 
-/// Top of the stack that the calling CPU has run on since it was started.
-pub fn boot_stack_top() -> u64 {
-    percpu::this().kernel_stack_top.load(Ordering::Relaxed)
-}
-
 /// Starts the processors `apic_ids[1..]` and waits until all run or `timeout_ticks` of the TSC have passed; each continues
 /// with `main(cpu)` on a stack of its own. Returns the number of CPUs that are online, the boot CPU included; the ones that
 /// did not answer are left out only if they are the last in the list, else the machine would have holes.

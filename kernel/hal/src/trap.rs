@@ -16,6 +16,7 @@
 use spin::Once;
 
 use crate::handler::{Handler, Misstep};
+use crate::irq::Off;
 
 #[cfg(target_os = "none")]
 mod entry;
@@ -180,10 +181,10 @@ pub trait Hooks: Sync {
     fn resolve(&self, address: u64, access: Access) -> bool;
     /// [`crate::percpu::attention`] bits are set and the frame is about to return to program code.
     fn attend(&self, frame: &mut TrapFrame);
-    /// The one-shot timer fired and interrupted this; on the interrupt stack, interrupts off.
-    fn timer(&self, frame: &TrapFrame);
-    /// Another CPU asked this one to look at its inbox and signals; on the interrupt stack, interrupts off.
-    fn reschedule(&self);
+    /// The one-shot timer fired and interrupted this; on the interrupt stack.
+    fn timer(&self, frame: &TrapFrame, off: Off<'_>);
+    /// Another CPU asked this one to look at its inbox and signals; on the interrupt stack.
+    fn reschedule(&self, off: Off<'_>);
     /// Kernel code faulted, or the CPU reported a double fault or a machine check: report and stop.
     fn kernel_fault(&self, frame: &TrapFrame) -> !;
     /// A non-maskable interrupt; on a stack of its own, at any instruction: only atomic accesses, no lock.

@@ -11,6 +11,7 @@
 use crate::handler;
 use spin::Once;
 
+use crate::irq::Masked;
 use crate::layout::{DIRECT_MAP, DIRECT_MAP_SIZE, PROGRAM_END, PROGRAM_START};
 
 /// The address is not the program's, or not accessible in that way (`EFAULT`).
@@ -350,10 +351,12 @@ pub fn poll_u64(address: usize, old: u64, looks: u32) -> Result<bool, Fault> {
 }
 
 /// Sleeps until somebody writes near an aligned 64-bit word, an interrupt comes, or for no reason; not if the word is
-/// another value than `old`. Interrupts are off and the CPU has MONITOR and MWAIT; interrupts may be on afterwards. A page
-/// that is not there is an error: touch it first.
-pub fn monitor_u64(address: usize, old: u64) -> Result<(), Fault> {
+/// another value than `old`. The CPU has MONITOR and MWAIT. Interrupts are on while it sleeps, and off again afterwards. A
+/// page that is not there is an error: touch it first.
+pub fn monitor_u64(masked: &mut Masked, address: usize, old: u64) -> Result<(), Fault> {
     check(address, 8)?;
     // SAFETY: the address is in the program's half, where a fault is caught.
-    result(unsafe { hadal_user_monitor(address, old) })
+    let outcome = unsafe { hadal_user_monitor(address, old) };
+    masked.again();
+    result(outcome)
 }

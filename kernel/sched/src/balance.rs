@@ -10,12 +10,11 @@
 use alloc::boxed::Box;
 
 use hadal_hal::atomic::{AtomicU64, Ordering};
-use hadal_hal::running::Here;
 use hadal_hal::trace::{self, Kind};
 use hadal_hal::{apic, cpu, irq};
 use spin::Once;
 
-use crate::cpus::{self, Cpu};
+use crate::cpus::{self, Cpu, Here};
 use crate::thread::Thread;
 use crate::wake::send_away;
 
@@ -157,8 +156,8 @@ pub(crate) fn ask(own: &Cpu) {
     }
 }
 
-/// Gives a thread to the CPU that has asked for one. Interrupts are off.
-pub(crate) fn serve(here: Here<Thread, Cpu>) {
+/// Gives a thread to the CPU that has asked for one.
+pub(crate) fn serve(here: Here<'_>) {
     let own = here.cpu();
     if own.asked_by.load(Ordering::Relaxed) == 0 {
         return;
@@ -171,13 +170,12 @@ pub(crate) fn serve(here: Here<Thread, Cpu>) {
     if let Some(thread) = thread {
         trace::point(Kind::Migrate, trace::pair(thread.id(), thief as u32), own.id as u64);
         own.counters.steals.up();
-        send_away(own, thread, thief);
+        send_away(here, thread, thief);
     }
 }
 
-/// The end of a slice on a CPU with a queue: gives a thread to an idle CPU, or to one with a shorter queue. Interrupts are
-/// off.
-pub(crate) fn even_out(here: Here<Thread, Cpu>) {
+/// The end of a slice on a CPU with a queue: gives a thread to an idle CPU, or to one with a shorter queue.
+pub(crate) fn even_out(here: Here<'_>) {
     let own = here.cpu();
     if own.spare() == 0 {
         return;
@@ -193,6 +191,6 @@ pub(crate) fn even_out(here: Here<Thread, Cpu>) {
     });
     if let Some((thread, target)) = moved {
         trace::point(Kind::Migrate, trace::pair(thread.id(), target as u32), own.id as u64);
-        send_away(own, thread, target);
+        send_away(here, thread, target);
     }
 }

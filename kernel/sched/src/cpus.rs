@@ -8,9 +8,10 @@
 use alloc::vec::Vec;
 
 use hadal_hal::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+use hadal_hal::irq::{Masked, Off};
 use hadal_hal::link::AtomicRef;
 use hadal_hal::percpu::CpuLocal;
-use hadal_hal::running::{Here, Running};
+use hadal_hal::running::{self, Running};
 use hadal_hal::sync::{Rank, SpinLock};
 use hadal_hal::{context, cpu, tsc};
 use spin::Once;
@@ -134,16 +135,27 @@ fn all() -> &'static CpuLocal<Cpu> {
     CPUS.get().expect("the scheduler is initialised")
 }
 
+/// The calling CPU and what it runs, while interrupts are off.
+pub(crate) type Here<'a> = running::Here<'a, Thread, Cpu>;
+/// The same, to be given up.
+pub(crate) type Turn<'a> = running::Turn<'a, Thread, Cpu>;
+
 /// The calling CPU and what it runs.
 #[inline(always)]
-pub(crate) fn here() -> Here<Thread, Cpu> {
-    RUNNING.here()
+pub(crate) fn here(off: Off<'_>) -> Here<'_> {
+    RUNNING.here(off)
 }
 
-/// The calling CPU.
+/// The calling CPU, to be given up.
+#[inline(always)]
+pub(crate) fn turn(masked: &mut Masked) -> Turn<'_> {
+    RUNNING.turn(masked)
+}
+
+/// The calling CPU, as of the call where interrupts are on.
 #[inline(always)]
 pub(crate) fn this() -> &'static Cpu {
-    here().cpu()
+    RUNNING.cpu()
 }
 
 /// A CPU by id.
@@ -159,7 +171,7 @@ pub(crate) fn iter() -> impl Iterator<Item = &'static Cpu> {
 /// The thread that is running on this CPU.
 #[inline(always)]
 pub fn current() -> &'static Thread {
-    here().thread()
+    RUNNING.thread()
 }
 
 /// The thread that a CPU runs, as of now; `None` before that CPU has begun to schedule.
@@ -168,29 +180,29 @@ pub fn running_on(cpu: usize) -> Option<&'static Thread> {
 }
 
 /// Prepares the scheduler for all CPUs; once, on the boot CPU, when all are online. The calling code becomes the boot
-/// CPU's idle thread, on the stack whose top is given.
-pub fn init(stack_top: u64) {
+/// CPU's idle thread.
+pub fn init() {
     CPUS.call_once(|| CpuLocal::new(cpu::count(), Cpu::new));
     balance::init(cpu::count());
     idle::init();
-    adopt(stack_top);
+    adopt();
 }
 
-fn adopt(stack_top: u64) {
+fn adopt() {
     let own = of(cpu::current_id());
     let idle = adopt_idle(own);
-    context::adopt(idle.context(), stack_top);
+    context::adopt(idle.context());
     own.idle_thread.store(Some(idle), Ordering::Relaxed);
     own.joined.store(tsc::read(), Ordering::Release);
     RUNNING.install(idle, own);
 }
 
-/// Begins to schedule on an application processor, on the stack whose top is given, as soon as [`init`] has prepared it.
-pub(crate) fn join(stack_top: u64) {
+/// Begins to schedule on an application processor as soon as [`init`] has prepared it.
+pub(crate) fn join() {
     while CPUS.get().is_none() {
         cpu::relax();
     }
-    adopt(stack_top);
+    adopt();
 }
 
 /// Nanoseconds since boot in which a CPU had nothing to run.

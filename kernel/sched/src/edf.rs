@@ -6,13 +6,12 @@
 //! thread is in no queue. Memory for a thread's place is reserved when it is admitted, so that interrupts need none.
 
 use hadal_hal::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
-use hadal_hal::running::Here;
 use hadal_hal::sync::{Rank as LockRank, SpinLock};
 use hadal_time::now_ns;
 use hadal_time::timer_queue::{TimerId, TimerQueue};
 
 use crate::admission::Ledger;
-use crate::cpus::Cpu;
+use crate::cpus::{Cpu, Here};
 use crate::job::{Job, Kind};
 use crate::switch::insert;
 use crate::thread::Thread;
@@ -252,7 +251,7 @@ pub(crate) fn enqueue(own: &'static Cpu, thread: &'static Thread) -> bool {
 }
 
 /// In the timer interrupt: the period of a thread begins, or it should be looked at.
-pub(crate) fn on_release(here: Here<Thread, Cpu>, thread: &'static Thread) {
+pub(crate) fn on_release(here: Here<'_>, thread: &'static Thread) {
     let own = here.cpu();
     let held = thread.cpu() == own.id && core::mem::take(&mut thread.realtime.state.lock().held);
     if held {

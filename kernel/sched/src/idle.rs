@@ -6,10 +6,11 @@
 //! would keep a core from the CPU that has the work.
 
 use hadal_hal::atomic::{AtomicU64, Ordering};
+use hadal_hal::irq::Masked;
 use hadal_hal::trace::{self, Kind};
 use hadal_hal::{cpu, irq, tlb, tsc};
 
-use crate::cpus::{self, Cpu, here, watch};
+use crate::cpus::{self, Cpu, turn, watch};
 use crate::{balance, overcommit, store_watch, switch};
 
 /// How long a CPU polls before it sleeps: what an interrupt and its return cost a few times over.
@@ -26,76 +27,79 @@ pub(crate) fn init() {
     }
 }
 
-/// Turns the calling code into the CPU's idle loop. Application processors come here from their start-up code and give
-/// the top of their stack; the boot CPU has called [`crate::init`] and gives `None`.
-pub fn enter_idle_loop(stack_top: Option<u64>) -> ! {
-    if let Some(top) = stack_top {
-        cpus::join(top);
-    }
+/// Makes an application processor, in its start-up code, one that schedules: [`enter_idle_loop`].
+pub fn join() -> ! {
+    cpus::join();
+    enter_idle_loop()
+}
+
+/// Turns the calling code into the CPU's idle loop; on the boot CPU, after [`crate::init`].
+pub fn enter_idle_loop() -> ! {
     loop {
-        irq::mask();
-        if !switch::run_ready(here()) {
-            rest(cpus::this());
+        let mut masked = irq::mask();
+        if !switch::run_ready(turn(&mut masked)) {
+            masked = rest(masked, cpus::this());
         }
-        irq::unmask();
+        masked.unmask();
     }
 }
 
-/// Waits for something to do. Interrupts are off, and may be on afterwards.
-fn rest(own: &'static Cpu) {
+/// Waits for something to do.
+fn rest(masked: Masked, own: &'static Cpu) -> Masked {
     own.watch.store(watch::POLLING, Ordering::Relaxed);
     balance::set_idle(own.id);
     balance::ask(own);
-    if !poll(own) && own.inbox.looks_empty() {
+    let (mut masked, found) = poll(masked, own);
+    if !found && own.inbox.looks_empty() {
         trace::point(Kind::IdleEnter, 0, 0);
         if store_watch::for_idling(own) {
-            wait_for_store(own);
+            wait_for_store(&mut masked, own);
         } else {
-            halt(own);
+            halt(&mut masked, own);
         }
         trace::point(Kind::IdleLeave, 0, 0);
     }
     // Who pushed before this store is seen by the next look; who pushes after it interrupts.
     own.watch.store(watch::DEAF, Ordering::SeqCst);
     balance::clear_idle(own.id);
+    masked
 }
 
-/// Looks for a while with interrupts on; returns whether there is something. Interrupts are off again afterwards.
-fn poll(own: &Cpu) -> bool {
+/// Looks for a while with interrupts on; returns whether there is something.
+fn poll(masked: Masked, own: &Cpu) -> (Masked, bool) {
     if overcommit::is_set() {
-        return false;
+        return (masked, false);
     }
     let end = tsc::read_unordered().wrapping_add(POLL_CYCLES.load(Ordering::Relaxed));
-    irq::unmask();
+    masked.unmask();
     let mut found = has_work(own);
     while !found && tsc::read_unordered() < end {
         cpu::relax();
         found = has_work(own);
     }
-    irq::mask();
+    let masked = irq::mask();
     // An interrupt may have brought something with the last look.
-    found || has_work(own)
+    (masked, found || has_work(own))
 }
 
 fn has_work(own: &Cpu) -> bool {
     !own.inbox.looks_empty() || own.levels.len() > 0 || own.edf.is_busy()
 }
 
-fn halt(own: &Cpu) {
+fn halt(masked: &mut Masked, own: &Cpu) {
     own.watch.store(watch::DEAF, Ordering::SeqCst);
     // A push before the store was visible sends no interrupt, so look once more.
     if own.inbox.is_empty() {
         tlb::enter_idle();
-        cpu::wait_for_interrupt();
-        irq::mask();
+        cpu::wait_for_interrupt(masked);
         tlb::leave_idle();
     }
 }
 
 /// A push is a store to the monitored word, so nobody has to interrupt the CPU.
-fn wait_for_store(own: &Cpu) {
+fn wait_for_store(masked: &mut Masked, own: &Cpu) {
     tlb::enter_idle();
-    let sleep = || cpu::wait_for_store(own.inbox.word(), || own.inbox.is_empty());
+    let sleep = || cpu::wait_for_store(masked, own.inbox.word(), || own.inbox.is_empty());
     store_watch::sleep_on(own, sleep, || !own.inbox.is_empty());
     tlb::leave_idle();
 }

@@ -70,7 +70,7 @@ pub use balance::claim_idle;
 pub use counters::{Counters, counters, counters_of};
 pub use cpu_time::program_time_ns;
 pub use cpus::{current, idle_thread, idle_time_ns, init, run_queue_length, running_on};
-pub use idle::enter_idle_loop;
+pub use idle::{enter_idle_loop, join};
 pub use kick::{Kick, wake_all};
 pub use overcommit::{cores, set_cores, yield_to_all};
 pub use promise::{PeriodError, admit, wait_period};

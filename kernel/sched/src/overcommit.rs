@@ -56,8 +56,9 @@ pub(crate) fn note_yield(gave_way: bool) {
         return;
     }
     if own.fruitless_yields.fetch_add(1, Ordering::Relaxed) >= PATIENCE && is_crowded() {
-        irq::mask();
+        let mut masked = irq::mask();
         timers::interrupt_within(REST_NS);
-        cpu::wait_for_interrupt();
+        cpu::wait_for_interrupt(&mut masked);
+        masked.unmask();
     }
 }

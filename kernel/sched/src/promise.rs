@@ -162,7 +162,7 @@ impl fmt::Display for PeriodError {
 pub fn wait_period() -> Result<u64, PeriodError> {
     let thread = current();
     let irq = irq::disable();
-    let own = here().cpu();
+    let own = cpus::this();
     let now = now_ns();
     // What it has run so far was for the old job.
     edf::end_turn(own, thread, now);
@@ -180,7 +180,7 @@ pub fn wait_period() -> Result<u64, PeriodError> {
     };
     edf::begin_turn(own, thread, now);
     // The next deadline is later.
-    look_again(here());
+    look_again(here(irq.off()));
     drop(irq);
     wait_for_release(thread, release_ns, park_call).map(|()| missed)
 }
@@ -203,7 +203,7 @@ fn wait_for_release(
 /// ordinary one. Interrupts are on.
 pub(crate) fn settle_budget(thread: &'static Thread) {
     let irq = irq::disable();
-    let own = here().cpu();
+    let own = cpus::this();
     let now = now_ns();
     if !edf::end_turn(own, thread, now) {
         edf::begin_turn(own, thread, now);

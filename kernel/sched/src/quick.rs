@@ -9,12 +9,12 @@
 //!   and when it is changed.
 
 use hadal_hal::context::Claim;
-use hadal_hal::irq;
+use hadal_hal::irq::{self, Masked};
 use hadal_hal::running::Quick;
 use hadal_hal::sync::may_wait;
 use hadal_hal::trace;
 
-use crate::cpus::{Cpu, RUNNING, here};
+use crate::cpus::{Cpu, RUNNING, turn};
 use crate::levels::NOWHERE;
 use crate::overcommit;
 use crate::switch::{Saves, Wake, give_way, hand_over, park_until, park_without_deadline};
@@ -37,33 +37,35 @@ pub fn yield_call() {
 #[inline]
 pub fn yield_call_full() {
     yield_by(Saves::Everything, |quick, next| {
-        quick.switch_full(next.context());
-        irq::unmask();
+        quick.switch_full(next.context()).unmask();
     });
 }
 
 #[inline(always)]
 fn yield_by(saves: Saves, switch: impl FnOnce(Quick<Thread, Cpu>, &'static Thread)) {
     may_wait();
-    irq::mask();
-    if let Some(quick) = RUNNING.quick() {
-        let here = quick.here();
-        let (own, thread) = (here.cpu(), here.thread());
-        if let Some(next) = thread.place.next()
-            && is_quiet(own)
-        {
-            hand_over(here, own, thread, next);
-            return switch(quick, next);
+    let masked = match RUNNING.quick(irq::mask()) {
+        Ok(quick) => {
+            let here = quick.here();
+            let (own, thread) = (here.cpu(), here.thread());
+            if let Some(next) = thread.place.next()
+                && is_quiet(own)
+            {
+                hand_over(here, own, thread, next);
+                return switch(quick, next);
+            }
+            quick.stay()
         }
-    }
-    yield_slowly(saves);
+        Err(masked) => masked,
+    };
+    yield_slowly(masked, saves);
 }
 
 #[cold]
 #[inline(never)]
-fn yield_slowly(saves: Saves) {
-    let gave_way = give_way(here(), saves);
-    irq::unmask();
+fn yield_slowly(mut masked: Masked, saves: Saves) {
+    let gave_way = give_way(turn(&mut masked), saves);
+    masked.unmask();
     overcommit::note_yield(gave_way);
 }
 
@@ -81,36 +83,39 @@ pub fn park_call(deadline_ns: Option<u64>) -> Wake {
 
 #[inline(always)]
 fn park_for_good() {
-    irq::mask();
-    if let Some(quick) = RUNNING.quick() {
-        let here = quick.here();
-        let (own, thread) = (here.cpu(), here.thread());
-        let level = thread.place.level();
-        if is_quiet(own) && !own.edf.is_busy() && level != NOWHERE {
-            // Whoever wakes the thread from here on leaves it in an inbox until its claim has ended.
-            if !thread.token.park() {
-                thread.token.spend();
-                return irq::unmask();
+    let masked = match RUNNING.quick(irq::mask()) {
+        Ok(quick) => {
+            let here = quick.here();
+            let (own, thread) = (here.cpu(), here.thread());
+            let level = thread.place.level();
+            if is_quiet(own) && !own.edf.is_busy() && level != NOWHERE {
+                // Whoever wakes the thread from here on leaves it in an inbox until its claim has ended.
+                if !thread.token.park() {
+                    thread.token.spend();
+                    return quick.stay().unmask();
+                }
+                let equal = own.levels.remove_running(thread, level);
+                let next = equal.or_else(|| own.levels.best()).unwrap_or_else(|| own.idle_thread());
+                hand_over(here, own, thread, next);
+                return quick.switch(next.context(), Claim::Release);
             }
-            let equal = own.levels.remove_running(thread, level);
-            let next = equal.or_else(|| own.levels.best()).unwrap_or_else(|| own.idle_thread());
-            hand_over(here, own, thread, next);
-            return quick.switch(next.context(), Claim::Release);
+            quick.stay()
         }
-    }
-    park_slowly();
+        Err(masked) => masked,
+    };
+    park_slowly(masked);
 }
 
 #[cold]
 #[inline(never)]
-fn park_slowly() {
-    park_without_deadline(Saves::CalleeSaved);
-    irq::unmask();
+fn park_slowly(mut masked: Masked) {
+    park_without_deadline(&mut masked, Saves::CalleeSaved);
+    masked.unmask();
 }
 
 fn park_with_deadline(deadline_ns: u64) -> Wake {
-    irq::mask();
-    let wake = park_until(deadline_ns, Saves::CalleeSaved);
-    irq::unmask();
+    let mut masked = irq::mask();
+    let wake = park_until(&mut masked, deadline_ns, Saves::CalleeSaved);
+    masked.unmask();
     wake
 }

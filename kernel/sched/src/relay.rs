@@ -2,7 +2,7 @@
 //! Handing the CPU to one certain thread: to the joiner of a thread that has ended, which would be the next to run anyway.
 
 use hadal_hal::context::Claim;
-use hadal_hal::irq;
+use hadal_hal::irq::{self, Masked};
 use hadal_hal::sync::may_wait;
 
 use crate::balance;
@@ -20,60 +20,62 @@ use crate::wake::made_runnable;
 #[inline(always)]
 pub fn wake_and_park_call(next: &'static Thread) {
     may_wait();
-    irq::mask();
-    let Some(quick) = RUNNING.quick() else { return wake_then_park(next) };
+    let quick = match RUNNING.quick(irq::mask()) {
+        Ok(quick) => quick,
+        Err(masked) => return wake_then_park(masked, next),
+    };
     let here = quick.here();
     let (own, thread) = (here.cpu(), here.thread());
     // The claim first: without it nothing has happened yet. It fails while the last CPU of `next` is still leaving it.
     if own.edf.is_busy() || !is_quiet(own) || !here.claim(next.context()) {
-        return wake_then_park(next);
+        return wake_then_park(quick.stay(), next);
     }
     if !next.token.unpark() {
-        return release_and_wake(next);
+        return release_and_wake(quick.stay(), next);
     }
     // Whoever changes one of these from here on finds a thread that is not parked, and asks for a review.
     let manner = next.manner();
     if next.cpu() != own.id || !manner.is_of(thread.place.level()) || !next.allows(own.id) {
-        return send_and_park(next);
+        return send_and_park(quick.stay(), next);
     }
     own.counters.wakes.up();
     if !thread.token.park() {
-        return insert_and_stay(next);
+        return insert_and_stay(quick.stay(), next);
     }
     own.levels.replace_running(thread, next, manner);
     hand_over(here, own, thread, next);
     quick.switch(next.context(), Claim::Release);
 }
 
-/// `next` has not slept yet, or somebody else has woken it and will look for the claim. Interrupts are off.
+/// `next` has not slept yet, or somebody else has woken it and will look for the claim.
 #[inline(never)]
-fn release_and_wake(next: &'static Thread) {
-    next.context.release();
-    wake_then_park(next);
+fn release_and_wake(masked: Masked, next: &'static Thread) {
+    next.context.release(masked.off());
+    wake_then_park(masked, next);
 }
 
-/// `next`, which has been woken, does not take the caller's place. Interrupts are off.
+/// `next`, which has been woken, does not take the caller's place.
 #[inline(never)]
-fn send_and_park(next: &'static Thread) {
-    next.context.release();
-    made_runnable(next, balance::choose(next), Kick::Yes);
-    irq::unmask();
+fn send_and_park(masked: Masked, next: &'static Thread) {
+    next.context.release(masked.off());
+    made_runnable(masked.off(), next, balance::choose(next), Kick::Yes);
+    masked.unmask();
     park_call(None);
 }
 
-/// There is something to do for the caller already. Interrupts are off.
+/// There is something to do for the caller already.
 #[inline(never)]
-fn insert_and_stay(next: &'static Thread) {
-    let here = here();
+fn insert_and_stay(masked: Masked, next: &'static Thread) {
+    let here = here(masked.off());
     here.thread().token.spend();
     insert(here.cpu(), next, here.thread());
-    irq::unmask();
+    masked.unmask();
 }
 
-/// The same in two steps. Interrupts are off.
+/// The same in two steps.
 #[inline(never)]
-fn wake_then_park(next: &'static Thread) {
-    irq::unmask();
+fn wake_then_park(masked: Masked, next: &'static Thread) {
+    masked.unmask();
     next.unpark();
     park_call(None);
 }

@@ -10,6 +10,7 @@
 
 use hadal_hal::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
+use hadal_hal::irq::Off;
 use hadal_hal::percpu::{self, attention};
 use hadal_hal::{cpu, irq};
 use hadal_time::now_ns;
@@ -87,8 +88,8 @@ pub(crate) fn begin(own: &Cpu) {
 
 /// In each timer interrupt, before its timers run: looks, if that is due, at what was interrupted. `pause` finds a loop with
 /// PAUSE in it.
-pub fn look(pause: impl FnOnce() -> Option<u64>) {
-    let here = here();
+pub fn look(off: Off<'_>, pause: impl FnOnce() -> Option<u64>) {
+    let here = here(off);
     let (own, running) = (here.cpu(), here.thread());
     let spin = &own.spin;
     let now = now_ns();
@@ -117,8 +118,8 @@ pub fn look(pause: impl FnOnce() -> Option<u64>) {
 
 /// A CPU has been found spinning, and is about to return to the program: it rests. For [`crate::attend`].
 pub(crate) fn rest() {
-    irq::mask();
-    let here = here();
+    let mut masked = irq::mask();
+    let here = here(masked.off());
     let (own, running) = (here.cpu(), here.thread());
     let spin = &own.spin;
     // Another thread may have come meanwhile, or become ready.
@@ -126,7 +127,7 @@ pub(crate) fn rest() {
         && spin.thread.load(Ordering::Relaxed) == running.id()
         && percpu::pending_attention() == 0;
     if !spins || !own.inbox.looks_empty() || own.levels.len() > 1 {
-        return irq::unmask();
+        return masked.unmask();
     }
     let spun_ns = now_ns().saturating_sub(spin.since_ns.load(Ordering::Relaxed));
     own.counters.rests.up();
@@ -136,9 +137,8 @@ pub(crate) fn rest() {
     let rest_ns = least_ns.max(spun_ns / PART_OF_WAIT).min(REST_MOST_NS);
     spin.look_at_ns.store(now_ns() + rest_ns + LOOK_AGAIN_NS, Ordering::Relaxed);
     timers::interrupt_within(rest_ns);
-    cpu::wait_for_interrupt();
+    cpu::wait_for_interrupt(&mut masked);
     RESTING.fetch_sub(1, Ordering::Relaxed);
-    irq::mask();
     cpus::this().spin.look_in(LOOK_AGAIN_NS);
-    irq::unmask();
+    masked.unmask();
 }

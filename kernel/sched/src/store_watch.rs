@@ -84,7 +84,7 @@ pub(crate) fn for_idling(own: &Cpu) -> bool {
 }
 
 /// Calls `sleep`, which waits for a store with MONITOR and MWAIT, and has the timer end it after a while; `has_come` says
-/// whether the store is there. Interrupts are off, and off again afterwards.
+/// whether the store is there. Interrupts are off but for the sleep itself.
 pub fn sleep_on_store<R>(sleep: impl FnOnce() -> R, has_come: impl FnOnce() -> bool) -> R {
     sleep_on(cpus::this(), sleep, has_come)
 }
@@ -95,7 +95,6 @@ pub(crate) fn sleep_on<R>(own: &Cpu, sleep: impl FnOnce() -> R, has_come: impl F
     timers::interrupt_at(own, end_ns);
     watch.sleeps.up();
     let result = sleep();
-    irq::mask();
     if now_ns() + SLACK_NS >= end_ns {
         watch.bound_is_over(has_come());
     }

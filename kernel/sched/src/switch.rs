@@ -4,14 +4,14 @@
 //! What is here takes care of everything; the short ways through it, for calls of a program, are in `quick.rs`.
 
 use hadal_hal::context::Claim;
+use hadal_hal::irq::{self, Masked};
 use hadal_hal::percpu::{self, attention};
-use hadal_hal::running::Here;
 use hadal_hal::sync::may_wait;
 use hadal_hal::trace::{self, Kind};
-use hadal_hal::{irq, tsc};
+use hadal_hal::tsc;
 use hadal_time::now_ns;
 
-use crate::cpus::{Cpu, current, here};
+use crate::cpus::{Cpu, Here, Turn, current, turn};
 use crate::kick::Kick;
 use crate::levels::NOWHERE;
 use crate::table::TABLE;
@@ -42,35 +42,35 @@ pub(crate) enum Saves {
 /// Returns whether the thread gave the CPU up.
 pub fn yield_now() -> bool {
     may_wait();
-    let _irq = irq::disable();
-    give_way(here(), Saves::Everything)
+    let mut irq = irq::disable();
+    give_way(turn(irq.masked()), Saves::Everything)
 }
 
 /// Blocks the calling thread until it is unparked or `deadline_ns` (monotonic) has passed. An unpark that came first makes
 /// it return at once.
 pub fn park(deadline_ns: Option<u64>) -> Wake {
     may_wait();
-    let _irq = irq::disable();
+    let mut irq = irq::disable();
     match deadline_ns {
-        None => park_without_deadline(Saves::Everything),
-        Some(deadline) => park_until(deadline, Saves::Everything),
+        None => park_without_deadline(irq.masked(), Saves::Everything),
+        Some(deadline) => park_until(irq.masked(), deadline, Saves::Everything),
     }
 }
 
 #[inline]
-pub(crate) fn park_without_deadline(saves: Saves) -> Wake {
-    let here = here();
-    let thread = here.thread();
+pub(crate) fn park_without_deadline(masked: &mut Masked, saves: Saves) -> Wake {
+    let turn = turn(masked);
+    let thread = turn.here().thread();
     if thread.token.park() {
         // The waker has made the thread runnable; a second one may have left a wake-up, which the next park spends.
-        leave(here, thread, saves);
+        leave(turn, thread, saves);
     } else {
         thread.token.spend();
     }
     Wake::Unparked
 }
 
-pub(crate) fn park_until(deadline_ns: u64, saves: Saves) -> Wake {
+pub(crate) fn park_until(masked: &mut Masked, deadline_ns: u64, saves: Saves) -> Wake {
     let thread = current();
     if thread.token.spend() {
         return Wake::Unparked;
@@ -80,10 +80,10 @@ pub(crate) fn park_until(deadline_ns: u64, saves: Saves) -> Wake {
     }
     let Some(timer) = timers::unpark_at(deadline_ns, thread) else {
         // Without memory for a timer a wait with a time-out must not become one without: the caller polls.
-        give_way(here(), saves);
+        give_way(turn(masked), saves);
         return Wake::Unparked;
     };
-    park_without_deadline(saves);
+    park_without_deadline(masked, saves);
     if timer.cancel() { Wake::Unparked } else { Wake::TimedOut }
 }
 
@@ -102,8 +102,8 @@ pub fn attend() {
     }
     if percpu::pending_attention() & attention::RESCHEDULE != 0 {
         percpu::clear_attention(attention::RESCHEDULE);
-        let _irq = irq::disable();
-        preempt(here());
+        let mut irq = irq::disable();
+        preempt(turn(irq.masked()));
     }
     if percpu::pending_attention() & attention::REST != 0 {
         percpu::clear_attention(attention::REST);
@@ -116,18 +116,18 @@ pub fn exit() -> ! {
     let thread = current();
     gang::forget(thread);
     thread.end_realtime();
-    irq::mask();
-    let here = here();
+    let mut masked = irq::mask();
     thread.context.clear_program();
     trace::point(Kind::ThreadExit, 0, 0);
     // The next user of the control block waits until this CPU has left the stack.
     TABLE.give_back(thread);
-    leave(here, thread, Saves::CalleeSaved);
+    leave(turn(&mut masked), thread, Saves::CalleeSaved);
     unreachable!("a thread that has exited was run again");
 }
 
-/// Runs ready threads from the idle thread until there is none. Interrupts are off.
-pub(crate) fn run_ready(here: Here<Thread, Cpu>) -> bool {
+/// Runs ready threads from the idle thread until there is none.
+pub(crate) fn run_ready(turn: Turn<'_>) -> bool {
+    let here = turn.here();
     receive(here);
     let own = here.cpu();
     let Some(next) = own.edf.take().or_else(|| own.levels.best()) else { return false };
@@ -136,14 +136,14 @@ pub(crate) fn run_ready(here: Here<Thread, Cpu>) -> bool {
         // What came while the CPU was polling has not started one.
         timers::start_slice(own);
     }
-    switch(here, next, Claim::Keep, Saves::Everything);
+    switch(turn, next, Claim::Keep, Saves::Everything);
     true
 }
 
-/// The running thread stops running here, at least for now: it is parked, has ended, or goes to another CPU. Interrupts are
-/// off.
+/// The running thread stops running here, at least for now: it is parked, has ended, or goes to another CPU.
 #[inline]
-fn leave(here: Here<Thread, Cpu>, thread: &'static Thread, saves: Saves) {
+fn leave(turn: Turn<'_>, thread: &'static Thread, saves: Saves) {
+    let here = turn.here();
     let own = here.cpu();
     let level = thread.place.level();
     if level != NOWHERE {
@@ -159,23 +159,24 @@ fn leave(here: Here<Thread, Cpu>, thread: &'static Thread, saves: Saves) {
     }
     let next = own.edf.take().or_else(|| own.levels.best()).unwrap_or_else(|| own.idle_thread());
     if !next.is(thread) {
-        switch(here, next, claim, saves);
+        switch(turn, next, claim, saves);
     }
 }
 
-/// Lets another ready thread run and the running one wait for its turn; returns whether there was one. Interrupts are off.
-pub(crate) fn give_way(here: Here<Thread, Cpu>, saves: Saves) -> bool {
+/// Lets another ready thread run and the running one wait for its turn; returns whether there was one.
+pub(crate) fn give_way(turn: Turn<'_>, saves: Saves) -> bool {
+    let here = turn.here();
     let (own, thread) = (here.cpu(), here.thread());
     receive(here);
     if !thread.allows(own.id) {
-        move_away(here, thread, saves);
+        move_away(turn, thread, saves);
         return true;
     }
     // One that was real-time until another CPU changed it is in no ring before the review that this CPU was asked for: until
     // then it stays, or nobody would find it again.
     let level = thread.place.level();
     if own.edf.is_busy() || thread.is_realtime() || level == NOWHERE {
-        return give_way_to_realtime(here, saves);
+        return give_way_to_realtime(turn, saves);
     }
     let next = match own.levels.top() {
         Some(top) if top != level => {
@@ -188,13 +189,14 @@ pub(crate) fn give_way(here: Here<Thread, Cpu>, saves: Saves) -> bool {
     };
     percpu::clear_attention(attention::RESCHEDULE);
     let Some(next) = next else { return false };
-    switch(here, next, Claim::Keep, saves);
+    switch(turn, next, Claim::Keep, saves);
     true
 }
 
 /// Lets a waiting real-time thread run if it comes before the running thread.
 #[cold]
-fn give_way_to_realtime(here: Here<Thread, Cpu>, saves: Saves) -> bool {
+fn give_way_to_realtime(turn: Turn<'_>, saves: Saves) -> bool {
+    let here = turn.here();
     let (own, thread) = (here.cpu(), here.thread());
     percpu::clear_attention(attention::RESCHEDULE);
     if !own.edf.precedes(thread) {
@@ -207,21 +209,21 @@ fn give_way_to_realtime(here: Here<Thread, Cpu>, saves: Saves) -> bool {
     } else {
         insert(own, thread, thread);
     }
-    switch(here, next, Claim::Keep, saves);
+    switch(turn, next, Claim::Keep, saves);
     true
 }
 
-/// Takes the CPU from the running thread if a more urgent one is ready, or an equal one and they take turns. Interrupts are
-/// off.
-fn preempt(here: Here<Thread, Cpu>) {
+/// Takes the CPU from the running thread if a more urgent one is ready, or an equal one and they take turns.
+fn preempt(turn: Turn<'_>) {
+    let here = turn.here();
     let (own, thread) = (here.cpu(), here.thread());
     receive(here);
     if !thread.allows(own.id) {
-        move_away(here, thread, Saves::Everything);
+        move_away(turn, thread, Saves::Everything);
         return;
     }
     if own.edf.is_busy() || thread.is_realtime() {
-        if give_way_to_realtime(here, Saves::Everything) {
+        if give_way_to_realtime(turn, Saves::Everything) {
             own.counters.preemptions.up();
         }
         return;
@@ -240,7 +242,7 @@ fn preempt(here: Here<Thread, Cpu>) {
     };
     if let Some(next) = next {
         own.counters.preemptions.up();
-        switch(here, next, Claim::Keep, Saves::Everything);
+        switch(turn, next, Claim::Keep, Saves::Everything);
     }
 }
 
@@ -255,28 +257,28 @@ fn interrupt_turn(own: &Cpu, thread: &'static Thread) {
 }
 
 /// Sends the running thread to a CPU that it may run on; that one waits until this one has left it.
-fn move_away(here: Here<Thread, Cpu>, thread: &'static Thread, saves: Saves) {
+fn move_away(turn: Turn<'_>, thread: &'static Thread, saves: Saves) {
+    let here = turn.here();
     let level = thread.place.level();
     if level != NOWHERE {
         here.cpu().levels.remove_running(thread, level);
     }
-    enqueue(thread, balance::choose(thread), Kick::Yes);
-    leave(here, thread, saves);
+    enqueue(here, thread, balance::choose(thread), Kick::Yes);
+    leave(turn, thread, saves);
 }
 
-/// Takes what other CPUs have sent. Interrupts are off.
+/// Takes what other CPUs have sent.
 ///
 /// A thread may come while its last CPU has not finished switching away from it. Waiting for that CPU would be a deadlock
 /// when it waits for the thread that is running here (two threads that change places), so the thread goes back into the
 /// inbox, to be looked at again.
-pub(crate) fn receive(here: Here<Thread, Cpu>) {
-    irq::must_be_off();
+pub(crate) fn receive(here: Here<'_>) {
     let (own, running) = (here.cpu(), here.thread());
     for thread in own.inbox.take_all() {
         audit::saw(thread.id(), Event::Received);
         if !thread.allows(own.id) {
-            enqueue(thread, balance::choose(thread), Kick::Yes);
-        } else if thread.is(running) || thread.context.claim() {
+            enqueue(here, thread, balance::choose(thread), Kick::Yes);
+        } else if thread.is(running) || here.claim(thread.context()) {
             insert_woken(here, thread);
         } else {
             own.send(thread);
@@ -299,8 +301,8 @@ pub(crate) fn insert(own: &'static Cpu, thread: &'static Thread, running: &'stat
     }
 }
 
-/// [`insert`] for a thread that has become ready, which may run before its equals. Interrupts are off.
-pub(crate) fn insert_woken(here: Here<Thread, Cpu>, thread: &'static Thread) {
+/// [`insert`] for a thread that has become ready, which may run before its equals.
+pub(crate) fn insert_woken(here: Here<'_>, thread: &'static Thread) {
     let running = here.thread();
     insert(here.cpu(), thread, running);
     let level = thread.place.level();
@@ -309,11 +311,10 @@ pub(crate) fn insert_woken(here: Here<Thread, Cpu>, thread: &'static Thread) {
     }
 }
 
-/// Switches for a thread that does not give way to an equal in the shortest way. Interrupts are off; afterwards they are off
-/// if everything was saved, else on.
+/// Switches for a thread that does not give way to an equal in the shortest way.
 #[inline]
-fn switch(here: Here<Thread, Cpu>, next: &'static Thread, claim: Claim, saves: Saves) {
-    irq::must_be_off();
+fn switch(turn: Turn<'_>, next: &'static Thread, claim: Claim, saves: Saves) {
+    let here = turn.here();
     let previous = here.thread();
     trace::point(Kind::Switch, trace::pair(next.id(), previous.token.left() as u32), 0);
     percpu::clear_attention(attention::RESCHEDULE);
@@ -322,8 +323,8 @@ fn switch(here: Here<Thread, Cpu>, next: &'static Thread, claim: Claim, saves: S
     }
     hand_over(here, here.cpu(), previous, next);
     match saves {
-        Saves::CalleeSaved => here.switch().to(next.context(), claim),
-        Saves::Everything => here.switch().to_full(next.context(), claim),
+        Saves::CalleeSaved => turn.switch_light(next.context(), claim),
+        Saves::Everything => turn.switch(next.context(), claim),
     }
 }
 
@@ -333,12 +334,7 @@ fn switch(here: Here<Thread, Cpu>, next: &'static Thread, claim: Claim, saves: S
 /// the thread is on, whether or not it runs yet ([`Thread::poke`]), and that interrupt comes before the switch, and then the
 /// flag is seen here, or after it.
 #[inline(always)]
-pub(crate) fn hand_over(
-    here: Here<Thread, Cpu>,
-    own: &'static Cpu,
-    previous: &'static Thread,
-    next: &'static Thread,
-) {
+pub(crate) fn hand_over(here: Here<'_>, own: &'static Cpu, previous: &'static Thread, next: &'static Thread) {
     let now = tsc::read_unordered();
     previous.note_end(now);
     next.note_begin(now);

@@ -6,15 +6,15 @@
 
 use hadal_hal::atomic::{AtomicU64, Ordering};
 use hadal_hal::handler::{self, Handler};
+use hadal_hal::irq::Off;
 use hadal_hal::percpu::{self, attention};
-use hadal_hal::running::Here;
 use hadal_hal::sync::{Rank, SpinLock};
 use hadal_hal::trace::{self, Kind};
 use hadal_hal::{apic, cpu, irq};
 use hadal_time::now_ns;
 use hadal_time::timer_queue::{TimerId, TimerQueue};
 
-use crate::cpus::{self, Cpu, here, watch};
+use crate::cpus::{self, Cpu, Here, here, watch};
 use crate::switch::receive;
 use crate::table::TABLE;
 use crate::thread::{Policy, Thread};
@@ -223,8 +223,8 @@ pub(crate) fn settle_soon(own: &Cpu) {
 }
 
 /// The timer interrupt: runs what is due and arms the timer for what comes next.
-pub fn on_timer_interrupt() {
-    let here = here();
+pub fn on_timer_interrupt(off: Off<'_>) {
+    let here = here(off);
     let own = here.cpu();
     let timers = &own.timers;
     timers.armed.store(NEVER, Ordering::SeqCst);
@@ -278,7 +278,7 @@ pub fn on_timer_interrupt() {
 /// Timers that are seen to in one interrupt.
 const ACTIONS_AT_ONCE: usize = 8;
 
-fn end_of_slice(here: Here<Thread, Cpu>, now: u64) {
+fn end_of_slice(here: Here<'_>, now: u64) {
     let (own, running) = (here.cpu(), here.thread());
     own.turns.end_slice();
     receive(here);

@@ -14,9 +14,8 @@
 use hadal_hal::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU64, Ordering};
 
 use hadal_hal::percpu::attention;
-use hadal_hal::running::Here;
 
-use crate::cpus::Cpu;
+use crate::cpus::Here;
 use crate::thread::{Manner, Policy, Thread};
 
 /// How long a thread runs while an equal one is ready on its CPU.
@@ -118,7 +117,7 @@ impl Turns {
 
 /// A thread that [`Turns::may_precede`] has been put among the ready ones. Interrupts are off.
 #[cold]
-pub(crate) fn precede(here: Here<Thread, Cpu>, thread: &'static Thread) {
+pub(crate) fn precede(here: Here<'_>, thread: &'static Thread) {
     if thread.place.level() > here.thread().place.level() {
         here.raise_attention(attention::RESCHEDULE);
     } else {
@@ -127,7 +126,7 @@ pub(crate) fn precede(here: Here<Thread, Cpu>, thread: &'static Thread) {
 }
 
 /// Sees to it that a thread of the running one's level which has become ready runs next, if that is due. Interrupts are off.
-pub(crate) fn take_over(here: Here<Thread, Cpu>, thread: &'static Thread) {
+pub(crate) fn take_over(here: Here<'_>, thread: &'static Thread) {
     let (own, running) = (here.cpu(), here.thread());
     let due = own.turns.due.load(Ordering::Relaxed);
     if due == 0

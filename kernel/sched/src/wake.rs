@@ -5,13 +5,13 @@ use alloc::sync::Arc;
 
 use hadal_hal::atomic::{Ordering, fence};
 use hadal_hal::cpuset::CpuSet;
+use hadal_hal::irq::Off;
 use hadal_hal::percpu::{self, attention};
-use hadal_hal::running::Here;
 use hadal_hal::trace::{self, Kind};
 use hadal_hal::{apic, cpu, irq};
 use hadal_time::now_ns;
 
-use crate::cpus::{self, Cpu, RUNNING, current, here, watch};
+use crate::cpus::{self, Cpu, Here, RUNNING, current, here, watch};
 use crate::kick::{Kick, kick};
 use crate::levels::NOWHERE;
 use crate::switch::{insert, insert_woken, receive, yield_now};
@@ -23,8 +23,8 @@ impl Thread {
     #[inline]
     pub fn wake(&'static self, kick: Kick) {
         if self.token.notify() {
-            let _irq = irq::disable();
-            made_runnable(self, balance::choose(self), kick);
+            let irq = irq::disable();
+            made_runnable(irq.off(), self, balance::choose(self), kick);
         }
     }
 
@@ -37,10 +37,10 @@ impl Thread {
     #[inline(always)]
     pub fn unpark_on(&'static self, cpu: usize) {
         if self.token.notify() {
-            let _irq = irq::disable();
+            let irq = irq::disable();
             // It may have been bound since the caller chose: while it was parked nobody asked for a review.
             let target = if self.is_free() { cpu } else { self.allowed_or_else(cpu) };
-            queue_woken(self, target, Kick::Yes);
+            queue_woken(here(irq.off()), self, target, Kick::Yes);
         }
     }
 
@@ -52,16 +52,16 @@ impl Thread {
     /// Starts a thread that [`crate::create`] made; nothing else does, whoever wakes it.
     pub fn start(&'static self) {
         if self.token.start() {
-            let _irq = irq::disable();
-            queue_woken(self, balance::choose(self), Kick::Yes);
+            let irq = irq::disable();
+            queue_woken(here(irq.off()), self, balance::choose(self), Kick::Yes);
         }
     }
 
     /// [`Thread::start`] on a CPU of the caller's choice, unless the thread must not run there.
     pub fn start_on(&'static self, cpu: usize) {
         if self.token.start() {
-            let _irq = irq::disable();
-            queue_woken(self, self.allowed_or_else(cpu), Kick::Yes);
+            let irq = irq::disable();
+            queue_woken(here(irq.off()), self, self.allowed_or_else(cpu), Kick::Yes);
         }
     }
 
@@ -105,8 +105,8 @@ impl Thread {
     /// returns to its program. From any context.
     pub(crate) fn changed(&'static self) {
         if self.is(current()) {
-            let _irq = irq::disable();
-            return review(here(), self);
+            let irq = irq::disable();
+            return review(here(irq.off()), self);
         }
         // What is parked reads its parameters when it is woken.
         fence(Ordering::SeqCst);
@@ -131,9 +131,9 @@ pub fn set_affinity(thread: &'static Thread, set: Option<Arc<CpuSet>>) {
     thread.moved();
 }
 
-/// A wake-up has made the thread runnable. Interrupts are off.
-pub(crate) fn made_runnable(thread: &'static Thread, target: usize, kick: Kick) {
-    queue_woken(thread, target, kick);
+/// A wake-up has made the thread runnable.
+pub(crate) fn made_runnable(off: Off<'_>, thread: &'static Thread, target: usize, kick: Kick) {
+    queue_woken(here(off), thread, target, kick);
 }
 
 /// [`made_runnable`]: counts the wake-up and queues the thread.
@@ -142,15 +142,13 @@ pub(crate) fn made_runnable(thread: &'static Thread, target: usize, kick: Kick) 
 /// priority from now on asks this CPU for a review, and that comes when interrupts are on again. A thread that comes from
 /// another CPU might be asked for there, before this one is named: [`enqueue`] names this one and looks again.
 #[inline(always)]
-fn queue_woken(thread: &'static Thread, target: usize, kick: Kick) {
-    irq::must_be_off();
-    let here = here();
+fn queue_woken(here: Here<'_>, thread: &'static Thread, target: usize, kick: Kick) {
     let own = here.cpu();
     own.counters.wakes.up();
     let manner = thread.manner();
     let stays = target == own.id && thread.cpu() == own.id;
     if !stays || manner.is_realtime() || trace::enabled() || !here.claim(thread.context()) {
-        return made_runnable_slowly(thread, target, kick);
+        return made_runnable_slowly(here, thread, target, kick);
     }
     let running = here.thread();
     own.levels.insert(thread, manner, running);
@@ -163,26 +161,24 @@ fn queue_woken(thread: &'static Thread, target: usize, kick: Kick) {
 }
 
 #[inline(never)]
-fn made_runnable_slowly(thread: &'static Thread, target: usize, kick: Kick) {
+fn made_runnable_slowly(here: Here<'_>, thread: &'static Thread, target: usize, kick: Kick) {
     trace::point(Kind::Wake, trace::pair(thread.id(), target as u32), 0);
-    enqueue(thread, target, kick);
+    enqueue(here, thread, target, kick);
 }
 
-/// Puts a runnable thread that is in no queue into that of a CPU, and makes sure that the CPU notices. Interrupts are off.
-pub(crate) fn enqueue(thread: &'static Thread, target: usize, kick: Kick) {
-    irq::must_be_off();
-    let here = here();
+/// Puts a runnable thread that is in no queue into that of a CPU, and makes sure that the CPU notices.
+pub(crate) fn enqueue(here: Here<'_>, thread: &'static Thread, target: usize, kick: Kick) {
     let own = here.cpu();
     thread.cpu.store(target, Ordering::Relaxed);
     if target != own.id {
         send_away_to(own, thread, target, kick);
-    } else if thread.context.claim() {
+    } else if here.claim(thread.context()) {
         // The claim is a fence: who has changed the thread and not seen this CPU's name has done so before this look.
         if !thread.allows(own.id) {
             let other = balance::choose(thread);
             if other != own.id {
-                thread.context.release();
-                return enqueue(thread, other, kick);
+                thread.context.release(here.off());
+                return enqueue(here, thread, other, kick);
             }
         }
         insert_woken(here, thread);
@@ -225,14 +221,14 @@ fn ask_for_review(thread: &'static Thread) {
     let target = thread.cpu();
     cpus::of(target).reviews.push(thread);
     if target == cpu::current_id() {
-        let _irq = irq::disable();
-        review_all(here());
+        let irq = irq::disable();
+        review_all(here(irq.off()));
     } else {
         apic::send_ipi(target, irq::VECTOR_RESCHEDULE);
     }
 }
 
-fn review_all(here: Here<Thread, Cpu>) {
+fn review_all(here: Here<'_>) {
     for thread in here.cpu().reviews.take_all() {
         // Changes from now on ask again.
         thread.in_review.clear();
@@ -245,9 +241,7 @@ fn review_all(here: Here<Thread, Cpu>) {
 }
 
 /// Makes the place of a thread of this CPU fit its parameters. One that waits for something will get there by them.
-/// Interrupts are off.
-fn review(here: Here<Thread, Cpu>, thread: &'static Thread) {
-    irq::must_be_off();
+fn review(here: Here<'_>, thread: &'static Thread) {
     let (own, running) = (here.cpu(), here.thread());
     let is_running = thread.is(running);
     // A thread that was woken for this CPU while it is still leaving its last one is in that one's ring, and claimed there.
@@ -256,7 +250,7 @@ fn review(here: Here<Thread, Cpu>, thread: &'static Thread) {
         return;
     }
     if !is_running && !thread.allows(own.id) {
-        send_away(own, thread, balance::choose(thread));
+        send_away(here, thread, balance::choose(thread));
         return;
     }
     if is_running {
@@ -283,8 +277,8 @@ fn review(here: Here<Thread, Cpu>, thread: &'static Thread) {
     look_again(here);
 }
 
-/// Raises attention if another thread should run. Interrupts are off.
-pub(crate) fn look_again(here: Here<Thread, Cpu>) {
+/// Raises attention if another thread should run.
+pub(crate) fn look_again(here: Here<'_>) {
     let (own, running) = (here.cpu(), here.thread());
     if own.levels.top().is_some_and(|top| top > running.place.level()) || own.edf.precedes(running) {
         here.raise_attention(attention::RESCHEDULE);
@@ -298,17 +292,17 @@ fn take_out(own: &Cpu, thread: &'static Thread) {
     own.edf.remove(thread);
 }
 
-/// Gives a thread that waits here to another CPU. Interrupts are off.
-pub(crate) fn send_away(own: &Cpu, thread: &'static Thread, target: usize) {
-    take_out(own, thread);
-    thread.context.release();
-    enqueue(thread, target, Kick::Yes);
+/// Gives a thread that waits here to another CPU.
+pub(crate) fn send_away(here: Here<'_>, thread: &'static Thread, target: usize) {
+    take_out(here.cpu(), thread);
+    thread.context.release(here.off());
+    enqueue(here, thread, target, Kick::Yes);
 }
 
 /// The reschedule interrupt: look at what others have sent, changed and asked for, and at what the interrupted thread has to
 /// do.
-pub fn on_reschedule_interrupt() {
-    let Some(here) = RUNNING.try_here() else { return };
+pub fn on_reschedule_interrupt(off: Off<'_>) {
+    let Some(here) = RUNNING.try_here(off) else { return };
     receive(here);
     review_all(here);
     balance::serve(here);

@@ -13,6 +13,7 @@ use std::process::{Command, ExitCode};
 use std::sync::OnceLock;
 use std::time::Instant;
 
+use hadal_hal::irq::Off;
 use hadal_hal::sim::{self, Course, Random};
 use hadal_hal::{cpu, irq};
 
@@ -66,24 +67,24 @@ fn course(random: &Random) -> Course {
 }
 
 /// The reschedule and the timer interrupt, as the trap layer calls them.
-fn handle(vector: u8) {
+fn handle(vector: u8, off: Off<'_>) {
     match vector {
-        irq::VECTOR_TIMER => hadal_sched::on_timer_interrupt(),
-        _ => hadal_sched::on_reschedule_interrupt(),
+        irq::VECTOR_TIMER => hadal_sched::on_timer_interrupt(off),
+        _ => hadal_sched::on_reschedule_interrupt(off),
     }
 }
 
 /// First code of each CPU.
-extern "C" fn start(cpu: usize, stack_top: u64) -> ! {
+fn start(cpu: usize) -> ! {
     if cpu > 0 {
-        hadal_sched::enter_idle_loop(Some(stack_top));
+        hadal_sched::join();
     }
-    hadal_sched::init(stack_top);
+    hadal_sched::init();
     match hadal_sched::create(root, 0, None) {
         Ok(thread) => thread.start(),
         Err(error) => sim::fail(&format!("no root: {error:?}")),
     }
-    hadal_sched::enter_idle_loop(None)
+    hadal_sched::enter_idle_loop()
 }
 
 /// The thread that plays one plan after the other.

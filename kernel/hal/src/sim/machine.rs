@@ -12,6 +12,7 @@ use std::eprintln;
 
 use super::random::Random;
 use super::stacks;
+use crate::irq::Off;
 use crate::{context, cpu, irq, percpu};
 
 const NEVER: u64 = u64::MAX;
@@ -112,7 +113,8 @@ struct Machine {
     steps: Cell<u64>,
     /// Somebody looks, and time stands still.
     observed: Cell<bool>,
-    handle: fn(u8),
+    handle: fn(u8, Off<'_>),
+    start: fn(usize) -> !,
     notes: RefCell<VecDeque<Note>>,
 }
 
@@ -131,19 +133,19 @@ pub(crate) fn is_on() -> bool {
     !MACHINE.load(Ordering::Relaxed).is_null()
 }
 
-/// Starts a machine: each CPU calls `start` with its number and the top of its stack, `handle` is called for a reschedule or
+/// Starts a machine: each CPU calls `start` with its number, `handle` is called for a reschedule or
 /// timer interrupt with its vector. Returns after [`stop`].
 ///
 /// # Panics
 /// If the process has had a machine already.
-pub fn run(cpus: usize, course: Course, handle: fn(u8), start: extern "C" fn(usize, u64) -> !) {
+pub fn run(cpus: usize, course: Course, handle: fn(u8, Off<'_>), start: fn(usize) -> !) {
     assert!(!STARTED.swap(true, Ordering::Relaxed), "a process has one machine");
     let apic_ids: Vec<u32> = (0..cpus as u32).collect();
     percpu::allocate(&apic_ids);
     cpu::set_count(cpus);
     context::use_quick_switch();
     let make = |cpu| Cpu {
-        rsp: Cell::new(stacks::fresh(start, cpu)),
+        rsp: Cell::new(stacks::fresh(begin, cpu)),
         enabled: Cell::new(false),
         pending: Cell::new(0),
         timer_at: Cell::new(NEVER),
@@ -163,12 +165,22 @@ pub fn run(cpus: usize, course: Course, handle: fn(u8), start: extern "C" fn(usi
         steps: Cell::new(0),
         observed: Cell::new(false),
         handle,
+        start,
         notes: RefCell::new(VecDeque::new()),
     }));
     MACHINE.store(machine, Ordering::Relaxed);
     // SAFETY: a fresh stack; `stop` comes back to the driver's.
     unsafe { stacks::swap(machine.driver.as_ptr(), machine.cpus[0].rsp.get()) };
     MACHINE.store(core::ptr::null_mut(), Ordering::Relaxed);
+}
+
+/// First code of a CPU, on the stack whose top is given.
+extern "C" fn begin(cpu: usize, stack_top: u64) -> ! {
+    percpu::this().set_kernel_stack(stack_top);
+    match machine() {
+        Some(machine) => (machine.start)(cpu),
+        None => unreachable!("a CPU is part of a machine"),
+    }
 }
 
 /// Ends [`run`], whose CPUs stop where they are. Called by what they run.
@@ -348,7 +360,8 @@ impl Machine {
             cpu.handles.set(true);
             let vector = if first == TIMER { irq::VECTOR_TIMER } else { irq::VECTOR_RESCHEDULE };
             note("interrupt", [u64::from(vector), 0]);
-            (self.handle)(vector);
+            // SAFETY: they were turned off above, and are turned on below.
+            (self.handle)(vector, unsafe { Off::assumed() });
             self.drain();
             cpu.handles.set(false);
             cpu.enabled.set(true);

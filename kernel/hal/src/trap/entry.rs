@@ -10,6 +10,7 @@ use super::{
     vector,
 };
 use crate::handler::{self, Misstep};
+use crate::irq::Off;
 use crate::percpu::{self, MSR_GS_BASE, PerCpu, offset};
 use crate::trace::{self, Kind};
 use crate::{apic, context, irq, layout, standstill, tlb, user};
@@ -218,12 +219,12 @@ pub fn set_system_call(function: SystemCall) {
 /// Turns interrupts off and handles attention until there is none: the last step before program code.
 fn finish(frame: &mut TrapFrame) {
     loop {
-        irq::mask();
+        let masked = irq::mask();
         if percpu::pending_attention() == 0 {
             irq::end_section();
             return;
         }
-        irq::unmask();
+        masked.unmask();
         hooks().attend(frame);
     }
 }
@@ -339,7 +340,7 @@ extern "C" fn fault_handler(frame: &mut TrapFrame) {
         if frame.rflags & INTERRUPT_FLAG != 0 {
             irq::unmask();
             resolved = hooks().resolve(frame.fault_address, Access::from_error(frame.error));
-            irq::mask();
+            let _ = irq::mask();
             irq::end_section();
         }
         if !resolved {
@@ -423,15 +424,17 @@ extern "C" fn interrupt_handler(frame: &mut TrapFrame, block: &PerCpu) -> *mut T
     block.interrupts.fetch_add(1, Ordering::SeqCst);
     let number = frame.vector as u8;
     irq::begin_interrupt_section(number);
+    // SAFETY: the gate has turned interrupts off, and they stay so until the return.
+    let off = unsafe { Off::assumed() };
     trace::point(Kind::InterruptEnter, frame.vector, frame.rip);
     match number {
         irq::VECTOR_TIMER => {
             apic::end_of_interrupt();
-            hooks().timer(frame);
+            hooks().timer(frame, off);
         }
         irq::VECTOR_RESCHEDULE => {
             apic::end_of_interrupt();
-            hooks().reschedule();
+            hooks().reschedule(off);
         }
         irq::VECTOR_TLB => {
             apic::end_of_interrupt();
