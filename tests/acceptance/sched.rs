@@ -78,7 +78,8 @@ fn mutants() -> Result<(), TestError> {
     let root = scratch::workspace();
     let tree = scratch::empty_directory("sched/mutants")?;
     succeed(Command::new("cp").current_dir(&root).arg("-r").args(TREE).arg(&tree))?;
-    let target = scratch::target().join("sim");
+    // Not that of the other test, which runs at the same time.
+    let target = scratch::target().join("sim-mutants");
     let mut survivors = Vec::new();
     for path in patches(&root.join("kernel/sim/mutants"))? {
         patch(&tree, &path, &[])?;
