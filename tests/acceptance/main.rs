@@ -11,6 +11,7 @@ mod bench;
 mod bochs;
 mod cc;
 mod cli;
+mod crowded;
 mod debug_kernel;
 mod events;
 mod exhaust;
@@ -69,6 +70,7 @@ fn main() -> ExitCode {
     bad_input::register(&mut suite);
     files::register(&mut suite);
     cli::register(&mut suite);
+    crowded::register(&mut suite);
     numa::register(&mut suite);
     observe::register(&mut suite);
     scale::register(&mut suite);

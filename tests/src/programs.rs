@@ -212,6 +212,8 @@ programs! {
         "openmp/set/kernels.c"], ["-fopenmp"];
     /// OpenMP teams whose size the library chooses.
     DYNAMIC_TEAMS = "dynamic-teams", ["openmp/dynamic_teams.c"], ["-fopenmp"];
+    /// OpenMP teams with more members than the host has cores.
+    CROWDED = "crowded", ["openmp/crowded.c"], ["-fopenmp"];
     /// A large OpenMP team.
     MANY = "many", ["openmp/many.c"], ["-fopenmp"];
     /// The OpenMP set in Fortran.
@@ -254,6 +256,8 @@ programs! {
         "hrt/sync/misuse.c"], ["-lhrt-linux"];
     /// Threads that want one lock, each of which must get it.
     FAIRNESS = "fairness", ["pthread/fairness.c"], ["-pthread"];
+    /// Threads that pass a turn round and wait for it with PAUSE.
+    SPINNERS = "spinners", ["pthread/spinners.c"], ["-pthread"];
     /// What a pthread library does behind its functions.
     PTHREAD_LAYER = "pthread-layer", ["pthread/layer.c"], ["-pthread"];
     /// Threads that change places.
