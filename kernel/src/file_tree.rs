@@ -127,15 +127,16 @@ fn tmp(mode: u32) -> Result<Arc<dyn Inode>, String> {
         .map_err(|error| format!("a file system in memory: {error}"))
 }
 
-/// `/proc`, `/sys`, `/dev`, `/dev/shm` and `/tmp`.
+/// `/proc`, `/sys`, `/dev`, `/dev/mqueue`, `/dev/shm` and `/tmp`.
 fn mount_kernel_trees(namespace: &Namespace, info: &BootInfo) -> Result<(), String> {
     let (proc, sys) = hadal_linux::kernelfs::build(info.command_line);
     let dev = devfs::create(Arc::new(|buffer: &mut [u8]| entropy::fill(buffer)), None);
     type Tree = (&'static [u8], Arc<dyn Inode>, MountFlags, &'static str);
-    let trees: [Tree; 5] = [
+    let trees: [Tree; 6] = [
         (b"/proc", proc, MountFlags::empty(), "proc"),
         (b"/sys", sys, MountFlags::READ_ONLY, "sysfs"),
         (b"/dev", dev, MountFlags::empty(), "devtmpfs"),
+        (b"/dev/mqueue", hadal_linux::mqueue::root(), MountFlags::empty(), "mqueue"),
         (b"/dev/shm", tmp(0o1777)?, MountFlags::empty(), "tmpfs"),
         (b"/tmp", tmp(0o1777)?, MountFlags::empty(), "tmpfs"),
     ];

@@ -27,6 +27,8 @@ use crate::{
     symbols, trace, trials,
 };
 
+/// Bytes of a program's message queues, as on Linux.
+const DEFAULT_QUEUES: Limit = Limit { soft: 819_200, hard: 819_200 };
 /// Open files of a program.
 const DEFAULT_FILES: Limit = Limit { soft: 1024, hard: 1 << 20 };
 
@@ -237,10 +239,11 @@ pub(crate) fn forget_program(process: &'static Process) {
 }
 
 fn limits(config: &RunConfig) -> [Limit; LIMIT_COUNT] {
-    use linux_raw_sys::general::{RLIMIT_CORE, RLIMIT_NOFILE, RLIMIT_STACK};
+    use linux_raw_sys::general::{RLIMIT_CORE, RLIMIT_MSGQUEUE, RLIMIT_NOFILE, RLIMIT_STACK};
     let mut limits = [Limit { soft: UNLIMITED, hard: UNLIMITED }; LIMIT_COUNT];
     limits[RLIMIT_STACK as usize].soft = config.rlimit_stack_bytes;
     limits[RLIMIT_NOFILE as usize] = DEFAULT_FILES;
     limits[RLIMIT_CORE as usize].soft = 0;
+    limits[RLIMIT_MSGQUEUE as usize] = DEFAULT_QUEUES;
     limits
 }

@@ -233,6 +233,8 @@ programs! {
     EPOLL = "epoll", ["linux/epoll.c"], ["-pthread"];
     /// Socket calls on pairs of sockets, and on what is no socket.
     SOCKETS = "sockets", ["linux/sockets.c"], ["-pthread"];
+    /// POSIX message queues.
+    QUEUES = "queues", ["linux/queues.c"], ["-pthread"];
     /// Calls through the kernel's table: registers, signals.
     HRT_CALLS = "hrt-calls", ["hrt/calls.c"], ["-pthread", HRT_INCLUDE];
     /// Threads through the kernel's table.

@@ -24,6 +24,7 @@ pub mod kernelfs;
 pub mod loader;
 pub mod machine;
 pub mod memory;
+pub mod mqueue;
 pub mod process;
 pub mod release;
 pub mod report;

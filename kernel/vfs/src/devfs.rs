@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `/dev`: `null`, `zero`, `full`, `random`, `urandom`, `tty`, and the links to `/proc/self/fd`.
 //!
-//! `/dev/shm` is an empty directory here, where the kernel mounts a [`crate::TmpFs`].
+//! `/dev/shm` and `/dev/mqueue` are empty directories here, where the kernel mounts a [`crate::TmpFs`] and the message queues.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -41,6 +41,7 @@ pub fn create(random: RandomSource, tty: Option<Opener>) -> Arc<Directory> {
     dev.symlink("stdin", "/proc/self/fd/0");
     dev.symlink("stdout", "/proc/self/fd/1");
     dev.symlink("stderr", "/proc/self/fd/2");
+    dev.directory("mqueue");
     dev.directory("shm");
     dev
 }

@@ -29,6 +29,16 @@ struct Slot {
     close_on_exec: bool,
 }
 
+impl Slot {
+    /// The file, which has one descriptor less.
+    fn close(self) -> Arc<OpenFile> {
+        if let Ok(file) = self.file.file() {
+            file.descriptor_closed();
+        }
+        self.file
+    }
+}
+
 /// The descriptors of a process.
 pub struct FdTable {
     tree: Tree,
@@ -117,20 +127,22 @@ impl FdTable {
         }
         self.tree.grow(number)?;
         let place = self.tree.place(number).ok_or(Errno::ENOMEM)?;
-        let _changing = self.changing.lock();
+        let changing = self.changing.lock();
         self.tree.note(number, true);
         let old = place.lock().replace(Slot { file, close_on_exec });
-        Ok(old.map(|slot| slot.file))
+        drop(changing);
+        Ok(old.map(Slot::close))
     }
 
     /// Takes a descriptor away (`close`) and returns its file, to be dropped.
     pub fn remove(&self, fd: i32) -> Result<Arc<OpenFile>> {
         let number = usize::try_from(fd).map_err(|_| Errno::EBADF)?;
         let place = self.tree.place(number).ok_or(Errno::EBADF)?;
-        let _changing = self.changing.lock();
+        let changing = self.changing.lock();
         let slot = place.lock().take().ok_or(Errno::EBADF)?;
         self.tree.note(number, false);
-        Ok(slot.file)
+        drop(changing);
+        Ok(slot.close())
     }
 
     /// `dup`: the same file at the lowest free number at or above `minimum`.

@@ -158,6 +158,9 @@ pub trait File: Send + Sync {
         None
     }
 
+    /// A descriptor of it was closed; others may be left.
+    fn descriptor_closed(&self) {}
+
     /// Adds lines to what `/proc/self/fdinfo` shows.
     fn describe(&self, _lines: &mut String) {}
 

@@ -10,7 +10,7 @@ use hadal_vfs::synthetic::Directory;
 use spin::Once;
 
 use super::add_text;
-use crate::{machine, release};
+use crate::{machine, mqueue, release};
 
 /// Most threads, and so most process ids.
 const MAX_THREADS: usize = 256 * 1024;
@@ -40,6 +40,11 @@ pub(super) fn add(proc: &Directory) {
     number("sys/vm/mmap_min_addr", hadal_mem::space::WINDOW_START as u64);
     number("sys/vm/swappiness", 0);
     number("sys/fs/epoll/max_user_watches", crate::epoll::max_entries() as u64);
+    number("sys/fs/mqueue/queues_max", mqueue::QUEUES_MAX as u64);
+    number("sys/fs/mqueue/msg_max", mqueue::MESSAGES_MAX as u64);
+    number("sys/fs/mqueue/msgsize_max", mqueue::MESSAGE_BYTES_MAX as u64);
+    number("sys/fs/mqueue/msg_default", mqueue::MESSAGES_DEFAULT as u64);
+    number("sys/fs/mqueue/msgsize_default", mqueue::MESSAGE_BYTES_DEFAULT as u64);
     number("sys/fs/nr_open", MAX_DESCRIPTORS.into());
     number("sys/fs/file-max", i64::MAX as u64);
     number("sys/fs/pipe-max-size", 1 << 20);

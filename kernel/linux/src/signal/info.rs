@@ -20,6 +20,8 @@ pub mod code {
     pub const QUEUE: i32 = general::SI_QUEUE;
     /// By a POSIX timer.
     pub const TIMER: i32 = general::SI_TIMER;
+    /// By a message in a queue.
+    pub const MESSAGE_QUEUE: i32 = general::SI_MESGQ;
     /// By `tkill` or `tgkill`.
     pub const TKILL: i32 = general::SI_TKILL;
     /// Lowest of the codes whose layout Linux knows.

@@ -38,6 +38,8 @@ pub(crate) struct Received {
 pub(super) struct Inbox {
     messages: VecDeque<Message>,
     charged: usize,
+    /// Messages that will come and have a place.
+    expected: usize,
     /// Nobody will read: the end is gone, or has stopped to receive.
     pub(super) closed: bool,
     /// The end is gone.
@@ -48,7 +50,7 @@ pub(super) struct Inbox {
 
 impl Inbox {
     pub(super) const fn new() -> Self {
-        Self { messages: VecDeque::new(), charged: 0, closed: false, gone: false, ended: false }
+        Self { messages: VecDeque::new(), charged: 0, expected: 0, closed: false, gone: false, ended: false }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -112,6 +114,30 @@ impl Inbox {
         self.charged += data.len() + OVERHEAD;
         self.messages.push_back(Message { data: copy, read: 0, rights: core::mem::take(rights) });
         Ok(())
+    }
+
+    /// Keeps a place for a message; `ENOBUFS` when too many wait, or there is no memory.
+    pub(super) fn expect(&mut self, limit: usize) -> Result<()> {
+        if (self.messages.len() + self.expected) * OVERHEAD >= limit {
+            return Err(Errno::ENOBUFS);
+        }
+        self.messages.make_room(self.expected + 1).map_err(|_| Errno::ENOBUFS)?;
+        self.expected += 1;
+        Ok(())
+    }
+
+    /// A place will not be used.
+    pub(super) fn expect_no_more(&mut self) {
+        self.expected -= 1;
+    }
+
+    /// Puts in a message that has a place.
+    pub(super) fn push_expected(&mut self, data: Vec<u8>) {
+        self.expected -= 1;
+        if !self.closed {
+            self.charged += data.len() + OVERHEAD;
+            self.messages.push_back(Message { data, read: 0, rights: Rights::default() });
+        }
     }
 
     /// Reads a stream: up to the end of a message that brings files. `None` when there is nothing. Messages that are used up go

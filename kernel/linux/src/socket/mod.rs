@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Connected sockets: what `socketpair` makes.
+//! Connected sockets: what `socketpair` makes; and sockets to which the kernel sends ([`notices`]).
 //!
 //! Each end has an inbox that the other end fills, and a queue where its threads wait, for data and for room alike. A stream
 //! is read as bytes, the other kinds as messages.
 
 mod inbox;
+pub(crate) mod notices;
 mod options;
 mod rights;
 
@@ -32,6 +33,8 @@ pub(crate) enum Kind {
     Stream = 1,
     /// Messages without an end (`SOCK_DGRAM`).
     Datagram = 2,
+    /// Messages of the kernel (`AF_NETLINK`, `SOCK_RAW`).
+    Notices = 3,
     /// Messages with an end (`SOCK_SEQPACKET`).
     Packets = 5,
 }
@@ -112,7 +115,7 @@ impl Socket {
 
     /// The end of a connection is told to both sides, except for datagrams.
     fn is_connected(&self) -> bool {
-        self.kind != Kind::Datagram
+        matches!(self.kind, Kind::Stream | Kind::Packets)
     }
 
     fn wait<T>(
@@ -158,6 +161,9 @@ impl Socket {
 
     /// Sends: of a stream as much as fits, or waits for more room until all is sent; else one message.
     pub(crate) fn send(&self, data: &[u8], mut rights: Rights, blocking: Blocking) -> Result<usize> {
+        if self.kind == Kind::Notices {
+            return Err(Errno::EOPNOTSUPP);
+        }
         let (timeout_ns, limit) = {
             let options = self.own().options.lock();
             (options.send_timeout_ns, options.send_bytes)

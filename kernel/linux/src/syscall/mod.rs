@@ -43,6 +43,7 @@ pub(crate) use calls;
 mod event;
 mod file;
 mod info;
+mod ipc;
 mod memory;
 mod process;
 mod sched;
@@ -58,6 +59,7 @@ const fn build_table() -> [Option<Entry>; TABLE_SIZE] {
         event::CALLS,
         file::CALLS,
         info::CALLS,
+        ipc::CALLS,
         memory::CALLS,
         process::CALLS,
         sched::CALLS,

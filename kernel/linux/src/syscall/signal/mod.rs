@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Signals and the timers that send them. What the calls do is in [`crate::signal`]; here are arguments and errors.
 
+pub(super) mod event;
 mod target;
 pub(super) mod timer_spec;
 

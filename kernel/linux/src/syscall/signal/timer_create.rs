@@ -7,8 +7,8 @@
 //! Refused: coarse, raw and alarm clocks (`EOPNOTSUPP`), unknown clocks and ways of notification (`EINVAL`).
 
 use linux_raw_sys::general::{SIGEV_NONE, SIGEV_SIGNAL, SIGEV_THREAD, SIGEV_THREAD_ID};
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
+use super::event::Event;
 use super::target;
 use crate::call::Call;
 use crate::clock::Clock;
@@ -17,19 +17,6 @@ use crate::signal::number::SIGALRM;
 use crate::signal::timer::{Base, Target};
 use crate::task::Task;
 use crate::{Errno, Result, memory};
-
-/// `struct sigevent`.
-#[repr(C)]
-#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
-struct Event {
-    value: u64,
-    signal: i32,
-    notify: u32,
-    thread: i32,
-    reserved: [u32; 11],
-}
-
-const _: () = assert!(size_of::<Event>() == linux_raw_sys::general::SIGEV_MAX_SIZE as usize);
 
 /// Who is told about an expiry.
 enum Notify {

@@ -22,7 +22,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
 pub(super) fn accept(call: &Call<'_>) -> Result<usize> {
     let file = address::file(call, 0)?;
     match Socket::of(&file)?.kind {
-        Kind::Datagram => Err(Errno::EOPNOTSUPP),
+        Kind::Datagram | Kind::Notices => Err(Errno::EOPNOTSUPP),
         Kind::Stream | Kind::Packets => Err(Errno::EINVAL),
     }
 }

@@ -23,5 +23,6 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     match socket.kind {
         Kind::Datagram => Err(Errno::ECONNREFUSED),
         Kind::Stream | Kind::Packets => Err(Errno::EISCONN),
+        Kind::Notices => Err(Errno::EOPNOTSUPP),
     }
 }

@@ -12,7 +12,6 @@ use crate::socket::Socket;
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let file = address::file(call, 0)?;
-    Socket::of(&file)?;
-    address::write(call.arg(1), call.arg(2))?;
+    address::write(Socket::of(&file)?, call.arg(1), call.arg(2))?;
     Ok(0)
 }

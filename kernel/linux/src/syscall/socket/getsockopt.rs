@@ -27,7 +27,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let mut options = socket.options().lock();
     let number = match call.int(2) {
         option::TYPE => socket.kind as i32,
-        option::DOMAIN => address::UNIX.into(),
+        option::DOMAIN => address::family(socket).into(),
         option::PROTOCOL | option::LISTENS => 0,
         option::ERROR if options.take_reset() => Errno::ECONNRESET.raw().into(),
         option::ERROR => 0,

@@ -69,7 +69,11 @@ pub(super) fn send(
         return Err(Errno::EOPNOTSUPP);
     }
     if named {
-        return Err(if socket.kind == Kind::Datagram { Errno::ECONNREFUSED } else { Errno::EISCONN });
+        return Err(match socket.kind {
+            Kind::Datagram => Errno::ECONNREFUSED,
+            Kind::Notices => Errno::EOPNOTSUPP,
+            Kind::Stream | Kind::Packets => Errno::EISCONN,
+        });
     }
     from.check(call.process, FaultAccess::Read)?;
     let total = from.len();

@@ -7,7 +7,7 @@
 
 use super::{address, message};
 use crate::call::Call;
-use crate::socket::Socket;
+use crate::socket::{Kind, Socket};
 use crate::syscall::file::transfer::Segments;
 use crate::{Result, memory};
 
@@ -17,7 +17,11 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let into = Segments::one(call.arg(1), call.arg(2))?;
     let outcome = message::receive(call, socket, file.blocking(), into, None, call.uint(3))?;
     if call.arg(4) != 0 {
-        memory::write(call.arg(5), &0_i32)?;
+        match socket.kind {
+            // The kernel has an address.
+            Kind::Notices => address::write(socket, call.arg(4), call.arg(5))?,
+            _ => memory::write(call.arg(5), &0_i32)?,
+        }
     }
     Ok(outcome.len)
 }

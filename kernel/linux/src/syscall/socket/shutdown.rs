@@ -7,12 +7,15 @@
 
 use super::address;
 use crate::call::Call;
-use crate::socket::Socket;
+use crate::socket::{Kind, Socket};
 use crate::{Errno, Result};
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let file = address::file(call, 0)?;
     let socket = Socket::of(&file)?;
+    if socket.kind == Kind::Notices {
+        return Err(Errno::EOPNOTSUPP);
+    }
     match call.int(1) {
         0 => socket.shut_down(true, false),
         1 => socket.shut_down(false, true),

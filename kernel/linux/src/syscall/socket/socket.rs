@@ -1,16 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `socket(2)`: makes a socket that is not connected.
 //!
-//! Honoured: nothing.
+//! Honoured: `AF_NETLINK` with `SOCK_RAW` and protocol 0, `SOCK_NONBLOCK`, `SOCK_CLOEXEC`: a socket that hears of messages in queues
+//! (`mq_notify`), and which nothing can be sent by.
 //!
-//! Refused: every domain (`EAFNOSUPPORT`): there is no network, and sockets come in pairs (`socketpair`).
+//! Refused: other types (`ESOCKTNOSUPPORT`) and protocols (`EPROTONOSUPPORT`) of `AF_NETLINK`; every other domain
+//! (`EAFNOSUPPORT`): there is no network, and sockets come in pairs (`socketpair`).
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
+use hadal_hal::fallible;
+use hadal_vfs::{FileKind, OpenFlags};
+
+use super::address::NETLINK;
 use crate::call::Call;
+use crate::socket::{Kind, Socket};
+use crate::syscall::file::anonymous::{self, Label};
 use crate::{Errno, Result};
 
+/// `SOCK_NONBLOCK` and `SOCK_CLOEXEC`, which are the flags of `open`.
+const FLAGS: OpenFlags = OpenFlags::NONBLOCK.union(OpenFlags::CLOSE_ON_EXEC);
+const RAW: u32 = Kind::Notices as u32;
+
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
+    if call.uint(0) != u32::from(NETLINK) {
+        return refuse(call);
+    }
+    match (call.uint(1) & !FLAGS.bits(), call.uint(2)) {
+        (RAW, 0) => {}
+        (RAW, _) => return Err(Errno::EPROTONOSUPPORT),
+        _ => return Err(Errno::ESOCKTNOSUPPORT),
+    }
+    let flags = OpenFlags::from_bits_retain(call.uint(1)) & FLAGS;
+    let status = OpenFlags::READ_WRITE | (flags & OpenFlags::NONBLOCK);
+    fallible::admit(fallible::SMALL_BYTES)?;
+    let socket = fallible::arc(Socket::for_notices())?;
+    let mode = FileKind::Socket.mode_bits() | 0o777;
+    let file = anonymous::open(&call.process.caller(), socket, mode, Label::Numbered("socket"), status)?;
+    call.process.files.insert(file, flags.contains(OpenFlags::CLOSE_ON_EXEC)).map(|fd| fd as usize)
+}
+
+fn refuse(call: &Call<'_>) -> Result<usize> {
     static SAID: AtomicBool = AtomicBool::new(false);
     if !SAID.swap(true, Ordering::Relaxed) {
         log::warn!(
