@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use hadal_tests::case::{expect_status, expect_stdout, expect_texts, wrong};
 use hadal_tests::machine::arguments;
-use hadal_tests::programs::{EXHAUST, MEMORY};
+use hadal_tests::programs::{EXHAUST, LOCKED, MEMORY};
 use hadal_tests::{Hadal, TestError, Way, scratch};
 
 use crate::suite::Suite;
@@ -15,6 +15,9 @@ pub(crate) fn register(suite: &mut Suite) {
         suite.compare(format!("memory/{}", way.name()), &MEMORY, way, 2, |case| case);
     }
     suite.compare("memory/8cpus", &MEMORY, Way::GccDynamic, 8, |case| case);
+    for cpus in [1, 4] {
+        suite.compare(format!("memory/locked/{cpus}cpus"), &LOCKED, Way::GccDynamic, cpus, |case| case);
+    }
     suite.hadal("memory/exhaust/fail", |name| {
         let outcome = exhausted(name, "fail")?;
         expect_status(&outcome, 0)?;

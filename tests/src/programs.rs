@@ -315,6 +315,8 @@ programs! {
     DIE = "die", ["signals/die.c"], ["-pthread"];
     /// Mappings.
     MEMORY = "memory", ["memory/memory.c"], [];
+    /// Locked memory.
+    LOCKED = "locked", ["memory/locked.c"], ["-pthread"];
     /// All memory.
     EXHAUST = "exhaust", ["memory/exhaust.c"], ["-pthread"];
     /// What the kernel keeps for a program.

@@ -22,6 +22,7 @@ pub mod first;
 pub mod futex;
 pub mod kernelfs;
 pub mod loader;
+mod locking;
 pub mod machine;
 pub mod memory;
 pub mod mqueue;

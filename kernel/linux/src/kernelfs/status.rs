@@ -199,7 +199,7 @@ fn memory(text: &mut String, process: &Process) -> fmt::Result {
     let figures = [
         ("VmPeak", stats.mapped_peak_bytes),
         ("VmSize", stats.mapped_bytes),
-        ("VmLck", 0),
+        ("VmLck", process.space.locked_bytes()),
         ("VmPin", 0),
         ("VmHWM", stats.resident_peak_bytes),
         ("VmRSS", stats.resident_bytes + stats.shared_bytes),

@@ -12,6 +12,8 @@ use super::{AddressSpace, Mmu, SpaceError, page_range, window_range};
 pub enum Advice {
     /// The content is not needed: anonymous memory reads as zero afterwards, private files as the file (`MADV_DONTNEED`).
     DontNeed,
+    /// The same for locked memory, too (`MADV_DONTNEED_LOCKED`).
+    DontNeedLocked,
     /// As [`Advice::DontNeed`], for private anonymous memory only (`MADV_FREE`).
     Free,
     /// Use 2 MiB pages again (`MADV_HUGEPAGE`).
@@ -19,8 +21,10 @@ pub enum Advice {
     /// Use 4 KiB pages only (`MADV_NOHUGEPAGE`).
     NoHuge,
     /// Any hint that changes nothing here: `MADV_NORMAL`, `RANDOM`, `SEQUENTIAL`, `WILLNEED`, `DONTFORK`, `DOFORK`,
-    /// `DONTDUMP`, `DODUMP`, `MERGEABLE`, `UNMERGEABLE`, `COLD`, `PAGEOUT`.
+    /// `DONTDUMP`, `DODUMP`, `MERGEABLE`, `UNMERGEABLE`.
     Other,
+    /// Another such hint, which is an error for locked memory: `COLD`, `PAGEOUT`.
+    Unlocked,
 }
 
 impl<M: Mmu> AddressSpace<M> {
@@ -32,17 +36,39 @@ impl<M: Mmu> AddressSpace<M> {
         }
         window_range(addr, len).ok_or(SpaceError::NoMapping)?;
         match advice {
-            Advice::DontNeed => self.discard(start, end, false)?,
+            Advice::DontNeed => {
+                let locked = self.unlocked_until(start, end);
+                self.discard(start, locked, false)?;
+                if locked < end {
+                    return Err(SpaceError::Invalid);
+                }
+            }
+            Advice::DontNeedLocked => self.discard(start, end, false)?,
+            Advice::Free if self.unlocked_until(start, end) < end => return Err(SpaceError::Invalid),
             Advice::Free => self.discard(start, end, true)?,
+            Advice::Unlocked if self.unlocked_until(start, end) < end => return Err(SpaceError::Invalid),
             Advice::Huge => self.set_huge(start, end, VmaFlags::HUGE)?,
             Advice::NoHuge => self.set_huge(start, end, VmaFlags::NO_HUGE)?,
-            Advice::Other => {}
+            Advice::Unlocked | Advice::Other => {}
         }
         let whole = self.inner.read().map.covered_until(start, end, |_| true) == end;
         if whole { Ok(()) } else { Err(SpaceError::NoMapping) }
     }
 
+    /// Where the first locked mapping of a range begins; the end of the range if none is locked.
+    fn unlocked_until(&self, start: usize, end: usize) -> usize {
+        if !self.uses_locks() {
+            return end;
+        }
+        let inner = self.inner.read();
+        let locked = inner.map.overlapping(start, end).find(|vma| vma.locked_bytes() > 0);
+        locked.map_or(end, |vma| vma.start.max(start))
+    }
+
     fn discard(&self, start: usize, end: usize, anonymous_only: bool) -> Result<(), SpaceError> {
+        if start == end {
+            return Ok(());
+        }
         let mut removed = Removed::default();
         {
             let inner = self.inner.write();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The program break (`brk`).
 
+use super::lock::Lock;
 use super::pages::Removed;
 use super::vma::{Backing, Name, Prot, Vma, VmaFlags};
 use super::{AddressSpace, Inner, Mmu, PAGE_SIZE, WINDOW_END, WINDOW_START};
@@ -11,8 +12,9 @@ impl<M: Mmu> AddressSpace<M> {
         self.inner.write().brk = Some((start, start));
     }
 
-    /// Moves the break to `wanted` if possible, and returns where it is then. What is not possible changes nothing.
-    pub fn brk(&self, wanted: usize) -> usize {
+    /// Moves the break to `wanted` if possible, and returns where it is then. What is not possible changes nothing; nor does
+    /// what would lock more than `lock_limit` bytes.
+    pub fn brk(&self, wanted: usize, lock_limit: Option<usize>) -> usize {
         let mut inner = self.inner.write();
         let Some((first, current)) = inner.brk else { return 0 };
         let end = wanted.checked_next_multiple_of(PAGE_SIZE).filter(|&end| end <= WINDOW_END);
@@ -32,6 +34,9 @@ impl<M: Mmu> AddressSpace<M> {
             if !self.admits_mappings(&inner) || !inner.map.is_free(old_end, end) {
                 return current;
             }
+            if inner.future.is_some() && !inner.may_lock(end - old_end, lock_limit) {
+                return current;
+            }
             let stale = inner.quarantine.busy(old_end, end).is_some();
             grow(&mut inner, old_end, end);
             inner.brk = Some((first, wanted));
@@ -45,13 +50,14 @@ impl<M: Mmu> AddressSpace<M> {
 }
 
 fn grow(inner: &mut Inner, start: usize, end: usize) {
-    inner.map.insert(Vma {
+    let vma = Vma {
         start,
         end,
         prot: Prot::READ | Prot::WRITE,
         max_prot: Prot::all(),
-        flags: VmaFlags::empty(),
+        flags: inner.future.map_or(VmaFlags::empty(), Lock::flags),
         backing: Backing::Anonymous,
         name: Name::Static("[heap]"),
-    });
+    };
+    inner.map.insert(vma);
 }

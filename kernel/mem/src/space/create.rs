@@ -3,6 +3,7 @@
 
 use alloc::sync::Arc;
 
+use super::lock::Lock;
 use super::map::Room;
 use super::pages::Removed;
 use super::source::PageSource;
@@ -72,7 +73,18 @@ impl MapRequest {
 
 impl<M: Mmu> AddressSpace<M> {
     /// Makes a mapping and returns its address.
-    pub fn map(&self, mut request: MapRequest) -> Result<usize, SpaceError> {
+    pub fn map(&self, request: MapRequest) -> Result<usize, SpaceError> {
+        self.map_locked(request, None, None)
+    }
+
+    /// Makes a mapping that is locked, or with `None` is locked if all new mappings are; [`SpaceError::LockLimit`] if more than
+    /// `limit` bytes would be locked then.
+    pub fn map_locked(
+        &self,
+        mut request: MapRequest,
+        lock: Option<Lock>,
+        limit: Option<usize>,
+    ) -> Result<usize, SpaceError> {
         let backing = check(&mut request)?;
         if let MapBacking::File { source, shared: true, .. } = &backing
             && source.is_written_back()
@@ -84,6 +96,9 @@ impl<M: Mmu> AddressSpace<M> {
         let mut tried = false;
         let (addr, removed) = loop {
             let mut inner = self.inner.write();
+            if lock.is_some() || self.uses_locks() {
+                request.flags |= self.lock_new(&inner, len, lock, limit)?;
+            }
             match self.place(&mut inner, &request) {
                 Ok((addr, mut removed)) => {
                     let end = addr + len;

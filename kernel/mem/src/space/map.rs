@@ -7,7 +7,7 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use super::vma::Vma;
+use super::vma::{Vma, VmaFlags};
 use super::{PAGE_SIZE, WINDOW_END, WINDOW_START};
 
 /// The mappings of a window.
@@ -16,6 +16,7 @@ pub(super) struct VmaMap {
     tree: BTreeMap<usize, Vma>,
     mapped_bytes: usize,
     mapped_peak_bytes: usize,
+    locked_bytes: usize,
     top: usize,
     /// No gap that ends above this (and below `top`) has room for more than `widest_above`. What is busy does not count as
     /// room: whoever ends that says so by [`VmaMap::note_gap`].
@@ -60,6 +61,7 @@ impl VmaMap {
             tree: BTreeMap::new(),
             mapped_bytes: 0,
             mapped_peak_bytes: 0,
+            locked_bytes: 0,
             top,
             cursor: top,
             widest_above: 0,
@@ -73,6 +75,11 @@ impl VmaMap {
     /// Bytes mapped now, and at most so far.
     pub(super) fn mapped_bytes(&self) -> (usize, usize) {
         (self.mapped_bytes, self.mapped_peak_bytes)
+    }
+
+    /// Bytes that are locked.
+    pub(super) fn locked_bytes(&self) -> usize {
+        self.locked_bytes
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Vma> {
@@ -112,6 +119,7 @@ impl VmaMap {
         debug_assert!(self.is_free(vma.start, vma.end));
         let (start, end) = (vma.start, vma.end);
         self.mapped_bytes += end - start;
+        self.locked_bytes += vma.locked_bytes();
         self.mapped_peak_bytes = self.mapped_peak_bytes.max(self.mapped_bytes);
         self.tree.insert(start, vma);
         self.join(end);
@@ -126,6 +134,7 @@ impl VmaMap {
             taken.extend(self.tree.remove(&at));
         }
         self.mapped_bytes -= taken.iter().map(Vma::len).sum::<usize>();
+        self.locked_bytes -= taken.iter().map(Vma::locked_bytes).sum::<usize>();
         if !taken.is_empty() {
             self.note_gap(start);
         }
@@ -152,6 +161,20 @@ impl VmaMap {
             let Some((&next, _)) = self.tree.range(at + 1..).next() else { break };
             at = next;
         }
+    }
+
+    /// Gives all mappings in `start..end` the flags of a lock that `flags` says, or leaves them as they are.
+    pub(super) fn lock(&mut self, start: usize, end: usize, flags: impl Fn(&Vma) -> Option<VmaFlags>) {
+        let (mut before, mut after) = (0, 0);
+        self.update(start, end, |vma| {
+            before += vma.locked_bytes();
+            if let Some(flags) = flags(vma) {
+                vma.flags.remove(VmaFlags::LOCKED | VmaFlags::LOCKED_ON_FAULT);
+                vma.flags.insert(flags);
+            }
+            after += vma.locked_bytes();
+        });
+        self.locked_bytes = self.locked_bytes - before + after;
     }
 
     /// Makes `at` a border between mappings.

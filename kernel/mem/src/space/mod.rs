@@ -19,6 +19,7 @@ mod brk;
 mod create;
 mod fault;
 mod file_fault;
+mod lock;
 mod map;
 mod mmu;
 mod pages;
@@ -40,6 +41,7 @@ use hadal_hal::{fallible, layout};
 
 pub use advise::Advice;
 pub use create::{MapBacking, MapRequest, Placement};
+pub use lock::Lock;
 pub use mmu::{KernelMmu, MapError, Mmu, PageFlags, PageSize};
 pub use query::SharedKey;
 pub use remap::{RemapMode, RemapRequest};
@@ -132,6 +134,8 @@ pub enum SpaceError {
     NotSupported,
     /// Writing back failed (`EIO`).
     Io,
+    /// More would be locked than is allowed (`EAGAIN`).
+    LockLimit,
 }
 
 /// A window: mappings, pages, and what waits to be freed.
@@ -150,6 +154,8 @@ struct Inner {
     brk: Option<(usize, usize)>,
     /// Shared anonymous objects so far.
     objects: u64,
+    /// How new mappings are locked.
+    future: Option<Lock>,
 }
 
 impl<M: Mmu> AddressSpace<M> {
@@ -161,6 +167,7 @@ impl<M: Mmu> AddressSpace<M> {
             policy: ZonePolicy::Local,
             brk: None,
             objects: 0,
+            future: None,
         };
         Self { mmu, frames, inner: RwSpinLock::ranked(Rank::AddressSpace, inner), counters: Counters::new() }
     }

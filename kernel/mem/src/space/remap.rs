@@ -31,16 +31,21 @@ pub struct RemapRequest {
     pub new_len: usize,
     /// Whether it may move.
     pub mode: RemapMode,
+    /// Most bytes that may be locked.
+    pub lock_limit: Option<usize>,
 }
 
 impl<M: Mmu> AddressSpace<M> {
     /// Changes size or place of a mapping and returns its address.
     pub fn remap(&self, request: RemapRequest) -> Result<usize, SpaceError> {
-        let RemapRequest { old, old_len, new_len, mode } = request;
+        let RemapRequest { old, old_len, new_len, mode, lock_limit } = request;
         let (old, old_end) = window_range(old, old_len).ok_or(SpaceError::Invalid)?;
         let new_len =
             new_len.checked_next_multiple_of(PAGE_SIZE).filter(|&len| len > 0).ok_or(SpaceError::Invalid)?;
         let old_len = old_end - old;
+        if new_len > old_len && !self.may_grow(old, new_len - old_len, lock_limit) {
+            return Err(SpaceError::LockLimit);
+        }
         match mode {
             RemapMode::Fixed(new) => self.move_to(old, old_len, new, new_len),
             _ if new_len <= old_len => self.shrink(old, old_len, new_len).map(|()| old),
@@ -51,6 +56,13 @@ impl<M: Mmu> AddressSpace<M> {
                 result => result,
             },
         }
+    }
+
+    /// Whether a mapping may become so much longer, or is not locked.
+    fn may_grow(&self, old: usize, bytes: usize, lock_limit: Option<usize>) -> bool {
+        let inner = self.inner.read();
+        let locked = inner.map.find(old).is_some_and(|vma| vma.locked_bytes() > 0);
+        !locked || inner.may_lock(bytes, lock_limit)
     }
 
     fn shrink(&self, old: usize, old_len: usize, new_len: usize) -> Result<(), SpaceError> {

@@ -15,6 +15,8 @@ pub(super) struct Counters {
     large_pages: AtomicU64,
     /// There has been a mapping through which a file kept elsewhere can be written.
     written_back: AtomicBool,
+    /// Something has been locked.
+    locks: AtomicBool,
 }
 
 impl Counters {
@@ -27,6 +29,7 @@ impl Counters {
             file_reads: AtomicU64::new(0),
             large_pages: AtomicU64::new(0),
             written_back: AtomicBool::new(false),
+            locks: AtomicBool::new(false),
         }
     }
 
@@ -45,6 +48,15 @@ impl Counters {
 
     pub(super) fn has_written_back(&self) -> bool {
         self.written_back.load(Ordering::Relaxed)
+    }
+
+    /// From now on there may be something locked.
+    pub(super) fn note_lock(&self) {
+        self.locks.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn has_locks(&self) -> bool {
+        self.locks.load(Ordering::Relaxed)
     }
 
     pub(super) fn count_large_page(&self) {

@@ -55,6 +55,10 @@ bitflags! {
         const HUGE = 4;
         /// `MAP_NORESERVE`.
         const NO_RESERVE = 8;
+        /// It is locked.
+        const LOCKED = 16;
+        /// Locked pages are filled when they are touched, not before.
+        const LOCKED_ON_FAULT = 32;
     }
 }
 

@@ -2,7 +2,7 @@
 //! `prlimit64(2)`: reads and changes a resource limit.
 //!
 //! Honoured: all sixteen resources of the calling process can be read and changed; a hard limit is raised by user 0 only.
-//! `RLIMIT_NOFILE` is enforced; `RLIMIT_STACK` decides the size of new threads' stacks in the C library (the first
+//! `RLIMIT_NOFILE`, `RLIMIT_MEMLOCK` and `RLIMIT_MSGQUEUE` are enforced; `RLIMIT_STACK` decides the size of new threads' stacks in the C library (the first
 //! thread's stack has the size that was in force when the program started). The others are kept and given back, and
 //! not enforced.
 //!

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Checks that several memory calls share.
 
-use hadal_mem::space::{PAGE_SIZE, Prot};
+use hadal_mem::space::{Lock, PAGE_SIZE, Prot};
 
+use super::errno;
 use crate::call::Call;
-use crate::{Errno, Result};
+use crate::{Errno, Result, locking};
 
 /// Decodes protection bits; unknown ones are `EINVAL` as on Linux.
 pub(super) fn prot(bits: u32) -> Result<Prot> {
@@ -27,14 +28,32 @@ pub(super) fn page_aligned(address: usize) -> Result<usize> {
     if address.is_multiple_of(PAGE_SIZE) { Ok(address) } else { Err(Errno::EINVAL) }
 }
 
-/// Whether the range of a call's first two arguments is mapped, as the locking calls demand.
-pub(super) fn mapped_range(call: &Call<'_>) -> Result<usize> {
+/// The whole pages of the range of a call's first two arguments, as the locking calls take it: on Linux, too, a length that
+/// overflows to nothing is nothing.
+fn locked_range(call: &Call<'_>) -> Result<(usize, usize)> {
     let start = call.arg(0) & !(PAGE_SIZE - 1);
-    let end = call.arg(0).checked_add(call.arg(1)).ok_or(Errno::EINVAL)?;
-    let mut at = start;
-    while at < end {
-        let vma = call.process.space.find(at).ok_or(Errno::ENOMEM)?;
-        at = vma.end;
+    let len =
+        call.arg(1).wrapping_add(call.arg(0) % PAGE_SIZE).wrapping_add(PAGE_SIZE - 1) & !(PAGE_SIZE - 1);
+    Ok((start, start.checked_add(len).ok_or(Errno::EINVAL)?))
+}
+
+/// `mlock` and `mlock2`.
+pub(super) fn lock(call: &Call<'_>, lock: Lock) -> Result<usize> {
+    locking::check(call.process)?;
+    let (start, end) = locked_range(call)?;
+    if start < end {
+        let limit = locking::limit(call.process);
+        call.process.space.lock(start, end, Some(lock), limit).map_err(errno)?;
+        locking::fill_named(call.process, start, end)?;
+    }
+    Ok(0)
+}
+
+/// `munlock`.
+pub(super) fn unlock(call: &Call<'_>) -> Result<usize> {
+    let (start, end) = locked_range(call)?;
+    if start < end {
+        call.process.space.lock(start, end, None, None).map_err(errno)?;
     }
     Ok(0)
 }

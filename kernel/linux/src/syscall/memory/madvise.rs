@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `madvise(2)`: says how memory will be used.
 //!
-//! Honoured: MADV_DONTNEED, MADV_FREE (both free at once), MADV_HUGEPAGE, MADV_NOHUGEPAGE, MADV_POPULATE_READ,
+//! Honoured: MADV_DONTNEED, MADV_DONTNEED_LOCKED, MADV_FREE (which free at once), MADV_HUGEPAGE, MADV_NOHUGEPAGE, MADV_POPULATE_READ,
 //! MADV_POPULATE_WRITE; accepted as hints without effect: MADV_NORMAL, MADV_RANDOM, MADV_SEQUENTIAL, MADV_WILLNEED,
 //! MADV_COLD, MADV_PAGEOUT, MADV_DONTFORK, MADV_DOFORK, MADV_DONTDUMP, MADV_DODUMP, MADV_MERGEABLE, MADV_UNMERGEABLE.
 //!
-//! Refused: MADV_REMOVE, MADV_HWPOISON, MADV_WIPEONFORK and unknown advice (EINVAL).
+//! Refused: MADV_DONTNEED, MADV_FREE, MADV_COLD and MADV_PAGEOUT of locked memory, as on Linux (EINVAL); MADV_REMOVE, MADV_HWPOISON, MADV_WIPEONFORK and unknown advice (EINVAL).
 
 use hadal_mem::space::Advice;
 use linux_raw_sys::general::*;
@@ -25,7 +25,9 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
         MADV_POPULATE_READ | MADV_POPULATE_WRITE => {
             return call.process.space.populate(address, len).map(|()| 0).map_err(|_| Errno::ENOMEM);
         }
-        MADV_NORMAL | MADV_RANDOM | MADV_SEQUENTIAL | MADV_WILLNEED | MADV_COLD | MADV_PAGEOUT | MADV_DONTFORK
+        MADV_DONTNEED_LOCKED => Advice::DontNeedLocked,
+        MADV_COLD | MADV_PAGEOUT => Advice::Unlocked,
+        MADV_NORMAL | MADV_RANDOM | MADV_SEQUENTIAL | MADV_WILLNEED | MADV_DONTFORK
         | MADV_DOFORK | MADV_DONTDUMP | MADV_DODUMP | MADV_MERGEABLE | MADV_UNMERGEABLE => Advice::Other,
         _ => return Err(Errno::EINVAL),
     };

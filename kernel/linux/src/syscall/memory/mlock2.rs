@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! `mlock2(2)`: as mlock(2).
+//! `mlock2(2)`: as `mlock`.
 //!
-//! Honoured: MLOCK_ONFAULT (it makes no difference).
+//! Honoured: `MLOCK_ONFAULT`: pages are filled when they are touched.
 //!
-//! Refused: unknown flags (EINVAL).
+//! Refused: unknown flags (`EINVAL`).
 
+use hadal_mem::space::Lock;
 use linux_raw_sys::general::MLOCK_ONFAULT;
 
 use crate::call::Call;
 use crate::{Errno, Result};
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    if call.uint(2) & !MLOCK_ONFAULT != 0 {
-        return Err(Errno::EINVAL);
-    }
-    super::common::mapped_range(call)
+    let lock = match call.uint(2) {
+        0 => Lock::Full,
+        MLOCK_ONFAULT => Lock::OnFault,
+        _ => return Err(Errno::EINVAL),
+    };
+    super::common::lock(call, lock)
 }

@@ -2,22 +2,22 @@
 //! `mmap(2)`: maps anonymous memory or a file.
 //!
 //! Honoured: MAP_PRIVATE, MAP_SHARED, MAP_SHARED_VALIDATE, MAP_ANONYMOUS, MAP_FIXED, MAP_FIXED_NOREPLACE, MAP_POPULATE (ENOMEM when memory
-//! runs out), MAP_NORESERVE (as all memory: nothing is reserved), MAP_STACK (4 KiB pages); ignored as on Linux: MAP_DENYWRITE,
-//! MAP_EXECUTABLE, MAP_NONBLOCK, MAP_LOCKED, MAP_GROWSDOWN (the main stack is mapped whole).
+//! runs out), MAP_LOCKED (as mlock; EAGAIN beyond RLIMIT_MEMLOCK, EPERM if it is 0), MAP_NORESERVE (as all memory: nothing is reserved), MAP_STACK (4 KiB pages); ignored as on Linux: MAP_DENYWRITE,
+//! MAP_EXECUTABLE, MAP_NONBLOCK, MAP_GROWSDOWN (the main stack is mapped whole).
 //!
 //! Refused: MAP_HUGETLB (EINVAL: large pages come by themselves), MAP_SYNC and unknown flags with MAP_SHARED_VALIDATE
 //! (EOPNOTSUPP), MAP_DROPPABLE (EINVAL).
 
 use alloc::string::String;
 
-use hadal_mem::space::{FaultOutcome, MapBacking, MapRequest, Name, Placement, Prot, VmaFlags};
+use hadal_mem::space::{FaultOutcome, Lock, MapBacking, MapRequest, Name, Placement, Prot, VmaFlags};
 use hadal_vfs::OpenFlags;
 use linux_raw_sys::general::*;
 
 use super::common::{page_aligned, pages, prot};
 use super::errno;
 use crate::call::Call;
-use crate::{Errno, Result, filling};
+use crate::{Errno, Result, filling, locking};
 
 const MAP_TYPE_MASK: u32 = 0x0f;
 const KNOWN: u32 = MAP_TYPE_MASK
@@ -65,13 +65,20 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     } else if shared {
         request.backing = MapBacking::SharedAnonymous;
     }
+    let (lock, limit) = if flags & MAP_LOCKED != 0 {
+        locking::check(call.process)?;
+        (Some(Lock::Full), locking::limit(call.process))
+    } else {
+        (None, locking::limit_if_used(call.process))
+    };
     let (len, accessible) = (request.len, !request.prot.is_empty());
-    let mapped = call.process.space.map(request).map_err(errno)?;
+    let mapped = call.process.space.map_locked(request, lock, limit).map_err(errno)?;
     if flags & MAP_POPULATE != 0 && flags & MAP_NONBLOCK == 0 && accessible {
         populate(call, mapped, len)?;
     } else if accessible && flags & (MAP_NORESERVE | MAP_STACK | MAP_GROWSDOWN) == 0 {
         filling::fill(call.process, mapped, len);
     }
+    locking::fill(call.process, mapped, len);
     Ok(mapped)
 }
 

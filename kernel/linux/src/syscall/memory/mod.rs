@@ -33,5 +33,6 @@ fn errno(error: SpaceError) -> Errno {
         SpaceError::BadAddress => Errno::EFAULT,
         SpaceError::NotSupported => Errno::ENODEV,
         SpaceError::Io => Errno::EIO,
+        SpaceError::LockLimit => Errno::EAGAIN,
     }
 }

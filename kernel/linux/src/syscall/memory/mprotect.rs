@@ -5,10 +5,12 @@
 //!
 //! Refused: PROT_GROWSDOWN, PROT_GROWSUP (EINVAL).
 
+use hadal_mem::space::Prot;
+
 use super::common::{page_aligned, pages, prot};
 use super::errno;
-use crate::Result;
 use crate::call::Call;
+use crate::{Result, locking};
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let address = page_aligned(call.arg(0))?;
@@ -16,6 +18,10 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let prot = prot(call.uint(2))?;
     if len > 0 {
         call.process.space.protect(address, len, prot).map_err(errno)?;
+        if prot.contains(Prot::WRITE) {
+            // Stacks of threads become usable in this way.
+            locking::fill(call.process, address, len);
+        }
     }
     Ok(0)
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `mremap(2)`: resizes or moves a mapping.
 //!
-//! Honoured: shrinking, growing in place, MREMAP_MAYMOVE, MREMAP_FIXED.
+//! Honoured: shrinking, growing in place, MREMAP_MAYMOVE, MREMAP_FIXED. More of locked memory is locked, too (EAGAIN beyond
+//! RLIMIT_MEMLOCK).
 //!
 //! Refused: MREMAP_DONTUNMAP (EINVAL).
 
@@ -11,7 +12,7 @@ use linux_raw_sys::general::{MREMAP_FIXED, MREMAP_MAYMOVE};
 use super::common::{page_aligned, pages};
 use super::errno;
 use crate::call::Call;
-use crate::{Errno, Result};
+use crate::{Errno, Result, locking};
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let flags = call.uint(3);
@@ -30,9 +31,14 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
         old_len: pages(call.arg(1))?,
         new_len: pages(call.arg(2))?,
         mode,
+        lock_limit: locking::limit_if_used(call.process),
     };
     if request.new_len == 0 {
         return Err(Errno::EINVAL);
     }
-    call.process.space.remap(request).map_err(errno)
+    let moved = call.process.space.remap(request).map_err(errno)?;
+    if request.new_len > request.old_len {
+        locking::fill(call.process, moved + request.old_len, request.new_len - request.old_len);
+    }
+    Ok(moved)
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `msync(2)`: writes shared mappings back.
 //!
-//! Honoured: MS_SYNC, MS_ASYNC, MS_INVALIDATE.
+//! Honoured: MS_SYNC, MS_ASYNC, MS_INVALIDATE (EBUSY for locked memory).
 //!
 //! Refused: unknown flags, MS_SYNC together with MS_ASYNC (EINVAL).
 
@@ -10,7 +10,7 @@ use linux_raw_sys::general::{MS_ASYNC, MS_INVALIDATE, MS_SYNC};
 use super::common::{page_aligned, pages};
 use super::errno;
 use crate::call::Call;
-use crate::{Errno, Result};
+use crate::{Errno, Result, locking};
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let flags = call.uint(2);
@@ -19,6 +19,9 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
         return Err(Errno::EINVAL);
     }
     let (address, len) = (page_aligned(call.arg(0))?, pages(call.arg(1))?);
+    if flags & MS_INVALIDATE != 0 && locking::has_locked(call.process, address, len) {
+        return Err(Errno::EBUSY);
+    }
     if len > 0 {
         call.process.space.sync(address, len).map_err(errno)?;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! `munlock(2)`: memory is never swapped out, so it is locked by construction; only the range is checked.
+//! `munlock(2)`: the opposite of `mlock`.
 //!
 //! Honoured: any range of mappings.
 //!
@@ -9,5 +9,5 @@ use crate::Result;
 use crate::call::Call;
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    super::common::mapped_range(call)
+    super::common::unlock(call)
 }

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! `munlockall(2)`: the opposite of mlockall(2), with as little to do.
+//! `munlockall(2)`: the opposite of `mlockall`.
 //!
-//! Honoured: the call.
+//! Honoured: all of it.
 //!
 //! Refused: nothing.
 
+use super::errno;
 use crate::Result;
 use crate::call::Call;
 
-pub(super) fn call(_: &mut Call<'_>) -> Result<usize> {
+pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
+    call.process.space.lock_all(Some(None), None, None).map_err(errno)?;
     Ok(0)
 }

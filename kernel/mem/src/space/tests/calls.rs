@@ -158,23 +158,23 @@ fn the_number_of_mappings_is_limited() {
 fn the_break_moves() {
     let machine = machine();
     let space = &machine.space;
-    assert_eq!(space.brk(0), 0);
+    assert_eq!(space.brk(0, None), 0);
     let start = 0x60_0000;
     space.set_brk(start);
-    assert_eq!(space.brk(0), start);
-    assert_eq!(space.brk(start + 5000), start + 5000);
+    assert_eq!(space.brk(0, None), start);
+    assert_eq!(space.brk(start + 5000, None), start + 5000);
     assert_eq!(machine.write(start + 4999, 1), Ok(()));
     assert_eq!(space.find(start).expect("heap").name, Name::Static("[heap]"));
-    assert_eq!(space.brk(start + 3 * PAGE + 1), start + 3 * PAGE + 1);
+    assert_eq!(space.brk(start + 3 * PAGE + 1, None), start + 3 * PAGE + 1);
     assert_eq!(machine.ranges(), [(start, start + 4 * PAGE, RW)]);
-    assert_eq!(space.brk(start - 1), start + 3 * PAGE + 1, "not below the start");
-    assert_eq!(space.brk(usize::MAX), start + 3 * PAGE + 1);
-    assert_eq!(space.brk(start), start);
+    assert_eq!(space.brk(start - 1, None), start + 3 * PAGE + 1, "not below the start");
+    assert_eq!(space.brk(usize::MAX, None), start + 3 * PAGE + 1);
+    assert_eq!(space.brk(start, None), start);
     assert_eq!(machine.ranges(), []);
-    assert_eq!(space.brk(start + 2 * PAGE), start + 2 * PAGE);
+    assert_eq!(space.brk(start + 2 * PAGE, None), start + 2 * PAGE);
     assert_eq!(machine.read(start + 4999), Ok(0), "what was given back is gone");
     machine.map_at(start + 4 * PAGE, PAGE, RW);
-    assert_eq!(space.brk(start + 5 * PAGE), start + 2 * PAGE, "not over another mapping");
+    assert_eq!(space.brk(start + 5 * PAGE, None), start + 2 * PAGE, "not over another mapping");
     machine.check_tlbs();
     machine.finish();
 }

@@ -170,8 +170,13 @@ impl Run {
             Operation::Remap { page, pages, new_pages, target } => {
                 let new_pages = clip(target, new_pages);
                 let mode = RemapMode::Fixed(at(target));
-                let request =
-                    RemapRequest { old: at(page), old_len: pages * PAGE, new_len: new_pages * PAGE, mode };
+                let request = RemapRequest {
+                    old: at(page),
+                    old_len: pages * PAGE,
+                    new_len: new_pages * PAGE,
+                    mode,
+                    lock_limit: None,
+                };
                 let single = machine.space.find(at(page)).is_some_and(|vma| at(page + pages) <= vma.end);
                 let overlap = target < page + pages && page < target + new_pages;
                 let result = machine.space.remap(request);

@@ -14,7 +14,9 @@ fn files_end_where_offsets_do() {
     let file = TestFile::new(1, PAGE, None);
     let last = 0_usize.wrapping_sub(2 * PAGE);
     let at = machine.map_file(&file, last, PAGE, Prot::READ, false);
-    let remap = |new_len, mode| machine.space.remap(RemapRequest { old: at, old_len: PAGE, new_len, mode });
+    let remap = |new_len, mode| {
+        machine.space.remap(RemapRequest { old: at, old_len: PAGE, new_len, mode, lock_limit: None })
+    };
     for mode in [RemapMode::InPlace, RemapMode::MayMove, RemapMode::Fixed(0x4000_0000)] {
         assert_eq!(remap(3 * PAGE, mode), Err(SpaceError::Invalid), "{mode:?}");
     }
@@ -25,7 +27,9 @@ fn files_end_where_offsets_do() {
 fn remap_shrinks_grows_and_moves() {
     let machine = machine();
     let space = &machine.space;
-    let remap = |old, old_len, new_len, mode| space.remap(RemapRequest { old, old_len, new_len, mode });
+    let remap = |old, old_len, new_len, mode| {
+        space.remap(RemapRequest { old, old_len, new_len, mode, lock_limit: None })
+    };
     let at = machine.map_at(0x1000_0000, 4 * PAGE, RW);
     for page in 0..4 {
         assert_eq!(machine.write_on(1, at + page * PAGE, page as u8 + 1), Ok(()));
@@ -58,8 +62,9 @@ fn remap_shrinks_grows_and_moves() {
 #[test]
 fn large_pages_move_whole_if_they_can() {
     let machine = machine();
-    let remap =
-        |old, old_len, new_len, mode| machine.space.remap(RemapRequest { old, old_len, new_len, mode });
+    let remap = |old, old_len, new_len, mode| {
+        machine.space.remap(RemapRequest { old, old_len, new_len, mode, lock_limit: None })
+    };
     let at = machine.map(2 * LARGE, RW);
     assert_eq!(machine.write(at + 9, 9), Ok(()));
     assert_eq!(machine.write(at + LARGE, 8), Ok(()));
@@ -89,7 +94,8 @@ fn a_move_without_memory_is_taken_back() {
             let resident = machine.resident();
             machine.sim.set_budget(budget);
             let mode = RemapMode::Fixed(0x4000_0000 + 2 * PAGE);
-            let request = RemapRequest { old: at, old_len: 4 * LARGE, new_len: 4 * LARGE, mode };
+            let request =
+                RemapRequest { old: at, old_len: 4 * LARGE, new_len: 4 * LARGE, mode, lock_limit: None };
             assert_eq!(machine.space.remap(request), Err(SpaceError::NoMemory), "{budget} tables");
             machine.check_tlbs();
             machine.sim.set_budget(usize::MAX);
