@@ -66,10 +66,13 @@ fn course(random: &Random) -> Course {
     }
 }
 
-/// The reschedule and the timer interrupt, as the trap layer calls them.
+/// The reschedule and the timer interrupt, as the trap layer calls them. Of the looks for spinning, two of three find a loop.
 fn handle(vector: u8, off: Off<'_>) {
     match vector {
-        irq::VECTOR_TIMER => hadal_sched::on_timer_interrupt(off),
+        irq::VECTOR_TIMER => {
+            hadal_sched::look_for_spinning(off, || (!sim::steps().is_multiple_of(3)).then_some(1));
+            hadal_sched::on_timer_interrupt(off);
+        }
         _ => hadal_sched::on_reschedule_interrupt(off),
     }
 }
