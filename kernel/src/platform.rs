@@ -4,12 +4,12 @@
 use alloc::vec::Vec;
 use hadal_acpi::{CpuState, MadtEntry, PhysicalMemory, Polarity, Rsdp, Tables, Topology, Trigger};
 use hadal_event::lines::{self, Lines, Signal};
-use hadal_hal::boot::{BootInfo, Protocol};
+use hadal_hal::boot::{self, BootInfo, Protocol};
 use hadal_hal::hpet::Hpet;
 use hadal_hal::ioapic::{self, IoApic};
 use hadal_hal::mmio::Region;
 use hadal_hal::percpu::MAX_CPUS;
-use hadal_hal::{apic, cpu, layout, phys, smp};
+use hadal_hal::{apic, cpu, smp};
 
 use crate::paths;
 
@@ -19,11 +19,7 @@ struct Firmware;
 
 impl PhysicalMemory for Firmware {
     fn read(&self, pa: u64, buffer: &mut [u8]) -> bool {
-        let mapped = pa.checked_add(buffer.len() as u64).is_some_and(|end| end <= layout::BOOT_MAPPED);
-        if mapped {
-            phys::read(pa, buffer);
-        }
-        mapped
+        boot::read_firmware(pa, buffer)
     }
 }
 

@@ -112,7 +112,7 @@ impl BootInfo {
         info
     }
 
-    fn reserve(&mut self, range: Range<u64>) {
+    pub(crate) fn reserve(&mut self, range: Range<u64>) {
         let page = range.start & !0xfff..(range.end + 0xfff) & !0xfff;
         self.reserved.push(page);
     }
@@ -191,8 +191,22 @@ fn payload() -> Option<Module> {
 /// Bytes of boot data at a physical address.
 fn boot_bytes(pa: u64, len: usize) -> &'static [u8] {
     assert!(pa + len as u64 <= BOOT_MAPPED, "boot data at {pa:#x} is beyond the boot page tables");
-    // SAFETY: the boot page tables map the range, and boot data is not written before `free_memory` is handed out.
+    // SAFETY: the boot page tables map the range, and boot data is not written before free memory is handed out.
     unsafe { crate::phys::bytes(pa, len) }
+}
+
+/// Reads what the firmware has left in memory, before the kernel uses any ([`crate::frames::init`]); false for what the boot
+/// page tables do not map, and for the kernel's own image.
+pub fn read_firmware(pa: u64, buffer: &mut [u8]) -> bool {
+    let own = image();
+    let readable = |&end: &u64| end <= BOOT_MAPPED && (end <= own.start || pa >= own.end);
+    let end = pa.checked_add(buffer.len() as u64).filter(readable);
+    if end.is_none() || crate::frames::ledger::is_made() {
+        return false;
+    }
+    // SAFETY: the boot page tables map the range, and nothing of Rust is outside of the image yet.
+    unsafe { crate::phys::read(pa, buffer) };
+    true
 }
 
 /// The text up to the first NUL at a physical address.

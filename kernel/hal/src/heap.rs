@@ -12,7 +12,7 @@ use core::alloc::{GlobalAlloc, Layout};
 use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
-use crate::frames;
+use crate::frames::{self, Block};
 use crate::layout::{DIRECT_MAP, PAGE_SIZE};
 use crate::sync::{Rank, SpinLock};
 use crate::{cpu, irq, percpu};
@@ -159,13 +159,26 @@ fn order_of(layout: Layout) -> u8 {
 
 fn frames(order: u8) -> *mut u8 {
     let sparing = PAGE_SIZE << order > SPARING_BYTES;
-    let pa = frames::source().and_then(|source| match sparing {
+    let block = frames::source().and_then(|source| match sparing {
         true => source.alloc_spare(order),
         false => source.alloc(order),
     });
-    let Some(pa) = pa else { return ptr::null_mut() };
+    let Some(block) = block else { return ptr::null_mut() };
+    assert!(block.order() == order, "a block of the order that was asked for");
     BYTES.fetch_add((PAGE_SIZE as u64) << order, Ordering::Relaxed);
-    (DIRECT_MAP + pa as usize) as *mut u8
+    (DIRECT_MAP + block.into_phys() as usize) as *mut u8
+}
+
+/// Gives a block of frames back.
+///
+/// # Safety
+/// It came from [`frames`], and nobody uses it.
+unsafe fn give_back(address: usize, order: u8) {
+    BYTES.fetch_sub((PAGE_SIZE as u64) << order, Ordering::Relaxed);
+    if let Some(source) = frames::source() {
+        // SAFETY: as the caller says.
+        source.free(unsafe { Block::owned((address - DIRECT_MAP) as u64, order) });
+    }
 }
 
 fn refill(class: usize, list: &mut FreeList) {
@@ -223,10 +236,9 @@ fn give_back_class(class: usize, size: usize) {
         if run.len < PAGE_SIZE / size {
             let count = run.len;
             run.move_to(&mut kept, count);
-        } else if let Some(source) = frames::source() {
-            // Every object of the page is in `run`, which is forgotten here.
-            BYTES.fetch_sub(PAGE_SIZE as u64, Ordering::Relaxed);
-            source.free((page - DIRECT_MAP) as u64, 0);
+        } else {
+            // SAFETY: every object of the page is in `run`, which is forgotten here.
+            unsafe { give_back(page, 0) };
         }
     }
     LOOKED_THROUGH[class].store(kept.len, Ordering::Relaxed);
@@ -251,11 +263,8 @@ unsafe impl GlobalAlloc for KernelHeap {
 
     unsafe fn dealloc(&self, object: *mut u8, layout: Layout) {
         let Some(class) = class_of(layout) else {
-            let order = order_of(layout);
-            BYTES.fetch_sub((PAGE_SIZE as u64) << order, Ordering::Relaxed);
-            if let Some(source) = frames::source() {
-                source.free((object as usize - DIRECT_MAP) as u64, order);
-            }
+            // SAFETY: the caller frees an object of this layout, hence a block of this order.
+            unsafe { give_back(object as usize, order_of(layout)) };
             return;
         };
         let mut list = percpu::this().heap.0[class].lock();

@@ -44,7 +44,7 @@ pub mod fallible;
 pub mod frames;
 pub mod mmio;
 pub mod paging;
-pub mod phys;
+mod phys;
 pub mod port;
 pub mod tlb;
 pub mod user;

@@ -11,7 +11,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use bitflags::bitflags;
 use spin::Once;
 
-use crate::frames;
+use crate::frames::{self, Block, Lent};
 use crate::layout::{DEVICE_MAP, DIRECT_MAP, PAGE_SIZE};
 use crate::sync::{Rank, SpinLock};
 use crate::{percpu, tlb};
@@ -24,6 +24,8 @@ const CACHE_DISABLE: u64 = 1 << 4;
 const DIRTY: u64 = 1 << 6;
 const LARGE: u64 = 1 << 7;
 const GLOBAL: u64 = 1 << 8;
+/// Software bit: the frame is lent to the table, and somebody else's.
+const LENT: u64 = 1 << 10;
 /// Software bit: the page keeps its content although the program may not touch it now.
 const KEPT: u64 = 1 << 9;
 const NO_EXECUTE: u64 = 1 << 63;
@@ -85,6 +87,66 @@ impl PageSize {
     }
 }
 
+/// The memory of a page: what the table owns while it is mapped.
+#[derive(Debug, PartialEq, Eq)]
+#[must_use = "a page that is dropped is never freed"]
+pub enum Page {
+    /// A block of its own.
+    Own(Block),
+    /// A frame that is somebody else's.
+    Lent(Lent),
+}
+
+impl Page {
+    /// Physical address of the first byte.
+    pub fn phys(&self) -> u64 {
+        match self {
+            Self::Own(block) => block.phys(),
+            Self::Lent(frame) => frame.phys(),
+        }
+    }
+
+    /// Its size.
+    ///
+    /// # Panics
+    /// If it is a block that is no page.
+    pub fn size(&self) -> PageSize {
+        match self {
+            Self::Lent(_) => PageSize::Size4K,
+            Self::Own(block) => match block.order() {
+                0 => PageSize::Size4K,
+                9 => PageSize::Size2M,
+                18 => PageSize::Size1G,
+                order => panic!("a block of order {order} is no page"),
+            },
+        }
+    }
+
+    /// Gives the memory to an entry, as the bits that say what it is.
+    fn into_bits(self) -> u64 {
+        match self {
+            Self::Own(block) => block.into_phys(),
+            Self::Lent(frame) => frame.into_phys() | LENT,
+        }
+    }
+
+    /// Takes the memory from an entry.
+    ///
+    /// # Safety
+    /// The entry was made of [`Page::into_bits`], by a split perhaps, and is in no table any more.
+    unsafe fn from_entry(entry: u64, size: PageSize) -> Self {
+        let pa = entry & ADDRESS;
+        // SAFETY: as the caller says.
+        unsafe {
+            if entry & LENT == 0 {
+                Self::Own(Block::owned(pa, size.order()))
+            } else {
+                Self::Lent(Lent::shared(pa))
+            }
+        }
+    }
+}
+
 /// Why an entry could not be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MapError {
@@ -104,14 +166,18 @@ fn table(pa: u64) -> &'static Table {
 }
 
 fn new_table() -> Result<u64, MapError> {
-    let pa = frames::source().and_then(|source| source.alloc_spare(0)).ok_or(MapError::NoMemory)?;
-    crate::phys::zero(pa, PAGE_SIZE);
-    Ok(pa)
+    let block = frames::source().and_then(|source| source.alloc_spare(0)).ok_or(MapError::NoMemory)?;
+    assert!(block.order() == 0, "a table is a page");
+    block.clear();
+    Ok(block.into_phys())
 }
 
-fn free_table(pa: u64) {
+/// # Safety
+/// The table came from [`new_table`], and no CPU can walk it any more.
+unsafe fn free_table(pa: u64) {
     if let Some(source) = frames::source() {
-        source.free(pa, 0);
+        // SAFETY: as the caller says.
+        source.free(unsafe { Block::owned(pa, 0) });
     }
 }
 
@@ -161,7 +227,8 @@ fn descend(entry: &AtomicU64) -> Result<&'static Table, MapError> {
         match entry.compare_exchange(0, fresh | PRESENT | WRITABLE, Ordering::AcqRel, Ordering::Acquire) {
             Ok(_) => return Ok(table(fresh)),
             Err(found) => {
-                free_table(fresh);
+                // SAFETY: made above, and never linked.
+                unsafe { free_table(fresh) };
                 value = found;
             }
         }
@@ -237,14 +304,19 @@ impl ProgramTable {
         self.root.get().expect("page tables are built before programs run")
     }
 
-    /// Maps one page; callers may race, and the loser gets [`MapError::AlreadyMapped`].
+    /// Maps one page, whose memory is the table's from then on; callers may race, and the loser gets its page back with
+    /// [`MapError::AlreadyMapped`].
     ///
     /// # Panics
-    /// If an address is not aligned to the page size or not in the program's half.
-    pub fn map(&self, va: usize, pa: u64, size: PageSize, flags: PageFlags) -> Result<(), MapError> {
-        assert!(va.is_multiple_of(size.bytes()) && pa.is_multiple_of(size.bytes() as u64) && va < 1 << 47);
+    /// If the address is not aligned to the page's size or not in the program's half, or the memory is no page.
+    pub fn map(&self, va: usize, page: Page, flags: PageFlags) -> Result<(), (MapError, Page)> {
+        let size = page.size();
+        assert!(va.is_multiple_of(size.bytes()) && va < PROGRAM_HALF, "no place for a page: {va:#x}");
         percpu::count_page_table_change();
-        install(self.root(), va, leaf(pa, size, flags), size)
+        let bits = page.into_bits();
+        install(self.root(), va, leaf(bits, size, flags), size)
+            // SAFETY: made above, and not installed.
+            .map_err(|error| (error, unsafe { Page::from_entry(bits, size) }))
     }
 
     /// Finds the page at `va`: physical address of the page's first byte, size, flags.
@@ -276,16 +348,17 @@ impl ProgramTable {
         current[index(va, 1)].load(Ordering::Acquire) == 0
     }
 
-    /// Removes all pages of a page-aligned range and hands each to `removed`; large pages that stick out are split. The
+    /// Removes all pages of a range and hands each to `removed`; large pages that stick out are split. The
     /// caller excludes other changes to the range, and flushes. Until then a CPU that has written to a page before may
     /// write to it again: then the page is handed over with [`PageFlags::DIRTY`].
     pub fn unmap(
         &self,
         va: usize,
         len: usize,
-        removed: &mut dyn FnMut(usize, u64, PageSize, PageFlags),
+        removed: &mut dyn FnMut(usize, Page, PageFlags),
     ) -> Result<(), MapError> {
-        self.unmap_level(self.root(), 3, 0, va, va + len, removed)
+        let end = checked_end(va, len);
+        self.unmap_level(self.root(), 3, 0, va, end, removed)
     }
 
     fn unmap_level(
@@ -295,7 +368,7 @@ impl ProgramTable {
         base: usize,
         start: usize,
         end: usize,
-        removed: &mut dyn FnMut(usize, u64, PageSize, PageFlags),
+        removed: &mut dyn FnMut(usize, Page, PageFlags),
     ) -> Result<(), MapError> {
         let span = PAGE_SIZE << (9 * level);
         for (slot, va) in slots(base, span, start, end) {
@@ -315,7 +388,11 @@ impl ProgramTable {
                 percpu::count_page_table_change();
                 // A processor may have set the dirty bit since the entry was read.
                 let entry = current[slot].swap(0, Ordering::AcqRel);
-                removed(va, entry & ADDRESS, PageSize::of_level(level), flags_of(entry));
+                if entry != 0 {
+                    // SAFETY: of a program's pages `map` makes the entries, and this one was taken out by the swap.
+                    let page = unsafe { Page::from_entry(entry, PageSize::of_level(level)) };
+                    removed(va, page, flags_of(entry));
+                }
             } else {
                 let below = split(&current[slot], entry, level)?;
                 self.unmap_level(below, level - 1, va, start, end, removed)?;
@@ -327,13 +404,13 @@ impl ProgramTable {
     /// Hands the 4 KiB pages of a page-aligned range that are dirty to `dirty`, and makes them clean. The caller excludes
     /// other changes and flushes: until then a CPU may write to such a page unnoticed.
     pub fn take_dirty(&self, va: usize, len: usize, dirty: &mut dyn FnMut(usize)) {
-        take_dirty_level(self.root(), 3, 0, va, va + len, dirty);
+        take_dirty_level(self.root(), 3, 0, va, checked_end(va, len), dirty);
     }
 
     /// Gives all present pages of a page-aligned range new flags; dirty ones stay dirty. The caller excludes other changes,
     /// and flushes.
     pub fn protect(&self, va: usize, len: usize, flags: PageFlags) -> Result<(), MapError> {
-        protect_level(self.root(), 3, 0, va, va + len, flags)
+        protect_level(self.root(), 3, 0, va, checked_end(va, len), flags)
     }
 
     fn retire(&self, pa: u64) {
@@ -343,10 +420,24 @@ impl ProgramTable {
         let completed = tlb::completed();
         for _ in 0..2 {
             if let Some(pa) = retired.pop(completed) {
-                free_table(pa);
+                // SAFETY: it was taken out, and every CPU has flushed since.
+                unsafe { free_table(pa) };
             }
         }
     }
+}
+
+/// First address past the program's half.
+const PROGRAM_HALF: usize = 1 << 47;
+
+/// The end of a range of pages of the program's half.
+///
+/// # Panics
+/// If it is none.
+fn checked_end(va: usize, len: usize) -> usize {
+    let end = va.checked_add(len).filter(|&end| end <= PROGRAM_HALF);
+    let is_aligned = (va | len).is_multiple_of(PAGE_SIZE);
+    end.filter(|_| is_aligned).unwrap_or_else(|| panic!("no pages of the program: {va:#x}+{len:#x}"))
 }
 
 /// The slots of a table whose first address is `base` that overlap `start..end`, with the address of each.
@@ -395,7 +486,7 @@ fn protect_level(
             protect_level(table(entry), level - 1, va, start, end, flags)?;
         } else if start <= va && va + span <= end {
             percpu::count_page_table_change();
-            let new = leaf(entry & ADDRESS, PageSize::of_level(level), flags);
+            let new = leaf(entry & (ADDRESS | LENT), PageSize::of_level(level), flags);
             // Only a processor that sets the dirty bit can interfere.
             let _ = current[slot]
                 .fetch_update(Ordering::AcqRel, Ordering::Acquire, |entry| Some(new | entry & DIRTY));

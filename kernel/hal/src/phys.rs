@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Physical memory through the direct map.
+//! Physical memory through the direct map: what [`crate::frames`] is made of.
 //!
-//! These functions are safe by the frame discipline: the kernel's own objects live in frames that only the heap and the
-//! page tables know, so an address that the frame allocator handed to somebody else never aliases a Rust object. Every
-//! range is checked against the direct map. On the host an arena stands in for memory.
+//! Every range is checked against the direct map. On the host an arena stands in for memory.
+//!
+//! # Safety
+//! Whoever calls these knows that the range is the caller's: nothing but bytes is there, to which no Rust reference leads.
 
 use core::sync::atomic::AtomicU32;
 
@@ -22,52 +23,64 @@ fn pointer(pa: u64, _len: usize) -> *mut u8 {
     core::ptr::with_exposed_provenance_mut(pa as usize)
 }
 
-/// Reserves memory that stands in for `bytes` of RAM and returns its "physical" address, 2 MiB-aligned. Host tests only;
-/// never freed.
-#[cfg(not(target_os = "none"))]
-pub fn host_arena(bytes: usize) -> u64 {
-    let layout = core::alloc::Layout::from_size_align(bytes, 2 << 20).expect("arena layout");
-    // SAFETY: the size is not zero in any test and the alignment is a power of two.
-    let base = unsafe { alloc::alloc::alloc_zeroed(layout) };
-    assert!(!base.is_null(), "host arena");
-    base.expose_provenance() as u64
-}
-
 /// Copies physical memory into `buffer`.
-pub fn read(pa: u64, buffer: &mut [u8]) {
+///
+/// # Safety
+/// The range is memory, and its content means nothing to Rust.
+pub(crate) unsafe fn read(pa: u64, buffer: &mut [u8]) {
     let source = pointer(pa, buffer.len());
-    // SAFETY: the range is in the direct map, and cannot overlap `buffer` by the frame discipline.
+    // SAFETY: the range is in the direct map, and the caller's; `buffer` is a Rust object, so they do not overlap.
     unsafe { core::ptr::copy_nonoverlapping(source, buffer.as_mut_ptr(), buffer.len()) };
 }
 
 /// Copies `data` into physical memory.
-pub fn write(pa: u64, data: &[u8]) {
+///
+/// # Safety
+/// As the head of the module says.
+pub(crate) unsafe fn write(pa: u64, data: &[u8]) {
     let target = pointer(pa, data.len());
     // SAFETY: as for `read`.
     unsafe { core::ptr::copy_nonoverlapping(data.as_ptr(), target, data.len()) };
 }
 
 /// Fills physical memory with zeros.
-pub fn zero(pa: u64, len: usize) {
+///
+/// # Safety
+/// As the head of the module says.
+pub(crate) unsafe fn zero(pa: u64, len: usize) {
     let target = pointer(pa, len);
-    // SAFETY: the range is in the direct map and holds no Rust object.
+    // SAFETY: the range is in the direct map, and the caller's.
     unsafe { core::ptr::write_bytes(target, 0, len) };
 }
 
 /// Copies between two ranges of physical memory that do not overlap.
-pub fn copy(dst: u64, src: u64, len: usize) {
+///
+/// # Safety
+/// As the head of the module says, for both.
+pub(crate) unsafe fn copy(dst: u64, src: u64, len: usize) {
     assert!(dst.abs_diff(src) >= len as u64, "physical copy overlaps");
     let (target, source) = (pointer(dst, len), pointer(src, len));
-    // SAFETY: both ranges are in the direct map and checked not to overlap.
+    // SAFETY: both ranges are in the direct map, the caller's, and checked not to overlap.
     unsafe { core::ptr::copy_nonoverlapping(source, target, len) };
 }
 
-/// Physical memory as atomic words, for metadata that is kept for ever. The content is what memory held.
-pub fn atomic_u32s(pa: u64, count: usize) -> &'static [AtomicU32] {
-    assert!(pa.is_multiple_of(4), "metadata is aligned");
-    let base = pointer(pa, count * 4).cast::<AtomicU32>();
-    // SAFETY: the range is in the direct map and aligned; atomics may be shared and any bits are a valid value. By the
-    // frame discipline the owner of the range gives it away for good.
+/// Physical memory as atomic words. The content is what memory held.
+///
+/// # Safety
+/// The range is the caller's for `'a`, and used as words or bytes only.
+pub(crate) unsafe fn words<'a>(pa: u64, count: usize) -> &'a [AtomicU32] {
+    // SAFETY: as the caller says; any bits are a valid word.
+    unsafe { slice(pa, count) }
+}
+
+/// Physical memory as a slice of what any bits are a valid value of.
+///
+/// # Safety
+/// The range is the caller's for `'a`, for such values only.
+pub(crate) unsafe fn slice<'a, T>(pa: u64, count: usize) -> &'a [T] {
+    assert!(pa.is_multiple_of(align_of::<T>() as u64), "metadata is aligned");
+    let base = pointer(pa, count * size_of::<T>()).cast::<T>();
+    // SAFETY: the range is in the direct map and aligned, and the rest is the caller's promise.
     unsafe { core::slice::from_raw_parts(base, count) }
 }
 

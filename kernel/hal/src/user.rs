@@ -8,6 +8,7 @@
 //! it is sound whatever the program asks for. With interrupts off no fault is resolved: an access under a spin lock fails if
 //! the page is not there, and the caller touches the page first and tries again.
 
+use crate::frames::ledger;
 use crate::handler;
 use spin::Once;
 
@@ -43,7 +44,10 @@ pub fn in_window(address: usize, len: usize) -> bool {
 #[cold]
 pub fn in_direct_memory(address: usize, len: usize) -> bool {
     let Some(pa) = address.checked_sub(DIRECT_MAP) else { return false };
-    (pa as u64) < DIRECT_MAP_SIZE && DIRECT.get().is_some_and(|memory| memory.contains(pa as u64, len))
+    (pa as u64) < DIRECT_MAP_SIZE
+        && DIRECT.get().is_some_and(|memory| memory.contains(pa as u64, len))
+        // Whatever `contains` says, it is nothing of the kernel's.
+        && ledger::is_unowned(pa as u64, len)
 }
 
 #[cfg(target_os = "none")]

@@ -21,7 +21,7 @@
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use arrayvec::ArrayVec;
-use hadal_hal::phys;
+use hadal_hal::frames;
 
 /// Orders 0 (4 KiB) to 18 (1 GiB).
 pub(crate) const ORDERS: usize = 19;
@@ -49,8 +49,6 @@ pub(crate) enum Use {
     Allocated(u8),
     /// In a per-CPU cache.
     Cached(u8),
-    /// In a [`crate::frames::FrameChain`]: its owner gave it up, but a CPU may still have a translation to it.
-    Doomed(u8),
     /// A block that the program has from [`crate::blocks`].
     Program(u8),
     /// A page that [`crate::blocks`] has cut into objects.
@@ -64,7 +62,6 @@ impl Use {
             Self::Free(order) => (1, order),
             Self::Allocated(order) => (2, order),
             Self::Cached(order) => (3, order),
-            Self::Doomed(order) => (4, order),
             Self::Program(order) => (5, order),
             Self::Slab => (6, 0),
         };
@@ -80,7 +77,6 @@ impl Use {
             1 => Self::Free(order),
             2 => Self::Allocated(order),
             3 => Self::Cached(order),
-            4 => Self::Doomed(order),
             5 => Self::Program(order),
             6 => Self::Slab,
             _ => Self::Unknown,
@@ -102,13 +98,13 @@ pub(crate) struct Arena {
 }
 
 impl Arena {
-    /// Takes over frames `first..end`, using the first of them (at `pa`) for metadata; `None` if nothing would be left.
-    /// Touches no memory.
+    /// Takes over frames `first..end`, using the first of them (at `pa`) for metadata; `None` if nothing would be left,
+    /// or the first have an owner. Touches none of the memory.
     pub(crate) fn new(pa: u64, first: u32, end: u32, zone: u8) -> Option<Self> {
         let all = u64::from(end.checked_sub(first)?);
         let meta_frames = (all * WORDS as u64 * 4).div_ceil(FRAME_BYTES) as u32;
         let count = (end - first).checked_sub(meta_frames).filter(|&count| count > 0)?;
-        let meta = phys::atomic_u32s(pa, count as usize * WORDS);
+        let meta = frames::words(pa, count as usize * WORDS)?;
         Some(Self { first: first + meta_frames, count, zone, meta })
     }
 
@@ -158,11 +154,6 @@ impl Arena {
             .compare_exchange(old.encode(frame), new.encode(frame), Ordering::AcqRel, Ordering::Relaxed)
             .map(drop)
             .map_err(|found| Use::decode(found, frame))
-    }
-
-    /// The link word of a block that is in no free list, for its owner's use.
-    pub(crate) fn link(&self, frame: u32) -> &AtomicU32 {
-        self.word(frame, NEXT)
     }
 }
 

@@ -6,7 +6,7 @@
 
 use alloc::sync::Arc;
 
-use hadal_hal::phys;
+use hadal_hal::frames::Block;
 use hadal_mem::space::{IoError, PAGE_SIZE, PageSource, SourceId};
 
 use crate::device_numbers;
@@ -117,10 +117,10 @@ impl PageSource for MemoryFile {
         Ok(piece.len())
     }
 
-    fn read_frames(&self, offset: u64, frames: &[u64]) -> core::result::Result<usize, IoError> {
+    fn read_frames(&self, offset: u64, frames: &[&Block]) -> core::result::Result<usize, IoError> {
         let piece = self.piece(offset, frames.len() * PAGE_SIZE);
-        for (&frame, data) in frames.iter().zip(piece.chunks(PAGE_SIZE)) {
-            phys::write(frame, data);
+        for (frame, data) in frames.iter().zip(piece.chunks(PAGE_SIZE)) {
+            frame.write(0, data);
         }
         Ok(piece.len())
     }
@@ -150,12 +150,13 @@ mod tests {
 
     #[test]
     fn frames_get_the_pages() {
-        let pa = hadal_hal::phys::host_arena(2 << 20);
+        let pa = hadal_hal::frames::host_arena(2 << 20);
+        let [one, other] = [pa, pa + 8192].map(|pa| Block::claim(pa, 0).unwrap());
         let file = MemoryFile::create(CONTENT, 0o555, Owner::default()).open(OpenFlags::empty()).unwrap();
         let source = file.page_source().unwrap();
-        assert_eq!(source.read_frames(4096, &[pa, pa + 8192]), Ok(904));
+        assert_eq!(source.read_frames(4096, &[&one, &other]), Ok(904));
         let mut page = [0; 905];
-        hadal_hal::phys::read(pa, &mut page);
+        one.read(0, &mut page);
         assert_eq!(page[903..], [7, 0]);
     }
 

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock};
 
-use hadal_hal::frames::FrameSource;
-use hadal_hal::phys;
+use hadal_hal::frames::{self, Block, FrameSource};
 
 use crate::devfs;
 use crate::errno::Errno;
@@ -26,7 +25,7 @@ pub(crate) struct TestFrames {
 impl TestFrames {
     /// A source of its own with room for `count` frames.
     pub(crate) fn leak(count: usize) -> &'static Self {
-        let base = phys::host_arena(count * 4096);
+        let base = frames::host_arena(count * 4096);
         let free = (0..count as u64).map(|index| base + index * 4096).collect();
         Box::leak(Box::new(Self { free: Mutex::new(free), in_use: AtomicUsize::new(0) }))
     }
@@ -37,16 +36,16 @@ impl TestFrames {
 }
 
 impl FrameSource for TestFrames {
-    fn alloc(&self, order: u8) -> Option<u64> {
+    fn alloc(&self, order: u8) -> Option<Block> {
         assert_eq!(order, 0);
-        let pa = self.free.lock().unwrap().pop()?;
+        let block = Block::claim(self.free.lock().unwrap().pop()?, 0).unwrap();
         // What a frame holds is arbitrary.
-        phys::write(pa, &[0xa5; 4096]);
+        block.write(0, &[0xa5; 4096]);
         self.in_use.fetch_add(1, Ordering::SeqCst);
-        Some(pa)
+        Some(block)
     }
 
-    fn alloc_spare(&self, order: u8) -> Option<u64> {
+    fn alloc_spare(&self, order: u8) -> Option<Block> {
         self.alloc(order)
     }
 
@@ -54,10 +53,9 @@ impl FrameSource for TestFrames {
         self.free.lock().unwrap().len() * 4096 >= bytes
     }
 
-    fn free(&self, pa: u64, order: u8) {
-        assert_eq!(order, 0);
+    fn free(&self, block: Block) {
         self.in_use.fetch_sub(1, Ordering::SeqCst);
-        self.free.lock().unwrap().push(pa);
+        self.free.lock().unwrap().push(block.release());
     }
 }
 

@@ -11,8 +11,9 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use hadal_hal::cpu;
+use hadal_hal::frames::Block;
 use hadal_hal::sync::{Rank, SpinLock};
-use hadal_hal::{cpu, phys};
 use hadal_mem::frames::{self, ZonePolicy};
 use hadal_sync::{Mutex, WaitMode, WaitQueue};
 
@@ -52,7 +53,7 @@ const POLLS: usize = 20_000_000;
 /// Buffers of equal size in one block of frames that is never freed.
 #[derive(Clone, Copy)]
 struct Pool {
-    pa: u64,
+    block: &'static Block,
     bytes: usize,
 }
 
@@ -61,15 +62,15 @@ impl Pool {
         let frames = (usize::from(count) * bytes).div_ceil(FRAME_BYTES).next_power_of_two();
         let order = frames.trailing_zeros() as u8;
         let block = frames::global().alloc(order, ZonePolicy::Local).ok_or(DriverError::NoMemory)?;
-        Ok(Self { pa: block.into_phys(), bytes })
+        Ok(Self { block: block.into_block().leak(), bytes })
     }
 
-    fn pa(&self, buffer: u16) -> u64 {
-        self.pa + u64::from(buffer) * self.bytes as u64
+    fn at(&self, buffer: u16) -> usize {
+        usize::from(buffer) * self.bytes
     }
 
     fn segment(&self, buffer: u16, len: usize, device_writes: bool) -> Segment {
-        Segment { pa: self.pa(buffer), len: len as u32, device_writes }
+        Segment::of_block(self.block, self.at(buffer), len, device_writes)
     }
 }
 
@@ -126,8 +127,8 @@ impl Receive {
         while filled < target.len() {
             let Some(mut unread) = self.unread.take().or_else(|| self.next()) else { break };
             let count = (unread.end - unread.position).min(target.len() - filled);
-            let source = self.pool.pa(unread.buffer) + unread.position as u64;
-            phys::read(source, &mut target[filled..filled + count]);
+            let source = self.pool.at(unread.buffer) + unread.position;
+            self.pool.block.read(source, &mut target[filled..filled + count]);
             filled += count;
             unread.position += count;
             if unread.position < unread.end {
@@ -339,7 +340,7 @@ fn open_port(mut control: Queue) -> Result<(), DriverError> {
     let pool = Pool::new(CONTROL_MESSAGES.len() as u16, CONTROL_BYTES)?;
     control.disable_interrupt();
     for (buffer, message) in (0..).zip(CONTROL_MESSAGES) {
-        phys::write(pool.pa(buffer), &message);
+        pool.block.write(pool.at(buffer), &message);
         control.add(&[pool.segment(buffer, CONTROL_BYTES, false)], buffer);
     }
     control.ring_doorbell();
@@ -349,7 +350,8 @@ fn open_port(mut control: Queue) -> Result<(), DriverError> {
 impl Port {
     /// Copies into a buffer that the caller has taken.
     fn fill(&self, buffer: u16, offset: usize, data: &[u8]) {
-        phys::write(self.transmit_pool.pa(buffer) + offset as u64, data);
+        let pool = self.transmit_pool;
+        pool.block.write(pool.at(buffer) + offset, data);
     }
 
     fn wait_for_buffer(&self) -> Result<u16, Closed> {

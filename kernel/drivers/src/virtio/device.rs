@@ -10,11 +10,10 @@ use alloc::sync::Arc;
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use hadal_hal::mmio::Region;
-use hadal_hal::phys;
 use hadal_mem::frames::{self, ZonePolicy};
 
 use super::memory::Segment;
-use super::ring::{Completion, FRAME_WORDS, MAX_SIZE, Ring};
+use super::ring::{Completion, MAX_SIZE, Ring};
 use crate::msix::{Interrupt, Msix};
 use crate::pci::{Address, Capability, ConfigSpace, Function};
 use crate::{DriverError, Structure};
@@ -187,7 +186,8 @@ impl Device {
         let size = size.min(MAX_SIZE).min(1 << offered.ilog2());
         let frame = frames::global().alloc_zeroed(0, ZonePolicy::Local).ok_or(DriverError::NoMemory)?;
         // The device knows the frame from now on: it is never freed.
-        let pa = frame.into_phys();
+        let frame = frame.into_block().leak();
+        let pa = frame.phys();
         self.common.write16(register::QUEUE_SIZE, size);
         self.write64(register::QUEUE_DESCRIPTORS, pa);
         self.write64(register::QUEUE_AVAILABLE, pa + Ring::available_offset(size) as u64);
@@ -199,8 +199,7 @@ impl Device {
             return Err(missing);
         }
         self.common.write16(register::QUEUE_ENABLE, 1);
-        let words = phys::atomic_u32s(pa, FRAME_WORDS);
-        let ring = Ring::new(words, size, self.has_feature(FEATURE_EVENT_INDEX));
+        let ring = Ring::new(frame.words(), size, self.has_feature(FEATURE_EVENT_INDEX));
         Ok(Queue { ring, index, notify: self.notify, doorbell })
     }
 

@@ -6,17 +6,15 @@
 //! swapped: a segment stays valid as long as the borrow it was made from, which the drivers keep until the device has
 //! answered.
 
+use hadal_hal::frames::Block;
 use hadal_hal::layout::{DIRECT_MAP, DIRECT_MAP_SIZE, KERNEL_BASE};
 
 /// A contiguous range of physical memory and who writes to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Segment {
-    /// Physical address of the first byte.
-    pub(crate) pa: u64,
-    /// Length in bytes.
-    pub(crate) len: u32,
-    /// The device writes here; otherwise it only reads.
-    pub(crate) device_writes: bool,
+    pa: u64,
+    len: u32,
+    device_writes: bool,
 }
 
 impl Segment {
@@ -28,6 +26,36 @@ impl Segment {
     /// Bytes for the device to write; `None` if they are not in kernel memory.
     pub(crate) fn from_device(buffer: &mut [u8]) -> Option<Self> {
         Self::new(buffer.as_mut_ptr().expose_provenance(), buffer.len(), true)
+    }
+
+    /// Bytes of a block that is never freed.
+    ///
+    /// # Panics
+    /// If they are not in the block.
+    pub(crate) fn of_block(block: &'static Block, offset: usize, len: usize, device_writes: bool) -> Self {
+        assert!(offset.checked_add(len).is_some_and(|end| end <= block.bytes()), "a segment of a block");
+        Self { pa: block.phys() + offset as u64, len: len as u32, device_writes }
+    }
+
+    /// One that no device will see.
+    #[cfg(test)]
+    pub(crate) fn made_up(pa: u64, len: u32, device_writes: bool) -> Self {
+        Self { pa, len, device_writes }
+    }
+
+    /// Physical address of the first byte.
+    pub(crate) fn pa(&self) -> u64 {
+        self.pa
+    }
+
+    /// Length in bytes.
+    pub(crate) fn len(&self) -> u32 {
+        self.len
+    }
+
+    /// The device writes here; otherwise it only reads.
+    pub(crate) fn is_for_device_writes(&self) -> bool {
+        self.device_writes
     }
 
     fn new(address: usize, len: usize, device_writes: bool) -> Option<Self> {

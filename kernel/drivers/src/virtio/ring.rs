@@ -111,14 +111,14 @@ impl Ring {
         let mut index = head;
         for (position, segment) in segments.iter().enumerate() {
             let next = self.next[usize::from(index)];
-            let mut flags = if segment.device_writes { DESCRIPTOR_WRITE } else { 0 };
+            let mut flags = if segment.is_for_device_writes() { DESCRIPTOR_WRITE } else { 0 };
             if position + 1 < segments.len() {
                 flags |= DESCRIPTOR_NEXT | u32::from(next) << 16;
             }
             let word = usize::from(index) * DESCRIPTOR_WORDS;
-            self.words[word].store(segment.pa as u32, Ordering::Relaxed);
-            self.words[word + 1].store((segment.pa >> 32) as u32, Ordering::Relaxed);
-            self.words[word + 2].store(segment.len, Ordering::Relaxed);
+            self.words[word].store(segment.pa() as u32, Ordering::Relaxed);
+            self.words[word + 1].store((segment.pa() >> 32) as u32, Ordering::Relaxed);
+            self.words[word + 2].store(segment.len(), Ordering::Relaxed);
             self.words[word + 3].store(flags, Ordering::Relaxed);
             self.free_count -= 1;
             if position + 1 == segments.len() {

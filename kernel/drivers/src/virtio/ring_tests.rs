@@ -35,11 +35,8 @@ impl Device {
             let word = usize::from(index) * 4;
             let read = |offset: usize| self.words[word + offset].load(Ordering::Relaxed);
             let flags = read(3);
-            chain.push(Segment {
-                pa: u64::from(read(0)) | u64::from(read(1)) << 32,
-                len: read(2),
-                device_writes: flags & DESCRIPTOR_WRITE != 0,
-            });
+            let pa = u64::from(read(0)) | u64::from(read(1)) << 32;
+            chain.push(Segment::made_up(pa, read(2), flags & DESCRIPTOR_WRITE != 0));
             if flags & DESCRIPTOR_NEXT == 0 {
                 return Some((head, chain));
             }
@@ -73,7 +70,7 @@ fn pair(event_index: bool) -> (Ring, Device) {
 }
 
 fn segment(pa: u64, len: u32, device_writes: bool) -> Segment {
-    Segment { pa, len, device_writes }
+    Segment::made_up(pa, len, device_writes)
 }
 
 #[test]

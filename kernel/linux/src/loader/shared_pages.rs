@@ -4,8 +4,9 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use hadal_hal::{cpu, phys};
-use hadal_mem::frames::{self, Frame, ZonePolicy};
+use hadal_hal::cpu;
+use hadal_hal::frames::{Block, Lent};
+use hadal_mem::frames::{self, ZonePolicy};
 use hadal_mem::space::{
     IoError, MapBacking, MapRequest, Name, PAGE_SIZE, PageSource, Placement, Prot, SourceId, SpaceError,
 };
@@ -17,7 +18,7 @@ use crate::vdso;
 
 /// The frames, made once.
 struct Pages {
-    frames: Vec<Frame>,
+    frames: Vec<&'static Block>,
 }
 
 /// A number that no file system has: device 0.
@@ -31,7 +32,7 @@ impl PageSource for Pages {
     fn read(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, IoError> {
         let frame = self.frames.get(offset as usize / PAGE_SIZE).ok_or(IoError::Failed)?;
         let len = buffer.len().min(PAGE_SIZE);
-        phys::read(frame.phys(), &mut buffer[..len]);
+        frame.read(0, &mut buffer[..len]);
         Ok(len)
     }
 
@@ -39,23 +40,23 @@ impl PageSource for Pages {
         true
     }
 
-    fn shared_frame(&self, index: u64, _writable: bool) -> Result<Option<u64>, IoError> {
-        Ok(self.frames.get(index as usize).map(Frame::phys))
+    fn shared_frame(&self, index: u64, _writable: bool) -> Result<Option<Lent>, IoError> {
+        Ok(self.frames.get(index as usize).map(|frame| frame.lend()))
     }
 }
 
 static PAGES: Once<Option<Arc<Pages>>> = Once::new();
 
 fn make() -> Option<Arc<Pages>> {
-    let data = frames::global().alloc_zeroed(0, ZonePolicy::Local)?;
-    let words = phys::atomic_u32s(data.phys(), PAGE_SIZE / 4);
+    let new = || Some(frames::global().alloc_zeroed(0, ZonePolicy::Local)?.into_block().leak());
+    let data = new()?;
     let features = if cpu::has_rdtscp() { vvar::FEATURE_RDTSCP } else { 0 };
-    vvar::attach(words, features);
+    vvar::attach(data.words(), features);
     let mut all = Vec::new();
     all.push(data);
     for page in vdso::IMAGE.chunks(PAGE_SIZE) {
-        let frame = frames::global().alloc_zeroed(0, ZonePolicy::Local)?;
-        phys::write(frame.phys(), page);
+        let frame = new()?;
+        frame.write(0, page);
         all.push(frame);
     }
     Some(Arc::new(Pages { frames: all }))

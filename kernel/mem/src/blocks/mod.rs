@@ -18,7 +18,6 @@ use alloc::boxed::Box;
 use core::sync::atomic::Ordering;
 
 use hadal_hal::percpu::CpuLocal;
-use hadal_hal::phys;
 use hadal_hal::sync::{Rank, SpinLock};
 
 use crate::buddy::{Arena, FRAME_BYTES, Use};
@@ -114,7 +113,7 @@ impl Blocks {
             Class::Frames(order) => self.alloc_frames(own, order, zone, others),
         }?;
         if content == Content::Zeros {
-            phys::zero(pa, bytes as usize);
+            hadal_hal::frames::zero_unowned(pa, bytes as usize);
         }
         Some(pa)
     }

@@ -3,7 +3,10 @@
 //!
 //! [`FrameAllocator`] joins the zones (`zone.rs`, one buddy allocator each) with small caches per CPU (`cache.rs`) and
 //! decides by [`ZonePolicy`] where a block comes from: the caller's zone first, then the others by distance. [`Frame`] is a
-//! block that frees itself; [`FrameChain`] collects frames to be freed later without allocating anything.
+//! block that frees itself.
+//!
+//! What is decided here is checked elsewhere: that a block has one owner, by [`Block::claim`]. An address from
+//! [`FrameAllocator::alloc_raw`] is nobody's memory yet.
 //!
 //! Memory that runs out is `None`, never a panic. Allocations for programs ([`Class::Program`]) fail while a small reserve is
 //! left, so that the kernel can still report what happened. A free that does not match an allocation is a bug in the kernel
@@ -13,7 +16,6 @@
 //! map covers all memory, [`FrameAllocator::init_cpus`] once the heap works and CPUs are known.
 
 mod cache;
-mod chain;
 mod owned;
 mod setup;
 #[cfg(test)]
@@ -24,12 +26,11 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use arrayvec::ArrayVec;
 use hadal_hal::cpu;
 use hadal_hal::fallible;
-use hadal_hal::frames::FrameSource;
+use hadal_hal::frames::{Block, Chain, FrameSource};
 use hadal_hal::percpu::CpuLocal;
 use hadal_hal::sync::SpinLock;
 use spin::Once;
 
-pub use chain::FrameChain;
 pub use owned::Frame;
 pub use setup::UsableRange;
 
@@ -140,20 +141,43 @@ impl FrameAllocator {
 
     /// A block of `4096 << order` bytes for the kernel, content arbitrary.
     pub fn alloc(&'static self, order: u8, policy: ZonePolicy) -> Option<Frame> {
-        self.alloc_raw(order, policy, Class::Kernel).map(|pa| Frame::new(self, pa, order))
+        self.claim(order, policy, Class::Kernel).map(|block| Frame::new(self, block))
     }
 
     /// A block for the kernel, filled with zeros.
     pub fn alloc_zeroed(&'static self, order: u8, policy: ZonePolicy) -> Option<Frame> {
-        self.alloc(order, policy).inspect(|frame| hadal_hal::phys::zero(frame.phys(), frame.bytes()))
+        self.alloc(order, policy).inspect(|frame| frame.clear())
     }
 
     /// A block for a program, content arbitrary: zero it before the program sees it.
     pub fn alloc_program(&'static self, order: u8, policy: ZonePolicy) -> Option<Frame> {
-        self.alloc_raw(order, policy, Class::Program).map(|pa| Frame::new(self, pa, order))
+        self.claim(order, policy, Class::Program).map(|block| Frame::new(self, block))
     }
 
-    /// The physical address of a new block, for callers that keep track themselves.
+    fn claim(&self, order: u8, policy: ZonePolicy, class: Class) -> Option<Block> {
+        let pa = self.alloc_raw(order, policy, class)?;
+        let block = Block::claim(pa, order);
+        assert!(block.is_some(), "the memory at {pa:#x} was free, and has an owner");
+        block
+    }
+
+    /// Takes a block back.
+    ///
+    /// # Panics
+    /// If it is lent, or none of this allocator.
+    pub fn free(&self, block: Block) {
+        let order = block.order();
+        self.free_raw(block.release(), order);
+    }
+
+    /// Frees all blocks of a chain.
+    pub fn free_chain(&self, mut chain: Chain) {
+        while let Some(block) = chain.pop() {
+            self.free(block);
+        }
+    }
+
+    /// The physical address of a new block that has no owner in the kernel, for callers that give it to the program.
     pub fn alloc_raw(&self, order: u8, policy: ZonePolicy, class: Class) -> Option<u64> {
         let layout = self.layout.get()?;
         let (zone, others) = match policy {
@@ -187,7 +211,7 @@ impl FrameAllocator {
     /// # Panics
     /// If no block of that address and order is out.
     pub fn free_raw(&self, pa: u64, order: u8) {
-        self.release(pa, order, Use::Allocated(order));
+        self.release(pa, order);
     }
 
     /// Turns an allocated block into `2^order` single frames, to be freed one by one.
@@ -302,10 +326,9 @@ impl FrameAllocator {
         Some(frame)
     }
 
-    /// Frees a block whose use is `from` now.
-    fn release(&self, pa: u64, order: u8, from: Use) {
+    fn release(&self, pa: u64, order: u8) {
         let (layout, arena, frame) = self.locate(pa, order);
-        if let Err(found) = arena.claim(frame, from, Use::Cached(order)) {
+        if let Err(found) = arena.claim(frame, Use::Allocated(order), Use::Cached(order)) {
             bad_frame("free", pa, order, found);
         }
         let zone = &self.zones[arena.zone()];
@@ -420,12 +443,12 @@ impl FrameAllocator {
 }
 
 impl FrameSource for FrameAllocator {
-    fn alloc(&self, order: u8) -> Option<u64> {
-        self.alloc_raw(order, ZonePolicy::Local, Class::Kernel)
+    fn alloc(&self, order: u8) -> Option<Block> {
+        self.claim(order, ZonePolicy::Local, Class::Kernel)
     }
 
-    fn alloc_spare(&self, order: u8) -> Option<u64> {
-        self.alloc_raw(order, ZonePolicy::Local, Class::Program)
+    fn alloc_spare(&self, order: u8) -> Option<Block> {
+        self.claim(order, ZonePolicy::Local, Class::Program)
     }
 
     fn has_spare(&self, bytes: usize) -> bool {
@@ -436,8 +459,8 @@ impl FrameSource for FrameAllocator {
         is_there() || (self.reclaim() && is_there())
     }
 
-    fn free(&self, pa: u64, order: u8) {
-        self.free_raw(pa, order);
+    fn free(&self, block: Block) {
+        self.free(block);
     }
 }
 

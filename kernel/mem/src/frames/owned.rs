@@ -2,53 +2,48 @@
 //! A block of physical memory that frees itself.
 
 use core::fmt;
+use core::ops::Deref;
+
+use hadal_hal::frames::Block;
 
 use super::FrameAllocator;
-use crate::buddy::FRAME_BYTES;
 
 /// An allocated block; dropping it frees it.
 pub struct Frame {
     allocator: &'static FrameAllocator,
-    pa: u64,
-    order: u8,
+    /// There until it is dropped or taken out.
+    block: Option<Block>,
 }
 
 impl Frame {
-    pub(super) fn new(allocator: &'static FrameAllocator, pa: u64, order: u8) -> Self {
-        Self { allocator, pa, order }
+    pub(super) fn new(allocator: &'static FrameAllocator, block: Block) -> Self {
+        Self { allocator, block: Some(block) }
     }
 
-    /// Physical address of the first byte.
-    pub fn phys(&self) -> u64 {
-        self.pa
+    /// The block alone: who takes it frees it with [`FrameAllocator::free`].
+    pub fn into_block(mut self) -> Block {
+        self.block.take().expect("a frame has its block")
     }
+}
 
-    /// The block has `4096 << order()` bytes.
-    pub fn order(&self) -> u8 {
-        self.order
-    }
+impl Deref for Frame {
+    type Target = Block;
 
-    /// Size of the block.
-    pub fn bytes(&self) -> usize {
-        (FRAME_BYTES as usize) << self.order
-    }
-
-    /// Gives up ownership: the caller frees the block with [`FrameAllocator::free_raw`].
-    pub fn into_phys(self) -> u64 {
-        let pa = self.pa;
-        core::mem::forget(self);
-        pa
+    fn deref(&self) -> &Block {
+        self.block.as_ref().expect("a frame has its block")
     }
 }
 
 impl Drop for Frame {
     fn drop(&mut self) {
-        self.allocator.free_raw(self.pa, self.order);
+        if let Some(block) = self.block.take() {
+            self.allocator.free(block);
+        }
     }
 }
 
 impl fmt::Debug for Frame {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Frame({:#x}, order {})", self.pa, self.order)
+        write!(f, "Frame({:#x}, order {})", self.phys(), self.order())
     }
 }

@@ -2,9 +2,8 @@
 //! Tests of the frame allocator, and allocators for tests elsewhere.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::Ordering;
 
-use hadal_hal::phys;
+use hadal_hal::frames::{self, Block, Chain};
 use proptest::prelude::*;
 
 use super::*;
@@ -16,7 +15,7 @@ const MIB: usize = 1 << 20;
 pub(crate) fn allocator(zones_mib: &[usize]) -> &'static FrameAllocator {
     let distance = |from: usize, to: usize| 10 + 10 * from.abs_diff(to) as u8;
     let frames = Box::leak(Box::new(FrameAllocator::new()));
-    let bases: Vec<u64> = zones_mib.iter().map(|mib| phys::host_arena(mib * MIB)).collect();
+    let bases: Vec<u64> = zones_mib.iter().map(|mib| frames::host_arena(mib * MIB)).collect();
     let ranges = bases.iter().zip(zones_mib).enumerate().map(|(zone, (&start, mib))| UsableRange {
         start,
         end: start + (mib * MIB) as u64,
@@ -33,9 +32,9 @@ impl FrameAllocator {
         (0..=MAX_ORDER).any(|order| {
             let head = pa & !((FRAME << order) - 1);
             let arena = layout.arenas.frame(head).and_then(|frame| Some((layout.arenas.find(frame)?, frame)));
-            arena.is_some_and(|(arena, frame)| {
-                matches!(arena.use_of(frame), Use::Allocated(found) | Use::Doomed(found) if found == order)
-            })
+            arena.is_some_and(
+                |(arena, frame)| matches!(arena.use_of(frame), Use::Allocated(found) if found == order),
+            )
         })
     }
 }
@@ -144,11 +143,6 @@ fn double_and_bad_frees_are_noticed() {
         frames.free_raw(pa, order);
         assert!(panics(|| frames.free_raw(pa, order)), "twice, through the cache");
     }
-    let mut chain = FrameChain::new();
-    let pa = raw(frames, 0, ZonePolicy::Local).expect("frame");
-    frames.chain_push(&mut chain, pa, 0);
-    assert!(panics(|| frames.free_raw(pa, 0)), "in a chain");
-    frames.free_chain(chain);
 }
 
 #[test]
@@ -169,17 +163,15 @@ fn chains_hold_blocks_of_all_orders() {
     let frames = allocator(&[8, 8]);
     frames.init_cpus(1, |_| ZoneId(0));
     let free = frames.stats().free_bytes;
-    let mut chain = FrameChain::new();
-    let mut other = FrameChain::new();
+    let (mut chain, mut other) = (Chain::new(), Chain::new());
     for order in [0, 3, 0, LARGE_ORDER, 1] {
-        let pa = raw(frames, order, ZonePolicy::Interleave).expect("block");
-        frames.chain_push(&mut chain, pa, order);
-        let pa = raw(frames, order, ZonePolicy::Local).expect("block");
-        frames.chain_push(&mut other, pa, order);
-        assert!(frames.is_out(pa));
+        chain.push(frames.alloc(order, ZonePolicy::Interleave).expect("block").into_block());
+        let block = frames.alloc(order, ZonePolicy::Local).expect("block").into_block();
+        let pa = block.phys();
+        other.push(block);
+        assert!(frames.is_out(pa) && Block::claim(pa, order).is_none());
     }
-    frames.chain_join(&mut chain, FrameChain::new());
-    frames.chain_join(&mut chain, other);
+    chain.join(other);
     assert_eq!(chain.bytes(), 2 * FRAME * (1 + 8 + 1 + 512 + 2));
     frames.free_chain(chain);
     assert_eq!(frames.stats().free_bytes, free);
@@ -191,7 +183,7 @@ fn owned_frames_free_themselves() {
     let free = frames.stats().free_bytes;
     let frame = frames.alloc_zeroed(4, ZonePolicy::Local).expect("block");
     let mut content = [1; 64];
-    phys::read(frame.phys(), &mut content);
+    frame.read(0, &mut content);
     assert_eq!(content, [0; 64]);
     assert_eq!(frame.bytes(), 65536);
     drop(frame);
@@ -200,13 +192,18 @@ fn owned_frames_free_themselves() {
 
 #[test]
 fn start_up_writes_a_few_words() {
-    let base = phys::host_arena(64 * MIB);
-    let words = phys::atomic_u32s(base, 16 * 1024 * 3);
-    words.iter().for_each(|word| word.store(0xdead_beef, Ordering::Relaxed));
+    let base = frames::host_arena(64 * MIB);
+    let word = |index: u64| {
+        let mut word = [0; 4];
+        frames::host_read(base + 4 * index, &mut word);
+        u32::from_le_bytes(word)
+    };
+    let words = 16 * 1024 * 3;
+    (0..words).for_each(|index| frames::host_write(base + 4 * index, &0xdead_beef_u32.to_le_bytes()));
     let frames = FrameAllocator::new();
     let range = UsableRange { start: base + 1, end: base + 64 * MIB as u64 - 1, zone: ZoneId(0) };
     frames.init([range].into_iter(), 1, |_, _| 10);
-    let written = words.iter().filter(|word| word.load(Ordering::Relaxed) != 0xdead_beef).count();
+    let written = (0..words).filter(|&index| word(index) != 0xdead_beef).count();
     assert!(written <= 3 * 2 * usize::from(MAX_ORDER), "{written} words");
     let stats = frames.stats();
     assert!(stats.total_bytes > 63 * MIB as u64 && stats.free_bytes == stats.total_bytes);
@@ -238,12 +235,12 @@ fn many_threads_share_it() {
                     if dice % 2 == 0 || held.is_empty() {
                         let order = if dice % 64 == 6 { LARGE_ORDER } else { (dice % 12 / 8) as u8 };
                         let Some(frame) = frames.alloc(order, ZonePolicy::Local) else { continue };
-                        phys::write(frame.phys(), &[thread as u8; 8]);
+                        frame.write(0, &[thread as u8; 8]);
                         held.push(frame);
                     } else {
                         let frame = held.swap_remove(dice as usize % held.len());
                         let mut mark = [0; 8];
-                        phys::read(frame.phys(), &mut mark);
+                        frame.read(0, &mut mark);
                         assert_eq!(mark, [thread as u8; 8]);
                     }
                 }

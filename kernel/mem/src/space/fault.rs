@@ -11,10 +11,9 @@
 //!   direction, up to the first page that is present. So a sequential pass faults every 16 pages, and a lone touch costs one.
 
 use arrayvec::ArrayVec;
-use hadal_hal::phys;
 
 use super::file_fault::{FilePlan, SharedPlan};
-use super::mmu::{MapError, PageFlags, PageSize};
+use super::mmu::{MapError, Page, PageFlags};
 use super::vma::{Backing, Vma};
 use super::{
     AddressSpace, FaultAccess, FaultOutcome, Inner, LARGE_BYTES, LARGE_ORDER, Mmu, PAGE_SIZE, page_start,
@@ -161,12 +160,12 @@ impl<M: Mmu> AddressSpace<M> {
     fn fill_large(&self, page: usize, block: usize, policy: ZonePolicy) -> Attempt {
         // If there is no large frame, there may be small ones.
         let Some(frame) = self.frames.alloc_program(LARGE_ORDER, policy) else { return Attempt::Again };
-        phys::zero(frame.phys(), frame.bytes());
+        frame.clear();
         let inner = self.inner.read();
         let Some(vma) = inner.map.find(page).filter(|vma| vma.allows_large(block)) else {
             return Attempt::Again;
         };
-        match self.install(vma, block, frame, PageSize::Size2M) {
+        match self.install(vma, block, frame) {
             Ok(()) => {
                 self.counters.count_large_page();
                 Attempt::Over(FaultOutcome::Resolved)
@@ -184,7 +183,7 @@ impl<M: Mmu> AddressSpace<M> {
             frames.push((other, frame));
         }
         for (_, frame) in &frames {
-            phys::zero(frame.phys(), PAGE_SIZE);
+            frame.clear();
         }
         let inner = self.inner.read();
         let Some(vma) = inner.map.find(page) else { return Attempt::Again };
@@ -196,7 +195,7 @@ impl<M: Mmu> AddressSpace<M> {
             if at < vma.start || at >= vma.end {
                 continue;
             }
-            match self.install(vma, at, frame, PageSize::Size4K) {
+            match self.install(vma, at, frame) {
                 Err(MapError::NoMemory) if wanted => return Attempt::NoMemory,
                 // If the page itself was taken, another CPU was faster.
                 Ok(()) | Err(MapError::AlreadyMapped | MapError::NoMemory) => {}
@@ -206,11 +205,25 @@ impl<M: Mmu> AddressSpace<M> {
     }
 
     /// Maps a frame of the window's own; on failure it is freed. The lock is held.
-    pub(super) fn install(&self, vma: &Vma, at: usize, frame: Frame, size: PageSize) -> Result<(), MapError> {
-        // Counted first: another CPU cannot remove the page before the lock is released, but may read the figures.
-        self.mmu.map(at, frame.phys(), size, vma.prot.page_flags())?;
-        self.counters.add_resident(size.bytes(), true);
-        let _ = frame.into_phys();
-        Ok(())
+    pub(super) fn install(&self, vma: &Vma, at: usize, frame: Frame) -> Result<(), MapError> {
+        let bytes = frame.bytes();
+        match self.mmu.map(at, Page::Own(frame.into_block()), vma.prot.page_flags()) {
+            Ok(()) => {
+                self.counters.add_resident(bytes, true);
+                Ok(())
+            }
+            Err((error, page)) => {
+                self.free_page(page);
+                Err(error)
+            }
+        }
+    }
+
+    /// Frees a page that no CPU has a translation to.
+    pub(super) fn free_page(&self, page: Page) {
+        match page {
+            Page::Own(block) => self.frames.free(block),
+            Page::Lent(share) => drop(share),
+        }
     }
 }

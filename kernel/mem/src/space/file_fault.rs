@@ -9,10 +9,10 @@
 use alloc::sync::Arc;
 
 use arrayvec::ArrayVec;
-use hadal_hal::phys;
+use hadal_hal::frames::{Block, Lent};
 
 use super::fault::Attempt;
-use super::mmu::{MapError, PageSize};
+use super::mmu::{MapError, Page};
 use super::source::{IoError, PageSource};
 use super::vma::{Backing, Prot, Vma};
 use super::{AddressSpace, FaultOutcome, Mmu, PAGE_SIZE};
@@ -77,9 +77,9 @@ impl<M: Mmu> AddressSpace<M> {
     pub(super) fn fill_from_file(&self, page: usize, mut plan: FilePlan) -> Attempt {
         let Some(frames) = self.frames_for(page, &mut plan) else { return Attempt::NoMemory };
         self.counters.count_file_read();
-        let addresses: ArrayVec<u64, SEQUENTIAL_PAGES> = frames.iter().map(Frame::phys).collect();
-        let read = match plan.source.read_frames(plan.offset, &addresses) {
-            Ok(read) => read.min(addresses.len() * PAGE_SIZE),
+        let blocks: ArrayVec<&Block, SEQUENTIAL_PAGES> = frames.iter().map(|frame| &**frame).collect();
+        let read = match plan.source.read_frames(plan.offset, &blocks) {
+            Ok(read) => read.min(blocks.len() * PAGE_SIZE),
             Err(IoError::NoMemory) => return Attempt::NoMemory,
             Err(IoError::Failed) => return Attempt::Over(FaultOutcome::Io),
         };
@@ -88,8 +88,9 @@ impl<M: Mmu> AddressSpace<M> {
         }
         let tail = read % PAGE_SIZE;
         if tail != 0 {
-            phys::zero(addresses[read / PAGE_SIZE] + tail as u64, PAGE_SIZE - tail);
+            blocks[read / PAGE_SIZE].zero(tail, PAGE_SIZE - tail);
         }
+        drop(blocks);
         let inner = self.inner.read();
         let filled = frames.into_iter().take(read.div_ceil(PAGE_SIZE));
         let mut outcome = Attempt::Again;
@@ -102,7 +103,7 @@ impl<M: Mmu> AddressSpace<M> {
                     && vma.offset_of(at) == offset
             });
             let Some(vma) = vma else { continue };
-            match (self.install(vma, at, frame, PageSize::Size4K), at == page) {
+            match (self.install(vma, at, frame), at == page) {
                 (Ok(()) | Err(MapError::AlreadyMapped), true) => {
                     outcome = Attempt::Over(FaultOutcome::Resolved)
                 }
@@ -130,7 +131,7 @@ impl<M: Mmu> AddressSpace<M> {
         let (start, end) = plan.around;
         let pages = |bytes: usize| (bytes / PAGE_SIZE) as u64;
         let around = index - pages(page - start)..index + pages(end - page);
-        let mut frames = ArrayVec::<(usize, u64), AROUND_PAGES>::new();
+        let mut frames = ArrayVec::<(usize, Lent), AROUND_PAGES>::new();
         let given = plan.source.shared_frames(index, around.clone(), plan.writable, &mut |found, frame| {
             if around.contains(&found) {
                 // A source that gives a page twice only loses a neighbour.
@@ -156,7 +157,8 @@ impl<M: Mmu> AddressSpace<M> {
                     && (plan.writable || !vma.prot.contains(Prot::WRITE))
             });
             let Some(vma) = vma else { continue };
-            let mapped = self.mmu.map(at, frame, PageSize::Size4K, vma.prot.page_flags());
+            let mapped =
+                self.mmu.map(at, Page::Lent(frame), vma.prot.page_flags()).map_err(|(error, _)| error);
             if mapped == Ok(()) {
                 self.counters.add_resident(PAGE_SIZE, false);
             }

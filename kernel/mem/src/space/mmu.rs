@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What the address space needs from the machine: a page table and the TLBs.
 
-pub use hadal_hal::paging::{MapError, PageFlags, PageSize};
+pub use hadal_hal::paging::{MapError, Page, PageFlags, PageSize};
 use hadal_hal::{paging, tlb};
 
 /// Page table and TLBs of the program's window. `map` may race with itself; the address space excludes everything else on
 /// the same range.
 pub trait Mmu: Send + Sync {
-    /// Maps one page; fails if the place is taken.
-    fn map(&self, va: usize, pa: u64, size: PageSize, flags: PageFlags) -> Result<(), MapError>;
+    /// Maps one page; fails if the place is taken, and gives the page back.
+    fn map(&self, va: usize, page: Page, flags: PageFlags) -> Result<(), (MapError, Page)>;
     /// Removes all pages of a range and hands each to `removed`, with [`PageFlags::DIRTY`] if it was written. Fails only
     /// to split a large page at an edge.
     fn unmap(
         &self,
         va: usize,
         len: usize,
-        removed: &mut dyn FnMut(usize, u64, PageSize, PageFlags),
+        removed: &mut dyn FnMut(usize, Page, PageFlags),
     ) -> Result<(), MapError>;
     /// Makes the written 4 KiB pages of a range clean and hands each to `dirty`. After the next flush on every CPU, whoever
     /// writes to one makes it dirty again.
@@ -45,15 +45,15 @@ pub trait Mmu: Send + Sync {
 pub struct KernelMmu;
 
 impl Mmu for KernelMmu {
-    fn map(&self, va: usize, pa: u64, size: PageSize, flags: PageFlags) -> Result<(), MapError> {
-        paging::program().map(va, pa, size, flags)
+    fn map(&self, va: usize, page: Page, flags: PageFlags) -> Result<(), (MapError, Page)> {
+        paging::program().map(va, page, flags)
     }
 
     fn unmap(
         &self,
         va: usize,
         len: usize,
-        removed: &mut dyn FnMut(usize, u64, PageSize, PageFlags),
+        removed: &mut dyn FnMut(usize, Page, PageFlags),
     ) -> Result<(), MapError> {
         paging::program().unmap(va, len, removed)
     }

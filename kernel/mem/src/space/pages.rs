@@ -5,13 +5,13 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use hadal_hal::fallible;
+use hadal_hal::frames::Chain;
 
-use super::mmu::{MapError, PageFlags, PageSize};
+use super::mmu::{MapError, Page, PageFlags, PageSize};
 use super::quarantine::Released;
 use super::source::PageSource;
 use super::vma::Vma;
 use super::{AddressSpace, Inner, LARGE_BYTES, LARGE_ORDER, Mmu, PAGE_SIZE, SpaceError};
-use crate::frames::FrameChain;
 
 /// Mappings that are removed at a time where it need not be all at once. For so many there is always memory.
 pub(super) const PIECE_MAPPINGS: usize = 32;
@@ -22,7 +22,7 @@ pub(super) const PIECE_MAPPINGS: usize = 32;
 pub(super) struct Removed {
     /// Whether some CPU may have a translation that is no longer true.
     pub(super) stale: bool,
-    pub(super) frames: FrameChain,
+    pub(super) frames: Chain,
     /// Mappings that are gone; dropped late, since their files may sleep.
     pub(super) mappings: Vec<Vma>,
     /// Files that have been written through the pages. They are brought up to date when no CPU can write there any more.
@@ -60,10 +60,12 @@ impl<M: Mmu> AddressSpace<M> {
         let shown = vma.shown_file();
         let own = vma.owns_frames();
         let (mut bytes, mut written) = (0, false);
-        let result = self.mmu.unmap(start, end - start, &mut |va, pa, size, flags| {
-            bytes += size.bytes();
-            if own {
-                self.frames.chain_push(&mut removed.frames, pa, size.order());
+        let result = self.mmu.unmap(start, end - start, &mut |va, page, flags| {
+            bytes += page.size().bytes();
+            match page {
+                Page::Own(block) => removed.frames.push(block),
+                // The mapping, which goes later, keeps the file, and that the frame.
+                Page::Lent(share) => drop(share),
             }
             if let Some(file) = shown.filter(|_| flags.contains(PageFlags::DIRTY)) {
                 file.mark_written(vma.offset_of(va) / PAGE_SIZE as u64);
@@ -124,7 +126,7 @@ impl<M: Mmu> AddressSpace<M> {
                 core::mem::take(&mut removed.mappings).into_iter().partition(|vma| !vma.owns_frames());
             over.mappings = drop_now;
             let held = Released { frames: removed.frames, mappings: keep, ranges: Vec::new() };
-            inner.quarantine.add(self.frames, start, end, held);
+            inner.quarantine.add(start, end, held);
         } else {
             over.mappings = removed.mappings;
         }
@@ -133,9 +135,9 @@ impl<M: Mmu> AddressSpace<M> {
             inner.quarantine.seal(|| self.mmu.begin_lazy());
         }
         if !inner.quarantine.is_empty() {
-            let released = inner.quarantine.release_completed(self.frames, self.mmu.completed());
+            let released = inner.quarantine.release_completed(self.mmu.completed());
             inner.note_released(&released);
-            over.join(self.frames, released);
+            over.join(released);
         }
         Deferred { over, written, range: (start, end), kick, crowded: inner.quarantine.is_crowded() }
     }
@@ -169,7 +171,7 @@ impl<M: Mmu> AddressSpace<M> {
         self.mmu.shootdown(start, end - start);
         let released = {
             let mut inner = self.inner.write();
-            let released = inner.quarantine.release_through(self.frames, ticket);
+            let released = inner.quarantine.release_through(ticket);
             inner.note_released(&released);
             released
         };
@@ -186,7 +188,7 @@ impl<M: Mmu> AddressSpace<M> {
             if inner.quarantine.is_empty() {
                 return;
             }
-            let released = inner.quarantine.release_completed(self.frames, self.mmu.completed());
+            let released = inner.quarantine.release_completed(self.mmu.completed());
             inner.note_released(&released);
             released
         };

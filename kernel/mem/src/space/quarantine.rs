@@ -9,8 +9,9 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
+use hadal_hal::frames::Chain;
+
 use super::vma::Vma;
-use crate::frames::{FrameAllocator, FrameChain};
 
 /// Ranges after which a batch is sealed.
 pub(super) const BATCH_RANGES: usize = 64;
@@ -39,7 +40,7 @@ struct Batch {
 #[derive(Default)]
 #[must_use = "its frames have to be freed"]
 pub(super) struct Released {
-    pub(super) frames: FrameChain,
+    pub(super) frames: Chain,
     /// Mappings whose sources own frames that were mapped.
     pub(super) mappings: Vec<Vma>,
     /// Addresses that may be given out again.
@@ -47,8 +48,8 @@ pub(super) struct Released {
 }
 
 impl Released {
-    pub(super) fn join(&mut self, frames: &FrameAllocator, other: Self) {
-        frames.chain_join(&mut self.frames, other.frames);
+    pub(super) fn join(&mut self, other: Self) {
+        self.frames.join(other.frames);
         self.mappings.extend(other.mappings);
         self.ranges.extend(other.ranges);
     }
@@ -80,8 +81,8 @@ impl Quarantine {
     }
 
     /// Adds an unmapped range and what it held.
-    pub(super) fn add(&mut self, frames: &FrameAllocator, start: usize, end: usize, held: Released) {
-        self.open.released.join(frames, held);
+    pub(super) fn add(&mut self, start: usize, end: usize, held: Released) {
+        self.open.released.join(held);
         let ranges = &mut self.open.ranges;
         match ranges.iter_mut().find(|range| range.1 == start || range.0 == end) {
             Some(range) => *range = (range.0.min(start), range.1.max(end)),
@@ -118,19 +119,19 @@ impl Quarantine {
     }
 
     /// Takes out the batches whose flush is `completed`.
-    pub(super) fn release_completed(&mut self, frames: &FrameAllocator, completed: u64) -> Released {
-        self.release_while(frames, |batch| batch.flush <= completed)
+    pub(super) fn release_completed(&mut self, completed: u64) -> Released {
+        self.release_while(|batch| batch.flush <= completed)
     }
 
     /// Takes out the batches that were sealed when the ticket was given.
-    pub(super) fn release_through(&mut self, frames: &FrameAllocator, ticket: u64) -> Released {
-        self.release_while(frames, |batch| batch.id <= ticket)
+    pub(super) fn release_through(&mut self, ticket: u64) -> Released {
+        self.release_while(|batch| batch.id <= ticket)
     }
 
-    fn release_while(&mut self, frames: &FrameAllocator, over: impl Fn(&Batch) -> bool) -> Released {
+    fn release_while(&mut self, over: impl Fn(&Batch) -> bool) -> Released {
         let mut released = Released::default();
         while let Some(batch) = self.sealed.pop_front_if(|batch| over(batch)) {
-            released.join(frames, batch.released);
+            released.join(batch.released);
             released.ranges.extend(batch.ranges);
         }
         released

@@ -6,7 +6,7 @@
 
 use arrayvec::ArrayVec;
 
-use super::mmu::{MapError, PageFlags, PageSize};
+use super::mmu::{MapError, Page, PageFlags, PageSize};
 use super::{AddressSpace, LARGE_BYTES, LARGE_ORDER, Mmu, PAGE_SIZE, SpaceError};
 
 /// Pages removed at a time.
@@ -33,7 +33,7 @@ impl<M: Mmu> AddressSpace<M> {
             at = next;
         }
         // The tables may go now. There are no pages left to hand out and no edge to split.
-        let emptied = self.mmu.unmap(old, len, &mut |_, _, _, _| {});
+        let emptied = self.mmu.unmap(old, len, &mut |_, _, _| {});
         assert_eq!(emptied, Ok(()));
         Ok(())
     }
@@ -57,19 +57,21 @@ impl<M: Mmu> AddressSpace<M> {
             let large = matches!(self.mmu.lookup(at), Some((_, PageSize::Size2M, _)));
             let piece = if large { LARGE_BYTES } else { PIECE_PAGES * PAGE_SIZE };
             let next = ((at & !(piece - 1)) + piece).min(from + len);
-            let mut pages = ArrayVec::<(usize, u64, PageSize, PageFlags), PIECE_PAGES>::new();
-            self.mmu.unmap(at, next - at, &mut |va, pa, size, old| pages.push((va, pa, size, old)))?;
+            let mut pages = ArrayVec::<(usize, Page, PageFlags), PIECE_PAGES>::new();
+            self.mmu.unmap(at, next - at, &mut |va, page, old| pages.push((va, page, old)))?;
             let mut failed = None;
-            for (va, pa, size, old) in pages {
+            for (va, page, old) in pages {
                 // A page that was written stays to be written back.
                 let flags = flags | old.intersection(PageFlags::DIRTY);
                 let moved = match failed {
-                    None => self.mmu.map(va - from + to, pa, size, flags),
-                    Some(error) => Err(error),
+                    None => self.mmu.map(va - from + to, page, flags),
+                    Some(error) => Err((error, page)),
                 };
-                if let Err(error) = moved {
+                if let Err((error, page)) = moved {
                     failed = Some(error);
-                    self.mmu.map(va, pa, size, flags)?;
+                    // Where it comes from there still is a table, and nothing else.
+                    let back = self.mmu.map(va, page, flags);
+                    assert!(back.is_ok(), "a page goes back to where it was");
                 }
             }
             failed.map_or(Ok(()), Err)?;

@@ -4,7 +4,7 @@
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use hadal_hal::phys;
+use hadal_hal::frames::{Block, Lent};
 
 use super::PAGE_SIZE;
 
@@ -36,14 +36,14 @@ pub trait PageSource: Send + Sync {
 
     /// Reads into consecutive 4 KiB frames; returns the number of bytes, fewer than asked only at the end of the file. What
     /// follows them in the frames is arbitrary. A source that has the content in memory does better than this.
-    fn read_frames(&self, offset: u64, frames: &[u64]) -> Result<usize, IoError> {
+    fn read_frames(&self, offset: u64, frames: &[&Block]) -> Result<usize, IoError> {
         let mut buffer = bounce_buffer(frames.len())?;
         let mut done = 0;
         for group in frames.chunks(buffer.len() / PAGE_SIZE) {
             let wanted = group.len() * PAGE_SIZE;
             let got = self.read(offset + done as u64, &mut buffer[..wanted])?;
-            for (&frame, data) in group.iter().zip(buffer[..got].chunks(PAGE_SIZE)) {
-                phys::write(frame, data);
+            for (frame, data) in group.iter().zip(buffer[..got].chunks(PAGE_SIZE)) {
+                frame.write(0, data);
             }
             done += got;
             if got < wanted {
@@ -60,7 +60,7 @@ pub trait PageSource: Send + Sync {
 
     /// The frame that holds page `index` for everybody, or `None` past the end of the file. The frame stays what it is as
     /// long as the source lives, even if the file is truncated. With `writable` the content may change from now on.
-    fn shared_frame(&self, index: u64, writable: bool) -> Result<Option<u64>, IoError> {
+    fn shared_frame(&self, index: u64, writable: bool) -> Result<Option<Lent>, IoError> {
         let _ = (index, writable);
         Ok(None)
     }
@@ -72,12 +72,12 @@ pub trait PageSource: Send + Sync {
         index: u64,
         around: Range<u64>,
         writable: bool,
-        give: &mut dyn FnMut(u64, u64),
+        give: &mut dyn FnMut(u64, Lent),
     ) -> Result<bool, IoError> {
         let _ = around;
-        let frame = self.shared_frame(index, writable)?;
-        frame.into_iter().for_each(|frame| give(index, frame));
-        Ok(frame.is_some())
+        let Some(frame) = self.shared_frame(index, writable)? else { return Ok(false) };
+        give(index, frame);
+        Ok(true)
     }
 
     /// Whether the file is kept elsewhere, so that what programs write to its frames has to be brought there.

@@ -10,7 +10,7 @@ use alloc::collections::BTreeMap;
 use alloc::sync::{Arc, Weak};
 use core::ops::Range;
 
-use hadal_hal::phys;
+use hadal_hal::frames::{Block, Lent};
 use hadal_hal::sync::{Rank, SpinLock};
 use hadal_mem::space::{IoError, PAGE_SIZE, PageSource, SourceId};
 
@@ -105,13 +105,13 @@ impl NinepSource {
         self.pages.page(index, &read).map_err(failed)
     }
 
-    /// Keeps a page for mappings, and tells where it is.
-    fn keep(&self, page: Arc<Page>) -> u64 {
-        let pa = page.pa();
+    /// Keeps a page for mappings, and lends it.
+    fn keep(&self, page: Arc<Page>) -> Lent {
+        let share = page.lend();
         // A page that is given again is the same one: its frame is nobody else's.
-        let before = self.given.lock().insert(pa, page);
+        let before = self.given.lock().insert(share.phys(), page);
         drop(before);
-        pa
+        share
     }
 }
 
@@ -132,12 +132,12 @@ impl PageSource for NinepSource {
         self.file.read_at(offset, buffer).map_err(failed)
     }
 
-    fn read_frames(&self, offset: u64, frames: &[u64]) -> Result<usize, IoError> {
+    fn read_frames(&self, offset: u64, frames: &[&Block]) -> Result<usize, IoError> {
         let first = offset / PAGE_SIZE as u64;
         let mut done = 0;
-        for (index, &frame) in (first..).zip(frames) {
+        for (index, frame) in (first..).zip(frames) {
             match self.page(index) {
-                Ok(Some(page)) => phys::copy(frame, page.pa(), PAGE_SIZE),
+                Ok(Some(page)) => frame.copy_from(&page),
                 Ok(None) => break,
                 Err(error) if done == 0 => return Err(error),
                 Err(_) => break,
@@ -151,7 +151,7 @@ impl PageSource for NinepSource {
         true
     }
 
-    fn shared_frame(&self, index: u64, _writable: bool) -> Result<Option<u64>, IoError> {
+    fn shared_frame(&self, index: u64, _writable: bool) -> Result<Option<Lent>, IoError> {
         Ok(self.page(index)?.map(|page| self.keep(page)))
     }
 
@@ -160,7 +160,7 @@ impl PageSource for NinepSource {
         index: u64,
         around: Range<u64>,
         writable: bool,
-        give: &mut dyn FnMut(u64, u64),
+        give: &mut dyn FnMut(u64, Lent),
     ) -> Result<bool, IoError> {
         let Some(frame) = self.shared_frame(index, writable)? else { return Ok(false) };
         give(index, frame);

@@ -12,7 +12,6 @@ use core::ops::Range;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use arrayvec::ArrayVec;
-use hadal_hal::phys;
 use hadal_hal::sync::{Rank, SpinLock};
 use hadal_mem::space::PAGE_SIZE;
 use hadal_sync::{Mutex, WaitMode, WaitQueue};
@@ -153,7 +152,7 @@ impl FilePages {
         buffer[got..].fill(0);
         let there = got.div_ceil(PAGE_SIZE);
         for (page, data) in pages.iter().zip(buffer.chunks(PAGE_SIZE)).take(there) {
-            phys::write(page.pa(), data);
+            page.write(0, data);
         }
         drop(buffer);
         if index >= first + there as u64 {
@@ -207,7 +206,7 @@ impl FilePages {
         let mut done = 0;
         for (index, within, part) in pieces(offset, len) {
             match self.page(index, read) {
-                Ok(Some(page)) => phys::read(page.pa() + within, &mut buffer[done..done + part]),
+                Ok(Some(page)) => page.read(within, &mut buffer[done..done + part]),
                 Ok(None) => break,
                 Err(error) if done == 0 => return Err(error),
                 Err(_) => break,
@@ -242,7 +241,7 @@ impl FilePages {
         let mut done = 0;
         for (index, within, part) in pieces(offset, buffer.len()) {
             if let Some(page) = self.ready(index) {
-                phys::read(page.pa() + within, &mut buffer[done..done + part]);
+                page.read(within, &mut buffer[done..done + part]);
             }
             done += part;
         }
@@ -253,7 +252,7 @@ impl FilePages {
         let mut done = 0;
         for (index, within, part) in pieces(offset, data.len()) {
             if let Some(page) = self.ready(index) {
-                phys::write(page.pa() + within, &data[done..done + part]);
+                page.write(within, &data[done..done + part]);
             }
             done += part;
         }
@@ -274,7 +273,7 @@ impl FilePages {
     /// The file ends at `size` now, or ended there until it grew: later pages are gone, and the rest of the last one is
     /// zeros. The caller holds [`FilePages::writers`].
     pub(crate) fn cut(&self, size: u64) {
-        let (last, within) = (size / PAGE_SIZE as u64, size % PAGE_SIZE as u64);
+        let (last, within) = (size / PAGE_SIZE as u64, (size % PAGE_SIZE as u64) as usize);
         let gone = if within == 0 { last } else { last + 1 };
         loop {
             let mut dropped = ArrayVec::<Slot, STEP>::new();
@@ -296,7 +295,7 @@ impl FilePages {
         }
         if within != 0 {
             if let Some(page) = self.ready(last) {
-                phys::zero(page.pa() + within, PAGE_SIZE - within as usize);
+                page.zero(within, PAGE_SIZE - within);
             }
             self.reread(size, 1);
         }
@@ -338,7 +337,7 @@ impl FilePages {
             let offset = index * PAGE_SIZE as u64;
             let len =
                 usize::try_from(size.saturating_sub(offset)).map_or(PAGE_SIZE, |left| left.min(PAGE_SIZE));
-            phys::read(page.pa(), &mut data);
+            page.read(0, &mut data);
             if let Err(error) = write(offset, &data[..len]) {
                 self.mark_written(index);
                 return Err(error);
@@ -407,12 +406,12 @@ enum Filled {
 }
 
 /// Cuts a range at page boundaries: page, first byte in it, length.
-fn pieces(offset: u64, len: usize) -> impl Iterator<Item = (u64, u64, usize)> {
+fn pieces(offset: u64, len: usize) -> impl Iterator<Item = (u64, usize, usize)> {
     let mut done = 0;
     core::iter::from_fn(move || {
         let at = offset + done as u64;
-        let within = at % PAGE_SIZE as u64;
-        let part = (len - done).min(PAGE_SIZE - within as usize);
+        let within = (at % PAGE_SIZE as u64) as usize;
+        let part = (len - done).min(PAGE_SIZE - within);
         done += part;
         (part > 0).then_some((at / PAGE_SIZE as u64, within, part))
     })

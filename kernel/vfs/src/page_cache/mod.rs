@@ -14,9 +14,10 @@ mod tests;
 
 use alloc::collections::BTreeMap;
 use alloc::sync::{Arc, Weak};
+use core::ops::Deref;
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
-use hadal_hal::frames::FrameSource;
+use hadal_hal::frames::{Block, FrameSource};
 use hadal_hal::sync::{Rank, SpinLock};
 use hadal_mem::space::PAGE_SIZE;
 
@@ -30,21 +31,25 @@ const STEPS_TRIED: usize = 64;
 /// A page of a file, in a frame of its own.
 pub(crate) struct Page {
     cache: Arc<PageCache>,
-    pa: u64,
+    /// There until it is dropped.
+    block: Option<Block>,
     /// It was written through a mapping, and the host does not know.
     written: AtomicBool,
 }
 
-impl Page {
-    /// Its physical address.
-    pub(crate) fn pa(&self) -> u64 {
-        self.pa
+impl Deref for Page {
+    type Target = Block;
+
+    fn deref(&self) -> &Block {
+        self.block.as_ref().expect("a page has its frame")
     }
 }
 
 impl Drop for Page {
     fn drop(&mut self) {
-        self.cache.frames.free(self.pa, 0);
+        if let Some(block) = self.block.take() {
+            self.cache.frames.free(block);
+        }
         self.cache.used.fetch_sub(1, Ordering::Relaxed);
     }
 }
@@ -159,8 +164,8 @@ impl PageCache {
         if self.used.load(Ordering::Relaxed) >= self.limit_pages {
             self.give_back(STEPS_TRIED);
         }
-        let pa = self.frames.alloc_spare(0).ok_or(Errno::ENOMEM)?;
+        let block = self.frames.alloc_spare(0).ok_or(Errno::ENOMEM)?;
         self.used.fetch_add(1, Ordering::Relaxed);
-        Ok(Page { cache: self.clone(), pa, written: AtomicBool::new(false) })
+        Ok(Page { cache: self.clone(), block: Some(block), written: AtomicBool::new(false) })
     }
 }

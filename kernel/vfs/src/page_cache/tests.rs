@@ -4,8 +4,6 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use hadal_hal::phys;
-
 use super::*;
 use crate::testing::{TestFrames, page_cache};
 
@@ -44,7 +42,7 @@ impl Host {
 
 fn first_byte(page: &Page) -> u8 {
     let mut byte = [0];
-    phys::read(page.pa(), &mut byte);
+    page.read(0, &mut byte);
     byte[0]
 }
 
@@ -112,7 +110,7 @@ fn written_pages_are_written_back_once_and_not_behind_the_end() {
     let read = |offset: u64, buffer: &mut [u8]| host.read(offset, buffer);
     let held: Vec<_> = (0..4).map(|index| pages.page(index, &read).unwrap().unwrap()).collect();
     for (index, page) in (0..).zip(&held) {
-        phys::write(page.pa(), &[200 + index as u8; 20]);
+        page.write(0, &[200 + index as u8; 20]);
         pages.mark_written(index);
         pages.mark_written(index);
     }
@@ -126,7 +124,7 @@ fn written_pages_are_written_back_once_and_not_behind_the_end() {
     assert_eq!(content.len(), 3 * PAGE_SIZE + 10);
     assert_eq!((content[0], content[2 * PAGE_SIZE], content[3 * PAGE_SIZE + 9]), (200, 202, 203));
     let mut tail = [0; 20];
-    phys::read(held[3].pa(), &mut tail);
+    held[3].read(0, &mut tail);
     assert_eq!((tail[9], tail[10]), (203, 0), "what is behind the end of the file is zeros");
 }
 
@@ -146,7 +144,9 @@ fn unused_pages_make_room_and_used_ones_stay() {
     assert!(cache.stats().given_back > 100);
     host.reads();
     assert!(
-        held.iter().zip(0..).all(|(page, index)| one.page(index, &read).unwrap().unwrap().pa() == page.pa())
+        held.iter()
+            .zip(0..)
+            .all(|(page, index)| one.page(index, &read).unwrap().unwrap().phys() == page.phys())
     );
     assert_eq!(host.reads(), 0, "what is in use was kept");
     // Written pages are not given back either.

@@ -5,6 +5,7 @@ use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 
 use hadal_hal::fallible;
+use hadal_hal::frames::Lent;
 use hadal_mem::space::{IoError, PageSource, SourceId};
 use hadal_sync::Mutex;
 
@@ -120,16 +121,16 @@ impl PageSource for TmpSource {
         true
     }
 
-    fn shared_frame(&self, index: u64, _writable: bool) -> core::result::Result<Option<u64>, IoError> {
+    fn shared_frame(&self, index: u64, _writable: bool) -> core::result::Result<Option<Lent>, IoError> {
         let mut pages = self.node.pages().map_err(|_| IoError::Failed)?.lock();
         if index >= pages.size().div_ceil(PAGE_SIZE) {
             return Ok(None);
         }
         let frame = pages.frame(index).map_err(|_| IoError::NoMemory)?.clone();
         drop(pages);
-        let pa = frame.pa();
+        let share = frame.lend();
         fallible::admit(fallible::SMALL_BYTES).map_err(|_| IoError::NoMemory)?;
-        self.shared.lock().insert(pa, frame);
-        Ok(Some(pa))
+        self.shared.lock().insert(share.phys(), frame);
+        Ok(Some(share))
     }
 }

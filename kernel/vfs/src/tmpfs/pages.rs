@@ -6,10 +6,11 @@
 
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
+use core::ops::Deref;
 use core::sync::atomic::Ordering;
 
 use hadal_hal::fallible::{self, MakeRoom};
-use hadal_hal::phys;
+use hadal_hal::frames::Block;
 
 use super::TmpFs;
 use crate::errno::{Errno, Result};
@@ -20,7 +21,8 @@ pub(super) const PAGE_SIZE: u64 = 4096;
 /// One frame of memory, returned when the last user lets go.
 pub(super) struct Frame {
     fs: Arc<TmpFs>,
-    pa: u64,
+    /// There until it is dropped.
+    block: Option<Block>,
 }
 
 impl Frame {
@@ -28,24 +30,29 @@ impl Frame {
     fn take(fs: &Arc<TmpFs>) -> Result<Arc<Self>> {
         let count = |used: u64| (used < fs.limit_pages).then_some(used + 1);
         fs.used_pages.fetch_update(Ordering::Relaxed, Ordering::Relaxed, count).map_err(|_| Errno::ENOSPC)?;
-        let Some(pa) = fs.frames.alloc_spare(0) else {
+        let Some(block) = fs.frames.alloc_spare(0) else {
             fs.used_pages.fetch_sub(1, Ordering::Relaxed);
             return Err(Errno::ENOSPC);
         };
-        phys::zero(pa, PAGE_SIZE as usize);
+        block.clear();
         // From here on dropping it gives the frame back.
-        fallible::arc(Self { fs: fs.clone(), pa }).map_err(|_| Errno::ENOSPC)
+        fallible::arc(Self { fs: fs.clone(), block: Some(block) }).map_err(|_| Errno::ENOSPC)
     }
+}
 
-    /// Its physical address.
-    pub(super) fn pa(&self) -> u64 {
-        self.pa
+impl Deref for Frame {
+    type Target = Block;
+
+    fn deref(&self) -> &Block {
+        self.block.as_ref().expect("a frame has its block")
     }
 }
 
 impl Drop for Frame {
     fn drop(&mut self) {
-        self.fs.frames.free(self.pa, 0);
+        if let Some(block) = self.block.take() {
+            self.fs.frames.free(block);
+        }
         self.fs.used_pages.fetch_sub(1, Ordering::Relaxed);
     }
 }
@@ -99,7 +106,7 @@ impl Pages {
         for piece in pieces(offset, count as u64) {
             let (now, later) = rest.split_at_mut(piece.len);
             match self.frames.get(&piece.page) {
-                Some(frame) => phys::read(frame.pa + piece.within as u64, now),
+                Some(frame) => frame.read(piece.within, now),
                 None => now.fill(0),
             }
             rest = later;
@@ -111,12 +118,12 @@ impl Pages {
     pub(super) fn write(&mut self, offset: u64, data: &[u8]) -> Result<usize> {
         let mut written = 0;
         for piece in pieces(offset, data.len() as u64) {
-            let pa = match self.frame(piece.page) {
-                Ok(frame) => frame.pa,
+            let frame = match self.frame(piece.page) {
+                Ok(frame) => frame,
                 Err(error) if written == 0 => return Err(error),
                 Err(_) => break,
             };
-            phys::write(pa + piece.within as u64, &data[written..written + piece.len]);
+            frame.write(piece.within, &data[written..written + piece.len]);
             written += piece.len;
             self.size = self.size.max(offset + written as u64);
         }
@@ -181,7 +188,7 @@ impl Pages {
     /// Zeros a range that lies within one page, if the page has a frame.
     fn clear_within(&mut self, offset: u64, len: u64) {
         if let Some(frame) = self.frames.get(&(offset / PAGE_SIZE)) {
-            phys::zero(frame.pa + offset % PAGE_SIZE, len as usize);
+            frame.zero((offset % PAGE_SIZE) as usize, len as usize);
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use hadal_hal::phys;
+use hadal_hal::frames::{host_read, host_write};
 use proptest::prelude::*;
 
 use super::*;
@@ -128,15 +128,15 @@ fn mappings_share_the_file_and_keep_its_frames() {
     file.truncate(6000).unwrap();
     assert!(file.maps_shared_writable());
     let source = file.clone().page_source().unwrap();
-    let pa = source.shared_frame(1, true).unwrap().unwrap();
+    let pa = source.shared_frame(1, true).unwrap().unwrap().phys();
     assert_eq!(source.shared_frame(2, true), Ok(None));
-    assert_eq!(source.shared_frame(1, false), Ok(Some(pa)));
-    phys::write(pa + 4, b"mapped");
+    assert_eq!(source.shared_frame(1, false).unwrap().unwrap().phys(), pa);
+    host_write(pa + 4, b"mapped");
     let mut buffer = [0; 6];
     file.read_at(4100, &mut buffer).unwrap();
     assert_eq!(&buffer, b"mapped");
     file.write_at(4096, b"file").unwrap();
-    phys::read(pa, &mut buffer);
+    host_read(pa, &mut buffer);
     assert_eq!(&buffer, b"filema");
     file.truncate(0).unwrap();
     root.unlink(b"f").unwrap();

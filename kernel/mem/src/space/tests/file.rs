@@ -5,17 +5,17 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use hadal_hal::phys;
+use hadal_hal::frames::Lent;
 
 use super::super::*;
 use super::machine::PAGE;
-use crate::frames::{Class, FrameAllocator, ZonePolicy};
+use crate::frames::{Frame, FrameAllocator, ZonePolicy};
 
 /// A file whose byte at any offset is known.
 pub(super) struct TestFile {
     ino: u64,
     len: AtomicUsize,
-    frames: Option<(&'static FrameAllocator, Mutex<BTreeMap<u64, u64>>)>,
+    frames: Option<(&'static FrameAllocator, Mutex<BTreeMap<u64, Frame>>)>,
     pub(super) broken: AtomicBool,
     pub(super) reads: AtomicUsize,
     pub(super) synced: Mutex<Vec<(u64, u64)>>,
@@ -80,19 +80,19 @@ impl PageSource for TestFile {
         self.frames.is_some()
     }
 
-    fn shared_frame(&self, index: u64, _writable: bool) -> Result<Option<u64>, IoError> {
+    fn shared_frame(&self, index: u64, _writable: bool) -> Result<Option<Lent>, IoError> {
         let (frames, pages) = self.frames.as_ref().expect("shareable");
         if index as usize * PAGE >= self.len() {
             return Ok(None);
         }
         let mut pages = pages.lock().expect("pages");
-        if let Some(&pa) = pages.get(&index) {
-            return Ok(Some(pa));
+        if let Some(frame) = pages.get(&index) {
+            return Ok(Some(frame.lend()));
         }
-        let pa = frames.alloc_raw(0, ZonePolicy::Local, Class::Kernel).ok_or(IoError::NoMemory)?;
-        phys::zero(pa, PAGE);
-        pages.insert(index, pa);
-        Ok(Some(pa))
+        let frame = frames.alloc_zeroed(0, ZonePolicy::Local).ok_or(IoError::NoMemory)?;
+        let share = frame.lend();
+        pages.insert(index, frame);
+        Ok(Some(share))
     }
 
     fn is_written_back(&self) -> bool {
@@ -106,15 +106,5 @@ impl PageSource for TestFile {
     fn sync(&self, offset: u64, len: u64) -> Result<(), IoError> {
         self.synced.lock().expect("synced").push((offset, len));
         Ok(())
-    }
-}
-
-impl Drop for TestFile {
-    fn drop(&mut self) {
-        if let Some((frames, pages)) = &self.frames {
-            for &pa in pages.lock().expect("pages").values() {
-                frames.free_raw(pa, 0);
-            }
-        }
     }
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use hadal_hal::phys;
+use hadal_hal::frames;
 
 use super::super::*;
 pub(super) use super::file::TestFile;
@@ -79,13 +79,13 @@ impl Machine {
     pub(super) fn read_on(&self, cpu: usize, va: usize) -> Result<u8, FaultOutcome> {
         let pa = self.reach(cpu, va, FaultAccess::Read)?;
         let mut byte = [0];
-        phys::read(pa, &mut byte);
+        frames::host_read(pa, &mut byte);
         Ok(byte[0])
     }
 
     pub(super) fn write_on(&self, cpu: usize, va: usize, value: u8) -> Result<(), FaultOutcome> {
         let pa = self.reach(cpu, va, FaultAccess::Write)?;
-        phys::write(pa, &[value]);
+        frames::host_write(pa, &[value]);
         Ok(())
     }
 

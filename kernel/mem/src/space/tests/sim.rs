@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use super::super::mmu::Page;
 use super::super::*;
 use super::machine::{LARGE, PAGE};
 use crate::frames::FrameAllocator;
@@ -13,7 +14,7 @@ type Entry = (u64, PageSize, PageFlags);
 /// What [`Sim`] keeps.
 #[derive(Default)]
 pub(super) struct SimState {
-    pages: BTreeMap<usize, Entry>,
+    pages: BTreeMap<usize, (Page, PageFlags)>,
     /// 2 MiB blocks that have a table of small pages, perhaps an empty one.
     tables: BTreeSet<usize>,
     /// For each CPU: page, and what it was when the CPU looked.
@@ -58,8 +59,8 @@ impl SimState {
     }
 
     fn lookup(&self, va: usize) -> Option<(usize, Entry)> {
-        let (&at, &entry) = self.pages.range(..=va).next_back()?;
-        (va < at + entry.1.bytes()).then_some((at, entry))
+        let (&at, (page, flags)) = self.pages.range(..=va).next_back()?;
+        (va < at + page.size().bytes()).then(|| (at, (page.phys(), page.size(), *flags)))
     }
 
     fn make_table(&mut self, block: usize) -> Result<(), MapError> {
@@ -73,12 +74,11 @@ impl SimState {
     /// Splits the large page that `at` is in the middle of.
     fn split(&mut self, at: usize) -> Result<(), MapError> {
         match self.lookup(at) {
-            Some((start, (pa, PageSize::Size2M, flags))) if start != at => {
+            Some((start, (_, PageSize::Size2M, flags))) if start != at => {
                 self.make_table(start)?;
-                self.pages.remove(&start);
-                for part in 0..LARGE / PAGE {
-                    self.pages
-                        .insert(start + part * PAGE, (pa + (part * PAGE) as u64, PageSize::Size4K, flags));
+                let Some((Page::Own(block), _)) = self.pages.remove(&start) else { panic!("a large page") };
+                for (part, frame) in block.split().enumerate() {
+                    self.pages.insert(start + part * PAGE, (Page::Own(frame), flags));
                 }
             }
             _ => {}
@@ -127,7 +127,7 @@ impl SimState {
         let noted = self.tlbs[cpu].get(&page).is_some_and(|noted| noted.2.contains(PageFlags::DIRTY));
         if access == FaultAccess::Write && !noted {
             let (start, _) = self.lookup(va)?;
-            self.pages.get_mut(&start).expect("page").2.insert(PageFlags::DIRTY);
+            self.pages.get_mut(&start).expect("page").1.insert(PageFlags::DIRTY);
             self.tlbs[cpu].get_mut(&page).expect("page").2.insert(PageFlags::DIRTY);
         }
         Some(entry.0 + (va - page) as u64)
@@ -152,21 +152,24 @@ impl SimState {
 }
 
 impl Mmu for Sim {
-    fn map(&self, va: usize, pa: u64, size: PageSize, flags: PageFlags) -> Result<(), MapError> {
+    fn map(&self, va: usize, page: Page, flags: PageFlags) -> Result<(), (MapError, Page)> {
         let mut state = self.state();
-        assert!(va.is_multiple_of(size.bytes()) && pa.is_multiple_of(size.bytes() as u64));
+        let size = page.size();
+        assert!(va.is_multiple_of(size.bytes()));
         let block = SimState::block(va);
         let taken = match size {
             PageSize::Size4K => state.lookup(va).is_some(),
             _ => state.tables.contains(&block) || state.pages.contains_key(&block),
         };
         if taken {
-            return Err(MapError::AlreadyMapped);
+            return Err((MapError::AlreadyMapped, page));
         }
-        if size == PageSize::Size4K {
-            state.make_table(block)?;
+        if size == PageSize::Size4K
+            && let Err(error) = state.make_table(block)
+        {
+            return Err((error, page));
         }
-        state.pages.insert(va, (pa, size, flags));
+        state.pages.insert(va, (page, flags));
         Ok(())
     }
 
@@ -174,7 +177,7 @@ impl Mmu for Sim {
         &self,
         va: usize,
         len: usize,
-        removed: &mut dyn FnMut(usize, u64, PageSize, PageFlags),
+        removed: &mut dyn FnMut(usize, Page, PageFlags),
     ) -> Result<(), MapError> {
         let mut state = self.state();
         state.split(va)?;
@@ -183,8 +186,8 @@ impl Mmu for Sim {
         let entries: Vec<_> = keys.iter().map(|at| (*at, state.pages.remove(at).expect("page"))).collect();
         state.tables.retain(|&block| block < va || block + LARGE > va + len);
         drop(state);
-        for (at, (pa, size, flags)) in entries {
-            removed(at, pa, size, flags);
+        for (at, (page, flags)) in entries {
+            removed(at, page, flags);
         }
         Ok(())
     }
@@ -193,8 +196,8 @@ impl Mmu for Sim {
         let mut state = self.state();
         let mut taken = Vec::new();
         for (&at, entry) in state.pages.range_mut(va..va + len) {
-            if entry.2.contains(PageFlags::DIRTY) {
-                entry.2.remove(PageFlags::DIRTY);
+            if entry.1.contains(PageFlags::DIRTY) {
+                entry.1.remove(PageFlags::DIRTY);
                 taken.push(at);
             }
         }
@@ -208,7 +211,7 @@ impl Mmu for Sim {
         state.split(va + len)?;
         for at in state.keys(va, len) {
             let entry = state.pages.get_mut(&at).expect("page");
-            entry.2 = flags | entry.2.intersection(PageFlags::DIRTY);
+            entry.1 = flags | entry.1.intersection(PageFlags::DIRTY);
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ mod server;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use hadal_hal::phys;
+use hadal_hal::frames::{host_read, host_write};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -398,10 +398,10 @@ fn mappings_reads_and_writes_agree() {
     assert_eq!(file.truncate(5000), Ok(()));
     let source = file.file().unwrap().clone().page_source().unwrap();
     let second = other.file().unwrap().clone().page_source().unwrap();
-    let frame = source.shared_frame(0, true).unwrap().unwrap();
-    assert_eq!(second.shared_frame(0, true), Ok(Some(frame)), "one copy for both");
+    let frame = source.shared_frame(0, true).unwrap().unwrap().phys();
+    assert_eq!(second.shared_frame(0, true).unwrap().unwrap().phys(), frame, "one copy for both");
     assert_eq!(second.shared_frame(2, true), Ok(None));
-    phys::write(frame + 3, b"TENT");
+    host_write(frame + 3, b"TENT");
     source.mark_written(0);
     assert_eq!(read_all(&file)[..7], *b"conTENT");
     let on_host = |offset: u64, len: usize| {
@@ -417,20 +417,20 @@ fn mappings_reads_and_writes_agree() {
     // A write is seen by the mapping, and does not bring the mapping's own bytes to the host.
     assert_eq!(other.write_at(0, b"CON"), Ok(3));
     let mut bytes = [0; 7];
-    phys::read(frame, &mut bytes);
+    host_read(frame, &mut bytes);
     assert_eq!((&bytes, on_host(0, 7)), (b"CONTENT", b"CONtent".to_vec()));
     other.set_status(OpenFlags::APPEND);
     assert_eq!(other.write(b"end"), Ok(3));
-    let tail = source.shared_frame(1, true).unwrap().unwrap();
-    phys::read(tail + 5000 - 4096, &mut bytes);
+    let tail = source.shared_frame(1, true).unwrap().unwrap().phys();
+    host_read(tail + 5000 - 4096, &mut bytes);
     assert_eq!(bytes, *b"end\0\0\0\0");
     assert_eq!(source.sync(0, 4096), Ok(()));
     assert_eq!(on_host(0, 7), b"CONTENT");
     // Nothing is written behind the end, and what is cut off is gone.
-    phys::write(tail, &[7; 4096]);
+    host_write(tail, &[7; 4096]);
     source.mark_written(1);
     assert_eq!(file.truncate(4100), Ok(()));
-    phys::read(tail, &mut bytes);
+    host_read(tail, &mut bytes);
     assert_eq!(bytes, [7, 7, 7, 7, 0, 0, 0]);
     drop((source, second));
     assert_eq!(on_host(4090, 100), [0, 0, 0, 0, 0, 0, 7, 7, 7, 7]);
