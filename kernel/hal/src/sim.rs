@@ -17,16 +17,20 @@
 //! shared. A CPU's stack pointer is stored when it stops, and loaded when it goes on.
 
 pub mod atomic;
+mod buffer;
+mod cpu;
 mod machine;
 mod random;
+mod report;
 mod stacks;
 
-pub use machine::{
-    Course, attention_of, clock_ns, fail, is_settled, note, observe, run, set_course, steps, stop,
-};
+pub use machine::{Course, run, set_course, stop};
 pub use random::Random;
+pub use report::{attention_of, clock_ns, fail, is_settled, note, observe, steps};
 
-pub(crate) use machine::{
-    arm_timer, cpu_id, disable, disarm_timer, enable, enabled, halt, has_monitor, is_on, leave_stack, relax,
-    send, send_to_others, wait,
+pub(crate) use buffer::leave_stack;
+pub(crate) use cpu::{
+    arm_timer, cpu_id, disable, disarm_timer, enable, enabled, halt, has_monitor, relax, send,
+    send_to_others, wait,
 };
+pub(crate) use machine::is_on;

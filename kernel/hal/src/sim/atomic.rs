@@ -4,7 +4,7 @@
 use core::sync::atomic as real;
 pub use core::sync::atomic::Ordering;
 
-use super::machine::{Width, access, buffered, store};
+use super::buffer::{Width, access, buffered, store};
 
 /// Orders accesses as the machine's fence of this order does.
 pub fn fence(order: Ordering) {

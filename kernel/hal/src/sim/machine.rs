@@ -1,29 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The machine: CPUs, their interrupts and timers, and who goes on.
 
-extern crate std;
-
 use alloc::collections::VecDeque;
-use alloc::string::String;
 use alloc::vec::Vec;
 use core::cell::{Cell, RefCell};
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use std::eprintln;
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
+use super::buffer::Store;
 use super::random::Random;
+use super::report::{Note, fail, note};
 use super::stacks;
 use crate::irq::Off;
 use crate::{context, cpu, irq, percpu};
 
-const NEVER: u64 = u64::MAX;
-/// Stores that a buffer holds; those of real CPUs hold some dozens.
-const BUFFER: usize = 8;
-/// Notes that are kept for a report.
-const NOTES: usize = 400;
+pub(super) const NEVER: u64 = u64::MAX;
 /// What one step takes.
 const STEP_NS: u64 = 5;
-/// What an instruction takes that waits for others.
-const RELAX_NS: u64 = 1000;
 /// Steps that a CPU stands still now and then, as if its host had better things to do: others do a lot meanwhile.
 const STALL_STEPS: usize = 400;
 
@@ -44,85 +36,46 @@ pub struct Course {
     pub steps_most: u64,
 }
 
-/// Bytes of an atomic.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Width {
-    Byte,
-    Four,
-    Eight,
-}
-
-#[derive(Clone, Copy)]
-struct Store {
-    address: usize,
-    width: Width,
-    value: u64,
-}
-
-impl Store {
-    /// The store reaches memory.
-    fn perform(self) {
-        // SAFETY: the address is that of an atomic of this width which was there when the store was made; what is
-        // simulated keeps its atomics in statics or leaked memory, so it is there still.
-        unsafe {
-            match self.width {
-                Width::Byte => {
-                    AtomicU8::from_ptr(self.address as *mut u8).store(self.value as u8, Ordering::Relaxed)
-                }
-                Width::Four => {
-                    AtomicU32::from_ptr(self.address as *mut u32).store(self.value as u32, Ordering::Relaxed)
-                }
-                Width::Eight => {
-                    AtomicU64::from_ptr(self.address as *mut u64).store(self.value, Ordering::Relaxed)
-                }
-            }
-        }
-    }
-}
-
-struct Cpu {
+pub(super) struct Cpu {
     /// Where it goes on, while it does not.
-    rsp: Cell<u64>,
-    enabled: Cell<bool>,
+    pub(super) rsp: Cell<u64>,
+    pub(super) enabled: Cell<bool>,
     /// Bits of [`RESCHEDULE`] and [`TIMER`].
-    pending: Cell<u8>,
-    timer_at: Cell<u64>,
+    pub(super) pending: Cell<u8>,
+    pub(super) timer_at: Cell<u64>,
     /// It waits for an interrupt, or for a store that changes a word.
-    halted: Cell<bool>,
-    watches: Cell<Option<(usize, usize)>>,
-    buffer: RefCell<VecDeque<Store>>,
+    pub(super) halted: Cell<bool>,
+    pub(super) watches: Cell<Option<(usize, usize)>>,
+    pub(super) buffer: RefCell<VecDeque<Store>>,
     /// It is in a handler.
-    handles: Cell<bool>,
+    pub(super) handles: Cell<bool>,
     /// The step before which it goes on only if no other can.
-    stalled_until: Cell<u64>,
+    pub(super) stalled_until: Cell<u64>,
 }
 
-const RESCHEDULE: u8 = 1;
-const TIMER: u8 = 2;
+pub(super) const RESCHEDULE: u8 = 1;
+pub(super) const TIMER: u8 = 2;
 
-/// Step, CPU, what, and two numbers.
-type Note = (u64, usize, &'static str, [u64; 2]);
-
-struct Machine {
-    cpus: Vec<Cpu>,
-    current: Cell<usize>,
-    driver: Cell<u64>,
-    random: RefCell<Random>,
-    course: Cell<Course>,
-    clock_ns: Cell<u64>,
-    steps: Cell<u64>,
+pub(super) struct Machine {
+    pub(super) cpus: Vec<Cpu>,
+    pub(super) current: Cell<usize>,
+    pub(super) driver: Cell<u64>,
+    pub(super) random: RefCell<Random>,
+    pub(super) course: Cell<Course>,
+    pub(super) clock_ns: Cell<u64>,
+    pub(super) steps: Cell<u64>,
     /// Somebody looks, and time stands still.
-    observed: Cell<bool>,
-    handle: fn(u8, Off<'_>),
-    start: fn(usize) -> !,
-    notes: RefCell<VecDeque<Note>>,
+    pub(super) observed: Cell<bool>,
+    pub(super) handle: fn(u8, Off<'_>),
+    pub(super) start: fn(usize) -> !,
+    pub(super) notes: RefCell<VecDeque<Note>>,
 }
 
 static MACHINE: AtomicPtr<Machine> = AtomicPtr::new(core::ptr::null_mut());
 static STARTED: AtomicBool = AtomicBool::new(false);
 
 #[inline(always)]
-fn machine() -> Option<&'static Machine> {
+pub(super) fn machine() -> Option<&'static Machine> {
     // SAFETY: null, or a machine that `run` has leaked; only its thread of the host uses it (see the head of `sim`).
     unsafe { MACHINE.load(Ordering::Relaxed).as_ref() }
 }
@@ -202,72 +155,17 @@ pub fn set_course(course: Course) {
     machine.notes.borrow_mut().clear();
 }
 
-/// Steps of this course so far.
-pub fn steps() -> u64 {
-    machine().map_or(0, |machine| machine.steps.get())
-}
-
-/// The simulated time, if there is one.
-#[inline]
-pub fn clock_ns() -> Option<u64> {
-    machine().map(|machine| machine.clock_ns.get())
-}
-
-/// Remembers something for a report.
-pub fn note(what: &'static str, numbers: [u64; 2]) {
-    if let Some(machine) = machine() {
-        let mut notes = machine.notes.borrow_mut();
-        if notes.len() == NOTES {
-            notes.pop_front();
-        }
-        notes.push_back((machine.steps.get(), machine.current.get(), what, numbers));
-    }
-}
-
-/// Reports what went wrong, with the last notes and the state of the CPUs, and ends the process with status 1.
-pub fn fail(what: &str) -> ! {
-    if let Some(machine) = machine() {
-        machine.report();
-    }
-    eprintln!("FAILED: {what}");
-    std::process::exit(1)
-}
-
-/// Runs `look` at one moment: nothing else happens meanwhile.
-pub fn observe<R>(look: impl FnOnce() -> R) -> R {
-    let Some(machine) = machine() else { return look() };
-    let before = machine.observed.replace(true);
-    let seen = look();
-    machine.observed.set(before);
-    seen
-}
-
-/// The bits of [`percpu::attention`] of a CPU.
-pub fn attention_of(cpu: usize) -> u32 {
-    percpu::of(cpu).attention_bits()
-}
-
-/// Whether nothing is under way: no interrupt is pending, due or being handled, every other CPU takes interrupts or has nothing to
-/// do, and every store is in memory.
-pub fn is_settled() -> bool {
-    let Some(machine) = machine() else { return true };
-    machine.cpus.iter().enumerate().all(|(id, cpu)| {
-        let quiet = id == machine.current.get() || cpu.enabled.get() || cpu.halted.get();
-        quiet && !machine.has_interrupt(cpu) && !cpu.handles.get() && cpu.buffer.borrow().is_empty()
-    })
-}
-
 impl Machine {
-    fn own(&self) -> &Cpu {
+    pub(super) fn own(&self) -> &Cpu {
         &self.cpus[self.current.get()]
     }
 
-    fn once_in(&self, log2: u32) -> bool {
+    pub(super) fn once_in(&self, log2: u32) -> bool {
         self.random.borrow().once_in(log2)
     }
 
     /// A place where anything may happen.
-    fn step(&self) {
+    pub(super) fn step(&self) {
         if self.observed.get() {
             return;
         }
@@ -295,11 +193,11 @@ impl Machine {
         }
     }
 
-    fn next_timer(&self) -> u64 {
+    pub(super) fn next_timer(&self) -> u64 {
         self.cpus.iter().map(|cpu| cpu.timer_at.get()).min().unwrap_or(NEVER)
     }
 
-    fn has_interrupt(&self, cpu: &Cpu) -> bool {
+    pub(super) fn has_interrupt(&self, cpu: &Cpu) -> bool {
         if self.clock_ns.get() >= cpu.timer_at.get() {
             cpu.timer_at.set(NEVER);
             cpu.pending.set(cpu.pending.get() | TIMER);
@@ -307,7 +205,7 @@ impl Machine {
         cpu.pending.get() != 0
     }
 
-    fn may_go_on(&self, cpu: &Cpu) -> bool {
+    pub(super) fn may_go_on(&self, cpu: &Cpu) -> bool {
         let stored = |(address, value): (usize, usize)| {
             // SAFETY: the word that `wait` was given, in a static.
             unsafe { AtomicUsize::from_ptr(address as *mut usize) }.load(Ordering::Relaxed) != value
@@ -317,7 +215,7 @@ impl Machine {
 
     /// Lets another CPU go on that can, if there is one; returns when this one goes on. One that stalls goes on only if it
     /// must.
-    fn another(&self, must: bool) -> bool {
+    pub(super) fn another(&self, must: bool) -> bool {
         let (own, now) = (self.current.get(), self.steps.get());
         if self.course.get().stalls && self.once_in(3) {
             self.own().stalled_until.set(now + self.random.borrow().below(STALL_STEPS) as u64);
@@ -344,7 +242,7 @@ impl Machine {
     }
 
     /// Takes the pending interrupts, in any order.
-    fn deliver(&self) {
+    pub(super) fn deliver(&self) {
         // The CPU does not change, whatever else runs meanwhile: handlers do not switch threads.
         let cpu = self.own();
         while cpu.enabled.get() && self.has_interrupt(cpu) {
@@ -366,190 +264,5 @@ impl Machine {
             cpu.handles.set(false);
             cpu.enabled.set(true);
         }
-    }
-
-    /// Sends the buffer of this CPU to memory.
-    fn drain(&self) {
-        let stores = core::mem::take(&mut *self.own().buffer.borrow_mut());
-        stores.into_iter().for_each(Store::perform);
-    }
-
-    fn report(&self) {
-        for (step, cpu, what, [a, b]) in self.notes.borrow().iter() {
-            eprintln!("{step:>7} cpu{cpu} {what} {a} {b}");
-        }
-        for (id, cpu) in self.cpus.iter().enumerate() {
-            let mut state = String::from(if cpu.enabled.get() { "interrupts on" } else { "interrupts off" });
-            if cpu.halted.get() {
-                state.push_str(", halted");
-            }
-            let (pending, buffered) = (cpu.pending.get(), cpu.buffer.borrow().len());
-            eprintln!(
-                "cpu{id}: {state}, pending {pending}, buffered {buffered}, timer {:?}",
-                cpu.timer_at.get()
-            );
-        }
-        eprintln!("cpu{} at step {} of {:?}", self.current.get(), self.steps.get(), self.course.get());
-    }
-}
-
-/// Before an access: locked ones find the buffer empty.
-#[inline]
-pub(crate) fn access(locked: bool) {
-    if let Some(machine) = machine() {
-        machine.step();
-        if locked {
-            machine.drain();
-        }
-    }
-}
-
-/// What the calling CPU's buffer holds for an address.
-#[inline]
-pub(crate) fn buffered(address: usize) -> Option<u64> {
-    let buffer = machine()?.own().buffer.borrow();
-    buffer.iter().rev().find(|store| store.address == address).map(|store| store.value)
-}
-
-/// Puts a store into the buffer; false if stores are not buffered.
-#[inline]
-pub(crate) fn store(address: usize, width: Width, value: u64) -> bool {
-    let Some(machine) = machine().filter(|machine| machine.course.get().buffers) else { return false };
-    let mut buffer = machine.own().buffer.borrow_mut();
-    if buffer.len() == BUFFER {
-        buffer.pop_front().into_iter().for_each(Store::perform);
-    }
-    buffer.push_back(Store { address, width, value });
-    true
-}
-
-/// Whether the CPUs have MONITOR and MWAIT.
-pub(crate) fn has_monitor() -> bool {
-    machine().is_some_and(|machine| machine.course.get().monitor)
-}
-
-/// The calling CPU stores what it has in its buffer before another one may see that it has left a stack.
-pub(crate) fn leave_stack() {
-    if let Some(machine) = machine() {
-        machine.drain();
-    }
-}
-
-/// The calling CPU.
-#[inline(always)]
-pub(crate) fn cpu_id() -> usize {
-    machine().map_or(0, |machine| machine.current.get())
-}
-
-/// Whether the calling CPU takes interrupts.
-pub(crate) fn enabled() -> bool {
-    machine().is_some_and(|machine| machine.own().enabled.get())
-}
-
-/// `cli`.
-pub(crate) fn disable() {
-    if let Some(machine) = machine()
-        && machine.own().enabled.get()
-    {
-        machine.step();
-        machine.own().enabled.set(false);
-    }
-}
-
-/// `sti`.
-pub(crate) fn enable() {
-    if let Some(machine) = machine()
-        && !machine.own().enabled.get()
-    {
-        machine.own().enabled.set(true);
-        machine.step();
-    }
-}
-
-/// Sends an interrupt, which finds everything that this CPU has stored.
-pub(crate) fn send(target: usize, vector: u8) {
-    let Some(machine) = machine() else { return };
-    machine.step();
-    machine.drain();
-    let bit = match vector {
-        irq::VECTOR_RESCHEDULE => RESCHEDULE,
-        irq::VECTOR_TIMER => TIMER,
-        _ => return,
-    };
-    note("sends an interrupt", [target as u64, u64::from(vector)]);
-    let cpu = &machine.cpus[target];
-    cpu.pending.set(cpu.pending.get() | bit);
-}
-
-/// [`send`] to all but the calling CPU.
-pub(crate) fn send_to_others(vector: u8) {
-    let Some(machine) = machine() else { return };
-    let own = machine.current.get();
-    (0..machine.cpus.len()).filter(|&cpu| cpu != own).for_each(|cpu| send(cpu, vector));
-}
-
-/// The calling CPU's timer interrupts it after this time.
-pub(crate) fn arm_timer(delay_ns: u64) {
-    if let Some(machine) = machine() {
-        machine.own().timer_at.set(machine.clock_ns.get().saturating_add(delay_ns.max(1)));
-    }
-}
-
-/// The calling CPU's timer stops.
-pub(crate) fn disarm_timer() {
-    if let Some(machine) = machine() {
-        machine.own().timer_at.set(NEVER);
-    }
-}
-
-/// `sti; hlt`: interrupts are on afterwards, and at least one has come.
-pub(crate) fn halt() {
-    wait_with(None, true);
-}
-
-/// `monitor`, then `sti; mwait` if `still` says so.
-pub(crate) fn wait(word: *const (), still: impl FnOnce() -> bool) {
-    if !is_on() {
-        let _ = still();
-        return;
-    }
-    // SAFETY: the caller names a word of its own.
-    let seen = unsafe { AtomicUsize::from_ptr(word.cast_mut().cast()) }.load(Ordering::Relaxed);
-    if still() {
-        wait_with(Some((word as usize, seen)), false);
-    } else {
-        enable();
-    }
-}
-
-fn wait_with(watches: Option<(usize, usize)>, interrupt: bool) {
-    let Some(machine) = machine() else { return };
-    let cpu = machine.own();
-    machine.drain();
-    cpu.enabled.set(true);
-    cpu.watches.set(watches);
-    cpu.halted.set(true);
-    while !machine.may_go_on(cpu) || machine.once_in(1) {
-        if !machine.another(true) && !machine.may_go_on(cpu) {
-            let next = machine.next_timer();
-            if next == NEVER {
-                fail("every CPU waits, and no interrupt will come");
-            }
-            machine.clock_ns.set(machine.clock_ns.get().max(next));
-        }
-    }
-    cpu.halted.set(false);
-    cpu.watches.set(None);
-    if interrupt || machine.has_interrupt(cpu) {
-        machine.deliver();
-    }
-}
-
-/// The calling CPU waits for another one, or for time.
-pub(crate) fn relax() {
-    if let Some(machine) = machine() {
-        machine.clock_ns.set(machine.clock_ns.get() + RELAX_NS);
-        machine.step();
-        machine.another(false);
     }
 }
