@@ -24,7 +24,7 @@ pub enum Protocol {
 }
 
 /// Boot protocols give a few dozen ranges at most.
-const MAX_RANGES: usize = 128;
+pub(crate) const MAX_RANGES: usize = 128;
 /// The run configuration, an initial file system, and room for a program's own.
 const MAX_MODULES: usize = 16;
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Device registers in memory.
+//! Device registers in memory: whatever is no RAM. Reading and writing them touches no Rust object; what a device then does
+//! is up to its driver.
 
+use crate::frames::ledger;
 use crate::layout::{DEVICE_MAP, DIRECT_MAP_SIZE};
 
 /// A range of device memory, mapped uncached for good.
@@ -31,9 +33,11 @@ impl Region {
     /// Maps `len` bytes of device memory at physical address `pa`; mapping a range again is free.
     ///
     /// # Panics
-    /// If the range is beyond the device map or memory for page tables is out.
+    /// If the range is beyond the device map, a part of it is RAM, or memory for page tables is out.
     pub fn map(pa: u64, len: usize) -> Self {
-        assert!(pa + len as u64 <= DIRECT_MAP_SIZE, "device range {pa:#x}+{len:#x} is beyond the device map");
+        let end = pa.checked_add(len as u64).filter(|&end| end <= DIRECT_MAP_SIZE);
+        assert!(!ledger::has_memory(pa, len), "device range {pa:#x}+{len:#x} is memory");
+        assert!(end.is_some(), "device range {pa:#x}+{len:#x} is beyond the device map");
         crate::paging::map_device(pa, len);
         Self { base: DEVICE_MAP + pa as usize, len }
     }
@@ -44,10 +48,8 @@ impl Region {
     }
 
     fn at(&self, offset: usize, size: usize) -> usize {
-        assert!(
-            offset.is_multiple_of(size) && offset + size <= self.len,
-            "register {offset:#x} is not in the region"
-        );
+        let is_inside = offset.checked_add(size).is_some_and(|end| end <= self.len);
+        assert!(offset.is_multiple_of(size) && is_inside, "register {offset:#x} is not in the region");
         self.base + offset
     }
 
@@ -55,4 +57,34 @@ impl Region {
     access!(read16, write16, u16);
     access!(read32, write32, u32);
     access!(read64, write64, u64);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Region;
+    use crate::frames;
+
+    #[test]
+    #[should_panic(expected = "is memory")]
+    fn memory_is_no_device() {
+        Region::map(frames::host_arena(2 << 20) - 4096, 8192);
+    }
+
+    #[test]
+    #[should_panic(expected = "beyond the device map")]
+    fn ranges_do_not_wrap() {
+        Region::map(u64::MAX - 4095, 8192);
+    }
+
+    #[test]
+    #[should_panic(expected = "not in the region")]
+    fn registers_do_not_wrap() {
+        Region { base: 4096, len: 4096 }.at(usize::MAX - 3, 4);
+    }
+
+    #[test]
+    #[should_panic(expected = "not in the region")]
+    fn registers_end_with_the_region() {
+        Region { base: 4096, len: 6 }.at(4, 4);
+    }
 }

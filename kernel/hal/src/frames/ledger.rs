@@ -139,18 +139,26 @@ mod machine {
     use core::ops::Range;
     use core::sync::atomic::{AtomicU64, Ordering};
 
+    use arrayvec::ArrayVec;
     use spin::Once;
 
     use super::Ledger;
-    use crate::boot::BootInfo;
+    use crate::boot::{BootInfo, MAX_RANGES};
     use crate::layout::{BOOT_MAPPED, DIRECT_MAP_SIZE, PAGE_SIZE};
     use crate::phys;
 
     static LEDGER: Once<Ledger> = Once::new();
+    static RAM: Once<ArrayVec<Range<u64>, MAX_RANGES>> = Once::new();
 
     #[inline(always)]
     pub(super) fn at(_frame: u64) -> Option<&'static Ledger> {
         LEDGER.get()
+    }
+
+    /// Whether a part of a range is what the boot loader calls RAM.
+    pub(crate) fn has_memory(pa: u64, len: usize) -> bool {
+        let overlaps = |ram: &Range<u64>| pa < ram.end && ram.start < pa.saturating_add(len as u64);
+        RAM.get().is_some_and(|ranges| ranges.iter().any(overlaps))
     }
 
     /// Whether memory is given out.
@@ -165,6 +173,7 @@ mod machine {
     /// If there is no room for it.
     #[inline(never)] // Its frame is large, and is to be gone when the caller goes on.
     pub fn init(info: &mut BootInfo) {
+        RAM.call_once(|| info.memory().collect());
         LEDGER.call_once(|| {
             let end = info.memory().map(|range| range.end.min(DIRECT_MAP_SIZE)).max().unwrap_or(0);
             let frames = (end / PAGE_SIZE as u64) as usize;
@@ -223,7 +232,7 @@ use machine::at;
 #[cfg(target_os = "none")]
 pub use machine::init;
 #[cfg(target_os = "none")]
-pub(crate) use machine::is_made;
+pub(crate) use machine::{has_memory, is_made};
 
 /// On the host arenas stand in for memory, and each has a ledger of its own.
 #[cfg(not(target_os = "none"))]
@@ -240,6 +249,13 @@ mod host {
 
     pub(super) fn at(frame: u64) -> Option<Ledger> {
         ARENAS.lock().range(..=frame).next_back().map(|(_, ledger)| *ledger)
+    }
+
+    /// Whether a part of a range is an arena's.
+    pub(crate) fn has_memory(pa: u64, len: usize) -> bool {
+        let (first, end) = (pa / PAGE_SIZE as u64, pa.saturating_add(len as u64).div_ceil(PAGE_SIZE as u64));
+        let overlaps = |arena: &Ledger| first < arena.first + arena.users[0].len() as u64;
+        ARENAS.lock().range(..end).next_back().is_some_and(|(_, arena)| overlaps(arena))
     }
 
     /// Reserves memory that stands in for `bytes` of RAM and returns its "physical" address, 2 MiB-aligned. Host tests
@@ -261,6 +277,8 @@ mod host {
 }
 #[cfg(not(target_os = "none"))]
 use host::at;
+#[cfg(not(target_os = "none"))]
+pub(crate) use host::has_memory;
 #[cfg(not(target_os = "none"))]
 pub use host::host_arena;
 
