@@ -11,10 +11,16 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use bitflags::bitflags;
 use spin::Once;
 
-use crate::frames::{self, Block, Lent};
+use crate::frames::{self, Block};
 use crate::layout::{DEVICE_MAP, DIRECT_MAP, PAGE_SIZE};
 use crate::sync::{Rank, SpinLock};
 use crate::{percpu, tlb};
+
+mod page;
+mod stale;
+
+pub use page::{Fresh, Page, Unmapped};
+pub use stale::Stale;
 
 const PRESENT: u64 = 1 << 0;
 const WRITABLE: u64 = 1 << 1;
@@ -70,6 +76,15 @@ impl PageSize {
         9 * self.level() as u8
     }
 
+    const fn of_order(order: u8) -> Option<Self> {
+        match order {
+            0 => Some(Self::Size4K),
+            9 => Some(Self::Size2M),
+            18 => Some(Self::Size1G),
+            _ => None,
+        }
+    }
+
     const fn level(self) -> usize {
         match self {
             Self::Size4K => 0,
@@ -83,66 +98,6 @@ impl PageSize {
             0 => Self::Size4K,
             1 => Self::Size2M,
             _ => Self::Size1G,
-        }
-    }
-}
-
-/// The memory of a page: what the table owns while it is mapped.
-#[derive(Debug, PartialEq, Eq)]
-#[must_use = "a page that is dropped is never freed"]
-pub enum Page {
-    /// A block of its own.
-    Own(Block),
-    /// A frame that is somebody else's.
-    Lent(Lent),
-}
-
-impl Page {
-    /// Physical address of the first byte.
-    pub fn phys(&self) -> u64 {
-        match self {
-            Self::Own(block) => block.phys(),
-            Self::Lent(frame) => frame.phys(),
-        }
-    }
-
-    /// Its size.
-    ///
-    /// # Panics
-    /// If it is a block that is no page.
-    pub fn size(&self) -> PageSize {
-        match self {
-            Self::Lent(_) => PageSize::Size4K,
-            Self::Own(block) => match block.order() {
-                0 => PageSize::Size4K,
-                9 => PageSize::Size2M,
-                18 => PageSize::Size1G,
-                order => panic!("a block of order {order} is no page"),
-            },
-        }
-    }
-
-    /// Gives the memory to an entry, as the bits that say what it is.
-    fn into_bits(self) -> u64 {
-        match self {
-            Self::Own(block) => block.into_phys(),
-            Self::Lent(frame) => frame.into_phys() | LENT,
-        }
-    }
-
-    /// Takes the memory from an entry.
-    ///
-    /// # Safety
-    /// The entry was made of [`Page::into_bits`], by a split perhaps, and is in no table any more.
-    unsafe fn from_entry(entry: u64, size: PageSize) -> Self {
-        let pa = entry & ADDRESS;
-        // SAFETY: as the caller says.
-        unsafe {
-            if entry & LENT == 0 {
-                Self::Own(Block::owned(pa, size.order()))
-            } else {
-                Self::Lent(Lent::shared(pa))
-            }
         }
     }
 }
@@ -308,8 +263,8 @@ impl ProgramTable {
     /// [`MapError::AlreadyMapped`].
     ///
     /// # Panics
-    /// If the address is not aligned to the page's size or not in the program's half, or the memory is no page.
-    pub fn map(&self, va: usize, page: Page, flags: PageFlags) -> Result<(), (MapError, Page)> {
+    /// If the address is not aligned to the page's size or not in the program's half.
+    pub fn map<S>(&self, va: usize, page: Page<S>, flags: PageFlags) -> Result<(), (MapError, Page<S>)> {
         let size = page.size();
         assert!(va.is_multiple_of(size.bytes()) && va < PROGRAM_HALF, "no place for a page: {va:#x}");
         percpu::count_page_table_change();
@@ -355,7 +310,7 @@ impl ProgramTable {
         &self,
         va: usize,
         len: usize,
-        removed: &mut dyn FnMut(usize, Page, PageFlags),
+        removed: &mut dyn FnMut(usize, Page<Unmapped>, PageFlags),
     ) -> Result<(), MapError> {
         let end = checked_end(va, len);
         self.unmap_level(self.root(), 3, 0, va, end, removed)
@@ -368,7 +323,7 @@ impl ProgramTable {
         base: usize,
         start: usize,
         end: usize,
-        removed: &mut dyn FnMut(usize, Page, PageFlags),
+        removed: &mut dyn FnMut(usize, Page<Unmapped>, PageFlags),
     ) -> Result<(), MapError> {
         let span = PAGE_SIZE << (9 * level);
         for (slot, va) in slots(base, span, start, end) {
@@ -417,7 +372,7 @@ impl ProgramTable {
         let mut retired = self.retired.lock();
         retired.push(pa, tlb::begin_lazy());
         // Two for each that comes: the list gets shorter as soon as CPUs have flushed, and the work here is bounded.
-        let completed = tlb::completed();
+        let completed = tlb::completed().through();
         for _ in 0..2 {
             if let Some(pa) = retired.pop(completed) {
                 // SAFETY: it was taken out, and every CPU has flushed since.

@@ -46,13 +46,45 @@ pub fn flush_local_range(va: usize, len: usize) {
     let _ = va;
 }
 
+/// The proof that every CPU has forgotten what it knew of a range before a certain flush.
+#[derive(Clone, Copy, Debug)]
+pub struct Flushed {
+    start: usize,
+    end: usize,
+    through: u64,
+}
+
+impl Flushed {
+    /// The flush that is over, by [`begin_lazy`]'s number.
+    pub fn through(&self) -> u64 {
+        self.through
+    }
+
+    /// Whether pages of a range are forgotten that were removed when the newest flush was `before`.
+    pub(crate) fn covers(&self, start: usize, end: usize, before: u64) -> bool {
+        self.start <= start && end <= self.end && before < self.through
+    }
+
+    /// The proof of a flush of simulated TLBs.
+    #[cfg(not(target_os = "none"))]
+    pub fn simulated(va: usize, len: usize, through: u64) -> Self {
+        Self { start: va, end: va.saturating_add(len), through }
+    }
+}
+
+/// The number of the newest flush.
+pub(crate) fn newest() -> u64 {
+    GENERATION.load(Ordering::Relaxed)
+}
+
 /// Makes every CPU forget a range before it returns. For process context with interrupts on.
-pub fn shootdown(va: usize, len: usize) {
+pub fn shootdown(va: usize, len: usize) -> Flushed {
     // Not only `irq::enabled`: a program may have interrupts off, and then the loop below answers for it.
     sync::may_wait_for_cpus();
     flush_local_range(va, len);
+    let flushed = |through| Flushed { start: va, end: va.saturating_add(len), through };
     if cpu::count() == 1 {
-        return;
+        return flushed(newest() + 1);
     }
     SHOOTDOWNS.fetch_add(1, Ordering::Relaxed);
     let generation = begin_lazy();
@@ -66,18 +98,21 @@ pub fn shootdown(va: usize, len: usize) {
             cpu::relax();
         }
     }
+    flushed(generation)
 }
 
-/// Starts a flush that nobody waits for: after [`completed`] has reached the returned generation, no CPU uses a
+/// Starts a flush that nobody waits for: when [`completed`] has reached the returned generation, no CPU uses a
 /// translation that was removed before this call.
 pub fn begin_lazy() -> u64 {
     GENERATION.fetch_add(1, Ordering::SeqCst) + 1
 }
 
-/// The newest generation that every CPU has flushed for.
-pub fn completed() -> u64 {
+/// The newest generation that every CPU has flushed everything for.
+pub fn completed() -> Flushed {
     let newest = GENERATION.load(Ordering::SeqCst);
-    (0..cpu::count()).map(|id| if behind(id, newest) { seen(id) } else { newest }).min().unwrap_or(newest)
+    let of = |id| if behind(id, newest) { seen(id) } else { newest };
+    let through = (0..cpu::count()).map(of).min().unwrap_or(newest);
+    Flushed { start: 0, end: usize::MAX, through }
 }
 
 /// Asks the CPUs that have not flushed for the newest generation to do it now.

@@ -207,23 +207,15 @@ impl<M: Mmu> AddressSpace<M> {
     /// Maps a frame of the window's own; on failure it is freed. The lock is held.
     pub(super) fn install(&self, vma: &Vma, at: usize, frame: Frame) -> Result<(), MapError> {
         let bytes = frame.bytes();
-        match self.mmu.map(at, Page::Own(frame.into_block()), vma.prot.page_flags()) {
+        match self.mmu.map(at, Page::from(frame.into_block()), vma.prot.page_flags()) {
             Ok(()) => {
                 self.counters.add_resident(bytes, true);
                 Ok(())
             }
             Err((error, page)) => {
-                self.free_page(page);
+                page.into_block().into_iter().for_each(|block| self.frames.free(block));
                 Err(error)
             }
-        }
-    }
-
-    /// Frees a page that no CPU has a translation to.
-    pub(super) fn free_page(&self, page: Page) {
-        match page {
-            Page::Own(block) => self.frames.free(block),
-            Page::Lent(share) => drop(share),
         }
     }
 }

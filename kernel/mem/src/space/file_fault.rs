@@ -158,7 +158,7 @@ impl<M: Mmu> AddressSpace<M> {
             });
             let Some(vma) = vma else { continue };
             let mapped =
-                self.mmu.map(at, Page::Lent(frame), vma.prot.page_flags()).map_err(|(error, _)| error);
+                self.mmu.map(at, Page::from(frame), vma.prot.page_flags()).map_err(|(error, _)| error);
             if mapped == Ok(()) {
                 self.counters.add_resident(PAGE_SIZE, false);
             }

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What the address space needs from the machine: a page table and the TLBs.
 
-pub use hadal_hal::paging::{MapError, Page, PageFlags, PageSize};
-use hadal_hal::{paging, tlb};
+use hadal_hal::paging;
+pub use hadal_hal::paging::{MapError, Page, PageFlags, PageSize, Unmapped};
+use hadal_hal::tlb::{self, Flushed};
 
 /// Page table and TLBs of the program's window. `map` may race with itself; the address space excludes everything else on
 /// the same range.
 pub trait Mmu: Send + Sync {
     /// Maps one page; fails if the place is taken, and gives the page back.
-    fn map(&self, va: usize, page: Page, flags: PageFlags) -> Result<(), (MapError, Page)>;
+    fn map<S>(&self, va: usize, page: Page<S>, flags: PageFlags) -> Result<(), (MapError, Page<S>)>;
     /// Removes all pages of a range and hands each to `removed`, with [`PageFlags::DIRTY`] if it was written. Fails only
     /// to split a large page at an edge.
     fn unmap(
         &self,
         va: usize,
         len: usize,
-        removed: &mut dyn FnMut(usize, Page, PageFlags),
+        removed: &mut dyn FnMut(usize, Page<Unmapped>, PageFlags),
     ) -> Result<(), MapError>;
     /// Makes the written 4 KiB pages of a range clean and hands each to `dirty`. After the next flush on every CPU, whoever
     /// writes to one makes it dirty again.
@@ -31,11 +32,11 @@ pub trait Mmu: Send + Sync {
     /// Makes this CPU forget a range.
     fn flush_local(&self, va: usize, len: usize);
     /// Makes every CPU forget a range before it returns.
-    fn shootdown(&self, va: usize, len: usize);
+    fn shootdown(&self, va: usize, len: usize) -> Flushed;
     /// Starts a flush that nobody waits for; it is over when [`Mmu::completed`] has reached the returned number.
     fn begin_lazy(&self) -> u64;
     /// The newest flush that every CPU has done.
-    fn completed(&self) -> u64;
+    fn completed(&self) -> Flushed;
     /// Asks the CPUs that lag behind to flush now.
     fn kick(&self);
 }
@@ -45,7 +46,7 @@ pub trait Mmu: Send + Sync {
 pub struct KernelMmu;
 
 impl Mmu for KernelMmu {
-    fn map(&self, va: usize, page: Page, flags: PageFlags) -> Result<(), (MapError, Page)> {
+    fn map<S>(&self, va: usize, page: Page<S>, flags: PageFlags) -> Result<(), (MapError, Page<S>)> {
         paging::program().map(va, page, flags)
     }
 
@@ -53,7 +54,7 @@ impl Mmu for KernelMmu {
         &self,
         va: usize,
         len: usize,
-        removed: &mut dyn FnMut(usize, Page, PageFlags),
+        removed: &mut dyn FnMut(usize, Page<Unmapped>, PageFlags),
     ) -> Result<(), MapError> {
         paging::program().unmap(va, len, removed)
     }
@@ -78,15 +79,15 @@ impl Mmu for KernelMmu {
         tlb::flush_local_range(va, len);
     }
 
-    fn shootdown(&self, va: usize, len: usize) {
-        tlb::shootdown(va, len);
+    fn shootdown(&self, va: usize, len: usize) -> Flushed {
+        tlb::shootdown(va, len)
     }
 
     fn begin_lazy(&self) -> u64 {
         tlb::begin_lazy()
     }
 
-    fn completed(&self) -> u64 {
+    fn completed(&self) -> Flushed {
         tlb::completed()
     }
 

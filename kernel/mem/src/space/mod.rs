@@ -42,7 +42,7 @@ use hadal_hal::{fallible, layout};
 pub use advise::Advice;
 pub use create::{MapBacking, MapRequest, Placement};
 pub use lock::Lock;
-pub use mmu::{KernelMmu, MapError, Mmu, Page, PageFlags, PageSize};
+pub use mmu::{KernelMmu, MapError, Mmu, Page, PageFlags, PageSize, Unmapped};
 pub use query::SharedKey;
 pub use remap::{RemapMode, RemapRequest};
 pub use source::{IoError, PageSource, SourceId};

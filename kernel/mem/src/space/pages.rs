@@ -5,10 +5,10 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use hadal_hal::fallible;
-use hadal_hal::frames::Chain;
+use hadal_hal::paging::Stale;
 
-use super::mmu::{MapError, Page, PageFlags, PageSize};
-use super::quarantine::Released;
+use super::mmu::{MapError, PageFlags, PageSize};
+use super::quarantine::{Held, Released};
 use super::source::PageSource;
 use super::vma::Vma;
 use super::{AddressSpace, Inner, LARGE_BYTES, LARGE_ORDER, Mmu, PAGE_SIZE, SpaceError};
@@ -22,7 +22,7 @@ pub(super) const PIECE_MAPPINGS: usize = 32;
 pub(super) struct Removed {
     /// Whether some CPU may have a translation that is no longer true.
     pub(super) stale: bool,
-    pub(super) frames: Chain,
+    pub(super) frames: Stale,
     /// Mappings that are gone; dropped late, since their files may sleep.
     pub(super) mappings: Vec<Vma>,
     /// Files that have been written through the pages. They are brought up to date when no CPU can write there any more.
@@ -62,11 +62,8 @@ impl<M: Mmu> AddressSpace<M> {
         let (mut bytes, mut written) = (0, false);
         let result = self.mmu.unmap(start, end - start, &mut |va, page, flags| {
             bytes += page.size().bytes();
-            match page {
-                Page::Own(block) => removed.frames.push(block),
-                // The mapping, which goes later, keeps the file, and that the frame.
-                Page::Lent(share) => drop(share),
-            }
+            // Of a frame that is lent only the share goes: the mapping, which goes later, keeps the file, and that the frame.
+            removed.frames.push(va, page);
             if let Some(file) = shown.filter(|_| flags.contains(PageFlags::DIRTY)) {
                 file.mark_written(vma.offset_of(va) / PAGE_SIZE as u64);
                 written = true;
@@ -101,9 +98,9 @@ impl<M: Mmu> AddressSpace<M> {
     /// Flushes a range on every CPU if need be, then frees what was removed from it. No lock is held.
     pub(super) fn finish_now(&self, start: usize, end: usize, removed: Removed) {
         if removed.stale {
-            self.mmu.shootdown(start, end - start);
+            let flush = self.mmu.shootdown(start, end - start);
+            self.frames.free_chain(removed.frames.flushed(&flush));
         }
-        self.frames.free_chain(removed.frames);
         bring_up_to_date(&removed.written);
         drop(removed.mappings);
     }
@@ -125,7 +122,7 @@ impl<M: Mmu> AddressSpace<M> {
             let (keep, drop_now) =
                 core::mem::take(&mut removed.mappings).into_iter().partition(|vma| !vma.owns_frames());
             over.mappings = drop_now;
-            let held = Released { frames: removed.frames, mappings: keep, ranges: Vec::new() };
+            let held = Held { frames: removed.frames, mappings: keep };
             inner.quarantine.add(start, end, held);
         } else {
             over.mappings = removed.mappings;
@@ -135,7 +132,7 @@ impl<M: Mmu> AddressSpace<M> {
             inner.quarantine.seal(|| self.mmu.begin_lazy());
         }
         if !inner.quarantine.is_empty() {
-            let released = inner.quarantine.release_completed(self.mmu.completed());
+            let released = inner.quarantine.release_completed(&self.mmu.completed());
             inner.note_released(&released);
             over.join(released);
         }
@@ -168,10 +165,10 @@ impl<M: Mmu> AddressSpace<M> {
             inner.quarantine.span()
         };
         let Some((start, end, ticket)) = span else { return false };
-        self.mmu.shootdown(start, end - start);
+        let flush = self.mmu.shootdown(start, end - start);
         let released = {
             let mut inner = self.inner.write();
-            let released = inner.quarantine.release_through(ticket);
+            let released = inner.quarantine.release_through(ticket, &flush);
             inner.note_released(&released);
             released
         };
@@ -188,7 +185,7 @@ impl<M: Mmu> AddressSpace<M> {
             if inner.quarantine.is_empty() {
                 return;
             }
-            let released = inner.quarantine.release_completed(self.mmu.completed());
+            let released = inner.quarantine.release_completed(&self.mmu.completed());
             inner.note_released(&released);
             released
         };

@@ -10,6 +10,8 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use hadal_hal::frames::Chain;
+use hadal_hal::paging::Stale;
+use hadal_hal::tlb::Flushed;
 
 use super::vma::Vma;
 
@@ -33,7 +35,16 @@ struct Batch {
     /// The flush that releases it, once it is sealed.
     flush: u64,
     ranges: Vec<(usize, usize)>,
-    released: Released,
+    held: Held,
+}
+
+/// What waits for a flush.
+#[derive(Default)]
+#[must_use = "its frames have to be freed"]
+pub(super) struct Held {
+    pub(super) frames: Stale,
+    /// Mappings whose sources own frames that were mapped.
+    pub(super) mappings: Vec<Vma>,
 }
 
 /// What may be freed: by the caller, without any lock, since dropping a file may sleep.
@@ -62,7 +73,7 @@ impl Quarantine {
 
     /// Bytes of memory that wait.
     pub(super) fn bytes(&self) -> u64 {
-        self.batches().map(|batch| batch.released.frames.bytes()).sum()
+        self.batches().map(|batch| batch.held.frames.bytes()).sum()
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -81,8 +92,9 @@ impl Quarantine {
     }
 
     /// Adds an unmapped range and what it held.
-    pub(super) fn add(&mut self, start: usize, end: usize, held: Released) {
-        self.open.released.join(held);
+    pub(super) fn add(&mut self, start: usize, end: usize, held: Held) {
+        self.open.held.frames.join(held.frames);
+        self.open.held.mappings.extend(held.mappings);
         let ranges = &mut self.open.ranges;
         match ranges.iter_mut().find(|range| range.1 == start || range.0 == end) {
             Some(range) => *range = (range.0.min(start), range.1.max(end)),
@@ -92,10 +104,10 @@ impl Quarantine {
 
     /// Whether the open batch is large enough to be flushed for.
     pub(super) fn is_due(&self) -> bool {
-        let released = &self.open.released;
+        let held = &self.open.held;
         self.open.ranges.len() >= BATCH_RANGES
-            || released.frames.bytes() >= BATCH_BYTES
-            || released.mappings.len() >= BATCH_RANGES
+            || held.frames.bytes() >= BATCH_BYTES
+            || held.mappings.len() >= BATCH_RANGES
     }
 
     /// Closes the open batch, to be released by the flush that `begin` starts.
@@ -119,19 +131,20 @@ impl Quarantine {
     }
 
     /// Takes out the batches whose flush is `completed`.
-    pub(super) fn release_completed(&mut self, completed: u64) -> Released {
-        self.release_while(|batch| batch.flush <= completed)
+    pub(super) fn release_completed(&mut self, completed: &Flushed) -> Released {
+        self.release_while(completed, |batch| batch.flush <= completed.through())
     }
 
-    /// Takes out the batches that were sealed when the ticket was given.
-    pub(super) fn release_through(&mut self, ticket: u64) -> Released {
-        self.release_while(|batch| batch.id <= ticket)
+    /// Takes out the batches that were sealed when the ticket was given, after a flush of their span.
+    pub(super) fn release_through(&mut self, ticket: u64, flush: &Flushed) -> Released {
+        self.release_while(flush, |batch| batch.id <= ticket)
     }
 
-    fn release_while(&mut self, over: impl Fn(&Batch) -> bool) -> Released {
+    fn release_while(&mut self, flush: &Flushed, over: impl Fn(&Batch) -> bool) -> Released {
         let mut released = Released::default();
         while let Some(batch) = self.sealed.pop_front_if(|batch| over(batch)) {
-            released.join(batch.released);
+            released.frames.join(batch.held.frames.flushed(flush));
+            released.mappings.extend(batch.held.mappings);
             released.ranges.extend(batch.ranges);
         }
         released

@@ -6,7 +6,7 @@
 
 use arrayvec::ArrayVec;
 
-use super::mmu::{MapError, Page, PageFlags, PageSize};
+use super::mmu::{MapError, Page, PageFlags, PageSize, Unmapped};
 use super::{AddressSpace, LARGE_BYTES, LARGE_ORDER, Mmu, PAGE_SIZE, SpaceError};
 
 /// Pages removed at a time.
@@ -57,7 +57,7 @@ impl<M: Mmu> AddressSpace<M> {
             let large = matches!(self.mmu.lookup(at), Some((_, PageSize::Size2M, _)));
             let piece = if large { LARGE_BYTES } else { PIECE_PAGES * PAGE_SIZE };
             let next = ((at & !(piece - 1)) + piece).min(from + len);
-            let mut pages = ArrayVec::<(usize, Page, PageFlags), PIECE_PAGES>::new();
+            let mut pages = ArrayVec::<(usize, Page<Unmapped>, PageFlags), PIECE_PAGES>::new();
             self.mmu.unmap(at, next - at, &mut |va, page, old| pages.push((va, page, old)))?;
             let mut failed = None;
             for (va, page, old) in pages {

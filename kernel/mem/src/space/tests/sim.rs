@@ -4,7 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use super::super::mmu::Page;
+use hadal_hal::tlb::Flushed;
+
+use super::super::mmu::{Page, Unmapped};
 use super::super::*;
 use super::machine::{LARGE, PAGE};
 use crate::frames::FrameAllocator;
@@ -14,7 +16,7 @@ type Entry = (u64, PageSize, PageFlags);
 /// What [`Sim`] keeps.
 #[derive(Default)]
 pub(super) struct SimState {
-    pages: BTreeMap<usize, (Page, PageFlags)>,
+    pages: BTreeMap<usize, (Page<Unmapped>, PageFlags)>,
     /// 2 MiB blocks that have a table of small pages, perhaps an empty one.
     tables: BTreeSet<usize>,
     /// For each CPU: page, and what it was when the CPU looked.
@@ -76,9 +78,9 @@ impl SimState {
         match self.lookup(at) {
             Some((start, (_, PageSize::Size2M, flags))) if start != at => {
                 self.make_table(start)?;
-                let Some((Page::Own(block), _)) = self.pages.remove(&start) else { panic!("a large page") };
-                for (part, frame) in block.split().enumerate() {
-                    self.pages.insert(start + part * PAGE, (Page::Own(frame), flags));
+                let (page, _) = self.pages.remove(&start).expect("a large page");
+                for (part, page) in page.split().enumerate() {
+                    self.pages.insert(start + part * PAGE, (page, flags));
                 }
             }
             _ => {}
@@ -152,7 +154,7 @@ impl SimState {
 }
 
 impl Mmu for Sim {
-    fn map(&self, va: usize, page: Page, flags: PageFlags) -> Result<(), (MapError, Page)> {
+    fn map<S>(&self, va: usize, page: Page<S>, flags: PageFlags) -> Result<(), (MapError, Page<S>)> {
         let mut state = self.state();
         let size = page.size();
         assert!(va.is_multiple_of(size.bytes()));
@@ -169,7 +171,7 @@ impl Mmu for Sim {
         {
             return Err((error, page));
         }
-        state.pages.insert(va, (page, flags));
+        state.pages.insert(va, (page.as_unmapped(), flags));
         Ok(())
     }
 
@@ -177,7 +179,7 @@ impl Mmu for Sim {
         &self,
         va: usize,
         len: usize,
-        removed: &mut dyn FnMut(usize, Page, PageFlags),
+        removed: &mut dyn FnMut(usize, Page<Unmapped>, PageFlags),
     ) -> Result<(), MapError> {
         let mut state = self.state();
         state.split(va)?;
@@ -232,12 +234,13 @@ impl Mmu for Sim {
         state.tlbs[cpu].retain(|&page, _| page < va || page >= va + len);
     }
 
-    fn shootdown(&self, va: usize, len: usize) {
+    fn shootdown(&self, va: usize, len: usize) -> Flushed {
         let mut state = self.state();
         state.shootdowns += 1;
         for tlb in &mut state.tlbs {
             tlb.retain(|&page, _| page < va || page >= va + len);
         }
+        Flushed::simulated(va, len, u64::MAX)
     }
 
     fn begin_lazy(&self) -> u64 {
@@ -246,8 +249,9 @@ impl Mmu for Sim {
         state.generation
     }
 
-    fn completed(&self) -> u64 {
-        self.state().seen.iter().copied().min().unwrap_or(0)
+    fn completed(&self) -> Flushed {
+        let through = self.state().seen.iter().copied().min().unwrap_or(0);
+        Flushed::simulated(0, usize::MAX, through)
     }
 
     fn kick(&self) {
