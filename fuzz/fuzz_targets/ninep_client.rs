@@ -7,7 +7,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use hadal_hal::frames::FrameSource;
+use hadal_hal::frames::{Block, FrameSource};
 use hadal_vfs::ninep::{MountOptions, Transport, TransportError, mount};
 use hadal_vfs::page_cache::PageCache;
 use hadal_vfs::{Caller, Follow, MountFlags, Namespace, OpenFlags, RenameFlags, SeekFrom, SetAttr};
@@ -34,11 +34,19 @@ impl Server {
 struct NoFrames;
 
 impl FrameSource for NoFrames {
-    fn alloc(&self, _order: u8) -> Option<u64> {
+    fn alloc(&self, _order: u8) -> Option<Block> {
         None
     }
 
-    fn free(&self, _pa: u64, _order: u8) {}
+    fn alloc_spare(&self, _order: u8) -> Option<Block> {
+        None
+    }
+
+    fn has_spare(&self, _bytes: usize) -> bool {
+        false
+    }
+
+    fn free(&self, _block: Block) {}
 }
 
 impl Transport for Server {
