@@ -308,7 +308,7 @@ programs! {
     DEADLOCK = "deadlock", ["faults/deadlock.c"], ["-pthread", "-O1", "-fno-omit-frame-pointer"];
     /// Signals.
     SIGNALS = "signals", ["signals/set/main.c", "signals/set/handlers.c", "signals/set/frames.c",
-        "signals/set/waiting.c"], ["-pthread"];
+        "signals/set/waiting.c", "signals/set/ignored.c"], ["-pthread"];
     /// What becomes of calls that signals interrupt.
     RESTART = "restart", ["signals/restart.c"], ["-pthread"];
     /// Ends of a program.

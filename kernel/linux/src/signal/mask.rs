@@ -23,7 +23,7 @@ pub fn read(address: usize, size: usize) -> Result<Option<SigSet>> {
 }
 
 /// Blocks exactly these signals in the calling thread. A signal of the process that it no longer takes goes to another
-/// thread; one that it takes from now on is delivered before it returns to program code.
+/// thread; one that it takes from now on is delivered before it returns to program code, or is gone if it is ignored.
 pub fn set(task: &Task, process: &Process, mask: SigSet) {
     let previous = task.signals.mask();
     let mask = mask.blockable();
@@ -32,6 +32,8 @@ pub fn set(task: &Task, process: &Process, mask: SigSet) {
     }
     task.signals.mask.set(mask);
     send::retarget(process, mask.minus(previous));
+    let ignored = previous.minus(mask).intersection(process.signals.ignored());
+    while super::take(task, process, ignored).is_some() {}
     interrupted(task, process);
 }
 

@@ -9,6 +9,7 @@ static const struct part parts[] = {
     {"altstack", part_altstack},   {"info", part_info},       {"realtime", part_realtime},
     {"wait", part_wait},           {"alarm", part_alarm},     {"restart", part_restart},
     {"restarted", part_restarted}, {"threads", part_threads}, {"jump", part_jump},
+    {"ignored", part_ignored},
 };
 
 int main(int argc, char **argv) { return run_parts(parts, sizeof parts / sizeof parts[0], argc, argv); }

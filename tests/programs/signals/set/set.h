@@ -34,5 +34,6 @@ void part_restart(void);
 void part_restarted(void);
 void part_threads(void);
 void part_jump(void);
+void part_ignored(void);
 
 #endif
