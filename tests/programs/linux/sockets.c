@@ -292,6 +292,21 @@ static void files(int type) {
 
 static int shared[2];
 
+/* A message may be sent as long as less waits than the buffer takes, and poll says the same. */
+static void large_messages(int type) {
+    static char large[1 << 20];
+    int ends[2], bytes = 0;
+    socklen_t len = sizeof bytes;
+    pair(type, ends);
+    getsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &bytes, &len);
+    printf("halves");
+    for (int message = 0; message < 3; message++)
+        printf(" %s", name(send(ends[0], large, (size_t)bytes / 2, MSG_DONTWAIT)));
+    look(", then", ends[0]);
+    printf("too long %s\n", name(send(ends[0], large, sizeof large, MSG_DONTWAIT)));
+    close(ends[0]), close(ends[1]);
+}
+
 static void *write_slowly(void *argument) {
     (void)argument;
     for (int i = 0; i < 4; i++) {
@@ -350,6 +365,8 @@ int main(void) {
     streams();
     messages(SOCK_SEQPACKET);
     messages(SOCK_DGRAM);
+    large_messages(SOCK_SEQPACKET);
+    large_messages(SOCK_DGRAM);
     files(SOCK_STREAM);
     files(SOCK_SEQPACKET);
     waiting();

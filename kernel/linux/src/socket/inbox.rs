@@ -93,14 +93,14 @@ impl Inbox {
         Some(self.push(&data[..count], rights).map(|()| count))
     }
 
-    /// Puts in a whole message; `None` when there is no room.
+    /// Puts in a whole message, which may be longer than the room that is there; `None` when there is none.
     pub(super) fn push_message(
         &mut self,
         data: &[u8],
         rights: &mut Rights,
         limit: usize,
     ) -> Option<Result<usize>> {
-        if !self.messages.is_empty() && self.charged + data.len() + OVERHEAD > limit {
+        if !self.has_room(limit) {
             return None;
         }
         Some(self.push(data, rights).map(|()| data.len()))
