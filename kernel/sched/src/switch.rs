@@ -158,7 +158,10 @@ fn leave(turn: Turn<'_>, thread: &'static Thread, saves: Saves) {
         }
     }
     let next = own.edf.take().or_else(|| own.levels.best()).unwrap_or_else(|| own.idle_thread());
-    if !next.is(thread) {
+    if next.is(thread) {
+        // It was sent away and has come back. Who meanwhile had something for it may have told the CPU it was sent to.
+        here.raise_attention(thread.attention());
+    } else {
         switch(turn, next, claim, saves);
     }
 }
