@@ -2,7 +2,7 @@
 //! The command's check of a program's file before it boots a machine, against the kernel's own reading of
 //! it: what the command lets pass, the kernel must be able to place.
 #![no_main]
-#![allow(dead_code, reason = "two modules of the command are compiled here, of which one function is called")]
+#![allow(dead_code, reason = "modules of the command are compiled here, of which one function is called")]
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
@@ -18,6 +18,12 @@ use libfuzzer_sys::fuzz_target;
 mod elf;
 #[path = "elf_input.rs"]
 mod elf_input;
+#[rustfmt::skip] // as part of the command
+#[path = "../../cli/src/program_image.rs"]
+mod program_image;
+#[rustfmt::skip] // as part of the command
+#[path = "../../cli/src/script.rs"]
+mod script;
 #[rustfmt::skip] // as part of the command
 #[path = "../../cli/src/values.rs"]
 mod values;
