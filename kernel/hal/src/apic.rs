@@ -75,9 +75,9 @@ pub fn enable() {
     let mode = if has_x2apic { ENABLE | EXTENDED } else { ENABLE };
     // SAFETY: turns the APIC on in a mode that the CPU has.
     unsafe { cpu::write_msr(MSR_APIC_BASE, base | mode) };
-    MODE.call_once(
-        || if has_x2apic { Mode::X2 } else { Mode::Memory(Region::map(base & 0xf_ffff_f000, 4096)) },
-    );
+    MODE.call_once(|| {
+        if has_x2apic { Mode::X2 } else { Mode::Memory(Region::map_any(base & 0xf_ffff_f000, 4096)) }
+    });
     const SOFTWARE_ENABLE: u32 = 1 << 8;
     write(reg::SPURIOUS, SOFTWARE_ENABLE | u32::from(irq::VECTOR_SPURIOUS));
     write(reg::LVT_TIMER, LVT_MASKED | u32::from(irq::VECTOR_TIMER));

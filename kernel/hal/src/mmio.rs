@@ -5,6 +5,9 @@
 use crate::frames::ledger;
 use crate::layout::{DEVICE_MAP, DIRECT_MAP_SIZE};
 
+/// Where the registers of each CPU's own interrupt controller are. Whoever writes there can start a CPU anywhere.
+const LOCAL_APIC: core::ops::Range<u64> = 0xfee0_0000..0xfee0_1000;
+
 /// A range of device memory, mapped uncached for good.
 #[derive(Clone, Copy, Debug)]
 pub struct Region {
@@ -33,8 +36,15 @@ impl Region {
     /// Maps `len` bytes of device memory at physical address `pa`; mapping a range again is free.
     ///
     /// # Panics
-    /// If the range is beyond the device map, a part of it is RAM, or memory for page tables is out.
+    /// If the range is beyond the device map, a part of it is RAM or the local APIC's, or memory for page tables is out.
     pub fn map(pa: u64, len: usize) -> Self {
+        let is_apic = pa < LOCAL_APIC.end && LOCAL_APIC.start < pa.saturating_add(len as u64);
+        assert!(!is_apic, "device range {pa:#x}+{len:#x} has the local APIC in it");
+        Self::map_any(pa, len)
+    }
+
+    /// [`Region::map`] for the local APIC's driver.
+    pub(crate) fn map_any(pa: u64, len: usize) -> Self {
         let end = pa.checked_add(len as u64).filter(|&end| end <= DIRECT_MAP_SIZE);
         assert!(!ledger::has_memory(pa, len), "device range {pa:#x}+{len:#x} is memory");
         assert!(end.is_some(), "device range {pa:#x}+{len:#x} is beyond the device map");
@@ -68,6 +78,12 @@ mod tests {
     #[should_panic(expected = "is memory")]
     fn memory_is_no_device() {
         Region::map(frames::host_arena(2 << 20) - 4096, 8192);
+    }
+
+    #[test]
+    #[should_panic(expected = "the local APIC")]
+    fn the_local_apic_is_not_for_drivers() {
+        Region::map(0xfed0_0000, 0x20_0000);
     }
 
     #[test]

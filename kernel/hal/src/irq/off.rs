@@ -6,7 +6,8 @@
 //! for everything that must not be interrupted. Both are of size 0, and neither leaves its CPU.
 //!
 //! The proof holds as long as nobody turns interrupts on behind its back: sections do not overlap other than by lying in one
-//! another, and [`super::mask`] begins one only where interrupts are on. The debug kernel looks.
+//! another, and [`super::mask`] begins one only where interrupts are on. Where the proof is used for a claim or a switch the
+//! debug kernel looks at the flag.
 
 use core::marker::PhantomData;
 
