@@ -46,13 +46,13 @@ const START_LIMIT_S: u64 = 30;
 /// From the boot code, on the boot stack, with the boot page tables and interrupts off.
 #[allow(unsafe_code, reason = "the boot code finds the kernel by this symbol")]
 #[unsafe(no_mangle)]
-fn kernel_main(mut info: BootInfo) -> ! {
+fn kernel_main(info: BootInfo) -> ! {
     // A machine that fails early should say so.
     console::init(&info);
     // ACPI before memory: it says which memory belongs to which zone. The boot page tables reach the tables.
     let platform = platform::Platform::read(&info);
     // Frames below 4 GiB, then the heap, then the final page tables, then all frames.
-    memory::init(&mut info, &platform);
+    memory::init(&info, &platform);
     // Traps before anything that could fault on purpose.
     hadal_hal::trap::set_hooks(&traps::KERNEL);
     hadal_hal::trap::set_system_call(hadal_linux::traps::system_call);

@@ -34,7 +34,7 @@ fn by_zone(free: &[Range<u64>], platform: &Platform) -> ArrayVec<UsableRange, MA
 
 /// From the loader's memory map to the final page tables.
 #[inline(never)] // Its frame is large, and is to be gone when the caller goes on.
-pub(crate) fn init(info: &mut BootInfo, platform: &Platform) {
+pub(crate) fn init(info: &BootInfo, platform: &Platform) {
     source::init(info);
     let free = info.free_memory();
     let ranges = by_zone(&free, platform);

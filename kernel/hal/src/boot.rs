@@ -112,7 +112,7 @@ impl BootInfo {
         info
     }
 
-    pub(crate) fn reserve(&mut self, range: Range<u64>) {
+    fn reserve(&mut self, range: Range<u64>) {
         let page = range.start & !0xfff..(range.end + 0xfff) & !0xfff;
         self.reserved.push(page);
     }
@@ -135,10 +135,10 @@ impl BootInfo {
             .filter(|range| range.start < range.end)
     }
 
-    /// Usable RAM without the kernel, the modules and the first mebibyte, in ascending order.
+    /// Usable RAM without the kernel, the modules, the first mebibyte and the ledger of frames, in ascending order.
     pub fn free_memory(&self) -> ArrayVec<Range<u64>, MAX_RANGES> {
         let mut free: ArrayVec<Range<u64>, MAX_RANGES> = self.memory().collect();
-        for hole in &self.reserved {
+        for hole in self.reserved.iter().chain(&crate::frames::ledger::places()) {
             let mut cut = ArrayVec::new();
             for range in &free {
                 let before = range.start..range.end.min(hole.start);

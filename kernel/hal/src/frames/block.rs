@@ -15,7 +15,7 @@
 //!
 //! ```compile_fail,E0451
 //! # use hadal_hal::frames::Block;
-//! let forged = Block { pa: 0x10_0000, order: 0 };
+//! let forged = Block { name: core::num::NonZeroU64::MIN };
 //! ```
 //!
 //! ```compile_fail,E0382
@@ -32,6 +32,7 @@
 //! ```
 
 use alloc::boxed::Box;
+use core::num::NonZeroU64;
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use super::ledger;
@@ -44,17 +45,23 @@ use crate::phys;
 #[derive(Debug, PartialEq, Eq)]
 #[must_use = "a block that is dropped is never used again"]
 pub struct Block {
-    pa: u64,
-    order: u8,
+    /// The address, the order above bit 1, and that bit.
+    name: NonZeroU64,
 }
+
+const ORDER_AT: u32 = 1;
+const ORDER: u64 = 31;
+const ADDRESS: u64 = !(PAGE_SIZE as u64 - 1);
 
 impl Block {
     /// Takes memory that nobody owns; `None` if somebody owns a part of it, it is no memory, or `pa` is not aligned to the
     /// size. For allocators, who know what is free.
     #[inline]
     pub fn claim(pa: u64, order: u8) -> Option<Self> {
-        let frames = 1usize.checked_shl(order.into())?;
-        if !pa.is_multiple_of((PAGE_SIZE as u64).checked_shl(order.into())?) || !ledger::claim(pa, frames) {
+        if u64::from(order) > ORDER
+            || !pa.is_multiple_of((PAGE_SIZE as u64) << order)
+            || !ledger::claim(pa, 1 << order)
+        {
             return None;
         }
         // SAFETY: claimed above.
@@ -68,7 +75,21 @@ impl Block {
         if order == 0 {
             ledger::users(pa).store(0, Ordering::Relaxed);
         }
-        Self { pa, order }
+        Self { name: NonZeroU64::MIN | (pa | u64::from(order) << ORDER_AT) }
+    }
+
+    /// The block as a word, never 0, for [`Block::named`]; the claim stays.
+    #[inline]
+    pub(super) fn into_name(self) -> u64 {
+        self.name.get()
+    }
+
+    /// # Safety
+    /// The name was given by [`Block::into_name`], and the claim is the caller's to give away.
+    #[inline]
+    pub(super) unsafe fn named(name: u64) -> Self {
+        // SAFETY: as the caller says.
+        unsafe { Self::owned(name & ADDRESS, (name >> ORDER_AT & ORDER) as u8) }
     }
 
     /// Gives the memory up: it is nobody's. Returns its address.
@@ -77,21 +98,26 @@ impl Block {
     /// If it is lent.
     #[inline]
     pub fn release(self) -> u64 {
-        let lent = self.order == 0 && ledger::users(self.pa).load(Ordering::Acquire) != 0;
-        assert!(!lent, "the frame at {:#x} is freed while it is lent", self.pa);
-        ledger::release(self.pa, 1 << self.order);
-        self.pa
+        self.must_not_be_lent();
+        ledger::release(self.phys(), 1 << self.order());
+        self.phys()
+    }
+
+    #[inline]
+    pub(super) fn must_not_be_lent(&self) {
+        let lent = self.order() == 0 && ledger::users(self.phys()).load(Ordering::Acquire) != 0;
+        assert!(!lent, "the frame at {:#x} is freed while it is lent", self.phys());
     }
 
     /// Keeps the memory claimed without an owner that knows: for what [`Block::owned`] will make a block of again.
     #[inline]
     pub(crate) fn into_phys(self) -> u64 {
-        self.pa
+        self.phys()
     }
 
     /// The frames of the block, each with an owner of its own.
     pub fn split(self) -> impl Iterator<Item = Self> {
-        let (pa, count) = (self.pa, 1 << self.order);
+        let (pa, count) = (self.phys(), 1 << self.order());
         // SAFETY: each is a part of what was claimed for the block, and there is one owner for each.
         (0..count).map(move |part| unsafe { Self::owned(pa + part * PAGE_SIZE as u64, 0) })
     }
@@ -104,27 +130,27 @@ impl Block {
     /// Physical address of the first byte.
     #[inline]
     pub fn phys(&self) -> u64 {
-        self.pa
+        self.name.get() & ADDRESS
     }
 
     /// The block has `4096 << order()` bytes.
     #[inline]
     pub fn order(&self) -> u8 {
-        self.order
+        (self.name.get() >> ORDER_AT & ORDER) as u8
     }
 
     /// Size of the block.
     #[inline]
     pub fn bytes(&self) -> usize {
-        PAGE_SIZE << self.order
+        PAGE_SIZE << self.order()
     }
 
     /// Physical address of `len` bytes at an offset.
     #[inline]
     fn at(&self, offset: usize, len: usize) -> u64 {
         let fits = offset.checked_add(len).is_some_and(|end| end <= self.bytes());
-        assert!(fits, "bytes {offset:#x}+{len:#x} are not in a block of order {}", self.order);
-        self.pa + offset as u64
+        assert!(fits, "bytes {offset:#x}+{len:#x} are not in a block of order {}", self.order());
+        self.phys() + offset as u64
     }
 
     /// Copies bytes of the block into `buffer`.
@@ -160,17 +186,17 @@ impl Block {
     /// Makes the block what another one of the same size is.
     pub fn copy_from(&self, other: &Self) {
         assert!(
-            self.order == other.order && self.pa != other.pa,
+            self.order() == other.order() && self.phys() != other.phys(),
             "a copy is of another block of the same size"
         );
         // SAFETY: as for `read`; two blocks do not overlap.
-        unsafe { phys::copy(self.pa, other.pa, self.bytes()) };
+        unsafe { phys::copy(self.phys(), other.phys(), self.bytes()) };
     }
 
     /// The block as words that may be shared.
     pub fn words(&self) -> &[AtomicU32] {
         // SAFETY: the words are in the block as long as it is borrowed.
-        unsafe { phys::words(self.pa, self.bytes() / 4) }
+        unsafe { phys::words(self.phys(), self.bytes() / 4) }
     }
 }
 

@@ -8,12 +8,8 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 use super::Block;
 use super::ledger;
-use crate::layout::PAGE_SIZE;
 
-/// A link is the address of a block and, where that has zeros, its order; above it is a bit for presence.
-const PRESENT: u64 = 1;
-const ORDER_AT: u32 = 1;
-const ADDRESS: u64 = !(PAGE_SIZE as u64 - 1);
+/// In the place of a block's name.
 const END: u64 = 0;
 
 /// Blocks that are freed together; dropping a chain leaks them.
@@ -33,7 +29,7 @@ impl Default for Chain {
 
 /// The word of a block that a chain owns.
 fn link(block: u64) -> &'static AtomicU64 {
-    ledger::users(block & ADDRESS)
+    ledger::users(block)
 }
 
 impl Chain {
@@ -58,10 +54,8 @@ impl Chain {
     /// If it is lent.
     pub fn push(&mut self, block: Block) {
         self.bytes += block.bytes() as u64;
-        let order = u64::from(block.order());
-        let lent = order == 0 && ledger::users(block.phys()).load(Ordering::Acquire) != 0;
-        assert!(!lent, "the frame at {:#x} is freed while it is lent", block.phys());
-        let name = block.into_phys() | order << ORDER_AT | PRESENT;
+        block.must_not_be_lent();
+        let name = block.into_name();
         link(name).store(self.first, Ordering::Relaxed);
         if self.first == END {
             self.last = name;
@@ -77,7 +71,7 @@ impl Chain {
         }
         self.first = link(name).load(Ordering::Relaxed);
         // SAFETY: `push` has put the owner of the block in, under this name, and it is in the chain no more.
-        let block = unsafe { Block::owned(name & ADDRESS, (name >> ORDER_AT & 31) as u8) };
+        let block = unsafe { Block::named(name) };
         self.bytes -= block.bytes() as u64;
         Some(block)
     }

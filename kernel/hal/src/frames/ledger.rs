@@ -146,13 +146,21 @@ mod machine {
     use crate::boot::{BootInfo, MAX_RANGES};
     use crate::layout::{BOOT_MAPPED, DIRECT_MAP_SIZE, PAGE_SIZE};
     use crate::phys;
+    use crate::sync::SpinLock;
 
     static LEDGER: Once<Ledger> = Once::new();
+    /// Free memory that the ledger is in.
+    static PLACES: SpinLock<ArrayVec<Range<u64>, 2>> = SpinLock::new(ArrayVec::new_const());
     static RAM: Once<ArrayVec<Range<u64>, MAX_RANGES>> = Once::new();
 
     #[inline(always)]
     pub(super) fn at(_frame: u64) -> Option<&'static Ledger> {
         LEDGER.get()
+    }
+
+    /// Free memory that is not free.
+    pub(crate) fn places() -> ArrayVec<Range<u64>, 2> {
+        PLACES.lock().clone()
     }
 
     /// Whether a part of a range is what the boot loader calls RAM.
@@ -172,7 +180,7 @@ mod machine {
     /// # Panics
     /// If there is no room for it.
     #[inline(never)] // Its frame is large, and is to be gone when the caller goes on.
-    pub fn init(info: &mut BootInfo) {
+    pub fn init(info: &BootInfo) {
         RAM.call_once(|| info.memory().collect());
         LEDGER.call_once(|| {
             let end = info.memory().map(|range| range.end.min(DIRECT_MAP_SIZE)).max().unwrap_or(0);
@@ -215,7 +223,7 @@ mod machine {
 
     /// Reserves so many bytes of free memory below a limit, and returns where.
     #[inline(never)]
-    fn place(info: &mut BootInfo, bytes: usize, limit: u64) -> u64 {
+    fn place(info: &BootInfo, bytes: usize, limit: u64) -> u64 {
         if bytes == 0 {
             return 0;
         }
@@ -223,7 +231,7 @@ mod machine {
         let free = info.free_memory();
         let fits = |range: &&Range<u64>| range.start + bytes <= range.end.min(limit);
         let start = free.iter().find(fits).expect("room for the ledger of frames").start;
-        info.reserve(start..start + bytes);
+        PLACES.lock().push(start..start + bytes);
         start
     }
 }
@@ -232,7 +240,7 @@ use machine::at;
 #[cfg(target_os = "none")]
 pub use machine::init;
 #[cfg(target_os = "none")]
-pub(crate) use machine::{has_memory, is_made};
+pub(crate) use machine::{has_memory, is_made, places};
 
 /// On the host arenas stand in for memory, and each has a ledger of its own.
 #[cfg(not(target_os = "none"))]

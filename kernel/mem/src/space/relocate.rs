@@ -10,7 +10,7 @@ use super::mmu::{MapError, Page, PageFlags, PageSize, Unmapped};
 use super::{AddressSpace, LARGE_BYTES, LARGE_ORDER, Mmu, PAGE_SIZE, SpaceError};
 
 /// Pages removed at a time.
-const PIECE_PAGES: usize = 64;
+const PIECE_PAGES: usize = 32;
 
 impl<M: Mmu> AddressSpace<M> {
     /// Moves the pages of `old..old + len`, whose edges are split, to a free range; all of them or none. The lock is held for
