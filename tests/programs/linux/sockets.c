@@ -268,6 +268,28 @@ static void files(int type) {
     part = (struct iovec){"f", 1};
     message.msg_controllen = CMSG_SPACE(sizeof(int));
     printf("closed %s\n", name(sendmsg(ends[0], &message, 0)));
+    // Who asks for no bytes gets the files.
+    int null = open("/dev/null", O_RDONLY);
+    *header = (struct cmsghdr){CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS};
+    memcpy(CMSG_DATA(header), &null, sizeof null);
+    part = (struct iovec){"gh", 2};
+    message.msg_controllen = CMSG_SPACE(sizeof(int));
+    printf("file %zd\n", sendmsg(ends[0], &message, 0));
+    part = (struct iovec){buffer, 0};
+    message.msg_controllen = sizeof control;
+    printf("nothing %zd", recvmsg(ends[1], &message, MSG_DONTWAIT));
+    header = CMSG_FIRSTHDR(&message);
+    printf(" brings %zu\n", header == NULL ? 0 : (size_t)header->cmsg_len);
+    if (header != NULL) {
+        memcpy(&got, CMSG_DATA(header), sizeof got);
+        close(got);
+    }
+    part = (struct iovec){buffer, 100};
+    message.msg_controllen = sizeof control;
+    ssize_t rest = recvmsg(ends[1], &message, MSG_DONTWAIT);
+    printf("rest %zd %zu\n", rest, rest < 0 ? 0 : (size_t)message.msg_controllen);
+    close(null);
+    header = (struct cmsghdr *)&control;
     int on = 1;
     setsockopt(ends[1], SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
     send(ends[0], "ids", 3, 0);
@@ -288,6 +310,21 @@ static void files(int type) {
     message.msg_controllen = CMSG_SPACE(sizeof(int));
     printf("itself %zd\n", sendmsg(ends[0], &message, 0));
     close(ends[0]), close(ends[1]), close(pipe_ends[0]);
+}
+
+// Datagrams to an end that is gone are refused once; then there is no connection.
+static void left_alone(void) {
+    int ends[2];
+    struct sockaddr_storage address;
+    socklen_t length = sizeof address;
+    socketpair(AF_UNIX, SOCK_DGRAM, 0, ends);
+    close(ends[1]);
+    for (int i = 0; i < 3; i++) {
+        printf("left alone %s\n", name(send(ends[0], "x", 1, 0)));
+    }
+    printf("write %s\n", name(write(ends[0], "x", 1)));
+    printf("peer %s\n", name(getpeername(ends[0], (struct sockaddr *)&address, &length)));
+    close(ends[0]);
 }
 
 static int shared[2];
@@ -364,6 +401,7 @@ int main(void) {
     facts();
     streams();
     messages(SOCK_SEQPACKET);
+    left_alone();
     messages(SOCK_DGRAM);
     large_messages(SOCK_SEQPACKET);
     large_messages(SOCK_DGRAM);

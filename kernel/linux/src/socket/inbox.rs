@@ -150,7 +150,8 @@ impl Inbox {
     ) -> Option<Result<Received>> {
         let mut received = Received::default();
         let mut index = 0;
-        while received.len < buffer.len() {
+        // Even who has no room for data gets the files that come with the first message.
+        while received.len < buffer.len() || index == 0 && buffer.is_empty() {
             let Some(message) = self.messages.get_mut(index) else { break };
             let brings_files = !message.rights.is_empty();
             if brings_files {
@@ -172,7 +173,7 @@ impl Inbox {
                     self.drop_first(used);
                 }
             }
-            if brings_files {
+            if brings_files || buffer.is_empty() {
                 break;
             }
         }

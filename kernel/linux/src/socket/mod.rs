@@ -105,6 +105,11 @@ impl Socket {
         interrupted(call, error, self.options().lock().send_timeout_ns)
     }
 
+    /// Whether a datagram has been refused since the other end is gone: there is no connection any more.
+    pub(crate) fn is_disconnected(&self) -> bool {
+        self.own().options.lock().disconnected
+    }
+
     fn own(&self) -> &Side {
         &self.sides[self.own]
     }
@@ -180,7 +185,8 @@ impl Socket {
                     return Some(Err(Errno::EPIPE));
                 }
                 if inbox.gone && !self.is_connected() {
-                    return Some(Err(Errno::ECONNREFUSED));
+                    let before = core::mem::replace(&mut self.own().options.lock().disconnected, true);
+                    return Some(Err(if before { Errno::ENOTCONN } else { Errno::ECONNREFUSED }));
                 }
                 if inbox.closed {
                     return Some(Err(Errno::EPIPE));

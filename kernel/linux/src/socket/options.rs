@@ -24,6 +24,8 @@ pub(crate) struct Options {
     pub(super) sends_no_more: bool,
     /// The other end went without reading everything.
     pub(super) reset: bool,
+    /// A datagram has been refused since the other end is gone: the end is not connected any more.
+    pub(super) disconnected: bool,
 }
 
 impl Options {
@@ -36,6 +38,7 @@ impl Options {
             passes_credentials: false,
             sends_no_more: false,
             reset: false,
+            disconnected: false,
         }
     }
 

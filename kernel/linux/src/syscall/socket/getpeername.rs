@@ -3,12 +3,16 @@
 //!
 //! Honoured: all of it; it is the empty address of a pair.
 //!
-//! Refused: nothing.
+//! Refused: nothing; when a datagram has been refused since the other end is gone there is none (`ENOTCONN`).
 
-use super::getsockname;
-use crate::Result;
+use super::{address, getsockname};
 use crate::call::Call;
+use crate::socket::Socket;
+use crate::{Errno, Result};
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
+    if Socket::of(&*address::file(call, 0)?)?.is_disconnected() {
+        return Err(Errno::ENOTCONN);
+    }
     getsockname::call(call)
 }
