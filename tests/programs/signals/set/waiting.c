@@ -77,6 +77,31 @@ void part_alarm(void) {
     }
     CHECK_EQUAL(timer_delete(timer), 0);
     CHECK(timer_delete(timer) != 0);
+
+    // What a blocked signal has missed is counted, whether signals of its kind queue or not.
+    for (int number = SIGUSR2; number != 0; number = number == SIGUSR2 ? SIGRTMIN : 0) {
+        sigset_t blocked = set_of(number, number);
+        siginfo_t info;
+        CHECK_EQUAL(pthread_sigmask(SIG_BLOCK, &blocked, NULL), 0);
+        event.sigev_signo = number;
+        CHECK_EQUAL(timer_create(CLOCK_MONOTONIC, &event, &timer), 0);
+        CHECK_EQUAL(timer_getoverrun(timer), 0);
+        CHECK_EQUAL(timer_settime(timer, 0, &often, NULL), 0);
+        struct timespec pause_time = {0, 50000000};
+        nanosleep(&pause_time, NULL);
+        CHECK_EQUAL(sigwaitinfo(&blocked, &info), number);
+        CHECK_EQUAL(info.si_code, SI_TIMER);
+        CHECK(info.si_overrun >= 10);
+        CHECK_EQUAL(timer_getoverrun(timer), info.si_overrun);
+        struct itimerspec off = {{0, 0}, {0, 0}};
+        CHECK_EQUAL(timer_settime(timer, 0, &off, NULL), 0);
+        CHECK_EQUAL(timer_getoverrun(timer), 0);
+        CHECK_EQUAL(timer_delete(timer), 0);
+        // What was sent last may be there still.
+        struct timespec no_time = {0, 0};
+        sigtimedwait(&blocked, &info, &no_time);
+        CHECK_EQUAL(pthread_sigmask(SIG_UNBLOCK, &blocked, NULL), 0);
+    }
 }
 
 void part_restart(void) {
