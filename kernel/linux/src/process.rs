@@ -257,6 +257,13 @@ impl Process {
         }
     }
 
+    /// Runs `act` on the live thread with an id, which does not end meanwhile; `None` if there is none. The list of threads is
+    /// locked: `act` takes spin locks only.
+    pub(crate) fn with_thread<T>(&self, tid: u32, act: impl FnOnce(&'static Task) -> T) -> Option<T> {
+        let threads = self.threads.lock();
+        threads.contains(&tid).then(|| act(Task::of(hadal_sched::thread(tid - 1))))
+    }
+
     /// Number of live threads.
     pub fn thread_count(&self) -> usize {
         self.threads.lock().len()

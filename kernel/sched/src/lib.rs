@@ -86,4 +86,4 @@ pub use table::{SpawnError, create, discard, live_threads, on_new_threads, threa
 pub use thread::{Info, Manner, PRIORITIES, PRIORITY_DEFAULT, Policy, State, Thread};
 pub use timers::{TimerHandle, call_at, cancel_handler, handler_at, interrupt_within, on_timer_interrupt};
 pub use turns::SLICE_NS;
-pub use wake::{on_reschedule_interrupt, set_affinity};
+pub use wake::{apply_affinity, note_affinity, on_reschedule_interrupt, set_affinity};

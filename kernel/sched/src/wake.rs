@@ -126,8 +126,19 @@ impl Thread {
 
 /// Changes where a thread may run: as [`Thread::bind`], for a set of CPUs.
 pub fn set_affinity(thread: &'static Thread, set: Option<Arc<CpuSet>>) {
+    note_affinity(thread, set);
+    thread.moved();
+}
+
+/// The first part of [`set_affinity`], for who holds a lock so that another thread does not end: the thread goes on where it is
+/// until [`apply_affinity`].
+pub fn note_affinity(thread: &'static Thread, set: Option<Arc<CpuSet>>) {
     thread.end_realtime();
     thread.store_affinity(set);
+}
+
+/// The second part of [`set_affinity`]. A thread that has ended meanwhile has left its place to one that loses nothing by it.
+pub fn apply_affinity(thread: &'static Thread) {
     thread.moved();
 }
 

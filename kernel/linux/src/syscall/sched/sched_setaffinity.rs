@@ -5,10 +5,9 @@
 //!
 //! Refused: a mask without a CPU of this machine (EINVAL), process 1 (EPERM), unknown threads (ESRCH).
 
-use alloc::sync::Arc;
-
 use hadal_hal::cpu;
 use hadal_hal::cpuset::CpuSet;
+use hadal_hal::fallible;
 
 use super::target;
 use crate::call::Call;
@@ -27,6 +26,11 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
         return Err(Errno::EINVAL);
     }
     let everywhere = set.len() == count;
-    hadal_sched::set_affinity(task.thread(), (!everywhere).then(|| Arc::new(set)));
+    let set = if everywhere { None } else { Some(fallible::arc(set)?) };
+    let thread = task.thread();
+    // A thread that ends leaves its place to another one, which must not be bound in its stead.
+    let noted = call.process.with_thread(task.tid(), |_| hadal_sched::note_affinity(thread, set));
+    noted.ok_or(Errno::ESRCH)?;
+    hadal_sched::apply_affinity(thread);
     Ok(0)
 }

@@ -9,6 +9,7 @@ use linux_raw_sys::general::SCHED_NORMAL;
 
 use super::target::{self, Target};
 use crate::call::Call;
+use crate::task::Task;
 use crate::{Errno, Result, memory, schedule};
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
@@ -22,5 +23,9 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     }
     let task = target.own()?;
     let privileged = call.process.credentials.is_privileged();
-    task.schedule.set(task.thread(), task.schedule.policy(), priority, privileged).map(|()| 0)
+    let set = |task: &'static Task| {
+        task.schedule.set(task.thread(), task.schedule.policy(), priority, privileged)
+    };
+    // A thread that ends leaves its place to another one.
+    call.process.with_thread(task.tid(), set).unwrap_or(Err(Errno::ESRCH)).map(|()| 0)
 }

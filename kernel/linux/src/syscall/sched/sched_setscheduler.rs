@@ -9,6 +9,7 @@
 
 use super::target;
 use crate::call::Call;
+use crate::task::Task;
 use crate::{Errno, Result, memory, schedule};
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
@@ -20,5 +21,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     schedule::check(call.uint(1), priority)?;
     let task = target.own()?;
     let privileged = call.process.credentials.is_privileged();
-    task.schedule.set(task.thread(), call.uint(1), priority, privileged).map(|()| 0)
+    let set = |task: &'static Task| task.schedule.set(task.thread(), call.uint(1), priority, privileged);
+    // A thread that ends leaves its place to another one.
+    call.process.with_thread(task.tid(), set).unwrap_or(Err(Errno::ESRCH)).map(|()| 0)
 }
