@@ -61,7 +61,10 @@ mod table;
 mod thread;
 mod timers;
 mod token;
-#[cfg_attr(not(any(test, feature = "sim")), allow(dead_code, reason = "the kernel only names events"))]
+#[cfg_attr(
+    not(any(all(test, not(loom)), feature = "sim")),
+    allow(dead_code, reason = "the kernel only names events")
+)]
 mod transition;
 mod turns;
 mod wake;
