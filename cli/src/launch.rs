@@ -141,7 +141,12 @@ pub(crate) fn program_name(command: &[OsString]) -> Result<&Path, Failure> {
 /// Where `PATH` has a command, in the guest's tree, if the name has no slash, no source or file of the working directory is meant.
 fn in_path(view: &View, name: &Path, host_cwd: &Path) -> Option<PathBuf> {
     let here = host_cwd.join(name);
-    if name.as_os_str().as_bytes().contains(&b'/') || compile::is_source(name) || here.is_file() {
+    if compile::is_source(name) || here.is_file() { None } else { command_in_path(view, name, host_cwd) }
+}
+
+/// Where `PATH` has a command, in the guest's tree, if the name has no slash.
+fn command_in_path(view: &View, name: &Path, host_cwd: &Path) -> Option<PathBuf> {
+    if name.as_os_str().as_bytes().contains(&b'/') {
         return None;
     }
     paths::command_places(name).map(|place| host_cwd.join(place)).find(|place| match view.resolve(place) {
@@ -171,19 +176,29 @@ fn interpreter(
             return Err(wrong(ElfError::NestedScripts));
         }
         depth += 1;
-        let place = view.cwd.join(&script.interpreter);
+        // One machine runs one program: what `env` would become takes its place at once.
+        let command = script.command_of_env();
+        let interpreter = match &command {
+            Some(command) if !command[0].as_bytes().contains(&b'/') => {
+                let name = PathBuf::from(&command[0]);
+                command_in_path(view, &name, host_cwd).ok_or(wrong(ElfError::NoScriptInterpreter(name)))?
+            }
+            Some(command) => PathBuf::from(&command[0]),
+            None => script.interpreter,
+        };
+        let place = view.cwd.join(&interpreter);
         file = match view.resolve(&place) {
             Ok(found) if found.host.exists() => found,
             Err(LookupError::InGuestTree(path)) if path.is_file() && view.uncover(&path) => {
                 Found { guest: path.clone(), host: path }
             }
-            _ => return Err(wrong(ElfError::NoScriptInterpreter(script.interpreter))),
+            _ => return Err(wrong(ElfError::NoScriptInterpreter(interpreter))),
         };
-        let interpreter = script.interpreter.clone().into_os_string();
         argv[0] = script_path.into_os_string();
-        argv.splice(0..0, core::iter::once(interpreter).chain(script.argument));
-        script_path = script.interpreter.clone();
-        name = script.interpreter;
+        let own = || core::iter::once(interpreter.clone().into_os_string()).chain(script.argument).collect();
+        argv.splice(0..0, command.unwrap_or_else(own));
+        script_path = interpreter.clone();
+        name = interpreter;
     }
     Ok((name, file))
 }

@@ -36,6 +36,8 @@ fn lines(name: &str) -> Result<(), TestError> {
     let mut texts = vec![
         ("plain", "#!/bin/sh\necho \"$0\" \"$@\"; exit 3\n".to_owned()),
         ("argument", "#! \t/bin/echo  one  two\t \nignored\n".to_owned()),
+        ("env", "#!/usr/bin/env sh\necho \"$0\" \"$@\"\n".to_owned()),
+        ("env-split", "#!/usr/bin/env -S sh -e  -u\necho \"$0\" \"$@\" $-\n".to_owned()),
         ("no-newline", "#!/bin/echo".to_owned()),
         ("nested-1", "#!/bin/echo innermost\n".to_owned()),
     ];
@@ -76,10 +78,14 @@ fn refused(name: &str) -> Result<(), TestError> {
         expect_texts(&outcome, &[text])?;
     }
     // env would have to become the other program.
-    write(&directory, "env", "#!/usr/bin/env sh\necho\n")?;
+    write(&directory, "env", "#!/usr/bin/env -S A=b sh\necho\n")?;
     let outcome = Hadal::new(1).cwd(&directory).run(Path::new("./env"), &[])?;
     expect_status(&outcome, 126)?;
-    expect_texts(&outcome, &["/usr/bin/env: execve is not there"])
+    expect_texts(&outcome, &["/usr/bin/env: execve is not there"])?;
+    write(&directory, "env-none", "#!/usr/bin/env no-such-command\n")?;
+    let outcome = Hadal::new(1).cwd(&directory).run(Path::new("./env-none"), &[])?;
+    expect_status(&outcome, status::CANNOT_START.into())?;
+    expect_texts(&outcome, &["interpreter no-such-command was not found"])
 }
 
 /// A name without a slash is a file of the working directory, or else a command.
