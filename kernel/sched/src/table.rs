@@ -142,6 +142,7 @@ pub fn create(
     arg: usize,
     affinity: Option<Arc<CpuSet>>,
 ) -> Result<&'static Thread, SpawnError> {
+    fallible::prepare();
     let thread = TABLE.take_free(cpus::this()).ok_or(SpawnError::TooManyThreads)?;
     TABLE.live.fetch_add(1, Ordering::Relaxed);
     if !thread.context.prepare(entry, arg) {

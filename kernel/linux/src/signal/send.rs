@@ -3,6 +3,7 @@
 
 use core::sync::atomic::{AtomicBool, Ordering, fence};
 
+use hadal_hal::fallible;
 use linux_raw_sys::general::RLIMIT_SIGPENDING;
 
 use super::default;
@@ -85,6 +86,7 @@ pub fn to_self(task: &'static Task, process: &'static Process, signo: u8) {
 }
 
 fn push(pending: &Pending, process: &Process, info: Info) -> Result<()> {
+    fallible::prepare();
     let limit = process.limits.lock()[RLIMIT_SIGPENDING as usize].soft;
     match pending.push(info, limit.min(MOST_QUEUED)) {
         Pushed::New | Pushed::Merged => {
