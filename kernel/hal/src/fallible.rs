@@ -41,19 +41,8 @@ pub fn admit(bytes: usize) -> Result<()> {
     if source.has_spare(bytes) { Ok(()) } else { Err(OutOfMemory) }
 }
 
-/// What [`prepare`] makes sure of: a piece of the tables of threads, and a kernel stack.
-const PREPARED_BYTES: usize = 256 << 10;
-
-/// Gives back what the heap keeps unused if memory is short. For what asks for memory under a spin lock or with interrupts
-/// off, where that cannot be done: it calls this before.
-#[inline]
-pub fn prepare() {
-    if frames::source().is_some_and(|source| !source.has_spare(PREPARED_BYTES)) {
-        give_back_unused();
-    }
-}
-
-/// Returns pages of the heap that hold nothing to the frame source. Does nothing with interrupts off.
+/// Returns pages of the heap that hold nothing to the frame source. Does nothing with interrupts off: what is refused memory
+/// under a spin lock lets go of it, calls this, and tries again.
 pub fn give_back_unused() {
     #[cfg(target_os = "none")]
     crate::heap::give_back_unused();

@@ -142,8 +142,11 @@ pub fn create(
     arg: usize,
     affinity: Option<Arc<CpuSet>>,
 ) -> Result<&'static Thread, SpawnError> {
-    fallible::prepare();
-    let thread = TABLE.take_free(cpus::this()).ok_or(SpawnError::TooManyThreads)?;
+    let free = TABLE.take_free(cpus::this()).or_else(|| {
+        fallible::give_back_unused();
+        TABLE.take_free(cpus::this())
+    });
+    let thread = free.ok_or(SpawnError::TooManyThreads)?;
     TABLE.live.fetch_add(1, Ordering::Relaxed);
     if !thread.context.prepare(entry, arg) {
         TABLE.give_back(thread);

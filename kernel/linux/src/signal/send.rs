@@ -86,9 +86,13 @@ pub fn to_self(task: &'static Task, process: &'static Process, signo: u8) {
 }
 
 fn push(pending: &Pending, process: &Process, info: Info) -> Result<()> {
-    fallible::prepare();
-    let limit = process.limits.lock()[RLIMIT_SIGPENDING as usize].soft;
-    match pending.push(info, limit.min(MOST_QUEUED)) {
+    let limit = process.limits.lock()[RLIMIT_SIGPENDING as usize].soft.min(MOST_QUEUED);
+    let mut pushed = pending.push(info, limit);
+    if pushed == Pushed::Refused {
+        fallible::give_back_unused();
+        pushed = pending.push(info, limit);
+    }
+    match pushed {
         Pushed::New | Pushed::Merged => {
             process.signals.announce();
             Ok(())
