@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use hadal_tests::case::{expect_status, expect_stdout};
 use hadal_tests::machine::arguments;
-use hadal_tests::programs::{AFFINITY, ZONES};
+use hadal_tests::programs::{AFFINITY, POLICY, ZONES};
 use hadal_tests::{Hadal, TestError, Way, scratch};
 
 use crate::suite::Suite;
@@ -14,6 +14,10 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.hadal("numa/4-zones", |name| zones(name, 4, 8, None));
     suite.hadal("numa/2-zones-distance-30", |name| zones(name, 2, 4, Some(30)));
     suite.hadal("numa/1-zone", |name| zones(name, 1, 2, None));
+    suite.compare("numa/policy", &POLICY, Way::GccDynamic, 2, |case| case);
+    for zones in [1, 2, 4] {
+        suite.hadal(format!("numa/policy/{zones}"), move |name| policy(name, zones));
+    }
     suite.hadal("numa/affinity", |name| {
         let directory = scratch::empty_directory(name)?;
         let hadal = Hadal::new(8).with("--numa", "4").with("--memory", "2G").cwd(&directory);
@@ -46,4 +50,15 @@ fn zones(name: &str, zones: u32, cpus: u32, distance: Option<u8>) -> Result<(), 
         expected += &format!("zone {zone}: first touch is local\n");
     }
     expect_stdout(&outcome, &expected)
+}
+
+/// Pages are where policies want them, and move.
+fn policy(name: &str, zones: u32) -> Result<(), TestError> {
+    let directory = scratch::empty_directory(name)?;
+    let hadal =
+        Hadal::new(2 * zones).with("--numa", zones.to_string()).with("--memory", "2G").cwd(&directory);
+    let program = POLICY.build(Way::GccDynamic)?;
+    let outcome = hadal.limit(Duration::from_secs(90)).run(&program, &arguments(&[zones.to_string()]))?;
+    expect_status(&outcome, 0)?;
+    expect_stdout(&outcome, "bound\nin turn\nmoved\nmoved under writes\n")
 }

@@ -356,6 +356,8 @@ programs! {
     MACHINE_CHECK = "machine-check", ["observe/machine_check.c"], [];
     /// Two functions with a known share of the time.
     HOT = "hot", ["observe/hot.c"], ["-fno-omit-frame-pointer"];
+    /// Memory policies.
+    POLICY = "policy", ["numa/policy.c"], ["-pthread"];
     /// Memory zones.
     ZONES = "zones", ["numa/zones.c"], [];
     /// The libhrt set: every function of the library.

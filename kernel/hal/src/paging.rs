@@ -290,6 +290,21 @@ impl ProgramTable {
         None
     }
 
+    /// Copies bytes at an offset of the page that begins at `va` to the same place in a block of its size; false if no page of
+    /// that size is there. The caller excludes that the page is removed meanwhile.
+    ///
+    /// # Panics
+    /// If the range is not in the block.
+    pub fn copy_page(&self, va: usize, offset: usize, len: usize, to: &Block) -> bool {
+        let Some((pa, size, _)) = self.lookup(va) else { return false };
+        if size.order() != to.order() || !va.is_multiple_of(size.bytes()) {
+            return false;
+        }
+        // SAFETY: the page is as large as the block, and the table has it, since the caller keeps it there.
+        unsafe { to.fill(offset, pa + offset as u64, len) };
+        true
+    }
+
     /// Whether nothing is installed for the 2 MiB block around `va`, neither a page nor a table: a large page fits.
     pub fn is_block_empty(&self, va: usize) -> bool {
         let mut current = self.root();

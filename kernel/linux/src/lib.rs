@@ -26,6 +26,7 @@ mod locking;
 pub mod machine;
 pub mod memory;
 pub mod mqueue;
+mod numa;
 pub mod process;
 pub mod release;
 pub mod report;

@@ -15,6 +15,7 @@ use hadal_sched::{SpawnError, Thread};
 
 use crate::futex;
 use crate::machine;
+use crate::numa;
 use crate::process::Process;
 use crate::restart::Interruption;
 use crate::schedule::Schedule;
@@ -73,7 +74,7 @@ static TASKS: ThreadTable<Task> = ThreadTable::new();
 impl Task {
     /// Makes the tasks of the threads around an index; false when memory is out.
     pub fn prepare_table(index: u32) -> bool {
-        TASKS.prepare(index, Self::new)
+        TASKS.prepare(index, Self::new) && numa::prepare_table(index)
     }
 
     fn new(index: u32) -> Self {
@@ -151,6 +152,7 @@ impl Task {
         self.rseq.store(0, Ordering::Relaxed);
         self.call_number.store(u64::MAX, Ordering::Relaxed);
         self.schedule.inherit(self.thread(), parent.map(|parent| &parent.schedule));
+        numa::inherit(self, parent);
         self.set_name(parent.map_or([0; NAME_LEN], Task::name));
         self.process.store(Some(process), Ordering::Release);
     }

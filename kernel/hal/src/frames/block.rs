@@ -193,6 +193,16 @@ impl Block {
         unsafe { phys::copy(self.phys(), other.phys(), self.bytes()) };
     }
 
+    /// Fills bytes of the block with what is in other memory.
+    ///
+    /// # Safety
+    /// `len` bytes at `from` are memory that somebody owns for as long as this takes, and not this block.
+    #[inline]
+    pub(crate) unsafe fn fill(&self, offset: usize, from: u64, len: usize) {
+        // SAFETY: as for `read`; of the source the caller says so, and who reads bytes that others change gets some of both.
+        unsafe { phys::copy(self.at(offset, len), from, len) };
+    }
+
     /// The block as words that may be shared.
     pub fn words(&self) -> &[AtomicU32] {
         // SAFETY: the words are in the block as long as it is borrowed.

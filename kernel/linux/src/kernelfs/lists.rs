@@ -5,7 +5,7 @@ use alloc::string::String;
 use core::fmt::Write;
 
 /// The list of the numbers below `count` for which `contains` holds.
-pub(super) fn list(count: usize, contains: impl Fn(usize) -> bool) -> String {
+pub(crate) fn list(count: usize, contains: impl Fn(usize) -> bool) -> String {
     let mut text = String::new();
     let mut at = 0;
     while at < count {

@@ -2,23 +2,31 @@
 //! `/proc/PID/maps` and `/proc/PID/numa_maps`.
 
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::fmt::{self, Write};
 
-use hadal_mem::space::{Name, Prot, VmaInfo};
-use hadal_vfs::{dev_major, dev_minor};
+use hadal_hal::fallible::MakeRoom;
+use hadal_mem::space::{Name, Policy, Prot, VmaInfo};
+use hadal_vfs::{Result, dev_major, dev_minor};
 
+use crate::numa;
 use crate::process::Process;
+use crate::task::Task;
 
 /// Column of the name.
 const NAME_COLUMN: usize = 73;
 
-pub(super) fn maps(process: &Process) -> String {
+pub(super) fn maps(process: &Process) -> Result<Vec<u8>> {
     let mut text = String::new();
-    // Writing to a string cannot fail.
-    process.space.vmas(&mut |vma| {
-        let _ = line(&mut text, vma);
-    });
-    text
+    let mut at = 0;
+    // One at a time: memory is not asked for under the lock of the mappings.
+    while let Some(vma) = process.space.next_mapping(at) {
+        text.make_room(NAME_COLUMN + 64 + name_bytes(&vma.name))?;
+        // Writing to a string cannot fail.
+        let _ = line(&mut text, &vma);
+        at = vma.end;
+    }
+    Ok(text.into_bytes())
 }
 
 fn line(text: &mut String, vma: &VmaInfo) -> fmt::Result {
@@ -65,24 +73,54 @@ fn name(text: &mut String, name: &Name) {
     }
 }
 
-/// Where mappings come from; every mapping has the default policy.
-pub(super) fn numa_maps(process: &Process) -> String {
+/// Where the memory of each mapping comes from, and where it is.
+pub(super) fn numa_maps(process: &Process, task: &Task) -> Result<Vec<u8>> {
     let mut text = String::new();
-    process.space.vmas(&mut |vma| {
-        let _ = write!(text, "{:08x} default", vma.start);
-        match &vma.name {
-            Name::None => {}
-            Name::Static("[stack]") => text.push_str(" stack"),
-            Name::Static("[heap]") => text.push_str(" heap"),
-            Name::Static(_) => {}
-            path => {
-                text.push_str(" file=");
-                name(&mut text, path);
-            }
+    let of_thread = numa::of_thread(task);
+    let mut at = 0;
+    while let Some(vma) = process.space.next_mapping(at) {
+        text.make_room(LINE_BYTES + name_bytes(&vma.name))?;
+        // Writing to a string cannot fail.
+        let _ = numa_line(&mut text, process, &vma, of_thread.as_deref());
+        at = vma.end;
+    }
+    Ok(text.into_bytes())
+}
+
+fn numa_line(text: &mut String, process: &Process, vma: &VmaInfo, of_thread: Option<&Policy>) -> fmt::Result {
+    write!(text, "{:08x} ", vma.start)?;
+    let policy = process.space.policy_at(vma.start).flatten();
+    numa::show(text, policy.as_deref().or(of_thread))?;
+    match &vma.name {
+        Name::Static("[stack]") => text.push_str(" stack"),
+        Name::Static("[heap]") => text.push_str(" heap"),
+        Name::None | Name::Static(_) => {}
+        path => {
+            text.push_str(" file=");
+            name(text, path);
         }
-        text.push('\n');
-    });
-    text
+    }
+    let (by_zone, own) = process.space.pages_by_zone(vma.start, vma.end);
+    let pages: usize = by_zone.iter().sum();
+    if own > 0 {
+        write!(text, " anon={own} dirty={own}")?;
+    }
+    if pages > own {
+        write!(text, " mapped={pages}")?;
+    }
+    for (zone, count) in by_zone.iter().enumerate().filter(|(_, count)| **count > 0) {
+        write!(text, " N{zone}={count}")?;
+    }
+    text.push_str(if pages > 0 { " kernelpagesize_kB=4\n" } else { "\n" });
+    Ok(())
+}
+
+/// Room for a line without its name.
+const LINE_BYTES: usize = 1024;
+
+fn name_bytes(name: &Name) -> usize {
+    // A newline takes four characters.
+    if let Name::Path(path) = name { 4 * path.len() } else { 0 }
 }
 
 #[cfg(test)]

@@ -34,6 +34,7 @@ mod status;
 mod topology;
 
 pub use caches::Kind as CacheKind;
+pub(crate) use lists::list;
 pub use topology::Topology;
 
 use alloc::boxed::Box;

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use core::fmt::Write;
 
 use super::{maps, mounts, status};
+use crate::Result;
 use crate::process::{Process, UNLIMITED};
 use crate::task::Task;
 
@@ -13,34 +14,34 @@ use crate::task::Task;
 pub(super) struct ProcessFile {
     pub(super) name: &'static str,
     pub(super) mode: u32,
-    pub(super) content: fn(&Process, &Task, bool) -> Vec<u8>,
+    pub(super) content: fn(&Process, &Task, bool) -> Result<Vec<u8>>,
 }
 
-const fn public(name: &'static str, content: fn(&Process, &Task, bool) -> Vec<u8>) -> ProcessFile {
+const fn public(name: &'static str, content: fn(&Process, &Task, bool) -> Result<Vec<u8>>) -> ProcessFile {
     ProcessFile { name, mode: 0o444, content }
 }
 
-const fn private(name: &'static str, content: fn(&Process, &Task, bool) -> Vec<u8>) -> ProcessFile {
+const fn private(name: &'static str, content: fn(&Process, &Task, bool) -> Result<Vec<u8>>) -> ProcessFile {
     ProcessFile { name, mode: 0o400, content }
 }
 
 pub(super) static FILES: [ProcessFile; 16] = [
-    private("auxv", |process, _, _| process.auxiliary.lock().clone()),
-    public("cmdline", |process, _, _| terminated(&process.arguments)),
-    public("cpuset", |_, _, _| b"/\n".to_vec()),
-    private("environ", |process, _, _| terminated(&process.environment)),
-    public("limits", |process, _, _| limits(process).into_bytes()),
-    public("loginuid", |_, _, _| b"4294967295".to_vec()),
-    public("maps", |process, _, _| maps::maps(process).into_bytes()),
-    public("mountinfo", |process, _, _| mounts::mountinfo(process)),
-    public("mounts", |process, _, _| mounts::mounts(process)),
-    public("oom_score", |_, _, _| b"0\n".to_vec()),
-    public("oom_score_adj", |_, _, _| b"0\n".to_vec()),
-    public("stat", |process, task, of_thread| status::stat(process, task, of_thread).into_bytes()),
-    public("statm", |process, _, _| status::statm(process).into_bytes()),
-    public("status", |process, task, _| status::status(process, task).into_bytes()),
-    public("wchan", |_, task, _| wait_channel(task).into_bytes()),
-    public("numa_maps", |process, _, _| maps::numa_maps(process).into_bytes()),
+    private("auxv", |process, _, _| Ok(process.auxiliary.lock().clone())),
+    public("cmdline", |process, _, _| Ok(terminated(&process.arguments))),
+    public("cpuset", |_, _, _| Ok(b"/\n".to_vec())),
+    private("environ", |process, _, _| Ok(terminated(&process.environment))),
+    public("limits", |process, _, _| Ok(limits(process).into_bytes())),
+    public("loginuid", |_, _, _| Ok(b"4294967295".to_vec())),
+    public("maps", |process, _, _| maps::maps(process)),
+    public("mountinfo", |process, _, _| Ok(mounts::mountinfo(process))),
+    public("mounts", |process, _, _| Ok(mounts::mounts(process))),
+    public("oom_score", |_, _, _| Ok(b"0\n".to_vec())),
+    public("oom_score_adj", |_, _, _| Ok(b"0\n".to_vec())),
+    public("stat", |process, task, of_thread| Ok(status::stat(process, task, of_thread).into_bytes())),
+    public("statm", |process, _, _| Ok(status::statm(process).into_bytes())),
+    public("status", |process, task, _| Ok(status::status(process, task).into_bytes())),
+    public("wchan", |_, task, _| Ok(wait_channel(task).into_bytes())),
+    public("numa_maps", |process, task, _| maps::numa_maps(process, task)),
 ];
 
 /// The name of a thread, and a newline.

@@ -71,7 +71,7 @@ impl<M: Mmu> AddressSpace<M> {
         }
         let mut removed = Removed::default();
         {
-            let inner = self.inner.write();
+            let inner = self.change();
             let parts: Vec<_> = inner.map.overlapping(start, end).collect();
             if anonymous_only && parts.iter().any(|vma| !vma.is_anonymous() || vma.is_shared()) {
                 return Err(SpaceError::Invalid);
@@ -87,7 +87,7 @@ impl<M: Mmu> AddressSpace<M> {
     }
 
     fn set_huge(&self, start: usize, end: usize, flag: VmaFlags) -> Result<(), SpaceError> {
-        let mut inner = self.inner.write();
+        let mut inner = self.change();
         if !self.admits_mappings(&inner) {
             return Err(SpaceError::NoMemory);
         }

@@ -9,13 +9,13 @@ use super::{AddressSpace, Inner, Mmu, PAGE_SIZE, WINDOW_END, WINDOW_START};
 impl<M: Mmu> AddressSpace<M> {
     /// Says where the heap begins: after the program's last segment.
     pub fn set_brk(&self, start: usize) {
-        self.inner.write().brk = Some((start, start));
+        self.change().brk = Some((start, start));
     }
 
     /// Moves the break to `wanted` if possible, and returns where it is then. What is not possible changes nothing; nor does
     /// what would lock more than `lock_limit` bytes.
     pub fn brk(&self, wanted: usize, lock_limit: Option<usize>) -> usize {
-        let mut inner = self.inner.write();
+        let mut inner = self.change();
         let Some((first, current)) = inner.brk else { return 0 };
         let end = wanted.checked_next_multiple_of(PAGE_SIZE).filter(|&end| end <= WINDOW_END);
         let (Some(end), Some(old_end)) = (end, current.checked_next_multiple_of(PAGE_SIZE)) else {
@@ -58,6 +58,7 @@ fn grow(inner: &mut Inner, start: usize, end: usize) {
         flags: inner.future.map_or(VmaFlags::empty(), Lock::flags),
         backing: Backing::Anonymous,
         name: Name::Static("[heap]"),
+        policy: None,
     };
     inner.map.insert(vma);
 }

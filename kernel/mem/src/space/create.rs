@@ -95,7 +95,7 @@ impl<M: Mmu> AddressSpace<M> {
         let len = request.len;
         let mut tried = false;
         let (addr, removed) = loop {
-            let mut inner = self.inner.write();
+            let mut inner = self.change();
             if lock.is_some() || self.uses_locks() {
                 request.flags |= self.lock_new(&inner, len, lock, limit)?;
             }
@@ -220,5 +220,6 @@ fn vma_of(inner: &mut Inner, request: &MapRequest, backing: &MapBacking, start: 
         flags: request.flags,
         backing,
         name: request.name.clone(),
+        policy: None,
     }
 }

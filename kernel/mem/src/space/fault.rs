@@ -14,11 +14,10 @@ use arrayvec::ArrayVec;
 
 use super::file_fault::{FilePlan, SharedPlan};
 use super::mmu::{MapError, Page, PageFlags};
+use super::policy::Choice;
 use super::vma::{Backing, Vma};
-use super::{
-    AddressSpace, FaultAccess, FaultOutcome, Inner, LARGE_BYTES, LARGE_ORDER, Mmu, PAGE_SIZE, page_start,
-};
-use crate::frames::{Frame, ZonePolicy};
+use super::{AddressSpace, FaultAccess, FaultOutcome, LARGE_BYTES, LARGE_ORDER, Mmu, PAGE_SIZE, page_start};
+use crate::frames::Frame;
 
 /// Pages that a sequential touch fills at a time.
 const AROUND_PAGES: usize = 16;
@@ -29,18 +28,20 @@ enum Plan {
     /// A zeroed 2 MiB page.
     Large {
         block: usize,
-        policy: ZonePolicy,
+        choice: Choice,
     },
     /// Zeroed 4 KiB pages.
     Small {
         first: usize,
         pages: usize,
-        policy: ZonePolicy,
+        choice: Choice,
     },
     /// Private copies of a file's pages.
     File(FilePlan),
     /// A shared file's own frame.
     Shared(SharedPlan),
+    /// The page is there, and its content is on its way to another frame.
+    Moving,
 }
 
 /// What became of an attempt to carry out a plan.
@@ -63,14 +64,18 @@ impl<M: Mmu> AddressSpace<M> {
         loop {
             let attempt = match self.plan(page, access, allow_large) {
                 Plan::Done(outcome) => return outcome,
-                Plan::Large { block, policy } => {
+                Plan::Large { block, choice } => {
                     // Whatever comes of it, the next plan is for small pages.
                     allow_large = false;
-                    self.fill_large(page, block, policy)
+                    self.fill_large(page, block, &choice)
                 }
-                Plan::Small { first, pages, policy } => self.fill_small(page, first, pages, policy),
+                Plan::Small { first, pages, choice } => self.fill_small(page, first, pages, &choice),
                 Plan::File(plan) => self.fill_from_file(page, plan),
                 Plan::Shared(plan) => self.map_shared(page, plan),
+                Plan::Moving => {
+                    self.wait_for_move(page);
+                    return FaultOutcome::Resolved;
+                }
             };
             match attempt {
                 Attempt::Over(outcome) => return outcome,
@@ -121,7 +126,7 @@ impl<M: Mmu> AddressSpace<M> {
             Backing::File { own_frames: true, .. } => Plan::File(self.plan_file(page, vma)),
             Backing::File { .. } => Plan::Shared(SharedPlan::new(page, vma)),
             Backing::Anonymous | Backing::SharedAnonymous { .. } => {
-                self.plan_anonymous(&inner, page, vma, allow_large)
+                self.plan_anonymous(page, vma, allow_large)
             }
         }
     }
@@ -129,16 +134,19 @@ impl<M: Mmu> AddressSpace<M> {
     /// The page is there and its mapping permits the access: another CPU was faster, or this one's TLB is behind.
     fn plan_spurious(&self, page: usize, vma: &Vma, flags: PageFlags) -> Plan {
         self.mmu.flush_local(page, PAGE_SIZE);
-        // The page table always agrees with the mapping, so a second try meets the page as it should be.
+        if !flags.contains(vma.prot.page_flags()) {
+            return Plan::Moving;
+        }
+        // The page table agrees with the mapping, so a second try meets the page as it should be.
         debug_assert_eq!(flags.difference(PageFlags::DIRTY), vma.prot.page_flags());
         Plan::Done(FaultOutcome::Resolved)
     }
 
-    fn plan_anonymous(&self, inner: &Inner, page: usize, vma: &Vma, allow_large: bool) -> Plan {
-        let policy = inner.policy;
+    fn plan_anonymous(&self, page: usize, vma: &Vma, allow_large: bool) -> Plan {
+        let choice = Choice::for_mapping(vma);
         let block = page & !(LARGE_BYTES - 1);
         if allow_large && vma.allows_large(block) && self.mmu.is_block_empty(block) {
-            return Plan::Large { block, policy };
+            return Plan::Large { block, choice };
         }
         let around = page & !(AROUND_PAGES * PAGE_SIZE - 1);
         let present = |page: usize| self.mmu.lookup(page).is_some();
@@ -154,12 +162,12 @@ impl<M: Mmu> AddressSpace<M> {
                 first -= PAGE_SIZE;
             }
         }
-        Plan::Small { first, pages: (last - first) / PAGE_SIZE + 1, policy }
+        Plan::Small { first, pages: (last - first) / PAGE_SIZE + 1, choice }
     }
 
-    fn fill_large(&self, page: usize, block: usize, policy: ZonePolicy) -> Attempt {
+    fn fill_large(&self, page: usize, block: usize, choice: &Choice) -> Attempt {
         // If there is no large frame, there may be small ones.
-        let Some(frame) = self.frames.alloc_program(LARGE_ORDER, policy) else { return Attempt::Again };
+        let Some(frame) = choice.take(self.frames, LARGE_ORDER, block) else { return Attempt::Again };
         frame.clear();
         let inner = self.inner.read();
         let Some(vma) = inner.map.find(page).filter(|vma| vma.allows_large(block)) else {
@@ -174,12 +182,12 @@ impl<M: Mmu> AddressSpace<M> {
         }
     }
 
-    fn fill_small(&self, page: usize, first: usize, pages: usize, policy: ZonePolicy) -> Attempt {
-        let Some(own) = self.frames.alloc_program(0, policy) else { return Attempt::NoMemory };
+    fn fill_small(&self, page: usize, first: usize, pages: usize, choice: &Choice) -> Attempt {
+        let Some(own) = choice.take(self.frames, 0, page) else { return Attempt::NoMemory };
         let mut frames = ArrayVec::<(usize, Frame), AROUND_PAGES>::new();
         frames.push((page, own));
         for other in (first..first + pages * PAGE_SIZE).step_by(PAGE_SIZE).filter(|&other| other != page) {
-            let Some(frame) = self.frames.alloc_program(0, policy) else { break };
+            let Some(frame) = choice.take(self.frames, 0, other) else { break };
             frames.push((other, frame));
         }
         for (_, frame) in &frames {

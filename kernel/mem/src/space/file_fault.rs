@@ -13,10 +13,11 @@ use hadal_hal::frames::{Block, Lent};
 
 use super::fault::Attempt;
 use super::mmu::{MapError, Page};
+use super::policy::Choice;
 use super::source::{IoError, PageSource};
 use super::vma::{Backing, Prot, Vma};
 use super::{AddressSpace, FaultOutcome, Mmu, PAGE_SIZE};
-use crate::frames::{Frame, ZonePolicy};
+use crate::frames::Frame;
 
 /// Pages read at a time.
 const WINDOW_PAGES: usize = 32;
@@ -30,6 +31,7 @@ pub(super) struct FilePlan {
     offset: u64,
     first: usize,
     pages: usize,
+    choice: Choice,
 }
 
 /// Most frames of a source that a fault maps.
@@ -71,7 +73,13 @@ impl<M: Mmu> AddressSpace<M> {
             end += PAGE_SIZE;
         }
         let source = source_of(vma).clone();
-        FilePlan { source, offset: vma.offset_of(first), first, pages: (end - first) / PAGE_SIZE }
+        FilePlan {
+            source,
+            offset: vma.offset_of(first),
+            first,
+            pages: (end - first) / PAGE_SIZE,
+            choice: Choice::for_mapping(vma),
+        }
     }
 
     pub(super) fn fill_from_file(&self, page: usize, mut plan: FilePlan) -> Attempt {
@@ -116,8 +124,10 @@ impl<M: Mmu> AddressSpace<M> {
 
     /// Takes frames for a plan; when memory is short, for the page of the fault alone.
     fn frames_for(&self, page: usize, plan: &mut FilePlan) -> Option<ArrayVec<Frame, SEQUENTIAL_PAGES>> {
-        let take = || self.frames.alloc_program(0, ZonePolicy::Local);
-        let mut frames: ArrayVec<Frame, SEQUENTIAL_PAGES> = (0..plan.pages).map_while(|_| take()).collect();
+        let (choice, first) = (plan.choice.clone(), plan.first);
+        let take = |at: usize| choice.take(self.frames, 0, at);
+        let mut frames: ArrayVec<Frame, SEQUENTIAL_PAGES> =
+            (0..plan.pages).map_while(|index| take(first + index * PAGE_SIZE)).collect();
         if frames.len() < plan.pages {
             frames.truncate(1);
             plan.offset += (page - plan.first) as u64;

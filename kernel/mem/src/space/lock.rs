@@ -70,7 +70,7 @@ impl<M: Mmu> AddressSpace<M> {
         lock: Option<Lock>,
         limit: Option<usize>,
     ) -> Result<(), SpaceError> {
-        let mut inner = self.inner.write();
+        let mut inner = self.change();
         if lock.is_some() {
             let counted: usize = inner
                 .map
@@ -103,7 +103,7 @@ impl<M: Mmu> AddressSpace<M> {
         future: Option<Lock>,
         limit: Option<usize>,
     ) -> Result<(), SpaceError> {
-        let mut inner = self.inner.write();
+        let mut inner = self.change();
         if let Some(Some(_)) = current {
             let stack: usize = inner.map.iter().filter(|vma| vma.is_first_stack()).map(Vma::len).sum();
             if limit.is_some_and(|limit| inner.map.mapped_bytes().0 - stack > limit) {

@@ -266,7 +266,16 @@ mod tests {
 
     fn vma(start: usize, end: usize, prot: Prot) -> Vma {
         let backing = Backing::Anonymous;
-        Vma { start, end, prot, max_prot: Prot::all(), flags: VmaFlags::empty(), backing, name: Name::None }
+        Vma {
+            start,
+            end,
+            prot,
+            max_prot: Prot::all(),
+            flags: VmaFlags::empty(),
+            backing,
+            name: Name::None,
+            policy: None,
+        }
     }
 
     fn ranges(map: &VmaMap) -> Vec<(usize, usize)> {

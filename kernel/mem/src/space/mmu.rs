@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What the address space needs from the machine: a page table and the TLBs.
 
+use hadal_hal::frames::Block;
 use hadal_hal::paging;
 pub use hadal_hal::paging::{MapError, Page, PageFlags, PageSize, Unmapped};
 use hadal_hal::tlb::{self, Flushed};
@@ -26,6 +27,8 @@ pub trait Mmu: Send + Sync {
     fn protect(&self, va: usize, len: usize, flags: PageFlags) -> Result<(), MapError>;
     /// The page at `va`: physical address of its first byte, size, flags.
     fn lookup(&self, va: usize) -> Option<(u64, PageSize, PageFlags)>;
+    /// Copies bytes at an offset of the page at `va` to the same place in a block of its size; false if there is no such page.
+    fn copy_page(&self, va: usize, offset: usize, len: usize, to: &Block) -> bool;
     /// Whether a 2 MiB page could be mapped around `va`.
     fn is_block_empty(&self, va: usize) -> bool;
 
@@ -69,6 +72,10 @@ impl Mmu for KernelMmu {
 
     fn lookup(&self, va: usize) -> Option<(u64, PageSize, PageFlags)> {
         paging::program().lookup(va)
+    }
+
+    fn copy_page(&self, va: usize, offset: usize, len: usize, to: &Block) -> bool {
+        paging::program().copy_page(va, offset, len, to)
     }
 
     fn is_block_empty(&self, va: usize) -> bool {

@@ -10,6 +10,8 @@
 //! - One lock guards the mappings. Faults hold it for reading while they install pages (by compare-and-swap, so they may race
 //!   with each other); everything that removes or changes pages holds it for writing. While it is held nobody waits: files
 //!   are read, other CPUs' TLBs flushed and frames zeroed outside of it.
+//! - A page that moves to another zone (`migrate.rs`) cannot be touched for that time; its content is copied in small pieces, and
+//!   taken only if nobody has held the lock for writing meanwhile. Who touches it may take it back.
 //! - A right that was taken away is gone on every CPU when the call returns. An unmapped range may be reached by other CPUs
 //!   until they flush; its addresses and frames are used again only when all have.
 //! - All calls are for process context with interrupts on.
@@ -21,8 +23,10 @@ mod fault;
 mod file_fault;
 mod lock;
 mod map;
+mod migrate;
 mod mmu;
 mod pages;
+mod policy;
 mod protect;
 mod quarantine;
 mod query;
@@ -36,20 +40,24 @@ mod unmap;
 mod vma;
 mod write_back;
 
-use hadal_hal::sync::{Rank, RwSpinLock};
+use core::sync::atomic::AtomicUsize;
+
+use hadal_hal::sync::{Rank, RwSpinLock, WriteGuard};
 use hadal_hal::{fallible, layout};
 
 pub use advise::Advice;
 pub use create::{MapBacking, MapRequest, Placement};
 pub use lock::Lock;
+pub use migrate::Moved;
 pub use mmu::{KernelMmu, MapError, Mmu, Page, PageFlags, PageSize, Unmapped};
+pub use policy::{Mode, Policy, Zones, use_thread_policies};
 pub use query::SharedKey;
 pub use remap::{RemapMode, RemapRequest};
 pub use source::{IoError, PageSource, SourceId};
 pub use stats::SpaceStats;
 pub use vma::{Name, Prot, VmaFlags, VmaInfo};
 
-use crate::frames::{FrameAllocator, ZonePolicy};
+use crate::frames::FrameAllocator;
 use map::VmaMap;
 use quarantine::Quarantine;
 use stats::Counters;
@@ -144,12 +152,15 @@ pub struct AddressSpace<M: Mmu> {
     frames: &'static FrameAllocator,
     inner: RwSpinLock<Inner>,
     counters: Counters,
+    /// Pieces of pages that were copied to other zones: who waits for such a page sees that it makes progress.
+    pieces_copied: AtomicUsize,
 }
 
 struct Inner {
     map: VmaMap,
     quarantine: Quarantine,
-    policy: ZonePolicy,
+    /// Advanced by everybody who may change pages.
+    generation: u64,
     /// First and current program break.
     brk: Option<(usize, usize)>,
     /// Shared anonymous objects so far.
@@ -164,12 +175,18 @@ impl<M: Mmu> AddressSpace<M> {
         let inner = Inner {
             map: VmaMap::new(layout.mmap_top),
             quarantine: Quarantine::new(),
-            policy: ZonePolicy::Local,
+            generation: 0,
             brk: None,
             objects: 0,
             future: None,
         };
-        Self { mmu, frames, inner: RwSpinLock::ranked(Rank::AddressSpace, inner), counters: Counters::new() }
+        Self {
+            mmu,
+            frames,
+            inner: RwSpinLock::ranked(Rank::AddressSpace, inner),
+            counters: Counters::new(),
+            pieces_copied: AtomicUsize::new(0),
+        }
     }
 
     /// Whether there may be two more mappings, as after cutting one. Mappings take kernel memory, so when programs can have
@@ -178,9 +195,11 @@ impl<M: Mmu> AddressSpace<M> {
         inner.map.count() + 2 <= MAX_MAPPINGS && !self.frames.is_short() && !fallible::is_struck()
     }
 
-    /// Where the first touch of anonymous memory takes frames from, from now on.
-    pub fn set_policy(&self, policy: ZonePolicy) {
-        self.inner.write().policy = policy;
+    /// The lock for writing. Whoever has copied something without it sees that it may have changed.
+    fn change(&self) -> WriteGuard<'_, Inner> {
+        let mut inner = self.inner.write();
+        inner.generation += 1;
+        inner
     }
 }
 

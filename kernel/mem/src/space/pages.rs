@@ -159,7 +159,7 @@ impl<M: Mmu> AddressSpace<M> {
     /// Frees everything that waits for TLB flushes, flushing on every CPU now. Returns whether there was anything.
     pub fn reclaim(&self) -> bool {
         let span = {
-            let mut inner = self.inner.write();
+            let mut inner = self.change();
             // Nobody else may release it before the flush below is over.
             inner.quarantine.seal(|| u64::MAX);
             inner.quarantine.span()
@@ -167,7 +167,7 @@ impl<M: Mmu> AddressSpace<M> {
         let Some((start, end, ticket)) = span else { return false };
         let flush = self.mmu.shootdown(start, end - start);
         let released = {
-            let mut inner = self.inner.write();
+            let mut inner = self.change();
             let released = inner.quarantine.release_through(ticket, &flush);
             inner.note_released(&released);
             released
@@ -181,7 +181,7 @@ impl<M: Mmu> AddressSpace<M> {
     /// when a thread ends gives memory back sooner.
     pub fn tidy(&self) {
         let released = {
-            let mut inner = self.inner.write();
+            let mut inner = self.change();
             if inner.quarantine.is_empty() {
                 return;
             }
@@ -196,7 +196,7 @@ impl<M: Mmu> AddressSpace<M> {
     /// Empties the window: everything is unmapped and freed, the break forgotten.
     pub fn clear(&self) {
         let (start, end) = (super::WINDOW_START, super::WINDOW_END);
-        self.inner.write().brk = None;
+        self.change().brk = None;
         // The window's borders are no page's middle, so nothing has to be split, and this cannot fail.
         let _ = self.unmap(start, end - start);
         self.reclaim();

@@ -19,7 +19,7 @@ impl<M: Mmu> AddressSpace<M> {
         window_range(addr, len).ok_or(SpaceError::NoMapping)?;
         let mut removed = Removed::default();
         let (end, result) = {
-            let mut inner = self.inner.write();
+            let mut inner = self.change();
             if !self.admits_mappings(&inner) {
                 return Err(SpaceError::NoMemory);
             }

@@ -71,7 +71,7 @@ impl<M: Mmu> AddressSpace<M> {
     }
 
     fn grow(&self, old: usize, old_len: usize, new_len: usize, may_move: bool) -> Result<usize, SpaceError> {
-        let mut inner = self.inner.write();
+        let mut inner = self.change();
         let vma = single(&inner, old, old + old_len)?;
         if !vma.has_offsets(old, new_len) {
             return Err(SpaceError::Invalid);
@@ -109,7 +109,7 @@ impl<M: Mmu> AddressSpace<M> {
         let kept = old_len.min(new_len);
         self.shrink(old, old_len, kept)?;
         let (removed, result) = {
-            let mut inner = self.inner.write();
+            let mut inner = self.change();
             if !single(&inner, old, old + kept)?.has_offsets(old, new_len) {
                 return Err(SpaceError::Invalid);
             }

@@ -14,7 +14,7 @@ impl<M: Mmu> AddressSpace<M> {
         let mut at = start;
         while at < end {
             let (until, deferred) = {
-                let mut inner = self.inner.write();
+                let mut inner = self.change();
                 // A range in the middle of a mapping makes two of it.
                 let divides = inner.map.find(at).is_some_and(|vma| vma.start < at && end < vma.end);
                 if divides && inner.map.count() >= SURE_MAPPINGS && !self.admits_mappings(&inner) {

@@ -7,6 +7,7 @@ use core::fmt;
 use bitflags::bitflags;
 
 use super::mmu::PageFlags;
+use super::policy::Policy;
 use super::source::{PageSource, SourceId};
 use super::{FaultAccess, LARGE_BYTES};
 
@@ -139,6 +140,8 @@ pub(super) struct Vma {
     pub(super) flags: VmaFlags,
     pub(super) backing: Backing,
     pub(super) name: Name,
+    /// Where its memory comes from.
+    pub(super) policy: Option<Arc<Policy>>,
 }
 
 impl Vma {
@@ -223,6 +226,7 @@ impl Vma {
         self.end == next.start
             && (self.prot, self.max_prot, self.flags) == (next.prot, next.max_prot, next.flags)
             && self.name == next.name
+            && self.policy == next.policy
             && self.backing.continues_in(self.len() as u64, &next.backing)
     }
 

@@ -52,7 +52,7 @@ impl<M: Mmu> AddressSpace<M> {
         let mut hull: Option<(usize, usize)> = None;
         {
             // Writers of the page table are kept out, the processor is not.
-            let inner = self.inner.write();
+            let inner = self.change();
             for vma in inner.map.overlapping(start, end).filter(|vma| can_be_written(vma)) {
                 let Some(file) = vma.shown_file().filter(|file| wanted(file)) else { continue };
                 let (start, end) = (vma.start.max(start), vma.end.min(end));
@@ -84,7 +84,7 @@ impl<M: Mmu> AddressSpace<M> {
         let mut removed = Removed::default();
         let mut hull: Option<(usize, usize)> = None;
         {
-            let inner = self.inner.write();
+            let inner = self.change();
             for vma in inner.map.iter().filter(shows) {
                 let kept = len.next_multiple_of(PAGE_SIZE as u64).saturating_sub(vma.offset_of(vma.start));
                 let start = vma.start.saturating_add(usize::try_from(kept).unwrap_or(usize::MAX));

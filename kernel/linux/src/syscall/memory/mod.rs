@@ -17,7 +17,13 @@ calls! {
     150 munlock;
     151 mlockall;
     152 munlockall;
+    237 mbind;
+    238 set_mempolicy;
+    239 get_mempolicy;
+    256 migrate_pages;
+    279 move_pages;
     325 mlock2;
+    450 set_mempolicy_home_node;
 }
 
 mod common;

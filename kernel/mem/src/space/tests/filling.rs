@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! How much memory a touch takes, and from where.
 
+use alloc::sync::Arc;
+
 use super::super::*;
 use super::machine::*;
-use crate::frames::ZoneId;
+use crate::frames::{ZoneId, ZonePolicy};
 
 fn machine() -> Machine {
     Machine::new(96, 2)
@@ -164,15 +166,95 @@ fn populating_fills_everything() {
 fn first_touch_takes_memory_of_the_policys_zone() {
     let frames = crate::frames::tests::allocator(&[8, 8]);
     let machine = Machine::on(frames, 1);
-    let touch = |policy| {
-        machine.space.set_policy(policy);
+    let touch = |policy: Option<(Mode, u64)>| {
         let at = machine.map(PAGE, RW);
         machine.map(PAGE, NONE);
+        if let Some((mode, zones)) = policy {
+            let policy = Arc::new(Policy::new(mode, Zones::from_bits(zones), None, (0, zones)));
+            assert_eq!(machine.space.set_policy(at, at + PAGE, Some(&policy)), Ok(()));
+        }
         assert_eq!(machine.write(at, 1), Ok(()));
         let (pa, ..) = machine.sim.lookup(at).expect("page");
         frames.zone_of(pa)
     };
-    assert_eq!(touch(ZonePolicy::Local), Some(ZoneId(0)));
-    assert_eq!(touch(ZonePolicy::Prefer(ZoneId(1))), Some(ZoneId(1)));
+    assert_eq!(touch(None), Some(ZoneId(0)));
+    assert_eq!(touch(Some((Mode::Preferred, 2))), Some(ZoneId(1)));
+    assert_eq!(touch(Some((Mode::Bind, 2))), Some(ZoneId(1)));
+    assert_eq!(touch(Some((Mode::PreferredMany, 3))), Some(ZoneId(0)), "the nearest");
+    // By address, whoever touches them.
+    let at = machine.map(4 * PAGE, RW);
+    let turns = Arc::new(Policy::new(Mode::Interleave, Zones::from_bits(3), None, (0, 3)));
+    assert_eq!(machine.space.set_policy(at, at + 4 * PAGE, Some(&turns)), Ok(()));
+    for page in (0..4).rev().map(|page| at + page * PAGE) {
+        assert_eq!(machine.write(page, 1), Ok(()));
+        assert_eq!(machine.space.zone_at(page), Some(Some(ZoneId((page / PAGE % 2) as u8))));
+    }
+    machine.finish();
+}
+
+#[test]
+fn pages_move_with_their_content() {
+    let frames = crate::frames::tests::allocator(&[16, 16]);
+    let machine = Machine::on(frames, 2);
+    let zone = |at: usize| machine.space.zone_at(at).flatten().map(|zone| zone.0);
+    let at = machine.map(4 * PAGE, RW);
+    assert_eq!(machine.space.move_page(at, ZoneId(1)), Moved::Absent);
+    assert_eq!(machine.space.move_page(at - 100 * PAGE, ZoneId(1)), Moved::NoMapping);
+    assert_eq!(machine.write(at + PAGE, 9), Ok(()));
+    assert_eq!(zone(at + PAGE), Some(0));
+    assert_eq!(machine.space.move_page(at + PAGE + 5, ZoneId(1)), Moved::There);
+    assert_eq!((machine.read(at + PAGE), zone(at + PAGE)), (Ok(9), Some(1)));
+    assert_eq!(machine.write(at + PAGE, 10), Ok(()));
+    assert_eq!(machine.space.move_page(at + PAGE, ZoneId(0)), Moved::There);
+    assert_eq!(machine.read(at + PAGE), Ok(10));
+    // A large page as one.
+    let large = machine.map(LARGE, RW);
+    assert_eq!(machine.write(large + 7 * PAGE, 3), Ok(()));
+    assert_eq!(machine.space.move_page(large + 100 * PAGE, ZoneId(1)), Moved::There);
+    assert_eq!((machine.read(large + 7 * PAGE), zone(large)), (Ok(3), Some(1)));
+    assert_eq!(machine.space.pages_by_zone(large, large + LARGE).0[1], 512);
+    machine.finish();
+}
+
+#[test]
+fn a_touch_ends_a_move() {
+    let frames = crate::frames::tests::allocator(&[16, 16]);
+    let machine = Machine::on(frames, 2);
+    let at = machine.map(PAGE, RW);
+    assert_eq!((machine.write(at, 1), machine.read_on(1, at)), (Ok(()), Ok(1)));
+    let new = || frames.alloc_program(0, ZonePolicy::Only(ZoneId(1))).expect("frame");
+    for touch in [FaultAccess::Read, FaultAccess::Write] {
+        let moving = machine.space.begin_move(at, PageSize::Size4K).expect("a page").expect("of this size");
+        machine.sim.shootdown(at, PAGE);
+        machine.check_tlbs();
+        let new = new();
+        assert!(machine.space.copy_moving(&moving, &new));
+        match touch {
+            FaultAccess::Write => assert_eq!(machine.write_on(1, at, 2), Ok(())),
+            _ => assert_eq!(machine.read_on(1, at), Ok(1)),
+        }
+        assert!(!machine.space.copy_moving(&moving, &new));
+        assert!(machine.space.end_move(&moving, new).is_none());
+        machine.check_tlbs();
+    }
+    assert_eq!((machine.read(at), machine.space.zone_at(at)), (Ok(2), Some(Some(ZoneId(0)))));
+    assert_eq!(machine.space.move_page(at, ZoneId(1)), Moved::There);
+    machine.check_tlbs();
+    assert_eq!((machine.read(at), machine.read_on(1, at)), (Ok(2), Ok(2)));
+    machine.finish();
+}
+
+#[test]
+fn a_large_page_moves_in_parts_where_there_is_no_large_block() {
+    let frames = crate::frames::tests::allocator(&[16, 1]);
+    let machine = Machine::on(frames, 1);
+    let at = machine.map(LARGE, RW);
+    assert_eq!((machine.write(at, 1), machine.write(at + PAGE, 2)), (Ok(()), Ok(())));
+    assert_eq!(machine.sim.state().page_size(at), Some(PageSize::Size2M));
+    assert_eq!(machine.space.move_page(at + PAGE, ZoneId(1)), Moved::There);
+    let zone = |at| machine.space.zone_at(at).flatten();
+    assert_eq!((zone(at), zone(at + PAGE)), (Some(ZoneId(0)), Some(ZoneId(1))));
+    assert_eq!((machine.read(at), machine.read(at + PAGE)), (Ok(1), Ok(2)));
+    assert_eq!(machine.resident(), LARGE);
     machine.finish();
 }

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use hadal_hal::frames::{self, Block};
 use hadal_hal::tlb::Flushed;
 
 use super::super::mmu::{Page, Unmapped};
@@ -220,6 +221,18 @@ impl Mmu for Sim {
 
     fn lookup(&self, va: usize) -> Option<(u64, PageSize, PageFlags)> {
         self.state().lookup(va).map(|(_, entry)| entry)
+    }
+
+    fn copy_page(&self, va: usize, offset: usize, len: usize, to: &Block) -> bool {
+        let state = self.state();
+        let Some((start, (pa, size, _))) = state.lookup(va) else { return false };
+        if start != va || size.order() != to.order() {
+            return false;
+        }
+        let mut bytes = vec![0; len];
+        frames::host_read(pa + offset as u64, &mut bytes);
+        to.write(offset, &bytes);
+        true
     }
 
     fn is_block_empty(&self, va: usize) -> bool {

@@ -3,6 +3,7 @@
 
 use super::super::*;
 use super::machine::*;
+use crate::frames::ZoneId;
 
 #[test]
 fn racing_touches_fill_each_page_once() {
@@ -65,5 +66,53 @@ fn faults_race_with_changes() {
             }
         });
     });
+    machine.finish();
+}
+
+#[test]
+fn moves_race_with_faults_and_changes() {
+    let machine = Machine::on(crate::frames::tests::allocator(&[32, 32]), 4);
+    let at = machine.map_at(0x1000_0000, 2 * LARGE, RW);
+    let kept = machine.map_at(0x2000_0000, LARGE + 8 * PAGE, RW);
+    let pages = LARGE / PAGE + 8;
+    (0..pages).for_each(|page| assert_eq!(machine.write(kept + page * PAGE, page as u8), Ok(())));
+    std::thread::scope(|scope| {
+        for thread in 0..2usize {
+            let machine = &machine;
+            scope.spawn(move || {
+                for step in 0..600usize {
+                    let page = step * 7919 + thread * 13;
+                    let zone = ZoneId((step % 2) as u8);
+                    machine.space.move_page(at + page % (2 * LARGE / PAGE) * PAGE, zone);
+                    machine.space.move_page(kept + page % pages * PAGE, zone);
+                }
+            });
+            scope.spawn(move || {
+                for step in 0..600usize {
+                    let page = step * 7919 + thread * 17;
+                    let outcome =
+                        machine.space.fault(at + page % (2 * LARGE / PAGE) * PAGE, FaultAccess::Read);
+                    assert_ne!(outcome, FaultOutcome::OutOfMemory);
+                    let outcome = machine.space.fault(kept + page % pages * PAGE, FaultAccess::Write);
+                    assert_eq!(outcome, FaultOutcome::Resolved);
+                }
+            });
+        }
+        let machine = &machine;
+        scope.spawn(move || {
+            for step in 0..300usize {
+                let start = at + step * 37 % 600 * PAGE;
+                let len = (1 + step % 300) * PAGE;
+                match step % 5 {
+                    0 => drop(machine.space.unmap(start, len)),
+                    1 => drop(machine.space.protect(start, len, NONE)),
+                    2 => drop(machine.space.protect(start, len, RW)),
+                    3 => drop(machine.space.advise(start, len, Advice::DontNeed)),
+                    _ => drop(machine.map_at(at, 2 * LARGE, RW)),
+                }
+            }
+        });
+    });
+    (0..pages).for_each(|page| assert_eq!(machine.read(kept + page * PAGE), Ok(page as u8)));
     machine.finish();
 }
