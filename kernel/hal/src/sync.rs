@@ -11,8 +11,6 @@
 
 use core::cell::UnsafeCell;
 use core::ops::{Deref, DerefMut};
-#[cfg(all(debug_assertions, target_os = "none"))]
-use core::panic::Location;
 
 use crate::atomic::{AtomicBool, AtomicU32, Ordering};
 use crate::cpu;
@@ -20,8 +18,10 @@ use crate::irq::{self, IrqGuard};
 
 #[cfg(any(all(debug_assertions, target_os = "none"), test))]
 pub(crate) mod held;
+mod ordered;
 mod rank;
 
+use ordered::Ordered;
 pub use rank::Rank;
 
 /// Panics in the debug kernel if the calling thread must not wait now: with a spin lock held, in an interrupt, or with
@@ -53,8 +53,7 @@ pub(crate) fn none_held() {
 /// A test-and-test-and-set lock that keeps interrupts off while it is held.
 #[derive(Default)]
 pub struct SpinLock<T: ?Sized> {
-    #[cfg(all(debug_assertions, target_os = "none"))]
-    rank: Rank,
+    order: Ordered,
     locked: AtomicBool,
     value: UnsafeCell<T>,
 }
@@ -78,31 +77,16 @@ impl<T> SpinLock<T> {
     }
 
     /// Creates an unlocked lock with a place in the order of locks.
-    #[cfg_attr(
-        not(all(debug_assertions, target_os = "none")),
-        allow(unused_variables, reason = "ranks are for the debug kernel")
-    )]
     pub const fn ranked(rank: Rank, value: T) -> Self {
-        Self {
-            #[cfg(all(debug_assertions, target_os = "none"))]
-            rank,
-            locked: AtomicBool::new(false),
-            value: UnsafeCell::new(value),
-        }
+        Self { order: Ordered::new(rank), locked: AtomicBool::new(false), value: UnsafeCell::new(value) }
     }
 }
 
 impl<T: ?Sized> SpinLock<T> {
-    #[cfg(all(debug_assertions, target_os = "none"))]
-    fn address(&self) -> usize {
-        core::ptr::from_ref(&self.locked) as usize
-    }
-
     /// Takes the lock, waiting for it with interrupts as the caller had them.
     #[cfg_attr(all(debug_assertions, target_os = "none"), track_caller)]
     pub fn lock(&self) -> SpinLockGuard<'_, T> {
-        #[cfg(all(debug_assertions, target_os = "none"))]
-        held::check_spin(self.rank, self.address());
+        self.order.check_spin();
         loop {
             if let Some(guard) = self.try_lock() {
                 return guard;
@@ -120,8 +104,7 @@ impl<T: ?Sized> SpinLock<T> {
         if self.locked.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed).is_err() {
             return None;
         }
-        #[cfg(all(debug_assertions, target_os = "none"))]
-        held::add_spin(self.rank, self.address(), Location::caller());
+        self.order.add_spin();
         Some(SpinLockGuard { lock: self, _irq: irq })
     }
 }
@@ -143,8 +126,7 @@ impl<T: ?Sized> DerefMut for SpinLockGuard<'_, T> {
 
 impl<T: ?Sized> Drop for SpinLockGuard<'_, T> {
     fn drop(&mut self) {
-        #[cfg(all(debug_assertions, target_os = "none"))]
-        held::remove_spin(self.lock.address());
+        self.lock.order.remove_spin();
         self.lock.locked.store(false, Ordering::Release);
     }
 }
@@ -155,8 +137,7 @@ const WRITER_WAITS: u32 = 1 << 30;
 /// A reader-writer spin lock for process context; a waiting writer holds new readers back.
 #[derive(Default)]
 pub struct RwSpinLock<T: ?Sized> {
-    #[cfg(all(debug_assertions, target_os = "none"))]
-    rank: Rank,
+    order: Ordered,
     // WRITER | WRITER_WAITS | number of readers
     state: AtomicU32,
     value: UnsafeCell<T>,
@@ -179,31 +160,16 @@ impl<T> RwSpinLock<T> {
     }
 
     /// Creates an unlocked lock with a place in the order of locks.
-    #[cfg_attr(
-        not(all(debug_assertions, target_os = "none")),
-        allow(unused_variables, reason = "ranks are for the debug kernel")
-    )]
     pub const fn ranked(rank: Rank, value: T) -> Self {
-        Self {
-            #[cfg(all(debug_assertions, target_os = "none"))]
-            rank,
-            state: AtomicU32::new(0),
-            value: UnsafeCell::new(value),
-        }
+        Self { order: Ordered::new(rank), state: AtomicU32::new(0), value: UnsafeCell::new(value) }
     }
 }
 
 impl<T: ?Sized> RwSpinLock<T> {
-    #[cfg(all(debug_assertions, target_os = "none"))]
-    fn address(&self) -> usize {
-        core::ptr::from_ref(&self.state) as usize
-    }
-
     /// Takes the lock for reading.
     #[cfg_attr(all(debug_assertions, target_os = "none"), track_caller)]
     pub fn read(&self) -> ReadGuard<'_, T> {
-        #[cfg(all(debug_assertions, target_os = "none"))]
-        held::check_shared(self.rank, self.address());
+        self.order.check_shared();
         loop {
             let state = self.state.load(Ordering::Relaxed);
             if state & (WRITER | WRITER_WAITS) == 0
@@ -212,8 +178,7 @@ impl<T: ?Sized> RwSpinLock<T> {
                     .compare_exchange_weak(state, state + 1, Ordering::Acquire, Ordering::Relaxed)
                     .is_ok()
             {
-                #[cfg(all(debug_assertions, target_os = "none"))]
-                held::add_shared(self.rank, self.address(), Location::caller());
+                self.order.add_shared();
                 return ReadGuard(self);
             }
             cpu::relax();
@@ -223,8 +188,7 @@ impl<T: ?Sized> RwSpinLock<T> {
     /// Takes the lock for writing.
     #[cfg_attr(all(debug_assertions, target_os = "none"), track_caller)]
     pub fn write(&self) -> WriteGuard<'_, T> {
-        #[cfg(all(debug_assertions, target_os = "none"))]
-        held::check_shared(self.rank, self.address());
+        self.order.check_shared();
         loop {
             let state = self.state.load(Ordering::Relaxed);
             if state & !WRITER_WAITS == 0 {
@@ -233,8 +197,7 @@ impl<T: ?Sized> RwSpinLock<T> {
                     .compare_exchange_weak(state, WRITER, Ordering::Acquire, Ordering::Relaxed)
                     .is_ok()
                 {
-                    #[cfg(all(debug_assertions, target_os = "none"))]
-                    held::add_shared(self.rank, self.address(), Location::caller());
+                    self.order.add_shared();
                     return WriteGuard(self);
                 }
             } else if state & WRITER_WAITS == 0 {
@@ -255,8 +218,7 @@ impl<T: ?Sized> Deref for ReadGuard<'_, T> {
 
 impl<T: ?Sized> Drop for ReadGuard<'_, T> {
     fn drop(&mut self) {
-        #[cfg(all(debug_assertions, target_os = "none"))]
-        held::remove_shared(self.0.address());
+        self.0.order.remove_shared();
         self.0.state.fetch_sub(1, Ordering::Release);
     }
 }
@@ -278,8 +240,7 @@ impl<T: ?Sized> DerefMut for WriteGuard<'_, T> {
 
 impl<T: ?Sized> Drop for WriteGuard<'_, T> {
     fn drop(&mut self) {
-        #[cfg(all(debug_assertions, target_os = "none"))]
-        held::remove_shared(self.0.address());
+        self.0.order.remove_shared();
         self.0.state.fetch_and(!WRITER, Ordering::Release);
     }
 }
