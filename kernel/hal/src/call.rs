@@ -123,8 +123,8 @@ pub fn stack_pointer_of(context: &crate::context::Context) -> usize {
         return 0;
     }
     let place = (top - 8) as *const usize;
-    // SAFETY: the first word of the context's kernel stack, which lives for ever; any word will do, and a racy read of one
-    // is a wrong line in a report at worst.
+    // SAFETY: the first word of the context's kernel stack, or of what was that: the direct map covers all memory for good,
+    // any word will do, and a racy read of one is a wrong line in a report at worst.
     unsafe { place.read_volatile() }
 }
 

@@ -137,13 +137,15 @@ impl Context {
     /// Makes the context start with `entry(arg)` on an empty kernel stack. Returns `false` when memory for the stack is
     /// out. The context must not be runnable.
     pub fn prepare(&self, entry: fn(usize) -> !, arg: usize) -> bool {
-        let change = self.change();
-        // SAFETY: the context is claimed.
-        let stack = unsafe { &mut *change.context.stack.get() };
-        if stack.is_none() {
-            *stack = new_stack();
+        let mut change = self.change();
+        if change.stack().is_none() {
+            // Memory is asked for with interrupts on: only then does the heap give back what it does not use.
+            drop(change);
+            let Some(new) = new_stack() else { return false };
+            change = self.change();
+            *change.stack() = Some(new);
         }
-        let Some(stack) = stack else { return false };
+        let Some(stack) = change.stack() else { return false };
         let words = &mut stack.0;
         words[0] = CANARY;
         let top = words.len();
@@ -161,13 +163,14 @@ impl Context {
     /// Gives the context fresh program state, or that of the calling thread. Returns `false` when memory for it is out. The
     /// context must not be runnable.
     pub fn set_program(&self, fs_base: u64, inherit: bool) -> bool {
-        let change = self.change();
-        // SAFETY: the context is claimed.
-        let program = unsafe { &mut *change.context.program.get() };
-        if program.is_none() {
-            *program = fpu::State::fresh().ok().map(|vectors| Program { vectors, fs_base: 0 });
+        let mut change = self.change();
+        if change.program().is_none() {
+            drop(change);
+            let Ok(vectors) = fpu::State::fresh() else { return false };
+            change = self.change();
+            *change.program() = Some(Program { vectors, fs_base: 0 });
         }
-        let Some(program) = program else { return false };
+        let Some(program) = change.program() else { return false };
         if inherit {
             program.vectors.save();
         } else {
@@ -177,6 +180,15 @@ impl Context {
         self.saved_on.store(0, Ordering::Relaxed);
         self.has_program.store(true, Ordering::Relaxed);
         true
+    }
+
+    /// Frees the kernel stack and the memory of the program state, if the context has any. It must not be runnable.
+    pub fn give_memory_back(&self) {
+        let mut change = self.change();
+        let memory = (change.stack().take(), change.program().take());
+        self.stack_top.store(0, Ordering::Relaxed);
+        drop(change);
+        drop(memory);
     }
 
     /// Forgets the program state before the context is reused for another thread; its memory is kept.
@@ -221,6 +233,18 @@ impl Context {
 struct Change<'a> {
     context: &'a Context,
     _irq: irq::IrqGuard,
+}
+
+impl Change<'_> {
+    fn stack(&mut self) -> &mut Option<Box<KernelStack>> {
+        // SAFETY: the context is claimed, once, by this value, and is nobody's to run meanwhile.
+        unsafe { &mut *self.context.stack.get() }
+    }
+
+    fn program(&mut self) -> &mut Option<Program> {
+        // SAFETY: as above.
+        unsafe { &mut *self.context.program.get() }
+    }
 }
 
 impl Drop for Change<'_> {

@@ -14,6 +14,8 @@ use alloc::sync::{Arc, Weak};
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
+use spin::Once;
+
 use crate::frames;
 
 /// Memory is short.
@@ -34,18 +36,26 @@ pub fn admit(bytes: usize) -> Result<()> {
     }
     // Before there is a source, and on a host, memory is the allocator's matter.
     let Some(source) = frames::source() else { return Ok(()) };
-    if source.has_spare(bytes) {
-        return Ok(());
-    }
-    give_back_unused();
     if source.has_spare(bytes) { Ok(()) } else { Err(OutOfMemory) }
 }
 
-/// Returns pages of the heap that hold nothing to the frame source. Does nothing with interrupts off: what is refused memory
-/// under a spin lock lets go of it, calls this, and tries again.
+/// Who keeps memory for the next one who asks.
+static KEEPER: Once<fn()> = Once::new();
+
+/// Has `give_back` free what is kept for speed when memory is short: with interrupts on, and at most an address space locked.
+/// The first call wins.
+pub fn on_shortage(give_back: fn()) {
+    KEEPER.call_once(|| give_back);
+}
+
+/// Returns memory that is kept for speed, and pages of the heap that hold nothing, to the frame source. Does nothing with
+/// interrupts off: what is refused memory under a spin lock lets go of it, calls this, and tries again.
 pub fn give_back_unused() {
     #[cfg(target_os = "none")]
-    crate::heap::give_back_unused();
+    if crate::irq::enabled() {
+        KEEPER.get().inspect(|give_back| give_back());
+        crate::heap::give_back_unused();
+    }
 }
 
 /// A value in a box.

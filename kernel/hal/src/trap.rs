@@ -209,8 +209,8 @@ pub fn set_hooks(hooks: &'static dyn Hooks) {
 pub fn frame_of(context: &crate::context::Context) -> Option<TrapFrame> {
     let top = context.stack_top.load(core::sync::atomic::Ordering::Relaxed) as usize;
     let place = top.checked_sub(size_of::<TrapFrame>())? as *const TrapFrame;
-    // SAFETY: the first words of the context's kernel stack, which lives for ever. Any bits are a frame; the thread may be
-    // resumed meanwhile, and then the frame is a wrong line in a report at worst.
+    // SAFETY: the first words of the context's kernel stack, or of what was that: the direct map covers all memory for good,
+    // and any bits are a frame. If the thread is resumed or ends meanwhile, it is a wrong line in a report at worst.
     let frame = unsafe { place.read_volatile() };
     let selectors = (frame.cs, frame.ss) == (selector::KERNEL_CODE.into(), selector::KERNEL_DATA.into());
     (selectors && frame.is_program() && frame.vector <= SYSCALL_VECTOR).then_some(frame)

@@ -23,7 +23,7 @@ use crate::kick::Kicks;
 use crate::levels::Levels;
 use crate::spin::Spin;
 use crate::store_watch::StoreWatch;
-use crate::table::{FREE_BATCH, adopt_idle};
+use crate::table::{self, FREE_BATCH, adopt_idle};
 use crate::thread::Thread;
 use crate::timers::Timers;
 use crate::transition::Event;
@@ -184,6 +184,7 @@ pub fn running_on(cpu: usize) -> Option<&'static Thread> {
 pub fn init() {
     CPUS.call_once(|| CpuLocal::new(cpu::count(), Cpu::new));
     balance::init(cpu::count());
+    table::init();
     idle::init();
     adopt();
 }

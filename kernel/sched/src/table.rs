@@ -5,6 +5,7 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use arrayvec::ArrayVec;
 use hadal_hal::atomic::{AtomicUsize, Ordering};
 use hadal_hal::cpuset::CpuSet;
 use hadal_hal::fallible;
@@ -28,15 +29,22 @@ type Chunk = [Thread; CHUNK];
 pub(crate) struct Table {
     chunks: [Once<Box<Chunk>>; MAX_THREADS / CHUNK],
     made: SpinLock<usize>,
-    /// Control blocks whose threads have exited.
-    free: SpinLock<Vec<u32>>,
+    free: SpinLock<Free>,
     live: AtomicUsize,
+}
+
+/// Control blocks that no thread has. Each list has room for all there are.
+struct Free {
+    /// Whose threads have exited: their stacks are kept for the next ones.
+    used: Vec<u32>,
+    /// What has no stack, as far as is known.
+    bare: Vec<u32>,
 }
 
 pub(crate) static TABLE: Table = Table {
     chunks: [const { Once::new() }; MAX_THREADS / CHUNK],
     made: SpinLock::ranked(Rank::ThreadTable, 0),
-    free: SpinLock::ranked(Rank::FreeThreads, Vec::new()),
+    free: SpinLock::ranked(Rank::FreeThreads, Free { used: Vec::new(), bare: Vec::new() }),
     live: AtomicUsize::new(0),
 };
 
@@ -68,15 +76,21 @@ impl Table {
             return None;
         }
         // Room for all indices there are, so that giving one back needs no memory.
-        let mut room = fallible::room_for((made + 1) * CHUNK).ok()?;
+        let room = || fallible::room_for((made + 1) * CHUNK).ok();
+        let (mut used, mut bare) = (room()?, room()?);
         let mut free = self.free.lock();
         let mut now = self.made.lock();
         if *now == made {
             *now += 1;
-            room.extend(indices.rev());
-            room.append(&mut free);
-            core::mem::swap(&mut *free, &mut room);
+            used.append(&mut free.used);
+            bare.extend(indices.rev());
+            bare.append(&mut free.bare);
+            core::mem::swap(&mut free.used, &mut used);
+            core::mem::swap(&mut free.bare, &mut bare);
         }
+        // What was there before is freed when the locks are open.
+        drop(now);
+        drop(free);
         Some(())
     }
 
@@ -86,8 +100,9 @@ impl Table {
                 let mut cached = cache.free_threads.lock();
                 if cached.is_empty() {
                     let mut shared = self.free.lock();
-                    let keep = shared.len().saturating_sub(FREE_BATCH);
-                    cached.extend(shared.drain(keep..));
+                    let list = if shared.used.is_empty() { &mut shared.bare } else { &mut shared.used };
+                    let keep = list.len().saturating_sub(FREE_BATCH);
+                    cached.extend(list.drain(keep..));
                 }
                 if let Some(index) = cached.pop() {
                     return Some(self.get(index));
@@ -105,9 +120,32 @@ impl Table {
         cached.push(thread.id());
         if cached.len() > 2 * FREE_BATCH {
             let keep = cached.len() - FREE_BATCH;
-            self.free.lock().extend(cached.drain(keep..));
+            self.free.lock().used.extend(cached.drain(keep..));
         }
     }
+
+    /// Frees the stacks of all control blocks that no thread has.
+    fn give_stacks_back(&'static self) {
+        for cpu in cpus::iter() {
+            let mut cached = cpu.free_threads.lock();
+            self.free.lock().used.extend(cached.drain(..));
+        }
+        let most = self.free.lock().used.len();
+        for _ in 0..most.div_ceil(FREE_BATCH) {
+            let batch: ArrayVec<u32, FREE_BATCH> = {
+                let mut free = self.free.lock();
+                let keep = free.used.len().saturating_sub(FREE_BATCH);
+                free.used.drain(keep..).collect()
+            };
+            batch.iter().for_each(|&index| self.get(index).context.give_memory_back());
+            self.free.lock().bare.extend(batch);
+        }
+    }
+}
+
+/// At start-up: has stacks that no thread uses given back when memory is short.
+pub(crate) fn init() {
+    fallible::on_shortage(|| TABLE.give_stacks_back());
 }
 
 /// Makes what belongs to the threads around an index; false means that memory is out.
@@ -142,11 +180,7 @@ pub fn create(
     arg: usize,
     affinity: Option<Arc<CpuSet>>,
 ) -> Result<&'static Thread, SpawnError> {
-    let free = TABLE.take_free(cpus::this()).or_else(|| {
-        fallible::give_back_unused();
-        TABLE.take_free(cpus::this())
-    });
-    let thread = free.ok_or(SpawnError::TooManyThreads)?;
+    let thread = TABLE.take_free(cpus::this()).ok_or(SpawnError::TooManyThreads)?;
     TABLE.live.fetch_add(1, Ordering::Relaxed);
     if !thread.context.prepare(entry, arg) {
         TABLE.give_back(thread);
