@@ -426,14 +426,22 @@ impl FrameAllocator {
         self.reclaimer.get().is_some_and(|reclaimer| reclaimer.reclaim(RECLAIM_FRAMES) > 0)
     }
 
-    /// Whether programs can have no more memory, even what is only kept for speed.
-    pub fn is_short(&self) -> bool {
-        if self.permits(0, Class::Program) {
-            return false;
+    /// Whether so many frames can be had without touching the kernel's reserve `reserves` times over, once caches and what is
+    /// only kept for speed are given back.
+    fn has_beyond(&self, reserves: usize, frames: usize) -> bool {
+        let wanted = self.reserve_frames.load(Ordering::Relaxed) * reserves + frames;
+        let is_there = || self.zone_free_frames() >= wanted;
+        if is_there() {
+            return true;
         }
         fallible::give_back_unused();
         self.drain_caches();
-        !self.permits(0, Class::Program) && !self.reclaim()
+        is_there() || (self.reclaim() && is_there())
+    }
+
+    /// Whether programs can have no more memory, even what is only kept for speed.
+    pub fn is_short(&self) -> bool {
+        !self.has_beyond(1, 1)
     }
 
     /// Memory that programs cannot have.
@@ -454,9 +462,7 @@ impl FrameSource for FrameAllocator {
     fn has_spare(&self, bytes: usize) -> bool {
         // As much again is left to the program's pages, so that one that is refused something can go on: it may have to
         // read its own code again.
-        let reserve = self.reserve_frames.load(Ordering::Relaxed) * 2;
-        let is_there = || self.zone_free_frames() >= reserve + bytes.div_ceil(FRAME_BYTES as usize);
-        is_there() || (self.reclaim() && is_there())
+        self.has_beyond(2, bytes.div_ceil(FRAME_BYTES as usize))
     }
 
     fn free(&self, block: Block) {

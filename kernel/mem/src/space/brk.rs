@@ -31,7 +31,7 @@ impl<M: Mmu> AddressSpace<M> {
             drop(inner);
             self.finish_later(deferred);
         } else if end > old_end {
-            if !self.admits_mappings(&inner) || !inner.map.is_free(old_end, end) {
+            if !self.admits_growth(&inner) || !inner.map.is_free(old_end, end) {
                 return current;
             }
             if inner.future.is_some() && !inner.may_lock(end - old_end, lock_limit) {

@@ -122,7 +122,7 @@ impl<M: Mmu> AddressSpace<M> {
 
     /// Chooses the address and makes sure that nothing is there.
     fn place(&self, inner: &mut Inner, request: &MapRequest) -> Result<(usize, Removed), SpaceError> {
-        if !self.admits_mappings(inner) {
+        if !self.admits_growth(inner) {
             return Err(SpaceError::NoMemory);
         }
         let len = request.len;

@@ -42,6 +42,7 @@ mod write_back;
 
 use core::sync::atomic::AtomicUsize;
 
+use hadal_hal::frames::FrameSource;
 use hadal_hal::sync::{Rank, RwSpinLock, WriteGuard};
 use hadal_hal::{fallible, layout};
 
@@ -193,6 +194,12 @@ impl<M: Mmu> AddressSpace<M> {
     /// no more memory they can have no more mappings either.
     fn admits_mappings(&self, inner: &Inner) -> bool {
         inner.map.count() + 2 <= MAX_MAPPINGS && !self.frames.is_short() && !fallible::is_struck()
+    }
+
+    /// Whether a program may have more to touch. It is refused while there still is memory for the pages of what it has: an
+    /// error it can live with, a page that it cannot have is its end.
+    fn admits_growth(&self, inner: &Inner) -> bool {
+        self.admits_mappings(inner) && self.frames.has_spare(PAGE_SIZE)
     }
 
     /// The lock for writing. Whoever has copied something without it sees that it may have changed.

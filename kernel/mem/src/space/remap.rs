@@ -76,6 +76,9 @@ impl<M: Mmu> AddressSpace<M> {
         if !vma.has_offsets(old, new_len) {
             return Err(SpaceError::Invalid);
         }
+        if !self.admits_growth(&inner) {
+            return Err(SpaceError::NoMemory);
+        }
         let (from, to) = (old + old_len, old.checked_add(new_len).filter(|&end| end <= WINDOW_END));
         if let Some(to) = to
             && vma.end == from
