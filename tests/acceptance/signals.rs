@@ -2,7 +2,7 @@
 //! Signals between the threads of a program and from its timers, and signals that end it.
 
 use hadal_tests::Way;
-use hadal_tests::programs::{DIE, RESTART, SIGNALS};
+use hadal_tests::programs::{DIE, RESTART, SHOTS, SIGNALS};
 
 use crate::suite::Suite;
 
@@ -14,6 +14,9 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.compare("signals/musl-static", &SIGNALS, Way::MuslStatic, 2, |case| case);
     for cpus in [1, 2, 4] {
         suite.compare(format!("signals/restart/{cpus}cpus"), &RESTART, Way::GccDynamic, cpus, |case| case);
+    }
+    for cpus in [1, 2, 4] {
+        suite.compare(format!("signals/shots/{cpus}cpus"), &SHOTS, Way::GccDynamic, cpus, |case| case);
     }
     // Interrupt, kill, terminate, hang-up, alarm, user 1: the default action ends the program.
     for number in [2, 9, 15, 1, 14, 10] {

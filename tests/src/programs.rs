@@ -311,6 +311,8 @@ programs! {
         "signals/set/waiting.c", "signals/set/ignored.c"], ["-pthread"];
     /// What becomes of calls that signals interrupt.
     RESTART = "restart", ["signals/restart.c"], ["-pthread"];
+    /// Calls that are made again, hit at any moment.
+    SHOTS = "shots", ["signals/shots.c"], ["-pthread"];
     /// Ends of a program.
     DIE = "die", ["signals/die.c"], ["-pthread"];
     /// Mappings.

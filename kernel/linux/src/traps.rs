@@ -28,6 +28,9 @@ pub extern "C" fn system_call(frame: &mut TrapFrame) {
     } else {
         syscall::dispatch(task, process, frame);
     }
+    if frame.rax == syscall::INTERRUPTED {
+        signal::decide_on_restart(task);
+    }
     name_cpu(task, process, frame);
 }
 

@@ -87,7 +87,8 @@ static void spoil(int number, siginfo_t *info, void *context) {
         header[0] = ~(uint64_t)0;
         break;
     case BAD_COMPACTION:
-        header[1] = (uint64_t)1 << 63 | 7;
+        // Not the compact format, which some processors have, and yet with components of it.
+        header[1] = 7;
         break;
     case BAD_HEADER:
         header[2] = 1;

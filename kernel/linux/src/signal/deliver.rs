@@ -12,11 +12,10 @@ use super::info::{Info, code};
 use super::number::SIGSEGV;
 use super::set::SigSet;
 use super::{FaultSignal, action, alt_stack, default, frame as signal_frame, interrupted, mask, take};
-use crate::Errno;
 use crate::process::Process;
 use crate::restart::{Interruption, Restart};
 use crate::rseq;
-use crate::syscall::{self, result_word};
+use crate::syscall;
 use crate::task::Task;
 use crate::traps::NO_CALL;
 
@@ -25,7 +24,7 @@ const SYSCALL_BYTES: u64 = 2;
 
 /// What becomes of the call that a frame is about to return from.
 fn rule_of(interruption: &Interruption, frame: &TrapFrame, call_number: u64) -> Restart {
-    if frame.vector != SYSCALL_VECTOR || frame.rax != result_word(Err(Errno::EINTR)) {
+    if frame.vector != SYSCALL_VECTOR || frame.rax != syscall::INTERRUPTED {
         return Restart::Never;
     }
     interruption.rule(call_number, syscall::restart_rule(call_number))
@@ -127,6 +126,7 @@ pub(super) fn disarm_alt_stack(task: &Task) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Errno;
 
     const READ: u64 = 0;
 

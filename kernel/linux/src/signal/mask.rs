@@ -47,11 +47,9 @@ pub fn during<R>(
     let Some(mask) = mask else { return wait(call) };
     begin(call.task, call.process, mask);
     let result = wait(call);
+    // After `EINTR` delivery restores the mask, also when it turns out that there is nothing to deliver.
     if !matches!(result, Err(Errno::EINTR)) {
         end(call.task, call.process);
-    } else {
-        // Delivery restores the mask, also when it turns out that there is nothing to deliver.
-        hadal_hal::percpu::raise_attention(hadal_hal::percpu::attention::SIGNAL);
     }
     result
 }

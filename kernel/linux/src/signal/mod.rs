@@ -228,6 +228,14 @@ pub fn interrupted(task: &Task, process: &Process) -> bool {
     interrupted
 }
 
+/// A call of the calling thread has given up for a signal: delivery decides what becomes of it. It has to look even if this
+/// CPU has not heard of the signal yet, whose sender is still on the way, and if another thread has taken the signal.
+#[cold]
+pub fn decide_on_restart(task: &Task) {
+    task.thread().set_interrupted(true);
+    percpu::raise_attention(attention::SIGNAL);
+}
+
 /// Takes the next pending signal out of `wanted` for the calling thread: its own first, then the process's.
 pub(crate) fn take(task: &Task, process: &Process, wanted: SigSet) -> Option<Info> {
     let mut info = task.signals.pending.take(wanted).or_else(|| process.signals.pending.take(wanted))?;

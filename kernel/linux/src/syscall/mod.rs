@@ -150,6 +150,9 @@ pub(crate) fn result_word(result: Result<usize>) -> u64 {
     }
 }
 
+/// The result of a call that a signal has interrupted, until it is known what becomes of it.
+pub(crate) const INTERRUPTED: u64 = -(Errno::EINTR.raw() as i64) as u64;
+
 /// What [`result_word`] was made of: the last 4095 words are errors.
 pub(crate) fn word_result(word: u64) -> Result<usize> {
     match u32::try_from((word as i64).wrapping_neg()) {
