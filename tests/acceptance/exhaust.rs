@@ -13,7 +13,7 @@ use crate::suite::Suite;
 
 /// What the program uses up, in the order in which it does. Those of a line have a machine of their own: tables of descriptors
 /// and timers do not shrink, and the C library keeps the stacks of threads that have ended.
-const KINDS: [&[&str]; 7] = [
+const KINDS: [&[&str]; 8] = [
     &[
         "pipes",
         "sockets",
@@ -32,6 +32,7 @@ const KINDS: [&[&str]; 7] = [
     &["threads"],
     &["files", "futexes"],
     &["eventfds", "timers"],
+    &["stacks"],
     &["dup2"],
     &["dup"],
     &["timers"],

@@ -10,6 +10,7 @@ use hadal_hal::trap::{Access, INTERRUPT_FLAG, TrapFrame, vector};
 use hadal_hal::{cpu, irq};
 use hadal_mem::space::{FaultAccess, FaultOutcome};
 
+use crate::clock;
 use crate::process::{ExitStatus, Process};
 use crate::report::Offence;
 use crate::signal::{self, FaultSignal};
@@ -18,6 +19,10 @@ use crate::{report, rseq, syscall, vsyscall};
 
 /// Outside of a system call.
 pub(crate) const NO_CALL: u64 = u64::MAX;
+
+/// Times that a fault asks again for a page before the program ends for want of it, and the pause before each.
+const MEMORY_TRIES: u32 = 10;
+const MEMORY_PAUSE_NS: u64 = 2_000_000;
 
 /// A program thread made a system call.
 pub extern "C" fn system_call(frame: &mut TrapFrame) {
@@ -118,11 +123,25 @@ fn access_of(access: Access) -> FaultAccess {
     }
 }
 
+/// Resolves a page fault. Memory that was unmapped is free only when every CPU has flushed its TLB, and those who free some
+/// may have lost their CPU: so a lack of memory has to last for a while before it is believed.
+fn fault(process: &Process, address: usize, access: FaultAccess) -> FaultOutcome {
+    let mut tries = 0;
+    loop {
+        let outcome = process.space.fault(address, access);
+        if outcome != FaultOutcome::OutOfMemory || tries == MEMORY_TRIES || process.ending().is_some() {
+            return outcome;
+        }
+        tries += 1;
+        hadal_sched::park(Some(clock::after(MEMORY_PAUSE_NS)));
+    }
+}
+
 /// Kernel code touched program memory on behalf of the calling thread.
 pub fn resolve(address: u64, access: Access) -> bool {
     let Some(process) = Task::current().try_process() else { return false };
     trace::point(Kind::FaultEnter, address, vector::PAGE_FAULT);
-    let resolved = match process.space.fault(address as usize, access_of(access)) {
+    let resolved = match fault(process, address as usize, access_of(access)) {
         FaultOutcome::Resolved => true,
         FaultOutcome::OutOfMemory => {
             out_of_memory(process);
@@ -150,7 +169,7 @@ fn handle_fault(frame: &mut TrapFrame) -> bool {
     let fault = match frame.vector {
         vector::PAGE_FAULT => {
             let access = Access::from_error(frame.error);
-            match process.space.fault(frame.fault_address as usize, access_of(access)) {
+            match fault(process, frame.fault_address as usize, access_of(access)) {
                 FaultOutcome::Resolved => {
                     name_cpu(task, process, frame);
                     return true;

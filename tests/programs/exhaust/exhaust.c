@@ -27,6 +27,7 @@ static const struct kind KINDS[] = {
     {"threads", use_up_threads},
     {"readers", use_up_readers},
     {"futexes", use_up_futexes},
+    {"stacks", use_up_stacks},
     {"mappings", use_up_mappings},
     {"timers", use_up_timers},
     {"signals", use_up_signals},

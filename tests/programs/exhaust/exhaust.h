@@ -34,6 +34,9 @@ size_t use_up_threads(void);
 size_t use_up_readers(void);
 size_t use_up_futexes(void);
 
+// Threads at once, whose memory can be had again afterwards (stacks.c).
+size_t use_up_stacks(void);
+
 // Mappings, timers and signals (objects.c).
 size_t use_up_mappings(void);
 size_t use_up_timers(void);
