@@ -13,7 +13,7 @@ use crate::suite::Suite;
 
 /// What the program uses up, in the order in which it does. Those of a line have a machine of their own: tables of descriptors
 /// and timers do not shrink, and the C library keeps the stacks of threads that have ended.
-const KINDS: [&[&str]; 8] = [
+const KINDS: [&[&str]; 10] = [
     &[
         "pipes",
         "sockets",
@@ -23,13 +23,12 @@ const KINDS: [&[&str]; 8] = [
         "files",
         "directories",
         "small-writes",
-        "threads",
-        "readers",
-        "futexes",
         "mappings",
         "signals",
     ],
     &["threads"],
+    &["readers"],
+    &["futexes"],
     &["files", "futexes"],
     &["eventfds", "timers"],
     &["stacks"],

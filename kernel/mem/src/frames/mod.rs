@@ -305,6 +305,11 @@ impl FrameAllocator {
         self.zones[..zones].iter().map(Zone::free_frames).sum()
     }
 
+    /// Free memory, but for what is in the caches of CPUs.
+    pub(crate) fn free_bytes(&self) -> u64 {
+        self.zone_free_frames() as u64 * FRAME_BYTES
+    }
+
     /// Takes a block from this CPU's cache, refilling it if `zone` is the CPU's own.
     fn take_cached(&self, layout: &Layout, order: u8, zone: ZoneId, class: Class) -> Option<u32> {
         if order != 0 && order != LARGE_ORDER {

@@ -16,6 +16,9 @@ use super::{AddressSpace, Inner, LARGE_BYTES, LARGE_ORDER, Mmu, PAGE_SIZE, Space
 /// Mappings that are removed at a time where it need not be all at once. For so many there is always memory.
 pub(super) const PIECE_MAPPINGS: usize = 32;
 
+/// What part of the free memory may wait in quarantine before it is flushed for at once.
+const MISSED_PART: u64 = 4;
+
 /// What was removed from the page table, to be dealt with after the lock is released.
 #[derive(Default)]
 #[must_use = "its frames have to be freed"]
@@ -136,7 +139,13 @@ impl<M: Mmu> AddressSpace<M> {
             inner.note_released(&released);
             over.join(released);
         }
-        Deferred { over, written, range: (start, end), kick, crowded: inner.quarantine.is_crowded() }
+        let crowded = inner.quarantine.is_crowded() || self.is_missed(inner.quarantine.bytes());
+        Deferred { over, written, range: (start, end), kick, crowded }
+    }
+
+    /// Whether so much memory in quarantine is more than may be kept from others, who do not know of it.
+    fn is_missed(&self, bytes: u64) -> bool {
+        bytes > self.frames.free_bytes() / MISSED_PART
     }
 
     /// The part of [`Self::defer`] that needs no lock.

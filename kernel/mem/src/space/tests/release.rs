@@ -74,8 +74,20 @@ fn the_quarantine_is_bounded_even_if_no_cpu_flushes() {
 }
 
 #[test]
-fn tidying_frees_what_every_cpu_has_flushed() {
+fn what_is_much_of_the_free_memory_is_freed_at_once() {
     let machine = machine();
+    let len = 2 * BATCH_BYTES as usize;
+    let at = machine.map(len, RW);
+    assert_eq!(machine.space.populate(at, len), Ok(()));
+    assert_eq!(machine.space.unmap(at, len), Ok(()));
+    assert_eq!(machine.space.stats().quarantined_bytes, 0);
+    assert_eq!(machine.sim.state().shootdowns, 1);
+    machine.finish();
+}
+
+#[test]
+fn tidying_frees_what_every_cpu_has_flushed() {
+    let machine = Machine::new(256, 2);
     let at = machine.map(2 * BATCH_BYTES as usize, RW);
     assert_eq!(machine.space.populate(at, 2 * BATCH_BYTES as usize), Ok(()));
     assert_eq!(machine.space.unmap(at, 2 * BATCH_BYTES as usize), Ok(()));
