@@ -234,7 +234,8 @@ programs! {
     /// Socket calls on pairs of sockets, and on what is no socket.
     SOCKETS = "sockets", ["linux/sockets.c"], ["-pthread"];
     /// POSIX message queues.
-    QUEUES = "queues", ["linux/queues.c"], ["-pthread"];
+    QUEUES = "queues", ["linux/queues/main.c", "linux/queues/common.c", "linux/queues/names.c",
+        "linux/queues/messages.c", "linux/queues/waiting.c", "linux/queues/notification.c"], ["-pthread"];
     /// Calls through the kernel's table: registers, signals.
     HRT_CALLS = "hrt-calls", ["hrt/calls.c"], ["-pthread", HRT_INCLUDE];
     /// Threads through the kernel's table.
