@@ -72,8 +72,10 @@ static void *notes_order(void *arg) {
     return arg;
 }
 
-// Submits eight small tasks and runs the newest first. Whether it has run all.
+// Submits eight small tasks. Whether it has run all, the newest first: where a slice ends, the worker may run
+// some, and what is submitted while it is in the queue goes by the inbox, which comes last.
 static bool runs_all(void) {
+    bool in_order = true;
     hrt_task_t small[8];
     long newest = 8, own = 0, sum = 0;
     next_to_run = 0;
@@ -87,17 +89,16 @@ static bool runs_all(void) {
     for (long i = 0; i < 8; i++) {
         sum += ran[i].number;
         if (ran[i].thread == hrt_thread_self()) {
-            CHECK(ran[i].number < newest);
+            in_order &= ran[i].number < newest;
             newest = ran[i].number;
             own++;
         }
     }
     CHECK_EQUAL(sum, 28);
-    return own == 8;
+    return own == 8 && in_order;
 }
 
-// Small tasks stay on their CPU, which runs the newest first. Its worker may run some in between: on Linux,
-// and where a slice ends.
+// Small tasks stay on their CPU, which runs the newest first, but for what the end of a slice brings about.
 static void small_tasks(void) {
     CHECK_EQUAL(hrt_thread_bind(hrt_thread_self(), 0), HRT_OK);
     if (hrt_calls->place == HRT_PLACE_KERNEL) {
