@@ -61,6 +61,7 @@ enum {
     BAD_MXCSR = 1,
     BAD_COMPONENTS,
     BAD_COMPACTION,
+    COMPACT,
     BAD_HEADER,
     ODD_ADDRESS,
     NO_ADDRESS,
@@ -89,6 +90,10 @@ static void spoil(int number, siginfo_t *info, void *context) {
     case BAD_COMPACTION:
         // Not the compact format, which some processors have, and yet with components of it.
         header[1] = 7;
+        break;
+    case COMPACT:
+        // The format that only some processors have: taken by those, if at all.
+        header[1] = (uint64_t)1 << 63 | 7;
         break;
     case BAD_HEADER:
         header[2] = 1;
@@ -161,10 +166,12 @@ static void spoilt_frames(void) {
             volatile double half = 0.5;
             CHECK(half + half == 1.0);
             if (round == 0) {
+                CHECK(bad != COMPACT || number == SIGSEGV || number == 0);
                 printf("%d: %s\n", bad,
-                       number == SIGSEGV ? "refused"
-                       : number == 0     ? "taken"
-                                         : "other signal");
+                       bad == COMPACT      ? "as the processor can"
+                       : number == SIGSEGV ? "refused"
+                       : number == 0       ? "taken"
+                                           : "other signal");
             }
         }
     }
