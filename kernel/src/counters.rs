@@ -49,6 +49,7 @@ pub(crate) fn list() -> Vec<Counter> {
         Counter::of_cpus("wake-ups that interrupted the CPU (kicks)", |cpu| sched(cpu).kicks),
         Counter::of_cpus("preemptions", |cpu| sched(cpu).preemptions),
         Counter::of_cpus("rests of spinning CPUs, for want of host cores", |cpu| sched(cpu).rests),
+        Counter::of_cpus("moves of waiting threads to busy CPUs, likewise", |cpu| sched(cpu).joins),
         Counter::of_cpus("threads taken by idle CPUs", |cpu| sched(cpu).steals),
         Counter::of_cpus("threads ready now", |cpu| hadal_sched::run_queue_length(cpu) as u64),
         Counter::of_cpus("idle time, ns", hadal_sched::idle_time_ns),

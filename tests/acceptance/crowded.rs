@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use hadal_tests::case::{expect_status, expect_stdout, wrong};
 use hadal_tests::machine::{Hadal, arguments, hadal_command};
-use hadal_tests::programs::{CROWDED, SPINNERS};
+use hadal_tests::programs::{CROWDED, HANDED, SPINNERS};
 use hadal_tests::{TestError, Way, run, scratch};
 
 use crate::suite::Suite;
@@ -27,7 +27,14 @@ pub(crate) fn register(suite: &mut Suite) {
             case.args(&PARTS).env("OMP_NUM_THREADS", "4").env("OMP_WAIT_POLICY", "active").limit_s(120)
         });
     }
-    suite.hadal("crowded/spinners-rest", spinners_rest);
+    suite.hadal("crowded/spinners-rest", |name| spinners(name, &["pause", "bound"], RESTS));
+    for way in ["pause", "yield"] {
+        suite.hadal(format!("crowded/spinners-move/{way}"), move |name| spinners(name, &[way], MOVES));
+    }
+    // Elsewhere there is always a core left.
+    if too_many_cpus() > host_cores() {
+        suite.hadal("crowded/handed-on", handed_on);
+    }
     suite.hadal("crowded/passive-by-default", passive_by_default);
 }
 
@@ -35,22 +42,46 @@ fn host_cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Threads that wait for each other with PAUSE make their CPUs rest where there are too few cores.
-fn spinners_rest(name: &str) -> Result<(), TestError> {
-    const RESTS: &str = "rests of spinning CPUs, for want of host cores";
-    let directory = scratch::empty_directory(name)?;
-    let cpus = (2 * host_cores()).clamp(4, 64);
-    let hadal = Hadal::new(cpus as u32).option("--stats").cwd(&directory).limit(Duration::from_secs(120));
+const RESTS: &str = "rests of spinning CPUs, for want of host cores";
+const MOVES: &str = "moves of waiting threads to busy CPUs, likewise";
+
+/// More CPUs than the host has cores.
+fn too_many_cpus() -> usize {
+    (2 * host_cores()).clamp(4, 64)
+}
+
+/// Threads that wait for each other in a loop: those that must stay where they are make their CPUs rest where there are too
+/// few cores, others go where they can give way.
+fn spinners(name: &str, words: &[&str], counter: &str) -> Result<(), TestError> {
+    let cpus = too_many_cpus();
     let count = cpus.to_string();
-    let outcome = hadal.run(&SPINNERS.build(Way::GccDynamic)?, &arguments(&[&count, "300"]))?;
+    let directory = scratch::empty_directory(name)?;
+    let hadal = Hadal::new(cpus as u32).option("--stats").cwd(&directory).limit(Duration::from_secs(120));
+    let words = [&[count.as_str(), "300"], words].concat();
+    let outcome = hadal.run(&SPINNERS.build(Way::GccDynamic)?, &arguments(&words))?;
     expect_status(&outcome, 0)?;
     expect_stdout(&outcome, &format!("the turn went 300 times through {cpus} hands\n"))?;
     let text = outcome.stderr_text();
-    let rests = text.lines().find_map(|line| line.trim().strip_prefix(RESTS)?.trim().parse::<u64>().ok());
-    match rests {
-        None => Err(wrong("the counters do not tell how often CPUs have rested", &outcome)),
-        Some(0) if cpus > host_cores() => Err(wrong("no CPU has rested", &outcome)),
+    let counted = text.lines().find_map(|line| line.trim().strip_prefix(counter)?.trim().parse::<u64>().ok());
+    match counted {
+        None => Err(wrong(&format!("the counters do not tell {counter:?}"), &outcome)),
+        Some(0) if cpus > host_cores() => Err(wrong(&format!("no {counter}"), &outcome)),
         Some(_) => Ok(()),
+    }
+}
+
+/// A thread that is woken by one that sleeps then runs on that one's CPU, if the host has no core for another.
+fn handed_on(name: &str) -> Result<(), TestError> {
+    let directory = scratch::empty_directory(name)?;
+    let hadal = Hadal::new(too_many_cpus() as u32).cwd(&directory).limit(Duration::from_secs(120));
+    let outcome = hadal.run(&HANDED.build(Way::GccDynamic)?, &arguments(&[&host_cores().to_string()]))?;
+    expect_status(&outcome, 0)?;
+    let text = outcome.stdout_text();
+    let on_own = text.trim().strip_suffix(" of 50").and_then(|count| count.parse::<u32>().ok());
+    // Another one only if the host stops a CPU for the length of a slice.
+    match on_own {
+        Some(25..) => Ok(()),
+        _ => Err(wrong("woken threads did not run on the waker's CPU", &outcome)),
     }
 }
 

@@ -259,7 +259,9 @@ programs! {
         "hrt/sync/misuse.c"], ["-lhrt-linux"];
     /// Threads that want one lock, each of which must get it.
     FAIRNESS = "fairness", ["pthread/fairness.c"], ["-pthread"];
-    /// Threads that pass a turn round and wait for it with PAUSE.
+    /// A thread that is woken while no core is left.
+    HANDED = "handed", ["pthread/handed.c"], ["-pthread"];
+    /// Threads that pass a turn round and wait for it actively.
     SPINNERS = "spinners", ["pthread/spinners.c"], ["-pthread"];
     /// What a pthread library does behind its functions.
     PTHREAD_LAYER = "pthread-layer", ["pthread/layer.c"], ["-pthread"];

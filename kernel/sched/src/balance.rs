@@ -7,19 +7,20 @@
 //! CPU's rings. What falls between the two, and queues of unequal length, are put right at the end of a slice
 //! ([`even_out`]). All of it concerns one other CPU at a time, the next in turn, so its cost does not grow with the machine.
 
-use alloc::boxed::Box;
-
-use hadal_hal::atomic::{AtomicU64, Ordering};
+use hadal_hal::atomic::Ordering;
 use hadal_hal::trace::{self, Kind};
 use hadal_hal::{apic, cpu, irq};
-use spin::Once;
 
-use crate::cpus::{self, Cpu, Here};
+use crate::cpu_bits::CpuBits;
+use crate::cpus::{self, Cpu, Here, RUNNING};
+use crate::overcommit;
 use crate::thread::Thread;
 use crate::wake::send_away;
 
-/// One bit for each idle CPU. Whoever sends a thread there takes the bit, so that two wakers choose two CPUs.
-static IDLE: Once<Box<[AtomicU64]>> = Once::new();
+/// The CPUs that have nothing to run. Whoever sends a thread there takes the CPU out, so that two wakers choose two CPUs.
+pub(crate) static IDLE: CpuBits = CpuBits::new();
+/// Those of them that poll, on a machine with more CPUs than its host has cores.
+pub(crate) static AWAKE: CpuBits = CpuBits::new();
 
 /// Threads by which queues may differ.
 const TOLERANCE: usize = 2;
@@ -29,72 +30,13 @@ const LOOKS: usize = 16;
 const CANDIDATES: usize = 16;
 
 pub(crate) fn init(cpu_count: usize) {
-    IDLE.call_once(|| (0..cpu_count.div_ceil(64)).map(|_| AtomicU64::new(0)).collect());
-}
-
-fn word(cpu: usize) -> Option<(&'static AtomicU64, u64)> {
-    IDLE.get().map(|words| (&words[cpu / 64], 1 << (cpu % 64)))
-}
-
-pub(crate) fn set_idle(cpu: usize) {
-    if let Some((word, bit)) = word(cpu) {
-        word.fetch_or(bit, Ordering::Relaxed);
-    }
-}
-
-pub(crate) fn clear_idle(cpu: usize) {
-    if let Some((word, bit)) = word(cpu)
-        && word.load(Ordering::Relaxed) & bit != 0
-    {
-        word.fetch_and(!bit, Ordering::Relaxed);
-    }
-}
-
-/// How many CPUs have nothing to run.
-pub(crate) fn idle_cpus() -> usize {
-    let idle = |word: &AtomicU64| word.load(Ordering::Relaxed).count_ones() as usize;
-    IDLE.get().map_or(0, |words| words.iter().map(idle).sum())
-}
-
-/// Takes a CPU's idle bit.
-fn claim(cpu: usize) -> bool {
-    word(cpu).is_some_and(|(word, bit)| {
-        word.load(Ordering::Relaxed) & bit != 0 && word.fetch_and(!bit, Ordering::Relaxed) & bit != 0
-    })
-}
-
-fn claim_any(thread: &Thread, start: usize) -> Option<usize> {
-    let words = IDLE.get()?;
-    for step in 0..words.len() {
-        let index = (start / 64 + step) % words.len();
-        let mut idle = words[index].load(Ordering::Relaxed);
-        if idle == 0 {
-            continue;
-        }
-        idle &= thread.allowed_word(index);
-        // One that was idle a moment ago is seldom claimed by somebody else meanwhile.
-        while idle != 0 {
-            let cpu = index * 64 + idle.trailing_zeros() as usize;
-            if claim(cpu) {
-                return Some(cpu);
-            }
-            idle &= idle - 1;
-        }
-    }
-    None
+    IDLE.init(cpu_count);
+    AWAKE.init(cpu_count);
 }
 
 /// Takes an idle CPU among those near `start`, for a thread that the caller will send there; in constant time.
 pub fn claim_idle(start: usize) -> Option<usize> {
-    let words = IDLE.get()?;
-    let word = start / 64;
-    let idle = words[word].load(Ordering::Relaxed);
-    if idle == 0 {
-        return None;
-    }
-    let turned = idle.rotate_right(start as u32 % 64).trailing_zeros() as usize;
-    let cpu = word * 64 + (start + turned) % 64;
-    claim(cpu).then_some(cpu)
+    IDLE.take_near(start)
 }
 
 /// The CPU on which a thread that becomes runnable should run.
@@ -108,20 +50,51 @@ pub(crate) fn choose(thread: &Thread) -> usize {
 }
 
 fn choose_among_all(thread: &Thread) -> usize {
+    if overcommit::is_set() {
+        return choose_where_cores_are_short(thread);
+    }
     let last = thread.cpu();
-    if thread.allows(last) && claim(last) {
-        return last;
-    }
-    if let Some(idle) = claim_any(thread, last) {
-        return idle;
-    }
-    if thread.allows(last) {
+    take_idle(thread, last).unwrap_or_else(|| choose_busy(thread, last))
+}
+
+/// The CPU that the thread ran on, if that is idle, or any other that is.
+fn take_idle(thread: &Thread, last: usize) -> Option<usize> {
+    if thread.allows(last) && IDLE.take(last) { Some(last) } else { IDLE.take_for(thread, last) }
+}
+
+/// One CPU, or another that is clearly less busy, when none is idle that the thread could go to.
+#[inline(always)]
+fn choose_busy(thread: &Thread, home: usize) -> usize {
+    if thread.allows(home) {
         let shorter = |&other: &usize| {
-            cpus::of(other).waiting() + TOLERANCE <= cpus::of(last).waiting() && thread.allows(other)
+            cpus::of(other).waiting() + TOLERANCE <= cpus::of(home).waiting()
+                && thread.allows(other)
+                && !IDLE.has(other)
         };
-        return next_in_turn(last).filter(shorter).unwrap_or(last);
+        return next_in_turn(home).filter(shorter).unwrap_or(home);
     }
-    first_allowed(thread, last).unwrap_or(last)
+    first_allowed(thread, home).unwrap_or(home)
+}
+
+/// On a machine with more CPUs than cores: a CPU that polls; or an idle one if it finds a core, or if the thread had better not
+/// wait here; else the waker's, which has one.
+#[inline(never)]
+fn choose_where_cores_are_short(thread: &Thread) -> usize {
+    let (last, own) = (thread.cpu(), cpu::current_id());
+    let awake =
+        if thread.allows(last) && AWAKE.take(last) { Some(last) } else { AWAKE.take_for(thread, last) };
+    if let Some(awake) = awake {
+        IDLE.take(awake);
+        return awake;
+    }
+    let may_wait = thread.allows(own) && runs_equal(own, thread);
+    let idle = if may_wait && !overcommit::has_core_left() { None } else { take_idle(thread, last) };
+    idle.unwrap_or_else(|| choose_busy(thread, if may_wait { own } else { last }))
+}
+
+/// Whether a CPU runs a thread of this one's priority: another one would have to wait for long, or take the CPU at once.
+fn runs_equal(cpu: usize, thread: &Thread) -> bool {
+    RUNNING.thread_of(cpu).is_some_and(|running| running.place.level() == thread.priority())
 }
 
 /// A CPU on which the thread may run, near `start`.
@@ -134,21 +107,35 @@ fn first_allowed(thread: &Thread, start: usize) -> Option<usize> {
     })
 }
 
+/// A CPU that runs an equal of a thread of this one, which may go there, among the next in turn.
+pub(crate) fn busy_cpu_for(thread: &Thread, own: &Cpu) -> Option<usize> {
+    others_in_turn(own).find(|&cpu| runs_equal(cpu, thread) && thread.allows(cpu))
+}
+
+/// Other CPUs to look at, at most [`LOOKS`]: where that is not all, each time others.
+fn others_in_turn(own: &Cpu) -> impl Iterator<Item = usize> {
+    let (own, others) = (own.id, cpu::count() - 1);
+    let first = if others > LOOKS {
+        cpus::of(own).turn.fetch_add(LOOKS as u32, Ordering::Relaxed) as usize
+    } else {
+        0
+    };
+    (0..others.min(LOOKS)).map(move |look| (own + 1 + (first + look) % others) % (others + 1))
+}
+
 /// Another CPU, the next in turn; `None` when there is only one.
 fn next_in_turn(own: usize) -> Option<usize> {
-    let count = cpu::count();
+    let others = cpu::count() - 1;
+    if others == 0 {
+        return None;
+    }
     let turn = cpus::of(own).turn.fetch_add(1, Ordering::Relaxed) as usize;
-    (count > 1).then(|| (own + 1 + turn % (count - 1)) % count)
+    Some((own + 1 + turn % others) % (others + 1))
 }
 
 /// Asks a CPU with threads to give, if one is among the next in turn, for this one, which has none. Interrupts are off.
 pub(crate) fn ask(own: &Cpu) {
-    let others = cpu::count() - 1;
-    let looks = others.min(LOOKS);
-    // Where all are looked at, the nearest first; else each time at others.
-    let first = if others > LOOKS { own.turn.fetch_add(LOOKS as u32, Ordering::Relaxed) as usize } else { 0 };
-    let other = |look: usize| cpus::of((own.id + 1 + (first + look) % others) % (others + 1));
-    let victim = (0..looks).map(other).find(|cpu| cpu.spare() > 0);
+    let victim = others_in_turn(own).map(cpus::of).find(|cpu| cpu.spare() > 0);
     if let Some(victim) = victim
         && victim.asked_by.compare_exchange(0, own.id as u32 + 1, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     {
@@ -181,9 +168,13 @@ pub(crate) fn even_out(here: Here<'_>) {
         return;
     }
     let waiting = || own.levels.waiting(here.thread(), CANDIDATES).filter(|thread| thread.place.is_movable());
-    let to_idle = waiting().find_map(|thread| Some((thread, claim_any(thread, own.id)?)));
+    // Who waits actively for others is no better off on a CPU of its own that finds no core.
+    let core_left = overcommit::has_core_left();
+    let to_idle = waiting()
+        .filter(|thread| core_left || !thread.seen.has_given_way())
+        .find_map(|thread| Some((thread, IDLE.take_for(thread, own.id)?)));
     let moved = to_idle.or_else(|| {
-        let other = next_in_turn(own.id)?;
+        let other = next_in_turn(own.id).filter(|&other| core_left || !IDLE.has(other))?;
         if own.waiting() < cpus::of(other).waiting() + TOLERANCE {
             return None;
         }

@@ -36,6 +36,7 @@ pub(crate) struct CpuCounters {
     pub(crate) preemptions: Count,
     pub(crate) missed: Count,
     pub(crate) rests: Count,
+    pub(crate) joins: Count,
 }
 
 /// Numbers since boot.
@@ -57,6 +58,8 @@ pub struct Counters {
     pub missed_stores: u64,
     /// Times a CPU rested because its thread was spinning and the host has too few cores.
     pub rests: u64,
+    /// Threads that waited actively and went to a busy CPU, since the host has too few cores.
+    pub joins: u64,
 }
 
 impl Counters {
@@ -71,6 +74,7 @@ impl Counters {
             deadlines_missed: counts.missed.get(),
             missed_stores: cpu.store_watch.missed.get(),
             rests: counts.rests.get(),
+            joins: counts.joins.get(),
         }
     }
 
@@ -84,6 +88,7 @@ impl Counters {
             deadlines_missed: self.deadlines_missed + other.deadlines_missed,
             missed_stores: self.missed_stores + other.missed_stores,
             rests: self.rests + other.rests,
+            joins: self.joins + other.joins,
         }
     }
 }

@@ -115,6 +115,11 @@ impl Cpu {
         now.saturating_sub(joined).saturating_sub(self.idle_thread().cycles_until(now))
     }
 
+    /// Whether other threads than the running one are or may be ready here. For the CPU itself.
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.levels.len() > 1 || !self.inbox.looks_empty()
+    }
+
     /// Threads that wait for this CPU and may go to another one; at most one more than there are.
     pub(crate) fn spare(&self) -> usize {
         self.levels.movable().min(self.waiting())

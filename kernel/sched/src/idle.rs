@@ -47,8 +47,10 @@ pub fn enter_idle_loop() -> ! {
 /// Waits for something to do.
 fn rest(masked: Masked, own: &'static Cpu) -> Masked {
     own.watch.store(watch::POLLING, Ordering::Relaxed);
-    balance::set_idle(own.id);
-    balance::ask(own);
+    balance::IDLE.set(own.id);
+    if overcommit::has_core_left() {
+        balance::ask(own);
+    }
     let (mut masked, found) = poll(masked, own);
     if !found && own.inbox.looks_empty() {
         trace::point(Kind::IdleEnter, 0, 0);
@@ -61,14 +63,18 @@ fn rest(masked: Masked, own: &'static Cpu) -> Masked {
     }
     // Who pushed before this store is seen by the next look; who pushes after it interrupts.
     own.watch.store(watch::DEAF, Ordering::SeqCst);
-    balance::clear_idle(own.id);
+    balance::IDLE.take(own.id);
     masked
 }
 
 /// Looks for a while with interrupts on; returns whether there is something.
 fn poll(masked: Masked, own: &Cpu) -> (Masked, bool) {
-    if overcommit::is_set() {
-        return (masked, false);
+    let overcommitted = overcommit::is_set();
+    if overcommitted {
+        if !overcommit::may_poll() {
+            return (masked, false);
+        }
+        balance::AWAKE.set(own.id);
     }
     let end = tsc::read_unordered().wrapping_add(POLL_CYCLES.load(Ordering::Relaxed));
     masked.unmask();
@@ -78,6 +84,9 @@ fn poll(masked: Masked, own: &Cpu) -> (Masked, bool) {
         found = has_work(own);
     }
     let masked = irq::mask();
+    if overcommitted {
+        balance::AWAKE.take(own.id);
+    }
     // An interrupt may have brought something with the last look.
     (masked, found || has_work(own))
 }

@@ -40,6 +40,7 @@ pub mod audit;
 mod audit;
 mod balance;
 mod counters;
+mod cpu_bits;
 mod cpu_time;
 mod cpus;
 mod edf;

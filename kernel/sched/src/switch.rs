@@ -259,14 +259,38 @@ fn interrupt_turn(own: &Cpu, thread: &'static Thread) {
     own.levels.set_first(if over { thread.place.next().unwrap_or(thread) } else { thread });
 }
 
+/// The calling thread waits for others, which may be on CPUs that the host does not run: it goes to a CPU that is busy, where
+/// it can give way to them. Returns whether it did; not if it must stay, or something else is to be done here.
+pub(crate) fn join_busy_cpu() -> bool {
+    let thread = current();
+    if thread.bound().is_some() || !thread.stealable() || thread.is_realtime() {
+        return false;
+    }
+    let mut irq = irq::disable();
+    let turn = turn(irq.masked());
+    let own = turn.here().cpu();
+    if own.is_wanted() || percpu::pending_attention() != 0 {
+        return false;
+    }
+    let Some(target) = balance::busy_cpu_for(thread, own) else { return false };
+    own.counters.joins.up();
+    trace::point(Kind::Migrate, trace::pair(thread.id(), target as u32), own.id as u64);
+    move_to(turn, thread, target, Saves::Everything);
+    true
+}
+
 /// Sends the running thread to a CPU that it may run on; that one waits until this one has left it.
 fn move_away(turn: Turn<'_>, thread: &'static Thread, saves: Saves) {
+    move_to(turn, thread, balance::choose(thread), saves);
+}
+
+fn move_to(turn: Turn<'_>, thread: &'static Thread, target: usize, saves: Saves) {
     let here = turn.here();
     let level = thread.place.level();
     if level != NOWHERE {
         here.cpu().levels.remove_running(thread, level);
     }
-    enqueue(here, thread, balance::choose(thread), Kick::Yes);
+    enqueue(here, thread, target, Kick::Yes);
     leave(turn, thread, saves);
 }
 

@@ -12,13 +12,13 @@ use hadal_hal::percpu::attention;
 use hadal_hal::sync::{Rank, SpinLock};
 use hadal_hal::{cpu, tsc};
 
-use crate::edf;
 use crate::inbox::Asked;
 use crate::job::Job;
 use crate::levels::{NOWHERE, Place};
 use crate::realtime::Realtime;
 use crate::token::Token;
 use crate::turns::Turn;
+use crate::{edf, spin};
 
 /// Number of priorities, bits of a word; 0 is the least urgent, and the highest is for the kernel's own.
 pub const PRIORITIES: u8 = 64;
@@ -140,6 +140,7 @@ pub struct Thread {
     pub(crate) realtime: edf::Realtime,
     /// The group it is a member of, or 0.
     group: AtomicU32,
+    pub(crate) seen: spin::Seen,
     /// CPUs that it may run on, if there are several.
     affinity: SpinLock<Option<Arc<CpuSet>>>,
     waits_for: SpinLock<Option<(&'static str, u64)>>,
@@ -170,6 +171,7 @@ impl Thread {
             in_review: Asked::new(),
             realtime: edf::Realtime::new(),
             group: AtomicU32::new(0),
+            seen: spin::Seen::new(),
             affinity: SpinLock::ranked(Rank::Affinity, None),
             waits_for: SpinLock::new(None),
         }
@@ -191,6 +193,7 @@ impl Thread {
         self.cpu.store(cpu::current_id(), Ordering::Relaxed);
         self.realtime.reset();
         self.group.store(0, Ordering::Relaxed);
+        self.seen.reset();
         self.note_wait(None);
         self.store_affinity(affinity);
     }

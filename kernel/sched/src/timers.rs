@@ -19,7 +19,7 @@ use crate::switch::receive;
 use crate::table::TABLE;
 use crate::thread::{Policy, Thread};
 use crate::turns::SLICE_NS;
-use crate::{balance, edf, kick, promise, wake};
+use crate::{balance, edf, kick, promise, spin, wake};
 
 /// A slice with less than this left is over: the timer is not exact.
 const SLACK_NS: u64 = 10_000;
@@ -206,6 +206,7 @@ pub(crate) fn start_slice(own: &Cpu) {
 fn first_slice(own: &Cpu) {
     own.watch.store(watch::TICKING, Ordering::SeqCst);
     next_slice(own, now_ns() + SLICE_NS);
+    spin::begin_shared(own);
 }
 
 fn next_slice(own: &Cpu, end_ns: u64) {
