@@ -124,8 +124,9 @@ fn program(name: &str, model: &'static str, cpus: u32, line: Line) -> Result<(),
 fn start(name: &str, model: &'static str, cpus: u32, line: &Line) -> Result<String, TestError> {
     let directory = scratch::empty_directory(name)?;
     let shown = Bochs { model, cpus, disc: Disc::Iso(image(line)?) }.run(&directory, ENDED, LIMIT)?;
-    let complaints: Vec<&str> =
-        shown.lines().filter(|line| is_log(line) && !line.contains(" info ")).collect();
+    // Some programs make a call that does not exist, on purpose.
+    let is_meant = |line: &str| line.contains(" info ") || line.contains("system call 9999 (unknown)");
+    let complaints: Vec<&str> = shown.lines().filter(|line| is_log(line) && !is_meant(line)).collect();
     if complaints.is_empty() {
         return Ok(shown);
     }
