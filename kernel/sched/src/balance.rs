@@ -2,7 +2,8 @@
 //! Which CPU a thread goes to, and what a CPU without work does about it.
 //!
 //! A woken thread goes back to the CPU it ran on if it is bound there or not stealable, or if that CPU is idle; else to an
-//! idle CPU, else back to its own, or to another that is clearly less busy. A CPU that becomes idle asks once one that has
+//! idle CPU, else back to its own, or to another that is clearly less busy. Where the host has fewer cores than there are
+//! CPUs, it stays with its waker unless an idle CPU finds a core (`overcommit.rs`). A CPU that becomes idle asks once one that has
 //! threads to give ([`ask`]); that one answers from its interrupt handler ([`serve`]), so nobody but the owner touches a
 //! CPU's rings. What falls between the two, and queues of unequal length, are put right at the end of a slice
 //! ([`even_out`]). All of it concerns one other CPU at a time, the next in turn, so its cost does not grow with the machine.
