@@ -357,7 +357,7 @@ fn modules(name: &str) -> Result<(), TestError> {
 pub(crate) fn qemu() -> Command {
     let mut qemu = Command::new("qemu-system-x86_64");
     qemu.args(["-M", "q35", "-cpu", "max", "-m", "1G", "-display", "none", "-serial", "stdio"]);
-    qemu.args(["-no-reboot", "-monitor", "none", "-device", "isa-debug-exit,iobase=0xf4,iosize=4"]);
+    qemu.args(["-no-reboot", "-monitor", "none", "-device", "isa-debug-exit,iobase=0x501,iosize=4"]);
     qemu
 }
 
