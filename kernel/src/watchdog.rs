@@ -2,7 +2,8 @@
 //! A program in ring 0 can turn interrupts off, and its handlers run with them off. So CPU 1 looks once a second at all
 //! others, and CPU 0 notices when CPU 1 does not:
 //! - devices interrupt CPU 0: if none has been taken there since the last look, it gets a non-maskable interrupt, after
-//!   which the interrupted program takes the others again;
+//!   which the interrupted program takes the others again. A program that keeps turning them off is looked after more
+//!   often from then on: what a device asks for takes several interrupts;
 //! - where interrupts have stayed off since `hrt_irq_disable()` for too long, the program is ended with a report;
 //! - a handler that does not return is given up, which ends the program, too.
 //!
@@ -10,7 +11,7 @@
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use hadal_hal::cpuset::CpuSet;
 use hadal_hal::sync::SpinLock;
@@ -19,6 +20,11 @@ use hadal_sched::TimerHandle;
 use spin::Once;
 
 const PERIOD_NS: u64 = 1_000_000_000;
+/// Time between looks at a CPU that was found without interrupts.
+const NUDGE_NS: u64 = 20_000_000;
+/// Looks that find it with them before it is looked after as before: every other one does, since the interrupt that tells
+/// is taken behind the non-maskable one.
+const NUDGES: usize = 8;
 /// Looks that find a CPU in the same handler, or the same stretch without interrupts, before that is too long: virtual CPUs
 /// may stand still for a second or two on a busy host.
 const PATIENCE: u32 = 5;
@@ -28,6 +34,8 @@ const WATCHER: usize = 1;
 
 /// Interrupts that the watched CPU had taken at the last look.
 static SEEN: AtomicU64 = AtomicU64::new(u64::MAX);
+/// Whether [`nudge`] has a timer.
+static IS_NUDGING: AtomicBool = AtomicBool::new(false);
 static STATES: Once<Box<[State]>> = Once::new();
 
 /// What a CPU was found doing at the last look, and how often in a row.
@@ -82,12 +90,9 @@ fn begin(_: usize) -> ! {
 
 /// In the timer interrupt of the watcher.
 fn look(_: usize) {
-    let taken = percpu::interrupts_of(WATCHED);
-    // `hrt_irq_disable()` has its own limit.
-    if SEEN.swap(taken, Ordering::Relaxed) == taken && irq::off_since(WATCHED) == 0 {
-        apic::send_nmi(WATCHED);
+    if is_deaf() && !IS_NUDGING.swap(true, Ordering::Relaxed) {
+        nudge_later(NUDGES);
     }
-    apic::send_ipi(WATCHED, irq::VECTOR_WATCH);
     for (other, state) in STATES.get().into_iter().flatten().enumerate() {
         let (handler, since) = (handler::in_interrupt(other), irq::off_since(other));
         if state.handler.is_too_long(handler) {
@@ -99,6 +104,32 @@ fn look(_: usize) {
     }
     // Without memory for the timer the watch ends; the host's time limit remains.
     let _ = hadal_sched::call_at(hadal_time::now_ns() + PERIOD_NS, look, 0);
+}
+
+/// Whether the watched CPU has taken no interrupt since the last time; lets it take those that wait, and sends another.
+fn is_deaf() -> bool {
+    let taken = percpu::interrupts_of(WATCHED);
+    // `hrt_irq_disable()` has its own limit.
+    let is_deaf = SEEN.swap(taken, Ordering::Relaxed) == taken && irq::off_since(WATCHED) == 0;
+    if is_deaf {
+        apic::send_nmi(WATCHED);
+    }
+    apic::send_ipi(WATCHED, irq::VECTOR_WATCH);
+    is_deaf
+}
+
+/// In the timer interrupt of the watcher, while interrupts are found off.
+fn nudge(left: usize) {
+    match if is_deaf() { NUDGES } else { left - 1 } {
+        0 => IS_NUDGING.store(false, Ordering::Relaxed),
+        left => nudge_later(left),
+    }
+}
+
+fn nudge_later(left: usize) {
+    if hadal_sched::call_at(hadal_time::now_ns() + NUDGE_NS, nudge, left).is_none() {
+        IS_NUDGING.store(false, Ordering::Relaxed);
+    }
 }
 
 /// In the interrupt that the watcher sends: it is alive.

@@ -3,13 +3,13 @@
 
 use std::time::Duration;
 
-use hadal_tests::case::{expect_status, wrong};
+use hadal_tests::case::{expect_status, expect_texts, wrong};
 use hadal_tests::machine::arguments;
 use hadal_tests::programs::{
     AFFINITY, CALLS, DETACHED, EXIT_SPIN, FLAGS, INTERRUPTS_OFF, LOST_STACK, POINTERS, PREEMPT, REDZONE,
     RESERVE, SIGNAL_VECTORS,
 };
-use hadal_tests::{Hadal, TestError, Way, scratch};
+use hadal_tests::{Hadal, Outcome, TestError, Way, scratch};
 
 use crate::suite::Suite;
 
@@ -73,24 +73,28 @@ pub(crate) fn register(suite: &mut Suite) {
     }
     suite.compare("soundness/libomp-threads", &RESERVE, Way::ClangDynamic, 8, |case| case);
     suite.hadal("soundness/libomp-memory", libomp_memory);
-    suite.hadal("soundness/exit-with-interrupts-off", |name| interrupts_off(name, None));
-    suite.hadal("soundness/timeout-with-interrupts-off", |name| interrupts_off(name, Some("forever")));
+    for how in ["spin", "halt"] {
+        suite.hadal(format!("soundness/exit-with-interrupts-off/{how}"), move |name| exit_beside(name, how));
+        suite.hadal(format!("soundness/timeout-with-interrupts-off/{how}"), move |name| time_out(name, how));
+    }
 }
 
 /// A program in ring 0 can turn interrupts off; neither its end nor the list of threads may wait for them.
-fn interrupts_off(name: &str, how: Option<&str>) -> Result<(), TestError> {
+fn interrupts_off(name: &str, limit: &str, words: &[&str]) -> Result<Outcome, TestError> {
     let directory = scratch::empty_directory(name)?;
     let program = INTERRUPTS_OFF.build(Way::GccDynamic)?;
-    let hadal = Hadal::new(2).cwd(&directory).limit(Duration::from_secs(60));
-    let Some(how) = how else {
-        return expect_status(&hadal.run(&program, &[])?, 7);
-    };
-    let outcome = hadal.without_timeout().with("--timeout", "4").run(&program, &arguments(&[how]))?;
+    let hadal = Hadal::new(2).without_timeout().with("--timeout", limit).cwd(&directory);
+    hadal.limit(Duration::from_secs(60)).run(&program, &arguments(words))
+}
+
+fn exit_beside(name: &str, how: &str) -> Result<(), TestError> {
+    expect_status(&interrupts_off(name, "50", &[how])?, 7)
+}
+
+fn time_out(name: &str, how: &str) -> Result<(), TestError> {
+    let outcome = interrupts_off(name, "4", &[how, "forever"])?;
     expect_status(&outcome, 122)?;
-    if outcome.stderr_text().contains("spin_without_interrupts") {
-        return Ok(());
-    }
-    Err(wrong("the list of threads does not name the function", &outcome))
+    expect_texts(&outcome, &[&format!("{how}_without_interrupts")])
 }
 
 fn libomp_memory(name: &str) -> Result<(), TestError> {
