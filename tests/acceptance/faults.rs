@@ -7,7 +7,7 @@ use hadal_abi::status;
 use hadal_tests::case::{expect_status, expect_stdout, expect_texts, wrong};
 use hadal_tests::machine::arguments;
 use hadal_tests::programs::{
-    CROWD_TO_LIST, DEADLOCK, EXIT_SPIN, FAULT, FORK_FRAMES, LOST_RETURN, RECOVER, WILD,
+    CROWD_TO_LIST, DEADLOCK, EXIT_SPIN, FAULT, FORK_FRAMES, LOST_RETURN, RECOVER, SOFTWARE_INTERRUPTS, WILD,
 };
 use hadal_tests::{Hadal, TestError, Way, scratch};
 
@@ -77,6 +77,10 @@ pub(crate) fn register(suite: &mut Suite) {
     }
     for way in [Way::GccDynamic, Way::GccStatic, Way::MuslStatic] {
         suite.compare(format!("faults/recover/{}", way.name()), &RECOVER, way, 2, |case| case);
+    }
+    for cpus in [1, 2, 4] {
+        let name = format!("faults/software-interrupts/{cpus}cpus");
+        suite.compare(name, &SOFTWARE_INTERRUPTS, Way::GccDynamic, cpus, |case| case);
     }
     suite.hadal("faults/deadlock", deadlock);
     suite.hadal("faults/spin-timeout", spin);

@@ -303,6 +303,8 @@ programs! {
     LOST_RETURN = "lost-return", ["hrt/lost_return.c"], ["-pthread", "-O1", "-fno-omit-frame-pointer", HRT_INCLUDE];
     /// Signals at every instruction of a child's start.
     FORK_FRAMES = "fork-frames", ["hrt/fork_frames.c", "../../runtimes/hrt/fork_switch.S"], ["-O1"];
+    /// `int n` with every vector that a program may not raise.
+    SOFTWARE_INTERRUPTS = "software-interrupts", ["faults/software_interrupts.c"], ["-pthread"];
     /// Handlers that recover.
     RECOVER = "recover", ["faults/recover.c"], ["-pthread"];
     /// Threads that wait in known places, and threads that end all the time.

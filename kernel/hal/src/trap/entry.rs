@@ -233,6 +233,12 @@ fn finish(frame: &mut TrapFrame) {
 #[unsafe(naked)]
 unsafe extern "C" fn fault_entry() {
     naked_asm!(
+        // The processor aligns a trap stack before it pushes: so the parity of the words says whether there is an error
+        // code. `int n` pushes none on any vector, and is made the exception here that Linux makes of it, at the
+        // instruction.
+        "test spl, 8",
+        "jz 6f",
+        "7:",
         save_registers!(),
         "mov rsi, [rsp + {block}]",
         // A load by %gs could fault, and then this frame would be lost.
@@ -262,6 +268,15 @@ unsafe extern "C" fn fault_entry() {
         "call {repair}",
         "mov rsi, [rsp + {block}]",
         "jmp 2b",
+        "6:",
+        "push {general_protection}",
+        "shl qword ptr [rsp + 8], 3",
+        "or qword ptr [rsp + 8], {in_idt}",
+        "sub qword ptr [rsp + 16], {int_length}",
+        "jmp 7b",
+        general_protection = const vector::GENERAL_PROTECTION,
+        in_idt = const origin::ERROR_IN_IDT,
+        int_length = const origin::SHORT_INSTRUCTION,
         block = const BLOCK_AT,
         fsgsbase = sym context::FSGSBASE,
         gs_base = const MSR_GS_BASE,
@@ -328,6 +343,7 @@ extern "C" fn fault_handler(frame: &mut TrapFrame) {
     }
     if frame.full_restore == FROM_PROGRAM {
         irq::unmask();
+        origin::refuse_unused_exception(frame);
         hooks().program_fault(frame);
         finish(frame);
         return;
@@ -449,7 +465,7 @@ extern "C" fn interrupt_handler(frame: &mut TrapFrame, block: &PerCpu) -> *mut T
         _ => {
             let is_known = irq::dispatch(number);
             apic::end_of_interrupt();
-            if !is_known && origin::is_software_interrupt(frame) {
+            if !is_known && origin::refuse_software_interrupt(frame) {
                 percpu::raise_attention(percpu::attention::RESCHEDULE);
             }
         }

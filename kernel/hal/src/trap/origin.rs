@@ -10,8 +10,9 @@
 //!   entries and exits has nothing to attend to, or goes back to where that is looked for; elsewhere it interrupted the
 //!   program.
 //!
-//! Frames that do not look as the entry code expects are made so here: `int n` on a vector with an error code pushes none,
-//! SYSRET leaves ring 0 for where nothing can be fetched, and a return to the program can fail in IRETQ.
+//! Frames that do not look as the handlers expect are made so here: SYSRET leaves ring 0 for where nothing can be fetched,
+//! and a return to the program can fail in IRETQ. The frame of `int n` on a vector with an error code has none, and is
+//! mended by the entry, before anything reads it.
 
 use core::sync::atomic::Ordering;
 
@@ -25,7 +26,9 @@ const LARGEST_STACK: u64 = crate::boot::STACK_SIZE as u64;
 /// Bytes of IRETQ.
 const IRETQ: [u8; 2] = [0x48, 0xcf];
 /// Bytes of SYSCALL, and of `int n`.
-const SHORT_INSTRUCTION: u64 = 2;
+pub(super) const SHORT_INSTRUCTION: u64 = 2;
+/// In the error code of a #GP: the index is that of a gate (Intel SDM vol. 3, figure 6-7).
+pub(super) const ERROR_IN_IDT: u64 = 0b10;
 const NESTED_TASK_FLAG: u64 = 1 << 14;
 const TRAP_FLAG: u64 = 1 << 8;
 
@@ -100,21 +103,6 @@ pub(super) fn is_programs(frame: &mut TrapFrame, block: &PerCpu) -> bool {
 
 #[cold]
 fn is_programs_after_all(frame: &mut TrapFrame, block: &PerCpu) -> bool {
-    // The processor aligns a trap stack before it pushes: so the parity of the words says how many there are.
-    let lacks_error = !core::ptr::from_ref(frame).addr().is_multiple_of(16);
-    if lacks_error {
-        *frame = TrapFrame {
-            error: frame.vector << 3 | 0b10,
-            vector: vector::GENERAL_PROTECTION,
-            rip: frame.error.wrapping_sub(SHORT_INSTRUCTION),
-            cs: frame.rip,
-            rflags: frame.cs,
-            rsp: frame.rflags,
-            ss: frame.rsp,
-            ..*frame
-        };
-        return true;
-    }
     match frame.vector {
         vector::DOUBLE_FAULT => return false,
         vector::MACHINE_CHECK => {
@@ -122,7 +110,7 @@ fn is_programs_after_all(frame: &mut TrapFrame, block: &PerCpu) -> bool {
                 return false;
             }
             frame.vector = vector::GENERAL_PROTECTION;
-            frame.error = vector::MACHINE_CHECK << 3 | 0b10;
+            frame.error = vector::MACHINE_CHECK << 3 | ERROR_IN_IDT;
             frame.rip = frame.rip.wrapping_sub(SHORT_INSTRUCTION);
         }
         _ => {}
@@ -193,10 +181,17 @@ pub(super) fn clear_flags(frame: &mut TrapFrame) -> bool {
     was_set || flag == TRAP_FLAG
 }
 
-/// Whether an interrupt of the program that nobody waits for is an `int n` of its own, which Linux refuses; the frame is then
+/// Refuses an `int n` of an exception that has no error code and that nothing else in a program raises.
+pub(super) fn refuse_unused_exception(frame: &mut TrapFrame) {
+    if matches!(frame.vector, 5 | 7 | 9 | 15 | 20 | 22..=28 | 31) {
+        refuse_software_interrupt(frame);
+    }
+}
+
+/// Whether a trap of the program that nothing else explains is an `int n` of its own, which Linux refuses; the frame is then
 /// that of the refusal.
 #[cold]
-pub(super) fn is_software_interrupt(frame: &mut TrapFrame) -> bool {
+pub(super) fn refuse_software_interrupt(frame: &mut TrapFrame) -> bool {
     const INT: u8 = 0xcd;
     let place = frame.rip.wrapping_sub(SHORT_INSTRUCTION);
     let mut code = [0; 2];
@@ -206,7 +201,7 @@ pub(super) fn is_software_interrupt(frame: &mut TrapFrame) -> bool {
     {
         return false;
     }
-    frame.error = frame.vector << 3 | 0b10;
+    frame.error = frame.vector << 3 | ERROR_IN_IDT;
     frame.vector = vector::GENERAL_PROTECTION;
     frame.rip = place;
     frame.rflags |= INTERRUPT_FLAG;

@@ -77,10 +77,8 @@ pub(crate) fn load() {
     let block = percpu::this();
     block.trap_stacks.store(stacks.as_ptr() as u64, Ordering::Relaxed);
     for (slot, stack) in stacks.chunks_exact_mut(STACK_SIZE / 16).enumerate() {
-        // Above the first frame are two words with the block's address, whatever `%gs` holds. Two, since the frame of an
-        // `int n` may lack the error code.
-        let address = block.address() as u128;
-        stack[STACK_SIZE / 16 - 1] = address << 64 | address;
+        // The word above the first frame holds the block's address, whatever `%gs` holds.
+        stack[STACK_SIZE / 16 - 1] = block.address() as u128;
         let top = stack.as_ptr_range().end as u64 - 16;
         if slot + 1 == usize::from(ist::INTERRUPT) {
             stack[0] = u128::from(handler::CANARY);
