@@ -3,12 +3,13 @@
 //!
 //! [`Tables`] is the way in: it is opened from the root pointer and hands out the tables by type, among them
 //! [`Madt`] (interrupt controllers), [`Srat`] and [`Slit`] (zones and their distances), [`HpetTable`],
-//! [`Mcfg`] (PCI configuration windows) and [`Fadt`] (reset register, power-management timer).
+//! [`Mcfg`] (PCI configuration windows), [`Fadt`] (reset register, power-management timer) and [`SoftOff`].
 //! [`Topology`] joins the first three into what the kernel asks: which CPUs, in which zone, which memory.
 //!
 //! Everything is read through [`PhysicalMemory`], a few bytes at a time, so the crate needs no allocation and
 //! no pointer into firmware memory. No input makes it panic or read past what a table's own length allows:
-//! malformed entries end an iteration. The machine language part of ACPI (AML) is not interpreted at all.
+//! malformed entries end an iteration. The byte code of ACPI (AML) is not interpreted: one
+//! constant is found in it by its name ([`SoftOff`]).
 //!
 //! The hardware layer above (`hadal-hal`) supplies the memory and acts on what is found here.
 #![forbid(unsafe_code)]
@@ -20,6 +21,7 @@ mod madt;
 mod mcfg;
 mod rsdp;
 mod slit;
+mod soft_off;
 mod srat;
 mod table;
 #[cfg(test)]
@@ -32,6 +34,7 @@ pub use madt::{CpuState, Madt, MadtEntries, MadtEntry, Polarity, Trigger};
 pub use mcfg::{EcamWindow, EcamWindows, Mcfg};
 pub use rsdp::Rsdp;
 pub use slit::{LOCAL_DISTANCE, REMOTE_DISTANCE, Slit};
+pub use soft_off::SoftOff;
 pub use srat::{MemoryFlags, Srat, SratEntries, SratEntry};
 pub use table::{Error, Table, Tables};
 pub use topology::{Cpu, Cpus, MAX_ZONES, MemoryRange, MemoryRanges, Topology};

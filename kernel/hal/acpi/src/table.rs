@@ -4,10 +4,10 @@
 //! [`Tables`] finds a table by signature; [`Table`] is the untyped table that the typed ones wrap.
 //! [`Entries`] walks the length-prefixed entries that MADT and SRAT consist of.
 
-use zerocopy::little_endian::U32;
+use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-use crate::{Fadt, HpetTable, Madt, Mcfg, PhysicalMemory, Rsdp, Slit, Srat};
+use crate::{Fadt, HpetTable, Madt, Mcfg, PhysicalMemory, Rsdp, Slit, SoftOff, Srat};
 
 /// Bytes of the header that every table starts with.
 pub(crate) const HEADER_BYTES: u32 = 36;
@@ -127,6 +127,27 @@ impl<'m> Tables<'m> {
         Mcfg::new(self.find(*b"MCFG")?)
     }
 
+    /// The table whose byte code describes the machine's devices.
+    pub(crate) fn dsdt(&self) -> Result<Table<'m>, Error> {
+        const DSDT: u32 = 40;
+        const X_DSDT: u32 = 140;
+        let fadt = self.find(*b"FACP")?;
+        let extended = fadt.read::<U64>(X_DSDT).map(U64::get).filter(|&pa| pa != 0);
+        let old = fadt.read::<U32>(DSDT).map(|pa| pa.get().into()).filter(|&pa: &u64| pa != 0);
+        Table::open(self.root.memory, extended.or(old).ok_or(Error::NotFound)?, *b"DSDT")
+    }
+
+    /// All intact tables with this signature.
+    pub(crate) fn all(&self, signature: [u8; 4]) -> impl Iterator<Item = Table<'m>> + use<'m> {
+        let memory = self.root.memory;
+        self.addresses().filter_map(move |pa| Table::open(memory, pa, signature).ok())
+    }
+
+    /// How the machine is turned off; `None` where the tables do not say so in a way that is understood.
+    pub fn soft_off(&self) -> Option<SoftOff> {
+        SoftOff::new(self)
+    }
+
     /// Fixed hardware: reset register, boot flags, power-management timer.
     pub fn fadt(&self) -> Result<Fadt, Error> {
         Fadt::new(self.find(*b"FACP")?)
@@ -187,6 +208,24 @@ impl<'m> Table<'m> {
     pub(crate) fn read<T: FromBytes + IntoBytes>(&self, offset: u32) -> Option<T> {
         let mut value = T::new_zeroed();
         self.read_bytes(offset, value.as_mut_bytes()).then_some(value)
+    }
+
+    /// Offset of the first occurrence of these bytes at `from` or later.
+    pub(crate) fn find(&self, bytes: &[u8; 4], from: u32) -> Option<u32> {
+        const CHUNK: u32 = 256;
+        let mut buf = [0; CHUNK as usize];
+        // Chunks overlap by what an occurrence can lie across.
+        let step = CHUNK as usize - (bytes.len() - 1);
+        for offset in (from..self.length).step_by(step) {
+            let chunk = &mut buf[..(self.length - offset).min(CHUNK) as usize];
+            if !self.read_bytes(offset, chunk) {
+                return None;
+            }
+            if let Some(at) = chunk.windows(bytes.len()).position(|window| window == bytes) {
+                return Some(offset + at as u32);
+            }
+        }
+        None
     }
 
     /// Walks the length-prefixed entries from `offset` to the end of the table.

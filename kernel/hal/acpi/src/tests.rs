@@ -260,6 +260,47 @@ fn fadt_round_trip() {
     assert!(!fadt.hardware_reduced);
 }
 
+/// A machine with fixed registers at these ports, and this byte code in its definition block.
+fn machine_to_turn_off(pm1a: u32, pm1b: u32, smi: u32, code: &[u8]) -> (Ram, Rsdp) {
+    let dsdt = raw_table(b"DSDT", code);
+    let mut builder = fadt::FADTBuilder::new(OEM, OEM_TABLE, 1);
+    builder.pm1a_cnt_blk = pm1a.into();
+    builder.pm1b_cnt_blk = pm1b.into();
+    builder.smi_cmd = smi.into();
+    builder.acpi_enable = 0xa0;
+    // The definition block lies behind the root table, which lists it, too.
+    let tables = 2;
+    let at = BASE + 48 + 36 + 8 * tables;
+    let fadt = bytes_of(&builder.dsdt_64(at).finalize());
+    machine(&[dsdt, fadt])
+}
+
+#[test]
+fn sleep_state_five_is_found_in_byte_code() {
+    let declared =
+        acpi_tables::aml::Name::new("_S5_".into(), &acpi_tables::aml::Package::new(vec![&5_u8, &0_u8]));
+    // A method that only mentions the name, then the declaration across the border of a chunk.
+    for noise in [0, 200, 246, 250, 253, 600] {
+        let mut code = b"\x70\x00_S5_".to_vec();
+        code.resize(code.len() + noise, 0xa3);
+        code.extend(bytes_of(&declared));
+        let (ram, root) = machine_to_turn_off(0x604, 0, 0xb2, &code);
+        let off = Tables::open(&ram, root).unwrap().soft_off();
+        let wanted = SoftOff::Pm1 { a: (0x604, 0x3400), b: None, enable: Some((0xb2, 0xa0)) };
+        assert_eq!(off, Some(wanted), "{noise}");
+    }
+    let both = [0x08, b'\\', b'_', b'S', b'5', b'_', 0x12, 0x06, 0x04, 0x01, 0x0a, 0x07, 0x00, 0x00];
+    let (ram, root) = machine_to_turn_off(0x404, 0x408, 0, &both);
+    let off = Tables::open(&ram, root).unwrap().soft_off();
+    let wanted = SoftOff::Pm1 { a: (0x404, 0x2400), b: Some((0x408, 0x3c00)), enable: None };
+    assert_eq!(off, Some(wanted));
+    // Without registers, or without the package, or with one that is cut off, nothing is known.
+    for (pm1a, code) in [(0, &both[..]), (0x404, &[]), (0x404, &both[..6]), (0x404, &both[..11])] {
+        let (ram, root) = machine_to_turn_off(pm1a, 0, 0, code);
+        assert_eq!(Tables::open(&ram, root).unwrap().soft_off(), None);
+    }
+}
+
 #[test]
 fn root_pointer_is_found_in_the_bios_area() {
     let mut bytes = vec![0; 0x10_0000];
@@ -316,7 +357,7 @@ fn exercise(memory: &dyn PhysicalMemory, root: Rsdp) {
     let _ = tables.slit().map(|slit| slit.distance(slit.domain_count(), 0));
     let _ =
         tables.mcfg().map(|mcfg| mcfg.windows().filter_map(|window| window.function_pa(255, 31, 7)).count());
-    let _ = (tables.hpet(), tables.fadt());
+    let _ = (tables.hpet(), tables.fadt(), tables.soft_off());
     let topology = Topology::new(&tables);
     topology.cpus().for_each(drop);
     topology.memory().for_each(drop);
@@ -339,6 +380,18 @@ proptest! {
         let tables: Vec<_> = signatures.iter().zip(&bodies).map(|(name, body)| raw_table(name, body)).collect();
         let (ram, root) = machine(&tables);
         exercise(&ram, root);
+    }
+
+    #[test]
+    fn random_byte_code_is_survived(code in proptest::collection::vec(any::<u8>(), 0..400), at in 0_usize..400) {
+        let mut code = code;
+        code.splice(at.min(code.len()).., *b"\x08_S5_\x12");
+        let (ram, root) = machine_to_turn_off(0x604, 0, 0, &code);
+        exercise(&ram, root);
+        code.extend([0x06, 0x04, 0x01, 0x00]);
+        let (ram, root) = machine_to_turn_off(0x604, 0, 0, &code);
+        let off = Tables::open(&ram, root).unwrap().soft_off();
+        prop_assert_eq!(off, Some(SoftOff::Pm1 { a: (0x604, 0x2400), b: None, enable: None }));
     }
 
     #[test]
