@@ -5,7 +5,7 @@
 //! virtio 9P devices whose mount tags stand in the run configuration.
 
 /// I/O port of QEMU's `isa-debug-exit` device.
-pub const DEBUG_EXIT_PORT: u16 = 0x501;
+pub const DEBUG_EXIT_PORT: u16 = 0x118;
 
 /// Width in bytes of the `isa-debug-exit` register.
 pub const DEBUG_EXIT_SIZE_BYTES: u16 = 4;

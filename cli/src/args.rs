@@ -245,7 +245,7 @@ Examples:
   hadal shell heat.hadal              then: help, run 500, threads, counters, halt
   hadal shell --trace out.json a.hadal
   echo 'cpus' | hadal shell           commands from a file or a pipe
-  qemu-system-x86_64 -m 1G -serial stdio -kernel heat.hadal -append shell
+  qemu-system-x86_64 -cpu max -smp 2 -m 1G -display none -serial mon:stdio -kernel heat.hadal -append shell
 
 The options are those of `hadal run`; without a program there is nothing to run.";
 
@@ -270,7 +270,9 @@ Examples:
   hadal image --iso heat.iso ./heat 500
   hadal image --iso app.iso --add data.bin:/data.bin --env OMP_NUM_THREADS=8 ./app /data.bin
   hadal image --iso heat.iso heat.hadal 500          the same of a program image
-  qemu-system-x86_64 -M q35 -smp 4 -m 2G -cdrom heat.iso -serial stdio")]
+  qemu-system-x86_64 -M q35 -cpu max -smp 4 -m 2G -display none -serial mon:stdio -cdrom heat.iso
+
+The machine turns itself off when the program has ended.")]
 pub(crate) struct ImageArgs {
     /// The image to write
     #[arg(long, value_name = "OUT", required = true, value_hint = clap::ValueHint::FilePath)]
@@ -288,6 +290,10 @@ pub(crate) struct ImageArgs {
     #[arg(long, value_name = "NAME=VALUE",
           value_parser = OsStringValueParser::new().try_map(values::parse_env))]
     pub(crate) env: Vec<OsString>,
+
+    /// The kernel's command line; `shell` starts the shell, `stay` leaves the machine on when the program has ended
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) append: Option<String>,
 
     /// Log levels of the kernel: LEVEL or MODULE=LEVEL
     #[arg(long, value_name = "LEVEL|MODULE=LEVEL", value_parser = values::parse_log)]
@@ -340,7 +346,7 @@ Examples:
   hadal cc -c a.c && hadal c++ -c b.cc && hadal c++ a.o b.o -o both.hadal
   hadal cc --linux a.c -o a.out                        the same source as a Linux program
   make CC=hadal-cc CXX=hadal-c++ FC=hadal-fc
-  qemu-system-x86_64 -m 1G -serial stdio -kernel heat.hadal
+  qemu-system-x86_64 -cpu max -smp 2 -m 1G -display none -serial mon:stdio -kernel heat.hadal
 
 The compilers are cc, c++ and gfortran, or those that CC, CXX and FC name. They get all arguments but those above;
 programs are linked with -static (or -static-pie). Without -o an image is called a.hadal. -c, -S, -E, -M and

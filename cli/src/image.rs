@@ -22,6 +22,7 @@ use crate::failure::Failure;
 use crate::kernel::Kernel;
 use crate::libraries::Libraries;
 use crate::pack::Module;
+use crate::plain_qemu::{self, Medium};
 use crate::program_image::ProgramImage;
 use crate::view::{View, ViewRequest};
 use crate::{compile, launch, libraries, pack, paths};
@@ -32,12 +33,13 @@ const LOADED_BY_LIBC: &str = "libgcc_s.so.1";
 /// The loader's script: the kernel, its configuration, its root file system, then modules with their names.
 ///
 /// The video drivers give the kernel a screen; under UEFI there is no text mode to fall back to.
-fn grub_config(modules: &[Module]) -> String {
+fn grub_config(modules: &[Module], command_line: &str) -> String {
     let line =
         |(index, (name, _)): (usize, &Module)| format!("module2 /boot/{} {name}\n", module_file(index));
     let named: String = modules.iter().enumerate().map(line).collect();
+    let words: String = command_line.split_whitespace().map(|word| format!(" '{word}'")).collect();
     format!(
-        "set timeout=0\ninsmod all_video\nmultiboot2 /boot/hadal-kernel.elf\nmodule2 /boot/run-config\n\
+        "set timeout=0\ninsmod all_video\nmultiboot2 /boot/hadal-kernel.elf{words}\nmodule2 /boot/run-config\n\
          module2 /boot/root.cpio\n{named}boot\n"
     )
 }
@@ -79,9 +81,25 @@ pub(crate) fn make(args: &ImageArgs) -> Result<u8, Failure> {
     }
     let modules = pack::read_modules(&args.module)?;
     config.initramfs = true;
-    write_iso(&args.iso, &kernel.elf, &kernel.boot_module(&config, &[]), &archive.finish(), &modules)?;
+    let command_line = args.append.as_deref().unwrap_or_default();
+    if command_line.contains(['\'', '"', '\\', '\n']) {
+        return Err(Failure::Usage {
+            what: "--append: GRUB changes quotes, backslashes and ends of lines on the kernel's command line"
+                .into(),
+            help: "use other words, or put the text into a file: --module NAME=FILE".into(),
+        });
+    }
+    let script = grub_config(&modules, command_line);
+    let files = [
+        ("hadal-kernel.elf", &*kernel.elf),
+        ("run-config", &kernel.boot_module(&config, &[])),
+        ("root.cpio", &archive.finish()),
+        ("grub/grub.cfg", script.as_bytes()),
+    ];
+    write_iso(&args.iso, &files, &modules)?;
     let size = args.iso.metadata().map_or(0, |m| m.len());
     eprintln!("hadal: wrote {} ({})", args.iso.display(), crate::values::Bytes(size));
+    eprintln!("  to boot it: {}", plain_qemu::line(Medium::Disc, &args.iso));
     Ok(0)
 }
 
@@ -230,26 +248,19 @@ fn loader_path(libraries: &Libraries) -> Option<OsString> {
     })
 }
 
-fn write_iso(
-    iso: &Path,
-    kernel: &[u8],
-    boot_module: &[u8],
-    archive: &[u8],
-    modules: &[Module],
-) -> Result<(), Failure> {
+fn write_iso(iso: &Path, files: &[(&str, &[u8])], modules: &[Module]) -> Result<(), Failure> {
     let dir = tempfile::tempdir().context("cannot make a temporary directory")?;
     let put = |name: &str, content: &[u8]| -> anyhow::Result<()> {
         let file = dir.path().join("boot").join(name);
         fs::create_dir_all(file.parent().context("a file has a directory")?)?;
         fs::write(&file, content).with_context(|| file.display().to_string())
     };
-    put("hadal-kernel.elf", kernel)?;
-    put("run-config", boot_module)?;
-    put("root.cpio", archive)?;
+    for (name, content) in files {
+        put(name, content)?;
+    }
     for (index, (_, content)) in modules.iter().enumerate() {
         put(&module_file(index), content)?;
     }
-    put("grub/grub.cfg", grub_config(modules).as_bytes())?;
     let output = Command::new("grub-mkrescue")
         .arg("-o")
         .arg(iso)
@@ -266,6 +277,14 @@ fn write_iso(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_of_the_command_line_are_words_of_the_script() {
+        let script = grub_config(&[("a b".into(), Vec::new())], "stay  $x;");
+        assert!(script.contains("multiboot2 /boot/hadal-kernel.elf 'stay' '$x;'\n"), "{script}");
+        assert!(grub_config(&[], "").contains("hadal-kernel.elf\n"));
+        assert!(script.contains("module2 /boot/module-0 a b\n"), "{script}");
+    }
 
     #[test]
     fn added_files_keep_their_path_unless_told() {

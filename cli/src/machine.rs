@@ -61,13 +61,14 @@ pub(crate) fn spec(options: &MachineOptions) -> Result<MachineSpec, Failure> {
     })
 }
 
-fn default_cpus() -> u32 {
+/// CPUs of a machine when nobody says how many: those of the host.
+pub(crate) fn default_cpus() -> u32 {
     let host = thread::available_parallelism().map_or(1, |n| n.get() as u32);
     host.clamp(DEFAULT_MIN_CPUS, MAX_CPUS)
 }
 
 /// A quarter of the host's memory, between 1 and 8 GiB; QEMU takes it only as the guest touches it.
-fn default_memory() -> Bytes {
+pub(crate) fn default_memory() -> Bytes {
     let info = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let total_kib = info
         .lines()

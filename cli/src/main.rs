@@ -33,6 +33,7 @@ mod machine;
 mod observed;
 mod pack;
 mod paths;
+mod plain_qemu;
 mod profile;
 mod program_image;
 mod qemu;

@@ -454,7 +454,7 @@ fn dry_run_prints_the_line() {
     assert_eq!(output.status.code(), Some(0));
     let line = text(&output.stdout);
     assert_eq!(line.lines().count(), 1);
-    for part in ["-smp 3,", "-m 1024M", "mount_tag=hadal0", "-kernel ", "isa-debug-exit,iobase=0x501"] {
+    for part in ["-smp 3,", "-m 1024M", "mount_tag=hadal0", "-kernel ", "isa-debug-exit,iobase=0x118"] {
         assert!(line.contains(part), "{part:?} is not in {line}");
     }
     assert!(dir.path().join("hadal/dry-run/run-config").is_file());

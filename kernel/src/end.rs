@@ -5,10 +5,9 @@ use alloc::string::String;
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use hadal_abi::control::{ExitStatus, GuestMessage};
-use hadal_abi::machine::{DEBUG_EXIT_DONE, DEBUG_EXIT_PORT};
-use hadal_hal::{cpu, port};
+use hadal_hal::cpu;
 
-use crate::{console, control, counters, profile, run, trace};
+use crate::{console, control, counters, power, profile, run, trace};
 
 /// Tells the host how it ended and stops. Everything that the program wrote to files is there already: nothing is kept back.
 pub(crate) fn machine(status: ExitStatus) -> ! {
@@ -29,9 +28,11 @@ pub(crate) fn machine(status: ExitStatus) -> ! {
     }
     control::send(&GuestMessage::Exit(status));
     control::flush();
-    port::out32(DEBUG_EXIT_PORT, DEBUG_EXIT_DONE);
-    // No such device: the host ends the machine when it has read the message, or a person turns it off.
-    cpu::halt_forever()
+    if run::stays_on() {
+        console::write(b"hadal: the machine stays on, as the kernel's command line says\n");
+        cpu::halt_forever()
+    }
+    power::off()
 }
 
 fn say_on_console(status: &ExitStatus) {

@@ -20,6 +20,7 @@ mod memory;
 mod panic;
 mod paths;
 mod platform;
+mod power;
 mod profile;
 mod report;
 mod run;

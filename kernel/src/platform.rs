@@ -11,7 +11,7 @@ use hadal_hal::mmio::Region;
 use hadal_hal::percpu::MAX_CPUS;
 use hadal_hal::{apic, cpu, smp};
 
-use crate::paths;
+use crate::{paths, power};
 
 /// Physical memory for the table parser: what the boot page tables map.
 #[derive(Clone, Copy)]
@@ -110,6 +110,7 @@ impl Platform {
             self.memory_count += 1;
         }
         self.read_lines(tables);
+        power::read(tables);
         self.hpet_pa = tables.hpet().ok().map(|hpet| hpet.pa);
         if let Ok(mcfg) = tables.mcfg() {
             for (slot, window) in self.windows.iter_mut().zip(mcfg.windows()) {

@@ -7,6 +7,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::sync::atomic::{AtomicBool, Ordering};
 
 use hadal_abi::config::{BootAction, Filling, RunConfig};
 use hadal_abi::control::{ExitStatus, GuestMessage};
@@ -24,7 +25,7 @@ use crate::boot_files::Files;
 use crate::platform::Platform;
 use crate::{
     boot_files, console, control, end, entropy, file_tree, linux, paths, profile, report, shell, stdio,
-    symbols, trace, trials,
+    symbols, terminal, trace, trials,
 };
 
 /// Bytes of a program's message queues, as on Linux.
@@ -33,6 +34,7 @@ const DEFAULT_QUEUES: Limit = Limit { soft: 819_200, hard: 819_200 };
 const DEFAULT_FILES: Limit = Limit { soft: 1024, hard: 1 << 20 };
 
 static CONFIG: Once<RunConfig> = Once::new();
+static STAYS_ON: AtomicBool = AtomicBool::new(false);
 static FAILURES: Once<(u64, u32)> = Once::new();
 static FILES: Once<Files> = Once::new();
 static SURROUNDINGS: Once<Surroundings> = Once::new();
@@ -40,9 +42,11 @@ static PROCESS: SpinLock<Option<&'static Process>> = SpinLock::new(None);
 /// What the starting thread needs; it takes it.
 static BOOT: SpinLock<Option<(Box<BootInfo>, Box<Platform>)>> = SpinLock::new(None);
 
-/// Words on the kernel's command line that ask for the shell, or for the machine report.
+/// Words on the kernel's command line that ask for the shell, for the machine report, or for a machine that is not turned
+/// off at the end: its display can still be read then.
 const SHELL_WORD: &str = "shell";
 const REPORT_WORD: &str = "report";
+const STAY_WORD: &str = "stay";
 
 /// Word on the kernel's command line, `fail-alloc=SEED:RATE`, that makes so many of a million allocations of the program fail.
 const FAIL_WORD: &str = "fail-alloc=";
@@ -63,6 +67,15 @@ pub(crate) fn fail_allocations() {
     let Some((seed, rate)) = FAILURES.get() else { return };
     log::warn!("{rate} of a million allocations fail, from seed {seed}");
     fallible::inject(*seed, *rate);
+}
+
+fn has_word(info: &BootInfo, wanted: &str) -> bool {
+    info.command_line.split_whitespace().any(|word| word == wanted)
+}
+
+/// Whether the machine is left on when it has ended.
+pub(crate) fn stays_on() -> bool {
+    STAYS_ON.load(Ordering::Relaxed)
 }
 
 /// Seed and rate from the kernel's command line.
@@ -107,6 +120,7 @@ pub(crate) fn start(info: Box<BootInfo>, platform: Box<Platform>) {
     if let Some(failures) = failures(info.command_line) {
         FAILURES.call_once(|| failures);
     }
+    STAYS_ON.store(has_word(&info, STAY_WORD), Ordering::Relaxed);
     CONFIG.call_once(|| config);
     FILES.call_once(|| boot.files);
     hadal_hrt::module::set(boot.modules, CString::new(info.command_line).unwrap_or_default());
@@ -129,12 +143,11 @@ fn first_thread(_: usize) -> ! {
         control::open(port.clone());
     } else {
         console::attach_display(&info);
+        terminal::open();
     }
     seed_random_numbers(config, &devices);
     machine::set(&linux::MACHINE);
-    let wants_shell = info.command_line.split_whitespace().any(|word| word == SHELL_WORD);
-    let wants_report = info.command_line.split_whitespace().any(|word| word == REPORT_WORD);
-    let action = match (wants_shell, wants_report) {
+    let action = match (has_word(&info, SHELL_WORD), has_word(&info, REPORT_WORD)) {
         (true, _) => BootAction::Shell,
         (_, true) => BootAction::Report,
         _ => config.on_boot,

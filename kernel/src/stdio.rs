@@ -61,6 +61,20 @@ pub(crate) fn supply(bytes: Vec<u8>) {
     INPUT_WAITERS.wake_all();
 }
 
+/// Takes input that nobody need have asked for. Returns false, and takes nothing, when too much of it waits to be read.
+pub(crate) fn supply_ahead(bytes: Vec<u8>) -> bool {
+    if INPUT.lock().bytes.len() + bytes.len() > REQUEST_BYTES as usize {
+        return false;
+    }
+    supply(bytes);
+    true
+}
+
+/// Whether somebody waits for input.
+pub(crate) fn is_awaited() -> bool {
+    INPUT.lock().asked
+}
+
 /// Asks the host for input unless there is some, or an answer is due.
 fn ask() {
     if INPUT.lock().bytes.is_empty() {

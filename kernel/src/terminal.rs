@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Input from the serial line, for machines without a command: a terminal in line mode.
 //!
-//! The port is polled while somebody wants input: ten milliseconds are not felt when typing, the emulated port holds
-//! further bytes back, and no interrupt has to be shared with the log. A real port loses bytes that are pasted faster.
+//! The port is polled, at all times since Ctrl-C is for programs that read nothing: ten milliseconds are not felt when
+//! typing, ten looks a second do not disturb a program, the emulated port holds further bytes back, and no interrupt has to
+//! be shared with the log. A real port loses bytes that are pasted faster.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
@@ -11,7 +12,10 @@ use hadal_shell::{Editor, Event};
 
 use crate::{console, control, stdio};
 
+/// Between looks while somebody waits for input, and while nobody does.
 const POLL_NS: u64 = 10_000_000;
+const IDLE_POLL_NS: u64 = 100_000_000;
+const BELL: &[u8] = b"\x07";
 const SIGINT: u8 = 2;
 
 /// Starts to read, once. False: there is no serial line.
@@ -45,13 +49,16 @@ fn read(_: usize) -> ! {
                 Event::None => {}
                 Event::Line(mut line) => {
                     line.push(b'\n');
-                    stdio::supply(line);
+                    if !stdio::supply_ahead(line) {
+                        console::write(BELL);
+                    }
                 }
                 Event::Interrupt => control::signal(SIGINT),
                 Event::End => stdio::supply(Vec::new()),
             },
             None => {
-                hadal_sched::sleep_until(hadal_time::now_ns() + POLL_NS);
+                let pause_ns = if stdio::is_awaited() { POLL_NS } else { IDLE_POLL_NS };
+                hadal_sched::sleep_until(hadal_time::now_ns() + pause_ns);
             }
         }
     }

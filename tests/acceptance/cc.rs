@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use hadal_tests::case::{expect_status, expect_stdout, expect_texts, wrong};
+use hadal_tests::case::{expect_in_order, expect_status, expect_stdout, expect_texts, wrong};
 use hadal_tests::machine::{Permit, arguments, hadal, hadal_command};
 use hadal_tests::run::{self, Running};
 use hadal_tests::{Hadal, Outcome, TestError, scratch};
@@ -17,8 +17,8 @@ use crate::suite::Suite;
 const COMPILER_LIMIT: Duration = Duration::from_secs(120);
 /// A boot without a command, and a short program.
 const BARE_LIMIT: Duration = Duration::from_secs(60);
-/// Status of QEMU after the kernel's orderly end.
-pub(crate) const QEMU_DONE: i32 = 33;
+/// Status of QEMU when the kernel has turned the machine off.
+pub(crate) const POWERED_OFF: i32 = 0;
 
 pub(crate) fn register(suite: &mut Suite) {
     suite.hadal("cc/everything", everything);
@@ -44,6 +44,10 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.hadal("cc/fault-report", fault_report);
     suite.hadal("cc/modules", modules);
     suite.hadal("cc/bare", bare);
+    for cpus in ["1", "2"] {
+        suite.hadal(format!("cc/bare-interrupted/{cpus}"), move |name| bare_interrupted(name, cpus));
+    }
+    suite.hadal("cc/bare-stays", bare_stays);
     suite.hadal("cc/bad-images", bad_images);
     suite.hadal("cc/iso", iso);
 }
@@ -357,7 +361,7 @@ fn modules(name: &str) -> Result<(), TestError> {
 pub(crate) fn qemu() -> Command {
     let mut qemu = Command::new("qemu-system-x86_64");
     qemu.args(["-M", "q35", "-cpu", "max", "-m", "1G", "-display", "none", "-serial", "stdio"]);
-    qemu.args(["-no-reboot", "-monitor", "none", "-device", "isa-debug-exit,iobase=0x501,iosize=4"]);
+    qemu.args(["-no-reboot", "-monitor", "none"]);
     qemu
 }
 
@@ -368,11 +372,48 @@ fn bare(name: &str) -> Result<(), TestError> {
     let mut command = qemu();
     command.args(["-smp", "4", "-kernel"]).arg(&image);
     let outcome = run::run(command, b"", BARE_LIMIT)?;
-    expect_status(&outcome, QEMU_DONE)?;
-    let output = outcome.stdout_text();
-    match output.contains("members 4 of 4, right") && output.contains("the program ended with status 0") {
-        true => Ok(()),
-        false => Err(wrong("the serial line lacks the program's output", &outcome)),
+    expect_status(&outcome, POWERED_OFF)?;
+    expect_in_order(&outcome, &["members 4 of 4, right", "the program ended with status 0"])
+}
+
+/// Ctrl-C on the serial line, for programs that do not read it.
+fn bare_interrupted(name: &str, cpus: &str) -> Result<(), TestError> {
+    const CTRL_C: &[u8] = b"\x03";
+    let directory = scratch::empty_directory(name)?;
+    let image = image(&directory, "cc", &[], "interrupted.c")?;
+    let _permit = Permit::one();
+    for (command_line, end) in [("", "signal 2"), ("shell", "ended by signal 2")] {
+        let mut command = qemu();
+        command.args(["-smp", cpus, "-append", command_line, "-kernel"]).arg(&image);
+        let mut running = Running::start_typed(command)?;
+        if command_line == "shell" {
+            running.wait_for_output("hadal> ", BARE_LIMIT)?;
+            running.type_in(b"run by-itself\r")?;
+        }
+        running.wait_for_output("running", BARE_LIMIT)?;
+        running.type_in(CTRL_C)?;
+        running.wait_for_output(end, BARE_LIMIT)?;
+        if command_line == "shell" {
+            running.type_in(b"halt\r")?;
+        }
+        expect_status(&running.finish(BARE_LIMIT)?, POWERED_OFF)?;
+    }
+    Ok(())
+}
+
+/// The word `stay` keeps the machine on, for its display.
+fn bare_stays(name: &str) -> Result<(), TestError> {
+    let directory = scratch::empty_directory(name)?;
+    let image = image(&directory, "cc", &["-fopenmp", "-lm"], "team.c")?;
+    let _permit = Permit::one();
+    let mut command = qemu();
+    command.args(["-append", "stay", "-kernel"]).arg(&image);
+    let running = Running::start(command, b"")?;
+    running.wait_for_output("the machine stays on", BARE_LIMIT)?;
+    match running.finish(Duration::from_secs(3)) {
+        Err(TestError::Hung { .. }) => Ok(()),
+        Err(other) => Err(other),
+        Ok(outcome) => Err(wrong("the machine was turned off", &outcome)),
     }
 }
 
@@ -410,15 +451,16 @@ fn iso(name: &str) -> Result<(), TestError> {
     let directory = scratch::empty_directory(name)?;
     image(&directory, "cc", &[], "modules.c")?;
     fs::write(directory.join("data"), "abc").map_err(TestError::io("cannot write a module"))?;
-    let line = ["image", "--iso", "a.iso", "--module", "by-grub=data", "program.hadal"];
+    let append = "the words $of grub;";
+    let line = ["image", "--iso", "a.iso", "--module", "by-grub=data", "--append", append, "program.hadal"];
     expect_status(&hadal(&line, &directory, COMPILER_LIMIT)?, 0)?;
     let _permit = Permit::one();
     let mut command = qemu();
     command.arg("-cdrom").arg(directory.join("a.iso"));
     let outcome = run::run(command, b"", Duration::from_secs(150))?;
-    expect_status(&outcome, QEMU_DONE)?;
-    match outcome.stdout_text().contains("module by-grub, 3 bytes, sum 96354") {
-        true => Ok(()),
-        false => Err(wrong("the serial line lacks the program's output", &outcome)),
-    }
+    expect_status(&outcome, POWERED_OFF)?;
+    expect_in_order(
+        &outcome,
+        &["module by-grub, 3 bytes, sum 96354", append, "the program ended with status 0"],
+    )
 }

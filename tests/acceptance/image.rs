@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use hadal_tests::case::expect_status;
+use hadal_tests::case::{expect_in_order, expect_status};
 use hadal_tests::machine::{Permit, hadal};
 use hadal_tests::programs::MANY;
-use hadal_tests::run::Running;
+use hadal_tests::run;
 use hadal_tests::{TestError, Way, scratch};
 
+use crate::cc::POWERED_OFF;
 use crate::suite::Suite;
 
 /// Where distributions put the firmware.
@@ -50,10 +51,10 @@ fn boot(name: &str, uefi: bool) -> Result<(), TestError> {
         }
     }
     let _permit = Permit::one();
-    let running = Running::start(qemu, b"")?;
-    running.wait_for_output(EXPECTED, Duration::from_secs(150))?;
+    let outcome = run::run(qemu, b"", Duration::from_secs(200))?;
     // The screen, which QEMU has by default, is written to as well: nothing may break between the output and the end.
-    running.wait_for_output("the program ended with status 0", Duration::from_secs(60))
+    expect_status(&outcome, POWERED_OFF)?;
+    expect_in_order(&outcome, &[EXPECTED, "the program ended with status 0"])
 }
 
 /// The firmware and a copy of its variables.

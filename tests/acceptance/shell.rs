@@ -5,12 +5,12 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use hadal_tests::case::{expect_status, expect_texts, wrong};
+use hadal_tests::case::{expect_in_order, expect_status, expect_texts, wrong};
 use hadal_tests::machine::{Permit, hadal_command};
 use hadal_tests::run;
 use hadal_tests::{Outcome, TestError, scratch};
 
-use crate::cc::{QEMU_DONE, image, qemu};
+use crate::cc::{POWERED_OFF, image, qemu};
 use crate::suite::Suite;
 
 const LIMIT: Duration = Duration::from_secs(90);
@@ -33,19 +33,6 @@ fn shell(directory: &Path, arguments: &[&str], script: &str) -> Result<Outcome, 
     command.args(["shell", "--timeout", "60"]).args(arguments).current_dir(directory);
     let _permit = Permit::one();
     run::run(command, script.as_bytes(), LIMIT)
-}
-
-/// Passes when standard output has these texts, in this order.
-fn expect_in_order(outcome: &Outcome, texts: &[&str]) -> Result<(), TestError> {
-    let output = outcome.stdout_text();
-    let mut rest = output.as_str();
-    for text in texts {
-        match rest.find(text) {
-            Some(at) => rest = &rest[at + text.len()..],
-            None => return Err(wrong(&format!("\"{text}\" does not follow in the output"), outcome)),
-        }
-    }
-    Ok(())
 }
 
 fn tables(name: &str) -> Result<(), TestError> {
@@ -146,7 +133,7 @@ fn serial(name: &str) -> Result<(), TestError> {
     let _permit = Permit::one();
     // A key that comes before the kernel has set the port up is lost.
     let outcome = run::run(command, b"\r\rcpusx\x7f\rrun\r\x1b[A\rhalt\r", LIMIT)?;
-    expect_status(&outcome, QEMU_DONE)?;
+    expect_status(&outcome, POWERED_OFF)?;
     let members = "members 2 of 2, right";
     expect_in_order(&outcome, &["hadal> ", "interrupts", members, members, "ended with status 0"])
 }

@@ -143,6 +143,19 @@ pub fn expect_texts(outcome: &Outcome, texts: &[&str]) -> Result<(), TestError> 
     }
 }
 
+/// Passes when standard output has these texts, in this order.
+pub fn expect_in_order(outcome: &Outcome, texts: &[&str]) -> Result<(), TestError> {
+    let output = outcome.stdout_text();
+    let mut rest = output.as_str();
+    for text in texts {
+        match rest.find(text) {
+            Some(at) => rest = &rest[at + text.len()..],
+            None => return Err(wrong(&format!("\"{text}\" does not follow in the output"), outcome)),
+        }
+    }
+    Ok(())
+}
+
 /// Passes when the status is `status`.
 pub fn expect_status(outcome: &Outcome, status: i32) -> Result<(), TestError> {
     if outcome.status == status {

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::io::{Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -83,6 +83,8 @@ struct Collected {
 pub struct Running {
     child: Child,
     line: String,
+    /// Standard input, where it is typed later.
+    input: Option<ChildStdin>,
     stdout: Arc<Collected>,
     stderr: Arc<Collected>,
     readers: Vec<JoinHandle<()>>,
@@ -91,25 +93,39 @@ pub struct Running {
 
 impl Running {
     /// Starts `command` in a process group of its own and feeds it `stdin`.
-    pub fn start(mut command: Command, stdin: &[u8]) -> Result<Self, TestError> {
-        let line = format!("{command:?}");
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
-        let mut child = command.spawn().map_err(TestError::io(format!("cannot start {line}")))?;
-        if let Some(mut pipe) = child.stdin.take() {
+    pub fn start(command: Command, stdin: &[u8]) -> Result<Self, TestError> {
+        let mut running = Self::start_typed(command)?;
+        if let Some(mut pipe) = running.input.take() {
             let stdin = stdin.to_vec();
             // A command that ends without reading its input is no error of the feeder.
             thread::spawn(move || drop(pipe.write_all(&stdin)));
         }
+        Ok(running)
+    }
+
+    /// Starts `command` with input that [`Running::type_in`] gives it.
+    pub fn start_typed(mut command: Command) -> Result<Self, TestError> {
+        let line = format!("{command:?}");
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+        let mut child = command.spawn().map_err(TestError::io(format!("cannot start {line}")))?;
+        let input = child.stdin.take();
         let mut readers = Vec::new();
         let stdout = collect(child.stdout.take(), &mut readers);
         let stderr = collect(child.stderr.take(), &mut readers);
-        Ok(Self { child, line, stdout, stderr, readers, ended: false })
+        Ok(Self { child, line, input, stdout, stderr, readers, ended: false })
     }
 
     /// The process.
     #[must_use]
     pub fn pid(&self) -> i32 {
         i32::try_from(self.child.id()).unwrap_or(i32::MAX)
+    }
+
+    /// Types into a command that [`Running::start_typed`] has started.
+    pub fn type_in(&mut self, keys: &[u8]) -> Result<(), TestError> {
+        let input =
+            self.input.as_mut().ok_or_else(|| TestError::Wrong("the input was given before".into()))?;
+        input.write_all(keys).and_then(|()| input.flush()).map_err(TestError::io("cannot type"))
     }
 
     /// Waits until standard output contains `text`.

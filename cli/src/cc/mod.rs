@@ -10,6 +10,7 @@ pub(crate) mod sdk;
 
 use std::env;
 use std::ffi::{OsStr, OsString};
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -20,6 +21,7 @@ use crate::args::Cli;
 use crate::compile::{self, Language};
 use crate::failure::Failure;
 use crate::pack;
+use crate::plain_qemu::{self, Medium};
 use line::{Line, Pthread, Question, Stage};
 use sdk::Sdk;
 
@@ -166,8 +168,17 @@ fn make_image(compiler: &[OsString], line: &Line, sdk: &Sdk) -> Result<u8, Failu
     if status == 0 {
         let modules = pack::read_modules(&line.modules)?;
         pack::make(&program, &output, modules, &pack::Defaults::default())?;
+        tell_how_to_run(&output);
     }
     Ok(status)
+}
+
+/// Says how the image is run: to a person only, since build systems take what a compiler says for warnings.
+fn tell_how_to_run(output: &Path) {
+    if std::io::stderr().is_terminal() {
+        eprintln!("hadal: wrote {0}; to run it: hadal run {0}", output.display());
+        eprintln!("  or without the command: {}", plain_qemu::line(Medium::Kernel, output));
+    }
 }
 
 fn print_help(language: Language) -> Result<u8, Failure> {
