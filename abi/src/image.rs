@@ -23,6 +23,16 @@ pub const MAGIC: &[u8; 8] = b"HADALIMG";
 /// Version of this layout.
 pub const FORMAT: u32 = 1;
 
+/// Stands before the place for the path of the command that runs the image when Linux executes it, in the first
+/// [`COMMAND_WITHIN`] bytes of the kernel's first segment.
+pub const COMMAND_MAGIC: &[u8; 16] = b"HADAL-COMMAND-1\n";
+
+/// Bytes of that place. The path ends with a NUL; without one it is empty.
+pub const COMMAND_LEN: usize = 1024;
+
+/// Bytes of the first segment that have the place in them.
+pub const COMMAND_WITHIN: usize = 4096;
+
 /// Bytes of the header.
 pub const HEADER_LEN: usize = 32;
 

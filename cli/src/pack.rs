@@ -6,7 +6,7 @@ use std::fs::{self, Permissions};
 use std::io::Write;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use hadal_abi::config::{BootAction, Filling, ProgramSource, RunConfig, StdioKind};
@@ -58,10 +58,20 @@ pub(crate) fn make(
     let config = kernel.boot_module(&configuration(name, defaults), &[]);
     let modules = modules.iter().map(|(name, content)| (name.clone(), content.as_slice())).collect();
     let contents = Contents { program: &content, config: &config, modules };
-    let image = ProgramImage::pack(&kernel.elf, &contents)
+    let mut image = ProgramImage::pack(&kernel.elf, &contents)
         .map_err(|error| Failure::setup(format!("no image can be made: {error}"), pack_help()))?;
+    if let Some(command) = own_command() {
+        image.set_command(&command);
+    }
     write(output, image.bytes()).with_context(|| format!("cannot write {}", output.display()))?;
     Ok(())
+}
+
+/// The `hadal` command: this process, or its neighbour when this is `hadal-cc` or one of its kind.
+fn own_command() -> Option<PathBuf> {
+    let own = std::env::current_exe().ok()?;
+    let command = own.with_file_name("hadal");
+    command.is_file().then_some(command)
 }
 
 fn pack_help() -> String {
@@ -136,8 +146,8 @@ fn write(output: &Path, content: &[u8]) -> anyhow::Result<()> {
         Some(dir) if !dir.as_os_str().is_empty() => dir,
         _ => Path::new("."),
     };
-    // Not executable: only a machine can start it. The mask of the process applies.
-    let mut file = tempfile::Builder::new().permissions(Permissions::from_mode(0o666)).tempfile_in(dir)?;
+    // Executable, as what any linker writes. The mask of the process applies.
+    let mut file = tempfile::Builder::new().permissions(Permissions::from_mode(0o777)).tempfile_in(dir)?;
     file.write_all(content)?;
     file.persist(&target)?;
     Ok(())

@@ -2,11 +2,14 @@
 //! Program images (`a.hadal`): making one of a kernel and a program, and recognising one, by its content and not its name.
 //!
 //! An image is the kernel's ELF file with a payload (`hadal_abi::image`) behind it, to which the program header of the
-//! kernel's own segment for a program has been pointed. Nothing else of the kernel's file changes.
+//! kernel's own segment for a program has been pointed. Beside that, segments are said to be linked at their physical
+//! addresses, which boot loaders do not look at, and Linux can map: it executes an image by the path of a command that is
+//! left in the first segment (`kernel/hal/src/boot/linux_start.rs`).
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::ops::Range;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
@@ -20,6 +23,7 @@ const LE: LittleEndian = LittleEndian;
 
 /// Places in a program header (ELF-64 specification): file offset, length in the file, length in memory.
 const P_OFFSET: usize = 8;
+const P_VADDR: usize = 16;
 const P_FILESZ: usize = 32;
 const P_MEMSZ: usize = 40;
 /// Places in a section header.
@@ -119,7 +123,21 @@ impl ProgramImage {
             put(section + SH_OFFSET, start);
             put(section + SH_SIZE, payload.len());
         }
+        for (header_at, physical) in loaded_segments(kernel) {
+            put(header_at + P_VADDR, physical as usize);
+        }
         Ok(Self { payload: start..bytes.len(), bytes })
+    }
+
+    /// Names the command that runs the image when Linux executes it. A path that has no room is left out: the image looks
+    /// for a command in PATH then.
+    pub(crate) fn set_command(&mut self, command: &Path) {
+        let path = command.as_os_str().as_bytes();
+        if let Some(place) = command_place(&self.bytes).filter(|place| path.len() < place.len()) {
+            let (text, rest) = self.bytes[place].split_at_mut(path.len());
+            text.copy_from_slice(path);
+            rest.fill(0);
+        }
     }
 
     /// The file's content: what boots.
@@ -140,17 +158,38 @@ impl ProgramImage {
     }
 }
 
-/// Whether a file is a kernel of Hadal, judged by its headers alone: some segment is linked at the kernel's base plus the
-/// physical address at which it is to be loaded. A program that only asks for such an address gets the loader's answer.
+/// Bytes at the start of a file by which a kernel is told from other files: its headers, and its first segment behind them.
+const HEAD_LEN: usize = 4096 + image::COMMAND_WITHIN;
+
+/// Whether a file is a kernel of Hadal, judged by its first bytes alone: its first segment has the place for a command's
+/// path. What only asks for a kernel's address is a program, and gets the loader's answer.
 fn is_kernel(path: &Path) -> bool {
     let Ok(file) = File::open(path) else { return false };
-    let mut head = [0; 4096];
+    let mut head = [0; HEAD_LEN];
     let len = file.read_at(&mut head, 0).unwrap_or(0);
-    let Ok(header) = FileHeader64::<LittleEndian>::parse(&head[..len]) else { return false };
-    let Ok(segments) = header.program_headers(LE, &head[..len]) else { return false };
-    let linked_at = |physical| symbols::BASE.checked_add(physical);
-    let is_ours = |s: &ProgramHeader64<_>| linked_at(s.p_paddr(LE)) == Some(s.p_vaddr(LE));
-    segments.iter().any(|segment| segment.p_type(LE) == PT_LOAD && is_ours(segment))
+    command_place(&head[..len]).is_some()
+}
+
+/// Where a kernel has the path of the command that runs it.
+fn command_place(bytes: &[u8]) -> Option<Range<usize>> {
+    let header = FileHeader64::<LittleEndian>::parse(bytes).ok()?;
+    let segments = header.program_headers(LE, bytes).ok()?;
+    let first = segments.iter().find(|segment| segment.p_type(LE) == PT_LOAD)?;
+    let start = usize::try_from(first.p_offset(LE)).ok()?;
+    let within = bytes.get(start..)?.get(..image::COMMAND_WITHIN)?;
+    let magic =
+        within.windows(image::COMMAND_MAGIC.len()).position(|window| window == image::COMMAND_MAGIC)?;
+    let place = start + magic + image::COMMAND_MAGIC.len();
+    (place + image::COMMAND_LEN <= bytes.len()).then_some(place..place + image::COMMAND_LEN)
+}
+
+/// Places of the program headers of what is loaded, and the physical addresses there.
+fn loaded_segments(bytes: &[u8]) -> Vec<(usize, u64)> {
+    let Ok(header) = FileHeader64::<LittleEndian>::parse(bytes) else { return Vec::new() };
+    let segments = header.program_headers(LE, bytes).unwrap_or_default().iter().enumerate();
+    let loaded = segments.filter(|(_, segment)| segment.p_type(LE) == PT_LOAD);
+    let at = |index: usize| header.e_phoff(LE) as usize + index * PHDR_LEN;
+    loaded.map(|(index, segment)| (at(index), segment.p_paddr(LE))).collect()
 }
 
 /// Finds the segment for a program: the one whose content begins with the header's magic. Of a file that is cut short only
@@ -164,7 +203,8 @@ fn find_segment(bytes: &[u8]) -> Option<Segment> {
             magic.map_or(s.p_offset(LE) >= bytes.len() as u64, |magic| magic == image::MAGIC)
         })?;
     let sections = header.section_headers(LE, bytes).unwrap_or_default();
-    let section = sections.iter().find(|section| section.sh_addr(LE) == found.p_vaddr(LE));
+    let linked_at = symbols::BASE.checked_add(found.p_paddr(LE));
+    let section = sections.iter().find(|section| Some(section.sh_addr(LE)) == linked_at);
     let place = |part: &[u8]| part.as_ptr() as usize - bytes.as_ptr() as usize;
     Some(Segment {
         header_at: header.e_phoff(LE) as usize + index * PHDR_LEN,

@@ -2,6 +2,7 @@
 //! `hadal cc` and its relatives: program images, made by each compiler, run by the command and by QEMU alone.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -33,6 +34,7 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.hadal("cc/openmp/numa", |name| openmp(name, 4, 2));
     suite.hadal("cc/objects", objects);
     suite.hadal("cc/default-name", default_name);
+    suite.hadal("cc/executed", executed);
     suite.hadal("cc/response-file", response_file);
     suite.hadal("cc/own-commands", own_commands);
     suite.hadal("cc/linux", linux);
@@ -163,7 +165,7 @@ fn objects(name: &str) -> Result<(), TestError> {
 fn default_name(name: &str) -> Result<(), TestError> {
     let directory = scratch::empty_directory(name)?;
     expect_status(&tool(&["cc", &source("everything.c")], &directory, &[])?, 0)?;
-    let image = directory.join("a.hadal");
+    let image = directory.join("a.out");
     expect_status(&Hadal::new(1).cwd(&directory).run(&image, &[])?, 41)?;
     // What is no regular file is written to, as by any compiler, and not replaced.
     let pipe = directory.join("pipe");
@@ -175,6 +177,47 @@ fn default_name(name: &str) -> Result<(), TestError> {
         true => Ok(()),
         false => Err(TestError::Wrong(format!("{} bytes came through the pipe", read.len()))),
     }
+}
+
+/// Linux executes an image by the command that made it, or by one in PATH.
+fn executed(name: &str) -> Result<(), TestError> {
+    let directory = scratch::empty_directory(name)?;
+    let image = image(&directory, "cc", &[], "everything.c")?;
+    let run = |image: &Path, path: &Path| {
+        let mut command = Command::new(image);
+        command.args(["one", "two words"]).current_dir(&directory).env("PATH", path);
+        command.env("HADAL_CPUS", "2").env("SETTING", "two words");
+        let _permit = Permit::one();
+        run::run(command, b"one\ntwo\n", BARE_LIMIT)
+    };
+    let tools = path_of("qemu-system-x86_64")?;
+    let by_maker = run(&image, &tools)?;
+    expect_status(&by_maker, 43)?;
+    // An image from elsewhere: its command is not there.
+    let mut content = fs::read(&image).map_err(TestError::io("the image is gone"))?;
+    let maker = hadal_command()?;
+    let maker = maker.as_os_str().as_encoded_bytes();
+    let at = content.windows(maker.len()).position(|window| window == maker);
+    let at = at.ok_or_else(|| TestError::Wrong("the image does not name its command".into()))?;
+    content[at] = b'X';
+    fs::write(&image, content).map_err(TestError::io("cannot change the image"))?;
+    let lost = run(&image, &tools)?;
+    expect_status(&lost, 127)?;
+    expect_texts(&lost, &["is a program image of Hadal, and there is no hadal command in PATH to run it"])?;
+    let commands = directory.join("commands");
+    fs::create_dir(&commands).map_err(TestError::io("cannot make a directory"))?;
+    symlink(hadal_command()?, commands.join("hadal")).map_err(TestError::io("cannot make a link"))?;
+    let path = format!("{}:{}", commands.display(), tools.display());
+    let by_path = run(&image, Path::new(&path))?;
+    expect_status(&by_path, 43)?;
+    expect_stdout(&by_path, &by_maker.stdout_text())
+}
+
+/// The directory of a command.
+fn path_of(command: &str) -> Result<PathBuf, TestError> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let directory = std::env::split_paths(&path).find(|directory| directory.join(command).is_file());
+    directory.ok_or_else(|| TestError::Wrong(format!("{command} is not in PATH")))
 }
 
 /// A command on one file.

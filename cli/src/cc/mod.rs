@@ -25,10 +25,8 @@ use crate::plain_qemu::{self, Medium};
 use line::{Line, Pthread, Question, Stage};
 use sdk::Sdk;
 
-/// Name of the image when the line gives none.
-const DEFAULT_IMAGE: &str = "a.hadal";
-/// Name of the Linux program when the line gives none.
-const DEFAULT_PROGRAM: &str = "a.out";
+/// Name of the image or the Linux program when the line gives none.
+const DEFAULT_OUTPUT: &str = "a.out";
 
 /// Commands of ours that must not be taken for the compiler: `CC=hadal-cc ./configure` sets the variable for us, too.
 const OWN_COMMANDS: [&str; 5] = ["hadal", "hadal-cc", "hadal-c++", "hadal-cxx", "hadal-fc"];
@@ -82,7 +80,7 @@ pub(crate) fn run(language: Language, args: Vec<OsString>) -> Result<u8, Failure
         (Stage::Program, false) => make_image(&compiler, &line, &sdk),
         (Stage::Program, true) => call(&compiler, &line, |command| {
             add_libraries(command, &line, &sdk);
-            command.arg("-o").arg(line.output.as_deref().unwrap_or(OsStr::new(DEFAULT_PROGRAM)));
+            command.arg("-o").arg(line.output.as_deref().unwrap_or(OsStr::new(DEFAULT_OUTPUT)));
         }),
         _ => call(&compiler, &line, |command| {
             command.arg("-isystem").arg(sdk.include());
@@ -154,10 +152,10 @@ fn add_libraries(command: &mut Command, line: &Line, sdk: &Sdk) {
 }
 
 fn make_image(compiler: &[OsString], line: &Line, sdk: &Sdk) -> Result<u8, Failure> {
-    let output = PathBuf::from(line.output.clone().unwrap_or_else(|| DEFAULT_IMAGE.into()));
+    let output = PathBuf::from(line.output.clone().unwrap_or_else(|| DEFAULT_OUTPUT.into()));
     let scratch = tempfile::tempdir().context("cannot make a temporary directory")?;
     // The linker writes the name into what it reports, so it is the one that the user knows.
-    let program = scratch.path().join(output.file_name().unwrap_or(OsStr::new(DEFAULT_IMAGE)));
+    let program = scratch.path().join(output.file_name().unwrap_or(OsStr::new(DEFAULT_OUTPUT)));
     let status = call(compiler, line, |command| {
         if !line.is_static {
             command.arg("-static");

@@ -4,9 +4,6 @@ use crate::kernel;
 
 const PROGRAM: &[u8] = b"\x7fELF, supposedly";
 
-/// Place of the virtual address in a program header; the physical one follows.
-const P_VADDR: usize = 16;
-
 fn contents(config: &[u8]) -> Contents<'_> {
     Contents { program: PROGRAM, config, modules: vec![("data".into(), b"1234")] }
 }
@@ -37,6 +34,24 @@ fn what_was_packed_is_found_again() {
 fn an_image_can_be_packed_again() {
     let again = ProgramImage::pack(packed().bytes(), &contents(b"other")).unwrap();
     assert_eq!(open(again.bytes()).unwrap().unwrap().contents(), contents(b"other"));
+}
+
+#[test]
+fn linux_can_map_an_image_and_finds_its_command() {
+    let mut image = packed();
+    image.set_command(Path::new("/somewhere/hadal"));
+    image.set_command(Path::new("/here/hadal"));
+    let place = command_place(image.bytes()).unwrap();
+    assert!(image.bytes()[place].starts_with(b"/here/hadal\0\0\0\0\0\0\0"));
+    image.set_command(Path::new(&"/long".repeat(300)));
+    let place = command_place(image.bytes()).unwrap();
+    assert!(image.bytes()[place].starts_with(b"/here/hadal\0"));
+    let header = FileHeader64::<LittleEndian>::parse(image.bytes()).unwrap();
+    let segments = header.program_headers(LE, image.bytes()).unwrap();
+    for segment in segments.iter().filter(|segment| segment.p_type(LE) == PT_LOAD) {
+        assert_eq!(segment.p_vaddr(LE), segment.p_paddr(LE));
+    }
+    assert!(open(image.bytes()).unwrap().is_some());
 }
 
 #[test]

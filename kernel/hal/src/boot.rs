@@ -11,6 +11,7 @@ use crate::layout::{BOOT_MAPPED, KERNEL_BASE};
 
 mod entry;
 pub(crate) use entry::BOOT_STACK_SIZE as STACK_SIZE;
+mod linux_start;
 mod multiboot2;
 mod pvh;
 

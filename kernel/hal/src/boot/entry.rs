@@ -19,6 +19,10 @@ global_asm!(
     ".pushsection .boot.header, \"a\", @progbits",
     ".balign 8",
     "0: .long 0xe85250d6, 0, 1f - 0b, -(0xe85250d6 + (1f - 0b))",
+    // Entry: the one of the ELF header is Linux's (see [`super::linux_start`]).
+    ".balign 8",
+    ".short 3, 0",
+    ".long 12, hadal_start32",
     // Framebuffer, optional: any size, text allowed.
     ".balign 8",
     ".short 5, 1",
