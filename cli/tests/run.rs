@@ -8,27 +8,17 @@ mod fake;
 
 use std::fs;
 use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitCode, Output, Stdio};
-use std::sync::OnceLock;
+use std::path::Path;
+use std::process::{Child, Command, ExitCode, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use fake::driver::{self, PROGRAM, assert_fails, hadal, run, text};
 use hadal_abi::status;
-use libtest_mimic::{Arguments, Failed, Trial};
 
 fn main() -> ExitCode {
-    if let Ok(behaviour) = std::env::var("FAKE_QEMU") {
-        // A test that waits for ever fails instead: the machine goes away.
-        thread::spawn(|| {
-            thread::sleep(Duration::from_secs(60));
-            std::process::exit(99);
-        });
-        return fake::play(&behaviour);
-    }
-    let tests: Vec<(&str, fn())> = vec![
+    driver::main(&[
         ("status_is_the_programs", status_is_the_programs),
         ("streams_are_separate_and_binary_clean", streams_are_separate_and_binary_clean),
         ("input_is_read_when_asked", input_is_read_when_asked),
@@ -61,72 +51,7 @@ fn main() -> ExitCode {
         ("image_names_missing_tools", image_names_missing_tools),
         ("image_holds_kernel_and_program", image_holds_kernel_and_program),
         ("completions_name_the_options", completions_name_the_options),
-    ];
-    let trials = tests.into_iter().map(|(name, test)| {
-        Trial::test(name, move || -> Result<(), Failed> {
-            test();
-            Ok(())
-        })
-    });
-    libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit_code()
-}
-
-/// A program that every Linux machine has.
-const PROGRAM: &str = "/bin/true";
-
-/// The directory with the script that stands for QEMU; it hands the inherited sockets to this binary as its streams.
-fn fake_qemu() -> &'static Path {
-    static SCRIPT: OnceLock<(tempfile::TempDir, PathBuf)> = OnceLock::new();
-    let (_, script) = SCRIPT.get_or_init(|| {
-        let dir = tempfile::tempdir().unwrap();
-        let script = dir.path().join("qemu");
-        let this = std::env::current_exe().unwrap();
-        let text = format!(
-            "#!/bin/bash\n\
-             if [ \"$FAKE_QEMU\" = refuse ]; then echo 'qemu: no such option' >&2; exit 1; fi\n\
-             for a in \"$@\"; do case $a in\n\
-             socket,id=control,fd=*) c=${{a##*fd=}};; socket,id=log,fd=*) l=${{a##*fd=}};;\n\
-             esac; done\n\
-             exec '{}' \"$@\" <&\"$c\" >&\"$c\" 2>&\"$l\"\n",
-            this.display()
-        );
-        fs::write(&script, text).unwrap();
-        fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
-        (dir, script)
-    });
-    script
-}
-
-/// `hadal` with the fake QEMU in the way the test wants it.
-fn hadal(behaviour: &str, args: &[&str]) -> Command {
-    // Signals that the caller ignores, as a shell makes its background jobs do, would stay ignored.
-    let mut command = Command::new("/usr/bin/env");
-    command
-        .args(["--default-signal=INT,QUIT,HUP,TERM", env!("CARGO_BIN_EXE_hadal")])
-        .args(args)
-        .env("HADAL_QEMU", fake_qemu())
-        .env("HADAL_ACCEL", "tcg")
-        .env("FAKE_QEMU", behaviour);
-    command.env("XDG_CACHE_HOME", fake_qemu().with_file_name("cache"));
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command
-}
-
-fn run(behaviour: &str, args: &[&str]) -> Output {
-    hadal(behaviour, &[&["run"], args].concat()).output().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-#[track_caller]
-fn assert_fails(output: &Output, status: u8, parts: &[&str]) {
-    let stderr = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(status.into()), "{stderr}");
-    for part in parts {
-        assert!(stderr.contains(part), "{part:?} is not in:\n{stderr}");
-    }
+    ])
 }
 
 fn status_is_the_programs() {

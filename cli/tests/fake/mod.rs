@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The fake QEMU: standard input and output are the control channel, standard error is the serial log.
 
+pub(crate) mod driver;
+
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
 use std::os::unix::ffi::OsStringExt;
