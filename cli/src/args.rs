@@ -28,7 +28,8 @@ Examples:
 
 `hadal run` ends with the program's exit status, or 128 plus the signal that killed it. Hadal's own failures:
   2 wrong command line · 119 program could not be started · 120 QEMU · 121 kernel panic · 122 time limit
-  123 machine ended without its done message · 124 source did not compile · 125 anything else";
+  123 machine ended without its done message · 124 source did not compile · 125 anything else
+  126 program is not executable · 127 program not found";
 
 /// The subcommands.
 #[derive(Debug, Subcommand)]

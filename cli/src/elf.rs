@@ -41,6 +41,11 @@ pub(crate) enum ElfError {
     },
     #[error("cannot be read: {0}")]
     Unreadable(#[from] io::Error),
+    #[error("is not executable (its mode is {mode:04o})")]
+    NotExecutable {
+        /// Its permission bits.
+        mode: u32,
+    },
     #[error("is a directory, not a program")]
     Directory,
     #[error("is not a regular file")]
@@ -87,6 +92,16 @@ impl ElfError {
     pub(crate) fn help(&self) -> Option<String> {
         Some(match self {
             Self::NotFound { elsewhere: Some(path) } => format!("did you mean {}?", path.display()),
+            Self::NotFound { elsewhere: None } => {
+                "PROGRAM is a path, a file of the working directory, or a command found in PATH".into()
+            }
+            Self::Unreadable(_) => "Hadal reads the program's file as you: chmod +r FILE".into(),
+            Self::NotExecutable { mode } if mode & 0o111 == 0 => "make it executable: chmod +x FILE".into(),
+            Self::NotExecutable { .. } => {
+                "you may not execute it: `ls -l FILE` shows who may, `findmnt -T FILE` whether its file system is \
+                 mounted noexec"
+                    .into()
+            }
             Self::Directory | Self::NotElf | Self::Empty | Self::NotAFile => {
                 "PROGRAM is an x86-64 Linux executable, or a source file ending in .c, .cc, .cpp, .f90, …"
                     .into()

@@ -114,6 +114,10 @@ impl Failure {
     /// Exit status of the command.
     pub(crate) fn status(&self) -> u8 {
         match self {
+            Self::Program { error: ElfError::NotFound { .. }, .. } => status::NOT_FOUND,
+            Self::Program { error: ElfError::NotExecutable { .. } | ElfError::Directory, .. } => {
+                status::NOT_EXECUTABLE
+            }
             Self::Program { .. } | Self::Setup { .. } | Self::CannotStart(_) => status::CANNOT_START,
             Self::Usage { .. } => status::USAGE,
             Self::QemuMissing(_) | Self::QemuFailed { .. } => status::QEMU,

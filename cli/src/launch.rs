@@ -5,6 +5,7 @@
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -187,13 +188,15 @@ fn interpreter(
             None => script.interpreter,
         };
         let place = view.cwd.join(&interpreter);
-        file = match view.resolve(&place) {
+        let next = match view.resolve(&place) {
             Ok(found) if found.host.exists() => found,
             Err(LookupError::InGuestTree(path)) if path.is_file() && view.uncover(&path) => {
                 Found { guest: path.clone(), host: path }
             }
             _ => return Err(wrong(ElfError::NoScriptInterpreter(interpreter))),
         };
+        check_executable(&file.host).map_err(wrong)?;
+        file = next;
         argv[0] = script_path.into_os_string();
         let own = || core::iter::once(interpreter.clone().into_os_string()).chain(script.argument).collect();
         argv.splice(0..0, command.unwrap_or_else(own));
@@ -211,6 +214,9 @@ fn find_program(
     cflags: Option<&str>,
 ) -> Result<Found, Failure> {
     if compile::is_source(name) {
+        if !host_cwd.join(name).exists() {
+            return Err(program_error(name, ElfError::NotFound { elsewhere: None }));
+        }
         let host = compile::compile(&host_cwd.join(name), cflags)?;
         return Ok(match view.guest_path_of(&host) {
             Some(guest) => Found { guest, host },
@@ -271,7 +277,18 @@ fn check_program(view: &mut View, name: &Path, program: &Found, memory: Bytes) -
         };
         elf::inspect(&host).map_err(|error| program_error(interpreter, error))?;
     }
+    check_executable(&program.host).map_err(wrong)?;
     Ok(elf)
+}
+
+/// Refuses a file that Linux would not execute. What is wrong with its content is told first, since a text file is not made
+/// a program by `chmod`.
+fn check_executable(host: &Path) -> Result<(), ElfError> {
+    if paths::may_execute(host) {
+        return Ok(());
+    }
+    let mode = host.metadata()?.permissions().mode() & 0o7777;
+    Err(ElfError::NotExecutable { mode })
 }
 
 /// Warns of libraries that the loader will not find; it then says so itself and ends with status 127.

