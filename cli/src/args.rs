@@ -221,7 +221,7 @@ pub(crate) struct RunArgs {
     /// Executable, script (`#!`) or source file, and its arguments. A name without a slash is a file of the working
     /// directory, or else a command found in PATH
     #[arg(required = true, value_names = ["PROGRAM", "ARGS"], num_args = 1.., trailing_var_arg = true,
-          allow_hyphen_values = true, value_hint = clap::ValueHint::CommandWithArguments)]
+          value_hint = clap::ValueHint::CommandWithArguments)]
     pub(crate) command: Vec<OsString>,
 }
 
@@ -307,7 +307,7 @@ pub(crate) struct ImageArgs {
     /// Executable, script (`#!`) or source file, and its arguments. A name without a slash is a file of the working
     /// directory, or else a command found in PATH
     #[arg(required = true, value_names = ["PROGRAM", "ARGS"], num_args = 1.., trailing_var_arg = true,
-          allow_hyphen_values = true, value_hint = clap::ValueHint::CommandWithArguments)]
+          value_hint = clap::ValueHint::CommandWithArguments)]
     pub(crate) command: Vec<OsString>,
 }
 
@@ -485,6 +485,17 @@ mod tests {
         let args = run(&["--cpus", "3", "./a", "--cpus", "9", "--", "-x"]);
         assert_eq!(args.machine.cpus, Some(3));
         assert_eq!(args.command, ["./a", "--cpus", "9", "--", "-x"]);
+    }
+
+    #[test]
+    fn a_mistyped_option_is_not_the_program() {
+        for (wrong, meant) in [("--memry", "--memory"), ("--timout=3", "--timeout"), ("--stat", "--stats")] {
+            let error = Cli::try_parse_from(["hadal", "run", wrong, "./a"]).unwrap_err().to_string();
+            let option = wrong.split('=').next().unwrap();
+            assert!(error.contains(&format!("unexpected argument '{option}' found")), "{error}");
+            assert!(error.contains(&format!("a similar argument exists: '{meant}'")), "{error}");
+        }
+        assert_eq!(run(&["--", "-odd", "--memry"]).command, ["-odd", "--memry"]);
     }
 
     #[test]

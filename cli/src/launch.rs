@@ -129,14 +129,7 @@ fn boot(kernel: Kernel, config: RunConfig, args: &RunArgs) -> Result<Boot, Failu
 
 /// The program's name on the command line.
 pub(crate) fn program_name(command: &[OsString]) -> Result<&Path, Failure> {
-    let name = command.first().context("the command line has no program")?;
-    if name.as_bytes().starts_with(b"-") {
-        return Err(Failure::Usage {
-            what: format!("unknown option {}", Path::new(name).display()),
-            help: "`hadal run --help` lists the options; a program of this name is ./NAME".into(),
-        });
-    }
-    Ok(Path::new(name))
+    Ok(Path::new(command.first().context("the command line has no program")?))
 }
 
 /// Where `PATH` has a command, in the guest's tree, if the name has no slash, no source or file of the working directory is meant.

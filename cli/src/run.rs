@@ -52,8 +52,6 @@ fn options_for_programs(args: &RunArgs) -> Option<&'static str> {
 }
 
 fn run_until_end(args: &RunArgs, on_boot: BootAction) -> Result<u8, Failure> {
-    // A mistyped option must not become a missing QEMU or a failed probe of KVM.
-    launch::program_name(&args.command)?;
     let mut spec = machine::spec(&args.machine)?;
     let mut launch = launch::prepare(args, Bytes(spec.memory_bytes))?;
     launch.boot.config.on_boot = on_boot;

@@ -7,10 +7,13 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{ExitCode, Output};
 
-use fake::driver::{self, PROGRAM, hadal, text};
+use fake::driver::{self, PROGRAM, hadal, run, text};
 
 fn main() -> ExitCode {
-    driver::main(&[("programs_that_a_shell_would_not_execute", programs_that_a_shell_would_not_execute)])
+    driver::main(&[
+        ("programs_that_a_shell_would_not_execute", programs_that_a_shell_would_not_execute),
+        ("mistyped_options_suggest_the_nearest", mistyped_options_suggest_the_nearest),
+    ])
 }
 
 /// The status and all of standard error.
@@ -55,4 +58,16 @@ fn programs_that_a_shell_would_not_execute() {
         let output = hadal("exit 0", &["run", name]).current_dir(dir.path()).output().unwrap();
         assert_says(&output, status, &format!("hadal: {name}: {message}"));
     }
+}
+
+fn mistyped_options_suggest_the_nearest() {
+    assert_says(
+        &run("exit 0", &["--memry", "1G", PROGRAM]),
+        2,
+        "error: unexpected argument '--memry' found\n\n  \
+         tip: a similar argument exists: '--memory'\n  \
+         tip: to pass '--memry' as a value, use '-- --memry'\n\n\
+         Usage: hadal run --memory <SIZE> <PROGRAM> [ARGS]...\n\n\
+         For more information, try '--help'.\n",
+    );
 }
