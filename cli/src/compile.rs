@@ -63,6 +63,17 @@ pub(crate) fn is_source(path: &Path) -> bool {
     Language::of(path).is_some()
 }
 
+/// Refuses compiler flags for a program that nothing compiles, which would have no effect.
+pub(crate) fn check_flags(program: &Path, cflags: Option<&str>) -> Result<(), Failure> {
+    match cflags {
+        Some(_) if !is_source(program) => Err(Failure::Usage {
+            what: format!("--cflags is for source files, and {} is none", program.display()),
+            help: "leave out --cflags, or name the source (.c, .cc, .cpp, .f90, …)".into(),
+        }),
+        _ => Ok(()),
+    }
+}
+
 /// Compiles `source` unless the cache has the result, and returns the program's path.
 pub(crate) fn compile(source: &Path, cflags: Option<&str>) -> Result<PathBuf, Failure> {
     let language = Language::of(source).context("not a source file")?;

@@ -67,6 +67,7 @@ pub(crate) fn is_present(tool: &str) -> bool {
 pub(crate) fn make(args: &ImageArgs) -> Result<u8, Failure> {
     require_tools()?;
     let name = launch::program_name(&args.command)?;
+    compile::check_flags(name, args.cflags.as_deref())?;
     let host_cwd = std::env::current_dir().context("the working directory is gone")?;
     let wrong = |error| Failure::Program { path: name.into(), error };
     let mut archive = Archive::new();

@@ -45,6 +45,7 @@ pub(crate) fn prepare(args: &RunArgs, memory: Bytes) -> Result<Launch, Failure> 
     let request = ViewRequest { root: args.root.as_deref(), cwd: args.cwd.as_deref(), mounts: &args.mount };
     let mut view = View::plan(&request, &host_cwd)?;
     let typed = program_name(&args.command)?;
+    compile::check_flags(typed, args.cflags.as_deref())?;
     let environment = environment(args);
     let place = in_path(&view, typed, &host_cwd);
     let name = place.as_deref().unwrap_or(typed);

@@ -47,6 +47,7 @@ fn options_for_programs(args: &RunArgs) -> Option<&'static str> {
         ("--append", args.append.is_some()),
         ("--mount", !args.mount.is_empty()),
         ("--root", args.root.is_some()),
+        ("--cflags", args.cflags.is_some()),
     ];
     given.into_iter().find_map(|(option, is_given)| is_given.then_some(option))
 }

@@ -13,6 +13,7 @@ fn main() -> ExitCode {
     driver::main(&[
         ("programs_that_a_shell_would_not_execute", programs_that_a_shell_would_not_execute),
         ("mistyped_options_suggest_the_nearest", mistyped_options_suggest_the_nearest),
+        ("flags_without_a_source", flags_without_a_source),
     ])
 }
 
@@ -70,4 +71,10 @@ fn mistyped_options_suggest_the_nearest() {
          Usage: hadal run --memory <SIZE> <PROGRAM> [ARGS]...\n\n\
          For more information, try '--help'.\n",
     );
+}
+
+fn flags_without_a_source() {
+    let expected = "hadal: --cflags is for source files, and /bin/true is none\n  \
+                    help: leave out --cflags, or name the source (.c, .cc, .cpp, .f90, …)\n";
+    assert_says(&run("exit 0", &["--cflags", "-O3", PROGRAM]), 2, expected);
 }
