@@ -16,7 +16,7 @@ const MIB: u64 = 1 << 20;
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ValueError {
     /// Not a size.
-    #[error("expected a size such as 512M or 4G (a number without a unit counts MiB)")]
+    #[error("expected a size such as 512M, 1.5G or 4G (a number without a unit counts MiB)")]
     Size,
     /// Too little memory.
     #[error("the kernel needs at least {}", Bytes(MIN_MEMORY_BYTES))]
@@ -80,9 +80,8 @@ impl fmt::Display for Bytes {
 }
 
 fn parse_size(text: &str) -> Result<u64, ValueError> {
-    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
-    let number: u64 = number.parse().map_err(|_| ValueError::Size)?;
     let scale = match unit.to_ascii_lowercase().trim_end_matches('b').trim_end_matches('i') {
         "k" => KIB,
         "" | "m" => MIB,
@@ -90,7 +89,12 @@ fn parse_size(text: &str) -> Result<u64, ValueError> {
         "t" => MIB * MIB,
         _ => return Err(ValueError::Size),
     };
-    number.checked_mul(scale).ok_or(ValueError::Size)
+    if let Ok(whole) = number.parse::<u64>() {
+        return Ok(whole.saturating_mul(scale));
+    }
+    // What a fraction of a unit leaves of a byte is nothing that anybody means.
+    let number: f64 = number.parse().map_err(|_| ValueError::Size)?;
+    Ok((number * scale as f64) as u64)
 }
 
 /// Memory of the machine, a whole number of MiB.
@@ -195,9 +199,14 @@ mod tests {
         assert_eq!(parse_memory("2G"), Ok(Bytes(2 << 30)));
         assert_eq!(parse_memory("512"), Ok(Bytes(512 << 20)));
         assert_eq!(parse_memory("512MiB"), Ok(Bytes(512 << 20)));
+        assert_eq!(parse_memory("1.5G"), Ok(Bytes(1536 << 20)));
+        assert_eq!(parse_memory("0.3T"), Ok(Bytes(314_572 << 20)));
+        for large in ["99999999999999999999G", "99999999999999999999.5G", "9999999999999999999G"] {
+            assert_eq!(parse_memory(large), Err(ValueError::MemoryTooLarge), "{large}");
+        }
         assert_eq!(parse_memory("1M"), Err(ValueError::MemoryTooSmall));
         assert_eq!(parse_memory("9000T"), Err(ValueError::MemoryTooLarge));
-        for wrong in ["", "G", "-1G", "1.5G", "12X", "99999999999999999999G"] {
+        for wrong in ["", "G", "-1G", ".", "1.5.1G", "1,5G", "1e3", "12X"] {
             assert_eq!(parse_memory(wrong), Err(ValueError::Size), "{wrong}");
         }
     }

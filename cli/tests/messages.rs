@@ -14,6 +14,7 @@ fn main() -> ExitCode {
         ("programs_that_a_shell_would_not_execute", programs_that_a_shell_would_not_execute),
         ("mistyped_options_suggest_the_nearest", mistyped_options_suggest_the_nearest),
         ("flags_without_a_source", flags_without_a_source),
+        ("memory_with_a_fraction", memory_with_a_fraction),
     ])
 }
 
@@ -77,4 +78,15 @@ fn flags_without_a_source() {
     let expected = "hadal: --cflags is for source files, and /bin/true is none\n  \
                     help: leave out --cflags, or name the source (.c, .cc, .cpp, .f90, …)\n";
     assert_says(&run("exit 0", &["--cflags", "-O3", PROGRAM]), 2, expected);
+}
+
+fn memory_with_a_fraction() {
+    let output = hadal("", &["run", "--dry-run", "--memory", "1.5G", PROGRAM]).output().unwrap();
+    assert!(text(&output.stdout).contains(" -m 1536M "), "{}", text(&output.stdout));
+    assert_says(
+        &run("exit 0", &["--memory", "much", PROGRAM]),
+        2,
+        "error: invalid value 'much' for '--memory <SIZE>': expected a size such as 512M, 1.5G or 4G (a number \
+         without a unit counts MiB)\n\nFor more information, try '--help'.\n",
+    );
 }
