@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::log_tail::LogSink;
 use crate::qemu::{Accel, MachineSpec};
 use crate::session::{Boot, Session};
-use crate::{kernel, paths};
+use crate::{kernel, paths, qemu_failure};
 
 const KVM_DEVICE: &str = "/dev/kvm";
 
@@ -107,9 +107,8 @@ fn probe(qemu: &Path) -> Result<(), String> {
     match session.run() {
         Ok(outcome) if outcome.status == 0 => Ok(()),
         Ok(outcome) => Err(format!("a guest ended with status {}", outcome.status)),
-        Err(Failure::QemuFailed { ended, output }) => {
-            let last = output.lines().last().unwrap_or(&ended).trim().to_owned();
-            Err(format!("QEMU says: {last}"))
+        Err(Failure::QemuFailed { output, .. }) => {
+            Err(format!("QEMU says: {}", qemu_failure::reason(&output)))
         }
         Err(Failure::Timeout { .. }) => Err("a guest hung".to_owned()),
         Err(failure) => Err(failure.to_string()),

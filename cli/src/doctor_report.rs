@@ -18,6 +18,7 @@ use crate::channel::ReportTarget;
 use crate::failure::Failure;
 use crate::log_tail::LogSink;
 use crate::qemu::{Accel, MachineSpec};
+use crate::qemu_failure::Cause;
 use crate::session::{Boot, Session};
 use crate::{accel, kernel, paths};
 
@@ -92,7 +93,7 @@ pub(crate) fn write(qemu: &Path, file: &Path) -> Result<u8, Failure> {
 }
 
 fn make(qemu: &Path) -> Result<Report, Failure> {
-    let qemu = paths::find_command(qemu).ok_or_else(|| Failure::QemuMissing(qemu.display().to_string()))?;
+    let qemu = paths::find_command(qemu).ok_or_else(|| Failure::QemuMissing(qemu.to_owned()))?;
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let cpus = cores.clamp(2, 4) as u32;
     let kvm = match accel::kvm_device() {
@@ -156,7 +157,7 @@ fn run(qemu: &Path, accel: Accel, cpus: u32) -> Run {
             machine: outcome.paths,
             ..blank
         },
-        Err(Failure::QemuFailed { ended, output }) => {
+        Err(Failure::QemuFailed { cause: Cause::Unknown, ended, output }) => {
             let last = output.lines().last().unwrap_or_default().trim();
             let failure = format!("QEMU could not start the machine ({ended}): {last}");
             Run { failure: Some(failure), ..blank }

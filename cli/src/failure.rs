@@ -5,11 +5,12 @@
 //! those of [`hadal_abi::status`].
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use hadal_abi::status;
 
 use crate::elf::ElfError;
+use crate::qemu_failure::Cause;
 
 /// A failure of Hadal, as opposed to an exit status of the program.
 #[derive(Debug, thiserror::Error)]
@@ -42,11 +43,13 @@ pub(crate) enum Failure {
     #[error("the program could not be started: {0}")]
     CannotStart(String),
     /// QEMU is not installed.
-    #[error("{0}: QEMU not found")]
-    QemuMissing(String),
+    #[error("{}", qemu_missing_text(.0))]
+    QemuMissing(PathBuf),
     /// QEMU ended before the kernel said a word.
-    #[error("QEMU could not start the machine ({ended})")]
+    #[error("{}", .cause.text(.ended))]
     QemuFailed {
+        /// Why.
+        cause: Cause,
         /// How it ended.
         ended: String,
         /// What it printed.
@@ -105,6 +108,13 @@ fn timeout_text(seconds: f64, answered: bool) -> String {
     text
 }
 
+fn qemu_missing_text(qemu: &Path) -> String {
+    match qemu.exists() {
+        true => format!("{}: is not an executable file, and so not QEMU", qemu.display()),
+        false => format!("{}: QEMU not found", qemu.display()),
+    }
+}
+
 impl Failure {
     /// A failure of the surroundings with its remedy.
     pub(crate) fn setup(what: impl Into<String>, help: impl Into<String>) -> Self {
@@ -152,7 +162,7 @@ impl Failure {
             Self::QemuMissing(_) => {
                 "install it (Debian, Ubuntu: apt-get install qemu-system-x86) or name it with --qemu".into()
             }
-            Self::QemuFailed { .. } => "`hadal doctor` checks QEMU and the machine's limits".into(),
+            Self::QemuFailed { cause, .. } => cause.help().into(),
             Self::KernelPanic { .. } => {
                 "this is a bug in Hadal; please report it with the lines below and the program".into()
             }
@@ -194,7 +204,8 @@ mod tests {
 
     #[test]
     fn empty_details_are_left_out() {
-        let text = Failure::QemuFailed { ended: "exit status: 1".into(), output: "\n".into() }.message();
+        let ended = "exit status: 1".into();
+        let text = Failure::QemuFailed { cause: Cause::Unknown, ended, output: "\n".into() }.message();
         assert!(!text.contains("QEMU said"), "{text}");
     }
 }

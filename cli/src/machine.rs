@@ -27,8 +27,8 @@ const DEFAULT_MIN_CPUS: u32 = 2;
 
 /// Builds the machine that the options describe.
 pub(crate) fn spec(options: &MachineOptions) -> Result<MachineSpec, Failure> {
-    let qemu = paths::find_command(&options.qemu)
-        .ok_or_else(|| Failure::QemuMissing(options.qemu.display().to_string()))?;
+    let qemu =
+        paths::find_command(&options.qemu).ok_or_else(|| Failure::QemuMissing(options.qemu.clone()))?;
     let cpus = if options.icount { 1 } else { options.cpus.unwrap_or_else(default_cpus) };
     if options.icount && options.cpus.is_some_and(|cpus| cpus > 1) {
         return Err(Failure::setup("--icount counts the instructions of one CPU", "leave out --cpus"));
@@ -69,12 +69,18 @@ pub(crate) fn default_cpus() -> u32 {
 
 /// A quarter of the host's memory, between 1 and 8 GiB; QEMU takes it only as the guest touches it.
 pub(crate) fn default_memory() -> Bytes {
-    let info = fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let total_kib = info
-        .lines()
-        .find_map(|line| line.strip_prefix("MemTotal:")?.trim().strip_suffix("kB")?.trim().parse().ok());
-    let quarter = total_kib.unwrap_or(0_u64) * 1024 / 4;
+    let quarter = host_memory().map_or(0, |(total, _)| total.0 / 4);
     Bytes(quarter.clamp(GIB, 8 * GIB) >> 20 << 20)
+}
+
+/// The host's memory, and what of it is free.
+pub(crate) fn host_memory() -> Option<(Bytes, Bytes)> {
+    let info = fs::read_to_string("/proc/meminfo").ok()?;
+    let bytes = |name: &str| {
+        let kib = info.lines().find_map(|line| line.strip_prefix(name)?.trim().strip_suffix("kB"))?;
+        Some(Bytes(kib.trim().parse::<u64>().ok()? * 1024))
+    };
+    Some((bytes("MemTotal:")?, bytes("MemAvailable:")?))
 }
 
 /// Log filter of the kernel for these options.

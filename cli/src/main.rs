@@ -4,7 +4,7 @@
 //! A run passes these files in order: [`args`] (command line), [`machine`] and [`accel`] (the machine), [`launch`]
 //! with [`view`], [`compile`], [`elf`] and [`libraries`] (the program and the files it sees), [`session`] with
 //! [`qemu`], [`child`], [`channel`], [`signals`] and [`log_tail`] (the running machine), and back to [`run`] with the
-//! exit status. Every failure is a [`failure::Failure`].
+//! exit status. Every failure is a [`failure::Failure`]; [`qemu_failure`] finds out why QEMU did not start a machine.
 #![deny(unsafe_code)]
 
 mod accel;
@@ -37,6 +37,7 @@ mod plain_qemu;
 mod profile;
 mod program_image;
 mod qemu;
+mod qemu_failure;
 mod run;
 mod script;
 mod session;

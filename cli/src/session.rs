@@ -27,6 +27,7 @@ use crate::kernel::Kernel;
 use crate::log_tail::{LogSink, LogTail};
 use crate::observed::Observed;
 use crate::qemu::{self, Endpoints, MachineSpec};
+use crate::qemu_failure::Cause;
 use crate::signals;
 use crate::view::HostMount;
 
@@ -131,6 +132,7 @@ impl Session {
             events,
             time_limit: self.time_limit,
             boot_limit: self.spec.gdb_port.is_none().then_some(BOOT_LIMIT),
+            spec: self.spec,
             hello: false,
             ending: None,
             observed,
@@ -174,6 +176,7 @@ enum Ending {
 struct Watch<'a> {
     started: Instant,
     process: QemuProcess,
+    spec: MachineSpec,
     guest: GuestSender,
     events: Receiver<Event>,
     log: LogTail,
@@ -371,8 +374,12 @@ impl Watch<'_> {
         }
         let output = self.qemu_output.last(20);
         let ended_by_itself = matches!(status.code(), Some(0 | QEMU_STATUS_DONE));
-        if !self.hello && !ended_by_itself && self.log.last(1).is_empty() {
-            return Failure::QemuFailed { ended: status.to_string(), output };
+        if !self.hello && self.log.last(1).is_empty() {
+            let cause = Cause::find(&self.spec, &output);
+            // A kernel that resets the machine before its first word makes QEMU end as if all were well.
+            if !ended_by_itself || matches!(cause, Cause::NotQemu(_)) {
+                return Failure::QemuFailed { cause, ended: status.to_string(), output };
+            }
         }
         Failure::Lost { how: how_qemu_ended(status), log: self.last_lines() }
     }

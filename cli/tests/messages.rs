@@ -14,7 +14,10 @@ fn main() -> ExitCode {
         ("programs_that_a_shell_would_not_execute", programs_that_a_shell_would_not_execute),
         ("mistyped_options_suggest_the_nearest", mistyped_options_suggest_the_nearest),
         ("flags_without_a_source", flags_without_a_source),
+        ("memory_that_the_host_does_not_have", memory_that_the_host_does_not_have),
         ("memory_with_a_fraction", memory_with_a_fraction),
+        ("kvm_that_does_not_run_the_machine", kvm_that_does_not_run_the_machine),
+        ("commands_that_are_not_qemu", commands_that_are_not_qemu),
     ])
 }
 
@@ -80,6 +83,18 @@ fn flags_without_a_source() {
     assert_says(&run("exit 0", &["--cflags", "-O3", PROGRAM]), 2, expected);
 }
 
+fn memory_that_the_host_does_not_have() {
+    let said = "qemu: cannot set up guest memory 'pc.ram': Cannot allocate memory\n";
+    let output = run(&format!("refuse:{said}"), &["--memory", "2T", PROGRAM]);
+    let stderr = text(&output.stderr);
+    let (first, rest) = stderr.split_once('\n').unwrap();
+    let amounts = first.strip_prefix("hadal: this host cannot give the machine 2 TiB of memory: it has ");
+    let (total, free) = amounts.unwrap().split_once(", ").unwrap();
+    assert!(total.ends_with(" GiB") && free.ends_with(" GiB of them free"), "{stderr}");
+    assert_eq!(rest, format!("  help: ask for less with --memory\n  QEMU said:\n    {said}"));
+    assert_eq!(output.status.code(), Some(120));
+}
+
 fn memory_with_a_fraction() {
     let output = hadal("", &["run", "--dry-run", "--memory", "1.5G", PROGRAM]).output().unwrap();
     assert!(text(&output.stdout).contains(" -m 1536M "), "{}", text(&output.stdout));
@@ -88,5 +103,37 @@ fn memory_with_a_fraction() {
         2,
         "error: invalid value 'much' for '--memory <SIZE>': expected a size such as 512M, 1.5G or 4G (a number \
          without a unit counts MiB)\n\nFor more information, try '--help'.\n",
+    );
+}
+
+fn kvm_that_does_not_run_the_machine() {
+    if fs::File::options().read(true).write(true).open("/dev/kvm").is_err() {
+        eprintln!("skipped: no KVM on this machine");
+        return;
+    }
+    let said =
+        "qemu: error: failed to set MSR 0x10a to 0x4\\nqemu: kvm.c:3: set: Assertion `ret == n' failed.\\n";
+    assert_says(
+        &run(&format!("refuse:{said}"), &["--accel", "kvm", PROGRAM]),
+        120,
+        "hadal: KVM does not run the machine on this host: failed to set MSR 0x10a to 0x4\n  \
+         help: --accel tcg works without KVM\n  \
+         QEMU said:\n    \
+         qemu: error: failed to set MSR 0x10a to 0x4\n    \
+         qemu: kvm.c:3: set: Assertion `ret == n' failed.\n",
+    );
+}
+
+fn commands_that_are_not_qemu() {
+    let help = "  help: name qemu-system-x86_64 with --qemu or HADAL_QEMU, or leave both out\n";
+    let what = "/bin/true: is not QEMU (it does not answer --version as QEMU does)";
+    assert_says(&run("", &["--qemu", "/bin/true", PROGRAM]), 120, &format!("hadal: {what}\n{help}"));
+    let output = run("refuse:qemu: unsupported machine type\\n", &[PROGRAM]);
+    let stderr = text(&output.stderr);
+    assert!(stderr.contains("has no machine of type q35; it is QEMU for another processor\n"), "{stderr}");
+    assert!(stderr.contains(help), "{stderr}");
+    let output = run("", &["--qemu", "/etc/passwd", PROGRAM]);
+    assert!(
+        text(&output.stderr).starts_with("hadal: /etc/passwd: is not an executable file, and so not QEMU\n")
     );
 }

@@ -184,7 +184,7 @@ fn damaged_channel_is_an_error() {
 }
 
 fn qemu_that_fails_is_quoted() {
-    assert_fails(&run("refuse", &[PROGRAM]), status::QEMU, &["qemu: no such option"]);
+    assert_fails(&run("refuse:qemu: no such option\\n", &[PROGRAM]), status::QEMU, &["qemu: no such option"]);
 }
 
 fn missing_qemu_names_the_remedy() {

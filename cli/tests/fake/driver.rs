@@ -44,7 +44,8 @@ fn fake_qemu() -> &'static Path {
         let this = std::env::current_exe().unwrap();
         let text = format!(
             "#!/bin/bash\n\
-             if [ \"$FAKE_QEMU\" = refuse ]; then echo 'qemu: no such option' >&2; exit 1; fi\n\
+             if [ \"$1\" = --version ]; then echo 'QEMU emulator version 7.2 (fake)'; exit 0; fi\n\
+             case $FAKE_QEMU in refuse:*) printf '%b' \"${{FAKE_QEMU#refuse:}}\" >&2; exit 1;; esac\n\
              for a in \"$@\"; do case $a in\n\
              socket,id=control,fd=*) c=${{a##*fd=}};; socket,id=log,fd=*) l=${{a##*fd=}};;\n\
              esac; done\n\
