@@ -15,7 +15,7 @@ use crate::log_tail::LogSink;
 use crate::qemu::MachineSpec;
 use crate::session::{Boot, Session};
 use crate::values::Bytes;
-use crate::{accel, dry_run, paths};
+use crate::{accel, dry_run, limits, paths};
 
 const GIB: u64 = 1 << 30;
 
@@ -27,6 +27,7 @@ const DEFAULT_MIN_CPUS: u32 = 2;
 
 /// Builds the machine that the options describe.
 pub(crate) fn spec(options: &MachineOptions) -> Result<MachineSpec, Failure> {
+    limits::raise_open_files()?;
     let qemu =
         paths::find_command(&options.qemu).ok_or_else(|| Failure::QemuMissing(options.qemu.clone()))?;
     let cpus = if options.icount { 1 } else { options.cpus.unwrap_or_else(default_cpus) };

@@ -28,6 +28,7 @@ mod image;
 mod kernel;
 mod launch;
 mod libraries;
+mod limits;
 mod log_tail;
 mod machine;
 mod observed;

@@ -5,7 +5,7 @@ mod fake;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::process::{ExitCode, Output};
+use std::process::{Command, ExitCode, Output};
 
 use fake::driver::{self, PROGRAM, hadal, run, text};
 
@@ -18,6 +18,7 @@ fn main() -> ExitCode {
         ("memory_with_a_fraction", memory_with_a_fraction),
         ("kvm_that_does_not_run_the_machine", kvm_that_does_not_run_the_machine),
         ("commands_that_are_not_qemu", commands_that_are_not_qemu),
+        ("few_open_files", few_open_files),
     ])
 }
 
@@ -135,5 +136,25 @@ fn commands_that_are_not_qemu() {
     let output = run("", &["--qemu", "/etc/passwd", PROGRAM]);
     assert!(
         text(&output.stderr).starts_with("hadal: /etc/passwd: is not an executable file, and so not QEMU\n")
+    );
+}
+
+fn few_open_files() {
+    let with_limits = |limits: &str| {
+        let command = hadal("exit 0", &["run", PROGRAM]);
+        let mut shell = Command::new("/bin/sh");
+        shell.arg("-c").arg(format!("{limits} && exec \"$@\"")).arg("sh").arg(command.get_program());
+        shell
+            .args(command.get_args())
+            .envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        shell.output().unwrap()
+    };
+    assert_says(&with_limits("ulimit -Sn 20"), 0, "");
+    assert_says(
+        &with_limits("ulimit -n 20"),
+        119,
+        "hadal: the limit on open files is 20 (ulimit -n), and a machine needs 128\n  \
+         help: raise the hard limit (ulimit -Hn): root does so in /etc/security/limits.conf, or a service's \
+         LimitNOFILE=\n",
     );
 }
