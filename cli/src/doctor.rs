@@ -186,7 +186,7 @@ fn cache_finding() -> Finding {
         Err(e) => Finding {
             part,
             state: State::Lacking,
-            what: format!("{e:#}"),
+            what: e.to_string(),
             remedy: Some("name a writable directory in XDG_CACHE_HOME".into()),
         },
     }

@@ -12,6 +12,7 @@ use std::{env, fs};
 use anyhow::{Context, Result};
 use hadal_abi::config::{self, RunConfig};
 
+use crate::failure::Failure;
 use crate::program_image::ProgramImage;
 use crate::{paths, symbols};
 
@@ -84,7 +85,7 @@ impl Kernel {
 }
 
 /// A file with the kernel's symbols and source lines, kept in the cache.
-pub(crate) fn symbols_file() -> Result<PathBuf> {
+pub(crate) fn symbols_file() -> Result<PathBuf, Failure> {
     if let Some(file) = replacement() {
         return Ok(file);
     }

@@ -4,14 +4,17 @@
 use std::env;
 use std::ffi::OsStr;
 use std::fs;
+use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use rustix::fs::{Access, AtFlags, CWD};
 
+use crate::failure::Failure;
+
 /// The command's cache directory, made if needed: `hadal` below `XDG_CACHE_HOME` or `~/.cache`.
-pub(crate) fn cache_dir(sub: &str) -> Result<PathBuf> {
+pub(crate) fn cache_dir(sub: &str) -> Result<PathBuf, Failure> {
     let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
     let base = absolute("XDG_CACHE_HOME")
         .or_else(|| absolute("HOME").map(|home| home.join(".cache")))
@@ -19,8 +22,15 @@ pub(crate) fn cache_dir(sub: &str) -> Result<PathBuf> {
             env::temp_dir().join(format!("hadal-cache-{}", rustix::process::geteuid().as_raw()))
         });
     let dir = base.join("hadal").join(sub);
-    fs::create_dir_all(&dir).with_context(|| {
-        format!("cannot make the cache directory {} (XDG_CACHE_HOME sets it)", dir.display())
+    let made = fs::create_dir_all(&dir).and_then(|()| {
+        // One that is there may still belong to somebody else.
+        rustix::fs::accessat(CWD, &dir, Access::WRITE_OK, AtFlags::EACCESS).map_err(io::Error::from)
+    });
+    made.map_err(|error| {
+        Failure::setup(
+            format!("cannot use the cache directory {}: {error}", dir.display()),
+            "name a directory that you may write to: XDG_CACHE_HOME=/tmp/hadal-cache (else it is .cache in HOME)",
+        )
     })?;
     Ok(dir)
 }

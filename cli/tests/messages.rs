@@ -19,6 +19,7 @@ fn main() -> ExitCode {
         ("kvm_that_does_not_run_the_machine", kvm_that_does_not_run_the_machine),
         ("commands_that_are_not_qemu", commands_that_are_not_qemu),
         ("few_open_files", few_open_files),
+        ("cache_that_cannot_be_used", cache_that_cannot_be_used),
     ])
 }
 
@@ -157,4 +158,23 @@ fn few_open_files() {
          help: raise the hard limit (ulimit -Hn): root does so in /etc/security/limits.conf, or a service's \
          LimitNOFILE=\n",
     );
+}
+
+/// As with `HOME=/` for all but root.
+fn cache_that_cannot_be_used() {
+    let dir = tempfile::tempdir().unwrap();
+    let source = dir.path().join("a.c");
+    fs::write(&source, "int main(void) { return 0; }\n").unwrap();
+    let mut command = hadal("exit 0", &["run", source.to_str().unwrap()]);
+    let output =
+        command.env_remove("XDG_CACHE_HOME").env("HOME", "/proc").env("CC", "true").output().unwrap();
+    assert_says(
+        &output,
+        119,
+        "hadal: cannot use the cache directory /proc/.cache/hadal/programs: No such file or directory (os error 2)\n  \
+         help: name a directory that you may write to: XDG_CACHE_HOME=/tmp/hadal-cache (else it is .cache in HOME)\n",
+    );
+    // What is no source needs no cache.
+    let mut command = hadal("exit 0", &["run", PROGRAM]);
+    assert_says(&command.env_remove("XDG_CACHE_HOME").env("HOME", "/proc").output().unwrap(), 0, "");
 }
