@@ -2,7 +2,8 @@
 //! Compiles a source file given in place of a program, with the system's compiler and OpenMP.
 //!
 //! The result is kept in the cache as long as the compiler, the flags, the source and every header it includes are
-//! the same (the compiler writes the list of headers). `CC`, `CXX` and `FC` name other compilers.
+//! the same (the compiler writes the list of headers). `CC`, `CXX` and `FC` name other compilers. A source that includes
+//! `hadal/hrt.h` becomes what `hadal cc --linux` makes: a Linux program with the library for both places.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -10,11 +11,12 @@ use std::fs;
 use std::iter::once;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
 
+use crate::cc::sdk::{self, Sdk};
 use crate::failure::Failure;
 use crate::paths;
 
@@ -121,7 +123,10 @@ fn split_words(text: &str, from: &str) -> Result<Vec<String>, Failure> {
 /// Name of a cache entry: everything that decides the result but the included files.
 fn entry_hash(compiler: &[OsString], flags: &[String], source: &Path, content: &[u8]) -> u64 {
     let stamp = file_stamp(Path::new(&compiler[0])).unwrap_or_default();
-    let mut parts: Vec<&[u8]> = vec![stamp.as_bytes(), source.as_os_str().as_bytes(), content, b"compiler"];
+    // The headers of hadal/hrt.h are not in the list that the compiler writes, which leaves out the system's.
+    let own_sources = sdk::sources_hash().to_le_bytes();
+    let mut parts: Vec<&[u8]> =
+        vec![stamp.as_bytes(), &own_sources, source.as_os_str().as_bytes(), content, b"compiler"];
     parts.extend(compiler.iter().map(|word| word.as_bytes()));
     parts.push(b"flags");
     parts.extend(flags.iter().map(|flag| flag.as_bytes()));
@@ -155,6 +160,16 @@ fn included_files(rule: &Path) -> Option<Vec<PathBuf>> {
     Some(list.split_whitespace().map(|file| PathBuf::from(file.replace('\0', " "))).collect())
 }
 
+/// Whether a source includes `hadal/hrt.h`, by itself or through other headers: the preprocessor is asked, which with `-MG`
+/// takes a header that is not there as one that will be.
+fn uses_hrt(compiler: &[OsString], flags: &[String], source: &Path) -> bool {
+    let mut command = Command::new(&compiler[0]);
+    command.args(&compiler[1..]).args(FLAGS).args(flags).args(["-M", "-MG"]).arg(source);
+    // What is wrong with the source is said when it is compiled.
+    let rule = command.stderr(Stdio::null()).output().map(|output| output.stdout).unwrap_or_default();
+    String::from_utf8_lossy(&rule).split_whitespace().any(|header| header.ends_with("hadal/hrt.h"))
+}
+
 fn build(
     language: Language,
     compiler: &[OsString],
@@ -178,7 +193,12 @@ fn build(
         // Module files are by-products; they do not belong into the user's directory.
         command.arg("-J").arg(scratch.path());
     }
-    command.args(flags).arg(source).arg("-o").arg(&built).arg("-lm");
+    command.args(flags).arg(source).arg("-o").arg(&built);
+    if language != Language::Fortran && uses_hrt(compiler, flags, source) {
+        let sdk = Sdk::find()?;
+        command.arg("-isystem").arg(sdk.include()).args(sdk.library("libhrt-linux.a")).arg("-pthread");
+    }
+    command.arg("-lm");
     let status = command.status().with_context(|| Path::new(&compiler[0]).display().to_string())?;
     if !status.success() {
         drop(scratch);

@@ -20,6 +20,7 @@ fn main() -> ExitCode {
         ("commands_that_are_not_qemu", commands_that_are_not_qemu),
         ("few_open_files", few_open_files),
         ("cache_that_cannot_be_used", cache_that_cannot_be_used),
+        ("sources_with_hrt_are_compiled", sources_with_hrt_are_compiled),
     ])
 }
 
@@ -177,4 +178,22 @@ fn cache_that_cannot_be_used() {
     // What is no source needs no cache.
     let mut command = hadal("exit 0", &["run", PROGRAM]);
     assert_says(&command.env_remove("XDG_CACHE_HOME").env("HOME", "/proc").output().unwrap(), 0, "");
+}
+
+/// A source that includes `hadal/hrt.h` becomes a Linux program with its library.
+fn sources_with_hrt_are_compiled() {
+    if Command::new("cc").arg("--version").output().is_err() {
+        eprintln!("skipped: no C compiler on this machine");
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("own.h"), "#include <hadal/hrt.h>\n").unwrap();
+    let source = dir.path().join("a.c");
+    fs::write(&source, "#include \"own.h\"\nint main(void) { return hrt_cpu_count() > 0 ? 9 : 1; }\n")
+        .unwrap();
+    let cache = dir.path().join("cache");
+    let mut command = hadal("exit 0", &["run", source.to_str().unwrap()]);
+    assert_says(&command.env("XDG_CACHE_HOME", &cache).output().unwrap(), 0, "");
+    let entry = fs::read_dir(cache.join("hadal/programs")).unwrap().next().unwrap().unwrap();
+    assert_eq!(Command::new(entry.path().join("a")).status().unwrap().code(), Some(9));
 }

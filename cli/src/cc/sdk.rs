@@ -106,11 +106,18 @@ impl Sdk {
     }
 }
 
+/// A number that changes with the sources.
+pub(crate) fn sources_hash() -> u64 {
+    let parts: Vec<&[u8]> =
+        FILES.iter().flat_map(|(path, text)| [path.as_bytes(), text.as_bytes()]).collect();
+    paths::content_hash(&parts)
+}
+
 /// A number that changes with the sources, the way they are compiled, and the compiler.
 fn identity(compiler: &[OsString]) -> u64 {
     let stamp = compile::file_stamp(Path::new(&compiler[0])).unwrap_or_default();
-    let mut parts: Vec<&[u8]> =
-        FILES.iter().flat_map(|(path, text)| [path.as_bytes(), text.as_bytes()]).collect();
+    let sources = sources_hash().to_le_bytes();
+    let mut parts: Vec<&[u8]> = vec![&sources];
     parts.extend(FLAGS.iter().map(|flag| flag.as_bytes()));
     parts.extend(compiler.iter().map(|word| word.as_bytes()));
     parts.push(stamp.as_bytes());
