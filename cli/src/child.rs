@@ -17,6 +17,10 @@ use rustix::process::{Pid, Resource, Rlimit, Signal};
 /// First argument that asks for [`exec_hook`]; not part of the command line for people.
 const HOOK: &str = "__exec-in-child";
 
+/// Variables of the loader that the user means for the program, which has them in its own environment. In QEMU a library
+/// that counts or replaces calls would do harm, and text of the loader would pass for QEMU's.
+const FOR_THE_PROGRAM: [&str; 4] = ["LD_PRELOAD", "LD_AUDIT", "LD_DEBUG", "LD_SHOW_AUXV"];
+
 /// A running QEMU; killed when dropped.
 #[derive(Debug)]
 pub(crate) struct QemuProcess(Child);
@@ -24,7 +28,11 @@ pub(crate) struct QemuProcess(Child);
 impl QemuProcess {
     /// Starts QEMU; its standard error is a pipe, its other streams are null.
     pub(crate) fn spawn(line: &[OsString]) -> io::Result<Self> {
-        let child = Command::new("/proc/self/exe")
+        let mut command = Command::new("/proc/self/exe");
+        for variable in FOR_THE_PROGRAM {
+            command.env_remove(variable);
+        }
+        let child = command
             .arg(HOOK)
             .arg(std::process::id().to_string())
             .args(line)

@@ -170,7 +170,10 @@ fn add_libraries(
     let wrong = |error| Failure::Program { path: name.into(), error };
     let found = view.resolve(interpreter).map_err(|_| wrong(ElfError::NoInterpreter(interpreter.clone())))?;
     add_file(archive, interpreter, &found.host)?;
-    let libraries = libraries::find(view, program, elf, std::env::var_os("LD_LIBRARY_PATH").as_deref());
+    // What this shell preloads is no part of the program.
+    let dirs = std::env::vars_os().filter(|(name, _)| name == "LD_LIBRARY_PATH");
+    let settings: Vec<OsString> = dirs.map(|(name, value)| launch::setting(&name, &value)).collect();
+    let libraries = libraries::find(view, program, elf, &libraries::Settings::of(&settings));
     if let Some(missing) = libraries.missing.first() {
         return Err(Failure::setup(
             format!(

@@ -287,9 +287,7 @@ fn check_executable(host: &Path) -> Result<(), ElfError> {
 
 /// Warns of libraries that the loader will not find; it then says so itself and ends with status 127.
 fn check_libraries(view: &mut View, program: &Found, elf: &Elf, environment: &[OsString]) {
-    let prefix = b"LD_LIBRARY_PATH=";
-    let paths = environment.iter().find_map(|setting| setting.as_bytes().strip_prefix(prefix));
-    let found = libraries::find(view, &program.guest, elf, paths.map(OsStr::from_bytes));
+    let found = libraries::find(view, &program.guest, elf, &libraries::Settings::of(environment));
     for hidden in &found.hidden {
         view.uncover(hidden);
     }
@@ -298,14 +296,16 @@ fn check_libraries(view: &mut View, program: &Found, elf: &Elf, environment: &[O
     }
 }
 
+/// A variable of an environment.
+pub(crate) fn setting(name: &OsStr, value: &OsStr) -> OsString {
+    let mut setting = name.to_owned();
+    setting.push("=");
+    setting.push(value);
+    setting
+}
+
 /// The program's environment: this process's, with the settings of the command line.
 fn environment(args: &RunArgs) -> Vec<OsString> {
-    let setting = |name: &OsStr, value: &OsStr| {
-        let mut setting = name.to_owned();
-        setting.push("=");
-        setting.push(value);
-        setting
-    };
     let inherited = env::vars_os().filter(|_| !args.clear_env).map(|(name, value)| setting(&name, &value));
     let mut all: Vec<OsString> = inherited.collect();
     for new in &args.env {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Finds the shared libraries of a program as the loader in the guest will: `DT_RPATH`, `LD_LIBRARY_PATH`,
-//! `DT_RUNPATH`, the directories of `/etc/ld.so.conf`, then the loader's own.
+//! `DT_RUNPATH`, the directories of `/etc/ld.so.conf`, then the loader's own. What `LD_PRELOAD` and `LD_AUDIT` name counts
+//! as needed by the program.
 //!
 //! [`find`] never fails: what is missing is a list, because the loader may know places that are not known here, and
 //! it says so itself when it does not.
@@ -51,6 +52,31 @@ pub(crate) struct Libraries {
     pub(crate) hidden: Vec<PathBuf>,
 }
 
+/// What the program's environment tells its loader.
+#[derive(Debug, Default)]
+pub(crate) struct Settings {
+    /// `LD_LIBRARY_PATH`.
+    dirs: Vec<PathBuf>,
+    /// `LD_PRELOAD`, separated by colons or blanks, and `LD_AUDIT`, by colons.
+    extra: Vec<OsString>,
+}
+
+impl Settings {
+    /// Finds the settings in an environment.
+    pub(crate) fn of(environment: &[OsString]) -> Self {
+        let value =
+            |name: &[u8]| environment.iter().find_map(|setting| setting.as_bytes().strip_prefix(name));
+        let lists = [&b"LD_PRELOAD="[..], b"LD_AUDIT="].into_iter().filter_map(value);
+        let names = lists.flat_map(|list| list.split(|byte| b": ".contains(byte)));
+        Self {
+            dirs: value(b"LD_LIBRARY_PATH=")
+                .map(|list| split_path(OsStr::from_bytes(list)))
+                .unwrap_or_default(),
+            extra: names.filter(|name| !name.is_empty()).map(|name| OsStr::from_bytes(name).into()).collect(),
+        }
+    }
+}
+
 /// The search as it stands.
 struct Search<'a> {
     view: &'a View,
@@ -64,7 +90,7 @@ struct Search<'a> {
 }
 
 /// Finds every library that `program` (a guest path) needs, libraries of libraries included.
-pub(crate) fn find(view: &View, program: &Path, elf: &Elf, ld_library_path: Option<&OsStr>) -> Libraries {
+pub(crate) fn find(view: &View, program: &Path, elf: &Elf, settings: &Settings) -> Libraries {
     let Some(interpreter) = &elf.interpreter else { return Libraries::default() };
     let is_musl = interpreter.file_name().is_some_and(|n| n.as_bytes().starts_with(b"ld-musl"));
     let configured = match is_musl {
@@ -73,7 +99,7 @@ pub(crate) fn find(view: &View, program: &Path, elf: &Elf, ld_library_path: Opti
     };
     let mut search = Search {
         view,
-        environment: ld_library_path.map(split_path).unwrap_or_default(),
+        environment: settings.dirs.clone(),
         configured,
         defaults: if is_musl { &MUSL_DIRS } else { &GLIBC_DIRS },
         seen: HashSet::new(),
@@ -85,17 +111,24 @@ pub(crate) fn find(view: &View, program: &Path, elf: &Elf, ld_library_path: Opti
         search.seen.insert("libc.so".into());
         search.seen.insert("libc.musl-x86_64.so.1".into());
     }
-    search.walk(program, &elf.dynamic);
+    search.walk(program, &elf.dynamic, &settings.extra);
     search.result
 }
 
 impl Search<'_> {
-    fn walk(&mut self, program: &Path, dynamic: &Dynamic) {
+    fn walk(&mut self, program: &Path, dynamic: &Dynamic, extra: &[OsString]) {
         let program_rpath = match dynamic.runpath {
             None => expand(dynamic.rpath.as_deref(), program),
             Some(_) => Vec::new(),
         };
         let mut todo = vec![(program.to_path_buf(), clone_dynamic(dynamic))];
+        for name in extra {
+            // The loader goes on without one that it does not find, and says so itself.
+            if let Some((library, elf)) = self.locate(name, program, dynamic, &program_rpath) {
+                todo.insert(0, (library.guest.clone(), elf.dynamic));
+                self.result.found.push(library);
+            }
+        }
         while let Some((object, dynamic)) = todo.pop() {
             for name in &dynamic.needed {
                 if !self.seen.insert(name.clone()) {
@@ -277,10 +310,18 @@ mod tests {
         let view = host_view();
         let program = view.resolve(Path::new("/bin/ls")).unwrap();
         let elf = elf::inspect(&program.host).unwrap();
-        let libraries = find(&view, &program.guest, &elf, None);
+        let libraries = find(&view, &program.guest, &elf, &Settings::default());
         assert_eq!(libraries.missing, []);
         let is_libc = |l: &Library| l.guest.file_name() == Some(OsStr::new("libc.so.6"));
         assert!(elf.interpreter.is_none() || libraries.found.iter().any(is_libc), "{libraries:?}");
+    }
+
+    #[test]
+    fn the_loader_is_told_of_libraries_by_the_environment() {
+        let settings =
+            Settings::of(&["A=b", "LD_PRELOAD=./a.so:b.so c.so", "LD_AUDIT=d"].map(OsString::from));
+        assert_eq!(settings.extra, ["./a.so", "b.so", "c.so", "d"]);
+        assert!(settings.dirs.is_empty());
     }
 
     #[test]
@@ -294,7 +335,8 @@ mod tests {
             memory_bytes: 0,
             dynamic,
         };
-        let libraries = find(&view, Path::new("/bin/p"), &elf, Some(OsStr::new("/usr/share")));
+        let settings = Settings::of(&["LD_LIBRARY_PATH=/usr/share".into()]);
+        let libraries = find(&view, Path::new("/bin/p"), &elf, &settings);
         assert_eq!(
             libraries.missing,
             [Missing { name: "libnosuch.so.1".into(), needed_by: "/bin/p".into() }]

@@ -20,6 +20,7 @@ fn main() -> ExitCode {
         ("commands_that_are_not_qemu", commands_that_are_not_qemu),
         ("few_open_files", few_open_files),
         ("cache_that_cannot_be_used", cache_that_cannot_be_used),
+        ("preloaded_libraries_are_the_programs", preloaded_libraries_are_the_programs),
         ("sources_with_hrt_are_compiled", sources_with_hrt_are_compiled),
     ])
 }
@@ -178,6 +179,34 @@ fn cache_that_cannot_be_used() {
     // What is no source needs no cache.
     let mut command = hadal("exit 0", &["run", PROGRAM]);
     assert_says(&command.env_remove("XDG_CACHE_HOME").env("HOME", "/proc").output().unwrap(), 0, "");
+}
+
+/// A library that the caller's environment names is visible to the program, and QEMU is not made to load it.
+fn preloaded_libraries_are_the_programs() {
+    let dir = tempfile::tempdir_in("/tmp").unwrap();
+    // Any library will do.
+    let libc = ["/lib/x86_64-linux-gnu/libm.so.6", "/lib64/libm.so.6", "/usr/lib/libm.so.6"];
+    let Some(libm) = libc.iter().find(|file| fs::metadata(file).is_ok()) else {
+        eprintln!("skipped: no libm.so.6 on this machine");
+        return;
+    };
+    let library = dir.path().join("preloaded.so");
+    fs::copy(libm, &library).unwrap();
+    for by_option in [false, true] {
+        let setting = format!("LD_PRELOAD={}", library.display());
+        let args = if by_option { vec!["run", "--env", &setting, PROGRAM] } else { vec!["run", PROGRAM] };
+        let mut command = hadal("config", &args);
+        command.current_dir("/");
+        if !by_option {
+            command.env("LD_PRELOAD", &library);
+        }
+        let output = command.output().unwrap();
+        let stdout = text(&output.stdout);
+        let mount = format!("{0} ro", dir.path().canonicalize().unwrap().display());
+        assert!(stdout.contains(&format!("env {setting}\n")), "{stdout}{}", text(&output.stderr));
+        assert!(stdout.contains(&mount), "{mount} is not in:\n{stdout}");
+        assert!(stdout.contains("preloaded into QEMU: no\n"), "{stdout}");
+    }
 }
 
 /// A source that includes `hadal/hrt.h` becomes a Linux program with its library.

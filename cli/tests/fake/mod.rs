@@ -230,6 +230,8 @@ fn describe(guest: &mut Guest) -> ExitCode {
         lines.push(format!("{name} {kind:?}"));
     }
     lines.push(format!("log {}", config.log_filter));
+    let preloaded = if std::env::var_os("LD_PRELOAD").is_some() { "yes" } else { "no" };
+    lines.push(format!("preloaded into QEMU: {preloaded}"));
     let HostMessage::Clock { realtime_ns } = guest.receive() else { panic!("no clock") };
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as i64;
     lines.push(if (now - realtime_ns).abs() < 5_000_000_000 {
