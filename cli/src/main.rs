@@ -4,7 +4,8 @@
 //! A run passes these files in order: [`args`] (command line), [`machine`] and [`accel`] (the machine), [`launch`]
 //! with [`view`], [`compile`], [`elf`] and [`libraries`] (the program and the files it sees), [`session`] with
 //! [`qemu`], [`child`], [`channel`], [`signals`] and [`log_tail`] (the running machine), and back to [`run`] with the
-//! exit status. Every failure is a [`failure::Failure`]; [`qemu_failure`] finds out why QEMU did not start a machine.
+//! exit status. Every failure is a [`failure::Failure`]; [`qemu_failure`] finds out why QEMU did not start a machine,
+//! [`hidden_input`] what a program that failed may have missed.
 #![deny(unsafe_code)]
 
 mod accel;
@@ -24,6 +25,7 @@ mod early;
 mod elf;
 mod failure;
 mod gdb;
+mod hidden_input;
 mod image;
 mod kernel;
 mod launch;

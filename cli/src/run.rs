@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::observed::Observed;
 use crate::session::Session;
 use crate::values::Bytes;
-use crate::{dry_run, gdb, launch, machine, observed, stats, stdio, trace, waiting};
+use crate::{dry_run, gdb, hidden_input, launch, machine, observed, stats, stdio, trace, waiting};
 
 /// Runs the program; returns the status with which the command ends.
 pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
@@ -87,6 +87,9 @@ fn run_until_end(args: &RunArgs, on_boot: BootAction) -> Result<u8, Failure> {
     // How the run ended matters more than what becomes of files.
     let outcome = outcome?;
     written?;
+    if outcome.status != 0 {
+        eprint!("{}", hidden_input::note(&launch.view, &args.command[1..]).unwrap_or_default());
+    }
     if let Some(stats) = &outcome.stats {
         eprint!("{}", stats::table(stats));
         if args.stats == Some(StatsChoice::Cpu) {

@@ -205,6 +205,19 @@ impl View {
         !self.has_other_root() && self.mounts.len() < MAX_MOUNTS && self.add(mount).is_ok()
     }
 
+    /// The host's file or directory that a path names, if the guest's own tree in memory hides it; a relative path starts at
+    /// the guest's cwd.
+    pub(crate) fn hidden(&self, path: &Path) -> Option<PathBuf> {
+        match self.resolve(path) {
+            Err(LookupError::InGuestTree(path))
+                if !self.has_other_root() && is_in_memory_tree(&path) && path.exists() =>
+            {
+                Some(path)
+            }
+            _ => None,
+        }
+    }
+
     /// Mounts a directory of the command itself (a compiled program) where the guest always has room for it.
     pub(crate) fn add_below_tmp(&mut self, host: &Path, name: &str) -> Result<PathBuf, Failure> {
         let guest = Path::new("/tmp").join(name);

@@ -21,6 +21,7 @@ fn main() -> ExitCode {
         ("few_open_files", few_open_files),
         ("cache_that_cannot_be_used", cache_that_cannot_be_used),
         ("preloaded_libraries_are_the_programs", preloaded_libraries_are_the_programs),
+        ("input_below_tmp", input_below_tmp),
         ("sources_with_hrt_are_compiled", sources_with_hrt_are_compiled),
     ])
 }
@@ -207,6 +208,26 @@ fn preloaded_libraries_are_the_programs() {
         assert!(stdout.contains(&mount), "{mount} is not in:\n{stdout}");
         assert!(stdout.contains("preloaded into QEMU: no\n"), "{stdout}");
     }
+}
+
+fn input_below_tmp() {
+    let dir = tempfile::tempdir_in("/tmp").unwrap();
+    let file = dir.path().join("input");
+    fs::write(&file, "x").unwrap();
+    let run = |behaviour| {
+        let args = ["run", PROGRAM, file.to_str().unwrap()];
+        hadal(behaviour, &args).current_dir("/").output().unwrap()
+    };
+    assert_says(
+        &run("exit 3"),
+        3,
+        &format!(
+            "hadal: the program did not see {0}/input of this host: its /tmp is its own, in memory\n  \
+             help: --mount {0}:{0} shows it the host's {0}\n",
+            dir.path().display()
+        ),
+    );
+    assert_says(&run("exit 0"), 0, "");
 }
 
 /// A source that includes `hadal/hrt.h` becomes a Linux program with its library.
