@@ -447,7 +447,8 @@ pub(crate) struct TestArgs {
 #[command(after_help = "\
 Examples:
   hadal completions bash > ~/.local/share/bash-completion/completions/hadal
-  hadal completions zsh > ~/.zfunc/_hadal        (with `fpath+=~/.zfunc` before compinit)")]
+  hadal completions zsh > ~/.zfunc/_hadal        (with `fpath+=~/.zfunc` before compinit)
+  hadal completions fish > ~/.config/fish/completions/hadal.fish")]
 pub(crate) struct CompletionsArgs {
     /// The shell
     pub(crate) shell: CompletionShell,
@@ -460,6 +461,8 @@ pub(crate) enum CompletionShell {
     Bash,
     /// zsh
     Zsh,
+    /// fish
+    Fish,
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ pub(crate) fn print(args: &CompletionsArgs) -> Result<u8, Failure> {
     let shell = match args.shell {
         CompletionShell::Bash => Shell::Bash,
         CompletionShell::Zsh => Shell::Zsh,
+        CompletionShell::Fish => Shell::Fish,
     };
     // The generator panics when it cannot write, so it writes to memory.
     let mut text = Vec::new();

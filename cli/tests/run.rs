@@ -390,9 +390,17 @@ fn machine_report_goes_to_standard_output() {
 }
 
 fn completions_name_the_options() {
-    for shell in ["bash", "zsh"] {
+    for (shell, option) in [("bash", "--numa"), ("zsh", "--numa"), ("fish", "-l numa ")] {
         let output = hadal("", &["completions", shell]).output().unwrap();
-        assert!(text(&output.stdout).contains("--numa"), "{shell}");
+        assert!(text(&output.stdout).contains(option), "{shell}");
+        let check = Command::new(shell).arg("-n").stdin(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        let Ok(mut check) = check else {
+            eprintln!("skipped: no {shell} on this machine to read its completions");
+            continue;
+        };
+        check.stdin.take().unwrap().write_all(&output.stdout).unwrap();
+        let checked = check.wait_with_output().unwrap();
+        assert!(checked.status.success(), "{shell}: {}", text(&checked.stderr));
     }
 }
 
