@@ -21,8 +21,7 @@ pub(super) fn refuse(call: &Call<'_>, name: &str, why: &str) -> Result<usize> {
 }
 
 /// Why there is no `fork`.
-pub(super) const NO_COPY: &str = "it would need a copy of the address space, which comes with the isolated mode (--ring 3) of a later version. Threads \
-     work; for several processes run the program on Linux";
+pub(super) const NO_COPY: &str = "it would need a copy of the address space, which comes with the isolated mode of a later version. Threads work; for several processes run the program on Linux";
 /// Why there is no `execve`.
 pub(super) const NO_SECOND: &str =
     "one machine runs one program for now. Start the other program with `hadal run`";
