@@ -23,6 +23,7 @@ mod hrt_lib;
 mod image;
 mod linux;
 mod memory;
+mod messages;
 mod model;
 mod numa;
 mod observe;
@@ -70,6 +71,7 @@ fn main() -> ExitCode {
     bad_input::register(&mut suite);
     files::register(&mut suite);
     cli::register(&mut suite);
+    messages::register(&mut suite);
     crowded::register(&mut suite);
     numa::register(&mut suite);
     observe::register(&mut suite);

@@ -28,6 +28,7 @@ pub mod memory;
 pub mod mqueue;
 mod numa;
 pub mod process;
+pub mod refused;
 pub mod release;
 pub mod report;
 pub mod restart;

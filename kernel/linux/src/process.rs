@@ -19,6 +19,7 @@ use hadal_vfs::{Caller, FdTable, Location, Namespace};
 use crate::attributes::Attributes;
 use crate::credentials::Credentials;
 use crate::futex::Futexes;
+use crate::refused::Refused;
 use crate::report::Offence;
 use crate::signal::ProcessSignals;
 use crate::signal::number::SIGSEGV;
@@ -119,6 +120,8 @@ pub struct Process {
     run_ns: AtomicU64,
     /// What `prctl` sets and gives back.
     pub attributes: Attributes,
+    /// What it was refused and Linux would have given it.
+    pub refused: Refused,
     /// Why the program ends, when it is for what it did in interrupt context: reported in the end.
     offence: SpinLock<Option<Offence>>,
 }
@@ -170,6 +173,7 @@ impl Process {
             run_ns_before: hadal_sched::program_time_ns(),
             run_ns: AtomicU64::new(0),
             attributes: Attributes::default(),
+            refused: Refused::default(),
             offence: SpinLock::new(None),
         }))
     }
@@ -340,6 +344,11 @@ impl Process {
         // This brings the last of a file to the host; the memory goes with the machine. Nobody is left to hear of a failure.
         let _ = self.space.sync_all();
         self.files.clear();
-        machine::get().program_ended(self.ending().unwrap_or(ExitStatus::Exited(0)));
+        let status = self.ending().unwrap_or(ExitStatus::Exited(0));
+        let refused = self.refused.text(&self.executable, status);
+        if !refused.is_empty() {
+            machine::get().report(&refused);
+        }
+        machine::get().program_ended(status);
     }
 }

@@ -119,6 +119,17 @@ impl Namespace {
         check(caller, place.inode(), wanted)
     }
 
+    /// What a path leads to, or the directory where it could be made, if nothing but a read-only mount keeps the caller from
+    /// writing there: its mode bits do not.
+    pub fn refused_by_mount(&self, caller: &Caller<'_>, start: &Location, path: &[u8]) -> Option<Location> {
+        let (place, wanted) = match self.resolve(caller, start, path, Follow::Yes) {
+            Ok(place) => (place, Access::WRITE),
+            Err(_) => (self.resolve_entry(caller, start, path).ok()?.parent, Access::WRITE | Access::EXECUTE),
+        };
+        let would_permit = |metadata: Metadata| permits(caller, &metadata, wanted);
+        (place.mount().read_only() && place.inode().metadata().is_ok_and(would_permit)).then_some(place)
+    }
+
     /// Changes attributes of what a place names (`chmod`, `chown`, `utimensat`, `truncate`).
     pub fn set_attr(&self, caller: &Caller<'_>, place: &Location, change: &SetAttr) -> Result<()> {
         let change = self.check_change(caller, place, change)?;

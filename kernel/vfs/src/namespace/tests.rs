@@ -165,6 +165,24 @@ fn a_mount_point_need_not_exist() {
 }
 
 #[test]
+fn what_only_a_mount_refuses_is_told_from_what_modes_refuse() {
+    let inner = tmpfs(1 << 20);
+    inner.create(b"open", 0o666, Owner::default(), WRITE).unwrap();
+    inner.create(b"closed", 0o644, Owner::default(), WRITE).unwrap();
+    let ns = Namespace::new(inner, MountFlags::READ_ONLY, "tmpfs", "none");
+    let refused = |caller: &Caller<'_>, path: &[u8]| {
+        ns.refused_by_mount(caller, &ns.root(), path).map(|place| place.path().to_vec())
+    };
+    assert_eq!(refused(&ROOT, b"/closed").as_deref(), Some(&b"/closed"[..]));
+    assert_eq!(refused(&USER, b"/open").as_deref(), Some(&b"/open"[..]));
+    assert_eq!(refused(&USER, b"/closed"), None);
+    assert_eq!(refused(&ROOT, b"/new").as_deref(), Some(&b"/"[..]));
+    assert_eq!(refused(&ROOT, b"/none/new"), None);
+    let writable = sample();
+    assert!(writable.refused_by_mount(&ROOT, &writable.root(), b"/a/file").is_none());
+}
+
+#[test]
 fn read_only_mounts_refuse_changes() {
     let inner = tmpfs(1 << 20);
     inner.create(b"file", 0o666, Owner::default(), WRITE).unwrap();

@@ -17,6 +17,9 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
 /// Creates a directory.
 pub(super) fn make(process: &Process, dirfd: i32, path: &[u8], mode: u32) -> Result<usize> {
     let start = at::start(process, dirfd, path)?;
-    process.namespace.mkdir(&process.caller(), &start, path, mode)?;
+    process
+        .namespace
+        .mkdir(&process.caller(), &start, path, mode)
+        .inspect_err(|&error| process.refused.note_write(process, &start, path, error))?;
     Ok(0)
 }

@@ -15,7 +15,10 @@ const PATH_FLAGS: OpenFlags =
 pub(super) fn open(process: &Process, dirfd: i32, path: &[u8], flags: u32, mode: u32) -> Result<usize> {
     let flags = effective(flags);
     let start = at::start(process, dirfd, path)?;
-    let file = process.namespace.open(&process.caller(), &start, path, flags, mode)?;
+    let file = process
+        .namespace
+        .open(&process.caller(), &start, path, flags, mode)
+        .inspect_err(|&error| process.refused.note_write(process, &start, path, error))?;
     if flags.contains(OpenFlags::TRUNCATE) && !flags.contains(OpenFlags::PATH) {
         mapped::ends_at(process, file.inode(), 0);
     }

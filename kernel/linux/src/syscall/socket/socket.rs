@@ -12,7 +12,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use hadal_hal::fallible;
 use hadal_vfs::{FileKind, OpenFlags};
 
-use super::address::NETLINK;
+use super::address::{NETLINK, UNIX};
 use crate::call::Call;
 use crate::socket::{Kind, Socket};
 use crate::syscall::file::anonymous::{self, Label};
@@ -20,6 +20,9 @@ use crate::{Errno, Result};
 
 /// `SOCK_NONBLOCK` and `SOCK_CLOEXEC`, which are the flags of `open`.
 const FLAGS: OpenFlags = OpenFlags::NONBLOCK.union(OpenFlags::CLOSE_ON_EXEC);
+/// Domain and type of the socket by which glibc asks nscd for names of users and groups; without it, it reads the files.
+const NAME_SERVICE: (u32, u32) =
+    (UNIX as u32, Kind::Stream as u32 | OpenFlags::NONBLOCK.bits() | OpenFlags::CLOSE_ON_EXEC.bits());
 const RAW: u32 = Kind::Notices as u32;
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
@@ -42,6 +45,9 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
 
 fn refuse(call: &Call<'_>) -> Result<usize> {
     static SAID: AtomicBool = AtomicBool::new(false);
+    if (call.uint(0), call.uint(1)) != NAME_SERVICE {
+        call.process.refused.note_socket(call.uint(0));
+    }
     if !SAID.swap(true, Ordering::Relaxed) {
         log::warn!(
             "{}: there is no network: socket() of domain {} is EAFNOSUPPORT",
