@@ -350,7 +350,7 @@ Examples:
   qemu-system-x86_64 -cpu max -smp 2 -m 1G -display none -serial mon:stdio -kernel heat.hadal
 
 The compilers are cc, c++ and gfortran, or those that CC, CXX and FC name. They get all arguments but those above;
-programs are linked with -static (or -static-pie). Without -o an image is called a.hadal. -c, -S, -E, -M and
+programs are linked with -static (or -static-pie). Without -o the output is a.out. -c, -S, -E, -M and
 -fsyntax-only only compile. The status is the compiler's.";
 
 /// `hadal pack`.
@@ -395,9 +395,10 @@ pub(crate) struct PackArgs {
 #[command(after_help = "\
 Examples:
   hadal sdk ~/hadal-sdk
-  PKG_CONFIG_PATH=~/hadal-sdk/lib/pkgconfig pkg-config --cflags --libs hadal-hrt")]
+  PKG_CONFIG_PATH=~/hadal-sdk/lib/pkgconfig pkg-config --cflags --libs hadal-hrt
+  cmake -B build -DCMAKE_TOOLCHAIN_FILE=~/hadal-sdk/hadal-toolchain.cmake")]
 pub(crate) struct SdkArgs {
-    /// The directory: include/hadal/hrt.h, lib/libhrt.a, lib/libhrt-linux.a, lib/pkgconfig
+    /// The directory: include/hadal/hrt.h, lib/libhrt.a, lib/libhrt-linux.a, lib/pkgconfig, hadal-toolchain.cmake
     #[arg(value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     pub(crate) dir: PathBuf,
 }

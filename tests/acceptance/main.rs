@@ -28,6 +28,7 @@ mod model;
 mod numa;
 mod observe;
 mod openmp;
+mod projects;
 mod scale;
 mod sched;
 mod scripts;
@@ -53,6 +54,7 @@ fn main() -> ExitCode {
     style::register(&mut suite);
     bench::register(&mut suite);
     openmp::register(&mut suite);
+    projects::register(&mut suite);
     threads::register(&mut suite);
     hrt::register(&mut suite);
     hrt_lib::register(&mut suite);

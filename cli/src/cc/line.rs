@@ -7,6 +7,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
 
 use crate::failure::Failure;
 
@@ -110,6 +111,9 @@ const WITH_VALUE: &[&str] = &[
 const NO_PROGRAM: &[&str] =
     &["-shared", "--shared", "-dynamiclib", "-Wl,-shared", "-Wl,--shared", "-Wl,-Bshareable"];
 
+/// Libraries that [`super::add_libraries`] adds.
+const OWN_LIBRARIES: [&str; 2] = ["libhrt.a", "libhrt-pthread.a"];
+
 impl Line {
     /// Reads the arguments of `hadal cc`.
     pub(crate) fn read(args: Vec<OsString>) -> Result<Self, Failure> {
@@ -189,16 +193,43 @@ impl Line {
         Ok(line)
     }
 
-    /// An image holds no dynamic linker: what asks for a position-independent program gets a static one.
+    /// An image holds no dynamic linker: what asks for a position-independent program gets a static one, and what names the
+    /// file of a shared library, as CMake does, the static one of that name.
     fn make_static(&mut self) {
         if self.for_linux || self.stage != Stage::Program {
             return;
+        }
+        // Build systems that ask the compiler which libraries it links name them again, and twice is once too often.
+        let adds_them = !self.no_libraries;
+        self.args.retain(|arg| {
+            !adds_them || {
+                !Path::new(arg).file_name().is_some_and(|name| OWN_LIBRARIES.iter().any(|own| name == *own))
+            }
+        });
+        for arg in &mut self.args {
+            if let Some((library, name)) = static_library(arg) {
+                self.threads |= name == "gomp" || name == "pthread";
+                *arg = library;
+            }
         }
         for arg in self.args.iter_mut().filter(|arg| *arg == "-pie" || *arg == "--pie") {
             *arg = "-static-pie".into();
             self.is_static = true;
         }
     }
+}
+
+/// For the file of a shared library: the static one beside it, or an option that makes the linker look for one; and its name.
+fn static_library(arg: &OsStr) -> Option<(OsString, String)> {
+    let file = Path::new(arg);
+    let (name, version) = file.file_name()?.to_str()?.strip_prefix("lib")?.split_once(".so")?;
+    let is_version = version.chars().all(|c| c == '.' || c.is_ascii_digit());
+    if arg.as_bytes().starts_with(b"-") || name.is_empty() || !is_version {
+        return None;
+    }
+    let beside = file.with_file_name(format!("lib{name}.a"));
+    let library = if beside.is_file() { beside.into_os_string() } else { format!("-l{name}").into() };
+    Some((library, name.to_owned()))
 }
 
 fn missing(option: &str) -> Failure {
@@ -323,6 +354,27 @@ mod tests {
         let line = read(&["-pie", "a.c"]);
         assert_eq!((line.args[0].clone(), line.is_static), ("-static-pie".into(), true));
         assert!(!read(&["--linux", "-pie", "a.c"]).is_static);
+    }
+
+    #[test]
+    fn shared_libraries_become_static_ones() {
+        let dir = tempfile::tempdir().unwrap();
+        let beside = dir.path().join("libm-2.36.a");
+        fs::write(&beside, "").unwrap();
+        let shared = dir.path().join("libm-2.36.so.6");
+        let line = read(&[
+            "a.o",
+            "/usr/lib/libgomp.so",
+            &shared.to_string_lossy(),
+            "libx.so.1.2",
+            "a.so",
+            "libx.sock",
+        ]);
+        assert_eq!(line.args, ["a.o", "-lgomp", &beside.to_string_lossy(), "-lx", "a.so", "libx.sock"]);
+        assert!(line.threads);
+        assert_eq!(read(&["/cache/libhrt-pthread.a", "a.o", "/cache/libhrt.a"]).args, ["a.o"]);
+        assert_eq!(read(&["--linux", "a.o", "/usr/lib/libgomp.so"]).args[1], "/usr/lib/libgomp.so");
+        assert_eq!(read(&["a.o", "-Wl,-rpath,/x/libx.so"]).args[1], "-Wl,-rpath,/x/libx.so");
     }
 
     #[test]

@@ -6,13 +6,14 @@
 //! with the kernel. The status is the compiler's when it fails.
 
 mod line;
+mod messages;
 pub(crate) mod sdk;
 
 use std::env;
 use std::ffi::{OsStr, OsString};
-use std::io::IsTerminal;
+use std::io::{BufReader, IsTerminal};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitStatus, Stdio};
 
 use anyhow::Context;
 use clap::CommandFactory;
@@ -120,9 +121,24 @@ fn call(compiler: &[OsString], line: &Line, add: impl FnOnce(&mut Command)) -> R
         command.arg("-o").arg(output);
     }
     add(&mut command);
-    let status = command.status().with_context(|| Path::new(&compiler[0]).display().to_string())?;
+    let status = status(command, line).with_context(|| Path::new(&compiler[0]).display().to_string())?;
     // A compiler that a signal ended has no status.
     Ok(status.code().map_or(hadal_abi::status::COMPILE, |code| code as u8))
+}
+
+/// Runs the compiler to its end; what it says about a program goes through [`messages::copy`].
+fn status(mut command: Command, line: &Line) -> anyhow::Result<ExitStatus> {
+    if line.stage != Stage::Program || !line.threads {
+        return Ok(command.status()?);
+    }
+    if std::io::stderr().is_terminal() {
+        command.arg("-fdiagnostics-color=always");
+    }
+    let mut child = command.stderr(Stdio::piped()).spawn()?;
+    if let Some(said) = child.stderr.take() {
+        messages::copy(BufReader::new(said), std::io::stderr())?;
+    }
+    Ok(child.wait()?)
 }
 
 /// Adds the headers and, behind everything of the program's, the libraries.
@@ -203,6 +219,6 @@ fn print_paths() -> Result<u8, Failure> {
 /// `hadal sdk DIR`: headers and libraries for other build systems.
 pub(crate) fn write_sdk(dir: &Path) -> Result<u8, Failure> {
     Sdk::find()?.copy_to(dir).with_context(|| format!("cannot write to {}", dir.display()))?;
-    eprintln!("hadal: wrote {0}/include and {0}/lib", dir.display());
+    eprintln!("hadal: wrote {0}/include, {0}/lib and {0}/{1}", dir.display(), sdk::TOOLCHAIN_FILE);
     Ok(0)
 }

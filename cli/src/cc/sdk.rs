@@ -5,6 +5,7 @@
 //! directory appears with everything in it or not at all. Which source belongs to which library is said in
 //! `runtimes/hrt/README.md`.
 
+use std::env;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::os::unix::ffi::OsStrExt;
@@ -102,8 +103,27 @@ impl Sdk {
             );
             fs::write(packages.join(format!("{name}.pc")), text)?;
         }
-        Ok(())
+        Ok(fs::write(to.join(TOOLCHAIN_FILE), cmake_toolchain())?)
     }
+}
+
+/// Name of the file that makes CMake use the compilers.
+pub(crate) const TOOLCHAIN_FILE: &str = "hadal-toolchain.cmake";
+
+/// A toolchain file: the compilers beside this command, and static libraries. Images run where they are made, so nothing is
+/// said of another system.
+fn cmake_toolchain() -> String {
+    let compiler = |name: &str| {
+        let beside = env::current_exe().ok().map(|own| own.with_file_name(name));
+        let found = beside.filter(|file| file.is_file()).unwrap_or_else(|| name.into());
+        found.display().to_string().replace('\\', r"\\").replace('"', r#"\""#).replace('$', r"\$")
+    };
+    let (c, cxx, fortran) = (compiler("hadal-cc"), compiler("hadal-cxx"), compiler("hadal-fc"));
+    format!(
+        "# CMake makes program images of Hadal with this file: cmake -DCMAKE_TOOLCHAIN_FILE={TOOLCHAIN_FILE} ...\n\
+         set(CMAKE_C_COMPILER \"{c}\")\nset(CMAKE_CXX_COMPILER \"{cxx}\")\nset(CMAKE_Fortran_COMPILER \"{fortran}\")\n\
+         set(CMAKE_FIND_LIBRARY_SUFFIXES .a)\nset(BUILD_SHARED_LIBS OFF CACHE BOOL \"An image is one static program\")\n"
+    )
 }
 
 /// A number that changes with the sources.
