@@ -27,6 +27,7 @@ const P_VADDR: usize = 16;
 const P_FILESZ: usize = 32;
 const P_MEMSZ: usize = 40;
 /// Places in a section header.
+const SH_ADDR: usize = 16;
 const SH_OFFSET: usize = 24;
 const SH_SIZE: usize = 32;
 /// Bytes of a program header.
@@ -126,6 +127,10 @@ impl ProgramImage {
         for (header_at, physical) in loaded_segments(kernel) {
             put(header_at + P_VADDR, physical as usize);
         }
+        // As their segments, or `strip` takes them apart.
+        for (header_at, physical) in high_sections(kernel) {
+            put(header_at + SH_ADDR, physical as usize);
+        }
         Ok(Self { payload: start..bytes.len(), bytes })
     }
 
@@ -192,6 +197,19 @@ fn loaded_segments(bytes: &[u8]) -> Vec<(usize, u64)> {
     loaded.map(|(index, segment)| (at(index), segment.p_paddr(LE))).collect()
 }
 
+/// Places of the headers of sections that are linked at the kernel's base, and the physical addresses there.
+fn high_sections(bytes: &[u8]) -> Vec<(usize, u64)> {
+    let Ok(header) = FileHeader64::<LittleEndian>::parse(bytes) else { return Vec::new() };
+    let sections = header.section_headers(LE, bytes).unwrap_or_default().iter();
+    let physical = |address: u64| address.checked_sub(symbols::BASE);
+    sections.filter_map(|section| Some((place_of(bytes, section), physical(section.sh_addr(LE))?))).collect()
+}
+
+/// Where a header is in the file that it was read from.
+fn place_of<T: pod::Pod>(bytes: &[u8], header: &T) -> usize {
+    pod::bytes_of(header).as_ptr() as usize - bytes.as_ptr() as usize
+}
+
 /// Finds the segment for a program: the one whose content begins with the header's magic. Of a file that is cut short only
 /// headers may be left, so a segment whose content is not there counts, too: only the last one is that far behind.
 fn find_segment(bytes: &[u8]) -> Option<Segment> {
@@ -203,12 +221,10 @@ fn find_segment(bytes: &[u8]) -> Option<Segment> {
             magic.map_or(s.p_offset(LE) >= bytes.len() as u64, |magic| magic == image::MAGIC)
         })?;
     let sections = header.section_headers(LE, bytes).unwrap_or_default();
-    let linked_at = symbols::BASE.checked_add(found.p_paddr(LE));
-    let section = sections.iter().find(|section| Some(section.sh_addr(LE)) == linked_at);
-    let place = |part: &[u8]| part.as_ptr() as usize - bytes.as_ptr() as usize;
+    let section = sections.iter().find(|section| section.sh_addr(LE) == found.p_vaddr(LE));
     Some(Segment {
         header_at: header.e_phoff(LE) as usize + index * PHDR_LEN,
-        section_at: section.map(|section| place(pod::bytes_of(section))),
+        section_at: section.map(|section| place_of(bytes, section)),
         offset: found.p_offset(LE),
         len: found.p_filesz(LE),
     })

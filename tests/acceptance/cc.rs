@@ -210,7 +210,14 @@ fn executed(name: &str) -> Result<(), TestError> {
     let path = format!("{}:{}", commands.display(), tools.display());
     let by_path = run(&image, Path::new(&path))?;
     expect_status(&by_path, 43)?;
-    expect_stdout(&by_path, &by_maker.stdout_text())
+    expect_stdout(&by_path, &by_maker.stdout_text())?;
+    // As `make install-strip` does.
+    let stripped = run::run(on(Command::new("strip"), &image), b"", BARE_LIMIT)?;
+    expect_status(&stripped, 0)?;
+    if !stripped.stderr.is_empty() {
+        return Err(wrong("strip says something", &stripped));
+    }
+    expect_stdout(&run(&image, Path::new(&path))?, &by_maker.stdout_text())
 }
 
 /// The directory of a command.

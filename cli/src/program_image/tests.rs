@@ -51,6 +51,9 @@ fn linux_can_map_an_image_and_finds_its_command() {
     for segment in segments.iter().filter(|segment| segment.p_type(LE) == PT_LOAD) {
         assert_eq!(segment.p_vaddr(LE), segment.p_paddr(LE));
     }
+    for section in header.section_headers(LE, image.bytes()).unwrap() {
+        assert!(section.sh_addr(LE) < symbols::BASE);
+    }
     assert!(open(image.bytes()).unwrap().is_some());
 }
 
