@@ -61,8 +61,8 @@ struct Program {
     fs_base: u64,
 }
 
-// SAFETY: the cells are touched by whoever has claimed the context: the CPU that runs it, or the creator while `on_cpu` is
-// claimed by `prepare`.
+// SAFETY: the cells are touched by whoever has claimed the context: the CPU that runs it, or the creator for as long as
+// `prepare` takes.
 unsafe impl Sync for Context {}
 // SAFETY: nothing in it is bound to a CPU.
 unsafe impl Send for Context {}

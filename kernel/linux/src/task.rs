@@ -212,7 +212,7 @@ impl Task {
         *self.name.lock() = name;
     }
 
-    /// Ends the calling thread (linux-abi section 5.4). The program's stack is not touched any more: this runs on the
+    /// Ends the calling thread. The program's stack is not touched any more: this runs on the
     /// kernel stack, and afterwards the stack may be reused by whoever waits for the thread id to become 0.
     pub fn exit(&'static self) -> ! {
         let process = self.process();

@@ -6,7 +6,8 @@
 //! CPUs, it stays with its waker unless an idle CPU finds a core (`overcommit.rs`). A CPU that becomes idle asks once one that has
 //! threads to give ([`ask`]); that one answers from its interrupt handler ([`serve`]), so nobody but the owner touches a
 //! CPU's rings. What falls between the two, and queues of unequal length, are put right at the end of a slice
-//! ([`even_out`]). All of it concerns one other CPU at a time, the next in turn, so its cost does not grow with the machine.
+//! ([`even_out`]). All of it concerns one other CPU at a time, the next in turn; finding an idle one looks at a bit of each CPU,
+//! 64 at a time.
 
 use hadal_hal::atomic::Ordering;
 use hadal_hal::trace::{self, Kind};

@@ -95,7 +95,7 @@ pub struct Info {
     pub realtime: Option<Realtime>,
     /// Deadlines missed under real-time schedules.
     pub deadlines_missed: u64,
-    /// 0 to 31.
+    /// Below [`PRIORITIES`]; the highest one that is ready runs.
     pub priority: u8,
     /// Where it runs, or ran last.
     pub cpu: usize,

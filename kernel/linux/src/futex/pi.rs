@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Priority-inheritance locks: the word holds the owner's thread id, and unlocking hands the lock to the first waiter.
-//! Hadal has no priorities to inherit yet, so the protocol is all there is.
+//! The owner does not inherit the priority of a waiter: the protocol is all there is.
 
 use hadal_hal::user;
 use hadal_sync::AllThreads;
