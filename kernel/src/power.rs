@@ -2,7 +2,8 @@
 //! Turning the machine off: by QEMU's exit device under `hadal run`, else by ACPI.
 
 use hadal_abi::machine::{DEBUG_EXIT_DONE, DEBUG_EXIT_PORT};
-use hadal_acpi::{SoftOff, Tables};
+use hadal_acpi::{GenericAddress, SoftOff, Tables};
+use hadal_hal::mmio::Region;
 use hadal_hal::{cpu, port, tsc};
 use spin::Once;
 
@@ -27,7 +28,13 @@ pub(crate) fn read(tables: &Tables<'_>) {
 pub(crate) fn off() -> ! {
     port::out32(DEBUG_EXIT_PORT, DEBUG_EXIT_DONE);
     match SOFT_OFF.get() {
-        Some(&SoftOff::Reduced { port, value }) => port::out8(port, value),
+        Some(&SoftOff::Reduced { register: GenericAddress::Port { port }, value }) => port::out8(port, value),
+        Some(&SoftOff::Reduced { register: GenericAddress::Memory { pa }, value }) => {
+            if let Some(register) = Region::try_map(pa, 1) {
+                register.write8(0, value);
+            }
+        }
+        Some(SoftOff::Reduced { register: GenericAddress::PciConfig { .. }, .. }) | None => {}
         Some(&SoftOff::Pm1 { a, b, enable }) => {
             if let Some(enable) = enable {
                 take_over(a.0, enable);
@@ -37,7 +44,6 @@ pub(crate) fn off() -> ! {
                 port::out16(port, value);
             }
         }
-        None => {}
     }
     cpu::halt_forever()
 }

@@ -43,6 +43,13 @@ impl Region {
         Self::map_any(pa, len)
     }
 
+    /// [`Region::map`] for an address that nobody has checked; `None` where a device cannot be.
+    pub fn try_map(pa: u64, len: usize) -> Option<Self> {
+        let end = pa.checked_add(len as u64).filter(|&end| end <= DIRECT_MAP_SIZE)?;
+        let is_apic = pa < LOCAL_APIC.end && LOCAL_APIC.start < end;
+        (!is_apic && !ledger::has_memory(pa, len)).then(|| Self::map_any(pa, len))
+    }
+
     /// [`Region::map`] for the local APIC's driver.
     pub(crate) fn map_any(pa: u64, len: usize) -> Self {
         let end = pa.checked_add(len as u64).filter(|&end| end <= DIRECT_MAP_SIZE);
@@ -84,6 +91,15 @@ mod tests {
     #[should_panic(expected = "the local APIC")]
     fn the_local_apic_is_not_for_drivers() {
         Region::map(0xfed0_0000, 0x20_0000);
+    }
+
+    #[test]
+    fn where_no_device_can_be_nothing_is_mapped() {
+        let memory = frames::host_arena(2 << 20);
+        for pa in [memory, memory - 1, 0xfee0_0020, u64::MAX, u64::MAX - 4095, crate::layout::DIRECT_MAP_SIZE]
+        {
+            assert!(Region::try_map(pa, 2).is_none(), "{pa:#x}");
+        }
     }
 
     #[test]

@@ -37,7 +37,7 @@ const S5: &[u8; 4] = b"_S5_";
 /// More than the declaration takes behind its name: package, length, count, two bytes with prefixes.
 const DECLARATION_BYTES: u32 = 10;
 
-/// Writes to I/O ports that turn the machine off.
+/// Writes to registers that turn the machine off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SoftOff {
     /// The fixed registers: a 16-bit write to each PM1 control register.
@@ -52,8 +52,8 @@ pub enum SoftOff {
     },
     /// A machine without the fixed registers: an 8-bit write to the sleep control register.
     Reduced {
-        /// Its port.
-        port: u16,
+        /// Where it is: in memory or at a port.
+        register: GenericAddress,
         /// What to write.
         value: u8,
     },
@@ -63,14 +63,14 @@ impl SoftOff {
     /// Bit 0 of a PM1 control register: the operating system has the registers.
     pub const SCI_ENABLED: u16 = 1;
 
-    /// What the tables say; `None` where they do not, or name registers that are not at I/O ports.
+    /// What the tables say; `None` where they do not, or name fixed registers that are not at I/O ports.
     pub(crate) fn new(tables: &Tables<'_>) -> Option<Self> {
         let table = tables.find(*b"FACP").ok()?;
         let fadt = Fadt::new(table).ok()?;
         let (type_a, type_b) = sleep_types(tables)?;
         if fadt.hardware_reduced {
-            let port = port(&table, SLEEP_CONTROL)?;
-            return Some(Self::Reduced { port, value: type_a << REDUCED_TYPE_SHIFT | REDUCED_ENABLE });
+            let register = table.read::<RawAddress>(SLEEP_CONTROL)?.decode()?;
+            return Some(Self::Reduced { register, value: type_a << REDUCED_TYPE_SHIFT | REDUCED_ENABLE });
         }
         let value = |sleep_type: u8| u16::from(sleep_type) << SLEEP_TYPE_SHIFT | SLEEP_ENABLE;
         let a = port(&table, X_PM1A_CONTROL).or_else(|| old_port(&table, PM1A_CONTROL))?;

@@ -302,6 +302,23 @@ fn sleep_state_five_is_found_in_byte_code() {
 }
 
 #[test]
+fn a_machine_without_fixed_registers_has_one_for_sleep() {
+    let code = b"\x08_S5_\x12\x06\x04\x0a\x05\x00";
+    for (space, register) in [
+        (acpi_tables::gas::AddressSpace::SystemMemory, GenericAddress::Memory { pa: 0x600 }),
+        (acpi_tables::gas::AddressSpace::SystemIo, GenericAddress::Port { port: 0x600 }),
+    ] {
+        let mut builder = fadt::FADTBuilder::new(OEM, OEM_TABLE, 1).flag(fadt::Flags::HwReducedAcpi);
+        let access = acpi_tables::gas::AccessSize::ByteAccess;
+        builder.sleep_control_reg = acpi_tables::gas::GAS::new(space, 8, 0, access, 0x600);
+        let fadt = bytes_of(&builder.dsdt_64(BASE + 48 + 36 + 8 * 2).finalize());
+        let (ram, root) = machine(&[raw_table(b"DSDT", code), fadt]);
+        let off = Tables::open(&ram, root).unwrap().soft_off();
+        assert_eq!(off, Some(SoftOff::Reduced { register, value: 0x34 }));
+    }
+}
+
+#[test]
 fn root_pointer_is_found_in_the_bios_area() {
     let mut bytes = vec![0; 0x10_0000];
     assert_eq!(Rsdp::scan(&Ram { base: 0, bytes: bytes.clone() }), None);
