@@ -20,11 +20,11 @@ use hadal_sched::TimerHandle;
 use spin::Once;
 
 const PERIOD_NS: u64 = 1_000_000_000;
-/// Time between looks at a CPU that was found without interrupts.
-const NUDGE_NS: u64 = 20_000_000;
-/// Looks that find it with them before it is looked after as before: every other one does, since the interrupt that tells
-/// is taken behind the non-maskable one.
-const NUDGES: usize = 8;
+/// Time between checks of a CPU that was found to take no interrupts.
+const RECHECK_NS: u64 = 20_000_000;
+/// Checks in a row that find it taking them before it is checked once a second again. One that masks them at once is found
+/// taking them every other time, since the non-maskable interrupt lets the pending ones in.
+const RECHECKS: usize = 8;
 /// Looks that find a CPU in the same handler, or the same stretch without interrupts, before that is too long: virtual CPUs
 /// may stand still for a second or two on a busy host.
 const PATIENCE: u32 = 5;
@@ -34,8 +34,8 @@ const WATCHER: usize = 1;
 
 /// Interrupts that the watched CPU had taken at the last look.
 static SEEN: AtomicU64 = AtomicU64::new(u64::MAX);
-/// Whether [`nudge`] has a timer.
-static IS_NUDGING: AtomicBool = AtomicBool::new(false);
+/// Whether [`recheck`] has a timer.
+static IS_RECHECKING: AtomicBool = AtomicBool::new(false);
 static STATES: Once<Box<[State]>> = Once::new();
 
 /// What a CPU was found doing at the last look, and how often in a row.
@@ -90,8 +90,8 @@ fn begin(_: usize) -> ! {
 
 /// In the timer interrupt of the watcher.
 fn look(_: usize) {
-    if is_deaf() && !IS_NUDGING.swap(true, Ordering::Relaxed) {
-        nudge_later(NUDGES);
+    if unmask_if_silent() && !IS_RECHECKING.swap(true, Ordering::Relaxed) {
+        recheck_later(RECHECKS);
     }
     for (other, state) in STATES.get().into_iter().flatten().enumerate() {
         let (handler, since) = (handler::in_interrupt(other), irq::off_since(other));
@@ -106,29 +106,30 @@ fn look(_: usize) {
     let _ = hadal_sched::call_at(hadal_time::now_ns() + PERIOD_NS, look, 0);
 }
 
-/// Whether the watched CPU has taken no interrupt since the last time; lets it take those that wait, and sends another.
-fn is_deaf() -> bool {
+/// Makes the watched CPU take its pending interrupts if it has taken none since the last time, and sends it another. Returns
+/// whether it had taken none.
+fn unmask_if_silent() -> bool {
     let taken = percpu::interrupts_of(WATCHED);
     // `hrt_irq_disable()` has its own limit.
-    let is_deaf = SEEN.swap(taken, Ordering::Relaxed) == taken && irq::off_since(WATCHED) == 0;
-    if is_deaf {
+    let was_silent = SEEN.swap(taken, Ordering::Relaxed) == taken && irq::off_since(WATCHED) == 0;
+    if was_silent {
         apic::send_nmi(WATCHED);
     }
     apic::send_ipi(WATCHED, irq::VECTOR_WATCH);
-    is_deaf
+    was_silent
 }
 
 /// In the timer interrupt of the watcher, while interrupts are found off.
-fn nudge(left: usize) {
-    match if is_deaf() { NUDGES } else { left - 1 } {
-        0 => IS_NUDGING.store(false, Ordering::Relaxed),
-        left => nudge_later(left),
+fn recheck(left: usize) {
+    match if unmask_if_silent() { RECHECKS } else { left - 1 } {
+        0 => IS_RECHECKING.store(false, Ordering::Relaxed),
+        left => recheck_later(left),
     }
 }
 
-fn nudge_later(left: usize) {
-    if hadal_sched::call_at(hadal_time::now_ns() + NUDGE_NS, nudge, left).is_none() {
-        IS_NUDGING.store(false, Ordering::Relaxed);
+fn recheck_later(left: usize) {
+    if hadal_sched::call_at(hadal_time::now_ns() + RECHECK_NS, recheck, left).is_none() {
+        IS_RECHECKING.store(false, Ordering::Relaxed);
     }
 }
 
