@@ -200,12 +200,12 @@ impl Line {
             return;
         }
         // Build systems that ask the compiler which libraries it links name them again, and twice is once too often.
-        let adds_them = !self.no_libraries;
-        self.args.retain(|arg| {
-            !adds_them || {
-                !Path::new(arg).file_name().is_some_and(|name| OWN_LIBRARIES.iter().any(|own| name == *own))
-            }
-        });
+        if !self.no_libraries {
+            let is_own = |arg: &OsString| {
+                Path::new(arg).file_name().is_some_and(|name| OWN_LIBRARIES.iter().any(|own| name == *own))
+            };
+            self.args.retain(|arg| !is_own(arg));
+        }
         for arg in &mut self.args {
             if let Some((library, name)) = static_library(arg) {
                 self.threads |= name == "gomp" || name == "pthread";
@@ -373,6 +373,7 @@ mod tests {
         assert_eq!(line.args, ["a.o", "-lgomp", &beside.to_string_lossy(), "-lx", "a.so", "libx.sock"]);
         assert!(line.threads);
         assert_eq!(read(&["/cache/libhrt-pthread.a", "a.o", "/cache/libhrt.a"]).args, ["a.o"]);
+        assert_eq!(read(&["-nostdlib", "a.o", "/cache/libhrt.a"]).args.len(), 3);
         assert_eq!(read(&["--linux", "a.o", "/usr/lib/libgomp.so"]).args[1], "/usr/lib/libgomp.so");
         assert_eq!(read(&["a.o", "-Wl,-rpath,/x/libx.so"]).args[1], "-Wl,-rpath,/x/libx.so");
     }

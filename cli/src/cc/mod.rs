@@ -11,7 +11,7 @@ pub(crate) mod sdk;
 
 use std::env;
 use std::ffi::{OsStr, OsString};
-use std::io::{BufReader, IsTerminal};
+use std::io::{self, BufReader, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 
@@ -114,31 +114,37 @@ pub(crate) fn compiler(language: Language) -> Result<Vec<OsString>, Failure> {
 /// Runs the compiler on the line's arguments; without an addition of its own the output's name is passed on, too.
 fn call(compiler: &[OsString], line: &Line, add: impl FnOnce(&mut Command)) -> Result<u8, Failure> {
     let mut command = Command::new(&compiler[0]);
-    command.args(&compiler[1..]).args(&line.args);
+    command.args(&compiler[1..]);
+    let is_copied = line.stage == Stage::Program && line.threads && !line.for_linux;
+    if is_copied && shows_colours() {
+        // In front of the line's own options, which may say otherwise.
+        command.arg("-fdiagnostics-color=always");
+    }
+    command.args(&line.args);
     if line.stage != Stage::Program
         && let Some(output) = &line.output
     {
         command.arg("-o").arg(output);
     }
     add(&mut command);
-    let status = status(command, line).with_context(|| Path::new(&compiler[0]).display().to_string())?;
+    let status = if is_copied { run_copied(command) } else { command.status() };
+    let status = status.with_context(|| Path::new(&compiler[0]).display().to_string())?;
     // A compiler that a signal ended has no status.
     Ok(status.code().map_or(hadal_abi::status::COMPILE, |code| code as u8))
 }
 
-/// Runs the compiler to its end; what it says about a program goes through [`messages::copy`].
-fn status(mut command: Command, line: &Line) -> anyhow::Result<ExitStatus> {
-    if line.stage != Stage::Program || !line.threads {
-        return Ok(command.status()?);
-    }
-    if std::io::stderr().is_terminal() {
-        command.arg("-fdiagnostics-color=always");
-    }
+/// Whether a compiler that wrote to this standard error itself would use colours.
+fn shows_colours() -> bool {
+    std::io::stderr().is_terminal() && env::var_os("TERM").is_some_and(|terminal| terminal != "dumb")
+}
+
+/// Runs the compiler to its end; what it says goes through [`messages::copy`].
+fn run_copied(mut command: Command) -> io::Result<ExitStatus> {
     let mut child = command.stderr(Stdio::piped()).spawn()?;
-    if let Some(said) = child.stderr.take() {
-        messages::copy(BufReader::new(said), std::io::stderr())?;
-    }
-    Ok(child.wait()?)
+    let copied =
+        child.stderr.take().map_or(Ok(()), |said| messages::copy(BufReader::new(said), io::stderr()));
+    let status = child.wait()?;
+    copied.map(|()| status)
 }
 
 /// Adds the headers and, behind everything of the program's, the libraries.
