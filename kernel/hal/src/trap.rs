@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Traps: the one register frame, and what the layers above do when one happens.
 //!
-//! Nothing is written to an interrupted program's stack (design section 5). The three ways in (calls through a table are a
+//! Nothing is written to an interrupted program's stack. The three ways in (calls through a table are a
 //! fourth, [`crate::call`]):
 //! - **system calls** take the thread's kernel stack from `%gs` and build the frame there;
 //! - **faults** enter on an interrupt-stack-table stack of the CPU and move at once: to the thread's kernel stack when
@@ -10,8 +10,8 @@
 //! - **interrupts** are handled where they enter, with interrupts off. Only when the interrupted program has something to
 //!   do before it goes on ([`crate::percpu::attention`]) does the frame move to the thread's kernel stack.
 //!
-//! The entry code is in `trap/entry.rs`, whose code a trap interrupted in `trap/origin.rs`, the descriptor tables in
-//! `trap/tables.rs`.
+//! The three are in `trap/system_call.rs`, `trap/fault.rs` and `trap/interrupt.rs`, what they have in common in
+//! `trap/entry.rs`, whose code a trap interrupted in `trap/origin.rs`, the descriptor tables in `trap/tables.rs`.
 
 use spin::Once;
 
@@ -21,15 +21,23 @@ use crate::irq::Off;
 #[cfg(target_os = "none")]
 mod entry;
 #[cfg(target_os = "none")]
+mod fault;
+#[cfg(target_os = "none")]
+mod interrupt;
+#[cfg(target_os = "none")]
 mod origin;
+#[cfg(target_os = "none")]
+mod system_call;
 #[cfg(target_os = "none")]
 mod tables;
 
 #[cfg(target_os = "none")]
-#[doc(hidden)]
-pub use entry::attend_call;
+pub use entry::enter_program;
 #[cfg(target_os = "none")]
-pub use entry::{enter_program, set_system_call};
+#[doc(hidden)]
+pub use system_call::attend_call;
+#[cfg(target_os = "none")]
+pub use system_call::set_system_call;
 #[cfg(target_os = "none")]
 pub(crate) use tables::load;
 

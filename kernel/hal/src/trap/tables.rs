@@ -11,7 +11,7 @@ use x86_64::VirtAddr;
 use x86_64::structures::gdt::{Descriptor, GlobalDescriptorTable};
 use x86_64::structures::tss::TaskStateSegment;
 
-use super::{entry, selector, vector};
+use super::{entry, selector, system_call, vector};
 use crate::{cpu, handler, percpu};
 
 /// Interrupt-stack-table slots (1-based, as in a gate).
@@ -136,7 +136,7 @@ fn load_syscall() {
     // SAFETY: every x86-64 CPU has these registers; the entry is the kernel's.
     unsafe {
         cpu::write_msr(MSR_STAR, u64::from(selector::KERNEL_CODE) << 32);
-        cpu::write_msr(MSR_LSTAR, entry::system_call_entry());
+        cpu::write_msr(MSR_LSTAR, system_call::address());
         cpu::write_msr(MSR_FMASK, MASKED);
     }
 }
