@@ -2,7 +2,7 @@
 /*
  * What every benchmark program shares: sampling, output, pinned threads that start together.
  *
- *   PROGRAM path|parallel CPUS FIGURE...
+ *   PROGRAM [quick-]path|[quick-]parallel CPUS FIGURE...
  *
  * A program is a table of figures and a main that calls bench_main(). A figure's function measures and hands
  * each sample to bench_sample(), in ticks of the time-stamp counter per operation. Under `-icount shift=0` a
@@ -27,15 +27,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <time.h>
 
 #define BENCH_LINE_BYTES 128 /* two cache lines: the unit of adjacent-line prefetching */
 #define BENCH_ALIGNED __attribute__((aligned(BENCH_LINE_BYTES)))
 #define BENCH_SAMPLES_MAX 8192
 #define BENCH_WARM_UP 64 /* samples that are thrown away, unless a figure says otherwise */
-/* Key of Hadal's call table in the auxiliary vector (HRT_AT_HADAL_HRT of hadal/hrt/calls.h). */
-#define BENCH_AT_HADAL 0x48525400ul
+/* A quick run takes this part of the samples, but so many at least. */
+#define BENCH_QUICK_PART 10
+#define BENCH_QUICK_LEAST 5
+/* The harness defines it for images of Hadal. */
+#ifndef BENCH_IMAGE
+#define BENCH_IMAGE 0
+#endif
 
 enum bench_mode { BENCH_PATH, BENCH_PARALLEL };
 
@@ -47,8 +51,8 @@ struct bench_figure {
 /* The run; set by bench_main() and never changed after. */
 static struct {
     enum bench_mode mode;
+    bool is_quick;
     unsigned cpus;
-    bool on_hadal;
     uint64_t overhead_ticks;
     uint64_t start_ticks;
     uint64_t start_ns;
@@ -96,8 +100,9 @@ static inline void bench_fence(void) { __asm__ volatile("" ::: "memory"); }
 
 static inline void bench_pause(void) { __builtin_ia32_pause(); }
 
-/* Whether this is Hadal and not Linux: for figures whose counterpart on Linux is another mechanism. */
-static inline bool bench_on_hadal(void) { return bench.on_hadal; }
+/* Whether this is an image of Hadal and not a Linux program, which may run on Hadal too: for figures whose
+ * counterpart in Linux programs is another mechanism. */
+static inline bool bench_on_hadal(void) { return BENCH_IMAGE; }
 
 static inline bool bench_is_path(void) { return bench.mode == BENCH_PATH; }
 
@@ -121,7 +126,13 @@ static inline void bench_sample(uint64_t ticks, double operations) {
 }
 
 /* How often a figure must measure for `samples` samples that count. */
-static inline unsigned bench_rounds(unsigned samples) { return samples + bench_warm_up; }
+static inline unsigned bench_rounds(unsigned samples) {
+    if (bench.is_quick && samples > BENCH_QUICK_LEAST) {
+        samples =
+            samples / BENCH_QUICK_PART > BENCH_QUICK_LEAST ? samples / BENCH_QUICK_PART : BENCH_QUICK_LEAST;
+    }
+    return samples + bench_warm_up;
+}
 
 static inline void bench_reset(void) {
     bench_count = 0;
@@ -263,13 +274,15 @@ static inline void bench_run_team(unsigned members, void (*work)(unsigned member
 
 static inline int bench_main(int argc, char **argv, const struct bench_figure *figures, size_t figure_count) {
     if (argc < 4) {
-        bench_fail("usage: %s path|parallel CPUS FIGURE...", argv[0]);
+        bench_fail("usage: %s [quick-]path|[quick-]parallel CPUS FIGURE...", argv[0]);
     }
     bench.start_ns = bench_now_ns();
     bench.start_ticks = bench_ticks();
-    bench.mode = strcmp(argv[1], "path") == 0 ? BENCH_PATH : BENCH_PARALLEL;
+    static const char quick[] = "quick-";
+    bench.is_quick = strncmp(argv[1], quick, strlen(quick)) == 0;
+    bench.mode =
+        strcmp(argv[1] + (bench.is_quick ? strlen(quick) : 0), "path") == 0 ? BENCH_PATH : BENCH_PARALLEL;
     bench.cpus = (unsigned)strtoul(argv[2], NULL, 10);
-    bench.on_hadal = getauxval(BENCH_AT_HADAL) != 0;
     bench.overhead_ticks = bench_overhead();
     bench_pin(0);
     for (int i = 3; i < argc; i++) {

@@ -44,6 +44,8 @@ pub enum BenchCommand {
 /// What Hadal is measured beside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Peer {
+    /// The same program unmodified on Hadal: the file that runs in the Linux guest
+    Pik,
     /// Debian's cloud kernel in a guest on the same QEMU line
     Linux,
     /// This machine, without QEMU (parallel mode only)
@@ -86,7 +88,7 @@ pub struct RunArgs {
     /// Write a page with plots here
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub html: Option<PathBuf>,
-    /// What to measure beside Hadal [default: linux in path mode, linux,native in parallel mode]
+    /// What to measure beside Hadal [default: pik,linux in path mode, pik,linux,native in parallel mode]
     #[arg(long, value_enum, value_delimiter = ',', value_name = "PEER")]
     pub peer: Vec<Peer>,
     /// Turns that each place gets, one after the other [default: 1 in path mode, 3 in parallel mode]
@@ -104,7 +106,7 @@ impl RunArgs {
     /// Whether this peer is wanted.
     pub(crate) fn has_peer(&self, peer: Peer) -> bool {
         match (self.peer.is_empty(), self.mode) {
-            (true, Mode::Path) => peer == Peer::Linux,
+            (true, Mode::Path) => matches!(peer, Peer::Pik | Peer::Linux),
             (true, Mode::Parallel) => true,
             (false, _) => self.peer.contains(&peer),
         }

@@ -6,7 +6,8 @@ use anyhow::{Context, Result};
 use crate::args::CompareArgs;
 use crate::goals::number;
 use crate::progress::Progress;
-use crate::results::{Entry, Mode, Results};
+use crate::results::{Entry, Mode, Place, Results};
+use crate::stats::Summary;
 use crate::{Environment, runner, table};
 
 /// What a path may grow by.
@@ -77,7 +78,7 @@ pub(crate) fn run(args: &CompareArgs, environment: &Environment) -> Result<u8> {
         return Ok(0);
     }
     let failures = changes.iter().filter(|change| change.is_failure()).count() + results.failed.len();
-    let compared = baseline.results.len();
+    let compared = medians(&baseline).len();
     println!("{compared} path lengths compared, {failures} failed (limit: +{:.0}%)", TOLERANCE * 100.0);
     if failures > 0 {
         println!(
@@ -102,10 +103,11 @@ fn measure(args: &CompareArgs, environment: &Environment) -> Result<Results> {
 /// What a baseline keeps: Hadal's path lengths without their distribution. Only those of one CPU: with several, how often
 /// the idle ones look for work depends on how long the host takes to answer.
 fn lengths(results: &Results) -> Vec<Entry> {
-    let is_exact = |entry: &&Entry| entry.mode == Mode::Path && entry.cpus == 1 && entry.hadal.is_some();
+    let is_exact = |entry: &&Entry| entry.mode == Mode::Path && entry.cpus == 1 && entry.judged().is_some();
     let path = results.results.iter().filter(is_exact);
     let bare = |entry: &Entry| Entry {
-        hadal: entry.hadal.as_ref().map(crate::stats::Summary::without_distribution),
+        hadal: entry.hadal.as_ref().map(Summary::without_distribution),
+        pik: entry.pik.as_ref().map(Summary::without_distribution),
         linux: None,
         native: None,
         ..entry.clone()
@@ -115,22 +117,29 @@ fn lengths(results: &Results) -> Vec<Entry> {
 
 fn changes(baseline: &Results, results: &Results) -> Vec<Change> {
     let mut changes = Vec::new();
-    let (old, new) = (lengths(baseline), lengths(results));
-    let median = |entry: &Entry| entry.hadal.as_ref().map_or(f64::NAN, |summary| summary.median);
-    let same = |a: &Entry, b: &Entry| a.name == b.name;
-    for before in &old {
-        let (name, from) = (before.name.clone(), median(before));
-        match new.iter().find(|now| same(now, before)).map(median) {
+    let (old, new) = (medians(baseline), medians(results));
+    for (name, from) in &old {
+        let (name, from) = (name.clone(), *from);
+        match new.iter().find(|(now, _)| *now == name).map(|(_, to)| *to) {
             None => changes.push(Change::Gone { name }),
             Some(to) if to > from * (1.0 + TOLERANCE) => changes.push(Change::Grown { name, from, to }),
             Some(to) if to < from * (1.0 - TOLERANCE) => changes.push(Change::Shrunk { name, from, to }),
             Some(_) => {}
         }
     }
-    for now in new.iter().filter(|now| !old.iter().any(|before| same(before, now))) {
-        changes.push(Change::New { name: now.name.clone(), to: median(now) });
+    for (name, to) in new.iter().filter(|(now, _)| !old.iter().any(|(before, _)| before == now)) {
+        changes.push(Change::New { name: name.clone(), to: *to });
     }
     changes
+}
+
+/// Each length with its name; that of the unmodified program is told from the image's.
+fn medians(results: &Results) -> Vec<(String, f64)> {
+    let of = |entry: &Entry| {
+        let at = |place, name: String| Some((name, entry.at(place)?.median));
+        [at(Place::Hadal, entry.name.clone()), at(Place::Pik, format!("{} (pik)", entry.name))]
+    };
+    lengths(results).iter().flat_map(of).flatten().collect()
 }
 
 #[cfg(test)]

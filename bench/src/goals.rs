@@ -59,7 +59,7 @@ pub(crate) fn judge(entry: &Entry, all: &Results) -> Option<Verdict> {
 
 impl Bound {
     fn judge(self, entry: &Entry, all: &Results) -> Option<Verdict> {
-        let median = entry.hadal.as_ref()?.median;
+        let median = entry.judged()?.median;
         let (goal, is_met) = match self {
             AtMost(most) => (format!("<= {}", number(most)), median <= most),
             PerCpu(one, more) => {
@@ -71,7 +71,7 @@ impl Bound {
                 (format!("<= Linux / {}", number(times)), median <= linux / times)
             }
             TimesOther(times, other) => {
-                let reference = all.find(other, entry.mode, Some(entry.cpus))?.hadal.as_ref()?.median;
+                let reference = all.find(other, entry.mode, Some(entry.cpus))?.judged()?.median;
                 (format!("<= {times} x {other}"), median <= reference * times)
             }
         };
@@ -86,6 +86,15 @@ pub(crate) fn show(value: f64, unit: &str) -> String {
         ("ns", size) if size >= 1e6 => format!("{} ms", number(value / 1e6)),
         ("ns", size) if size >= 1e4 => format!("{} us", number(value / 1e3)),
         _ => number(value),
+    }
+}
+
+/// How many times better, as `55x`.
+pub(crate) fn times(factor: f64) -> String {
+    match factor {
+        factor if factor >= 9.95 => format!("{factor:.0}x"),
+        factor if factor >= 0.0995 => format!("{factor:.1}x"),
+        factor => format!("{factor:.2}x"),
     }
 }
 

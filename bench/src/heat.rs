@@ -27,7 +27,9 @@ pub(crate) fn time(
     let program = toolchain.compile("heat", "examples/heat/heat.c", &["-fopenmp", "-lm"])?;
     let program = program.with_args(SIZE.map(str::to_owned));
     let ended = match place {
-        Place::Hadal => hadal::checked(hadal.run(Mode::Parallel, shape, &[], &program.words())?)?,
+        Place::Hadal | Place::Pik => {
+            hadal::checked(hadal.run(Mode::Parallel, shape, &[], &program.words())?)?
+        }
         Place::Native => native::run(&program, toolchain.programs())?,
         Place::Linux => {
             let linux = linux.context("the Linux guest was not asked for")?;

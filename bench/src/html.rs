@@ -47,6 +47,7 @@ fn escape(text: &str) -> String {
 fn class(place: Place) -> &'static str {
     match place {
         Place::Hadal => "hadal",
+        Place::Pik => "pik",
         Place::Linux => "linux",
         Place::Native => "native",
     }
@@ -111,7 +112,7 @@ fn ratios(body: &mut String, results: &Results, mode: Mode) {
     let _ = write!(
         body,
         "<h2 id=\"{}\">{title}</h2>\n<div class=\"wide\"><table>\n<thead><tr><th>figure ({unit})</th><th>CPUs</th>\
-         <th>Hadal</th><th>Linux guest</th><th>native</th><th>Hadal / Linux</th><th class=\"text\">goal</th>\
+         <th>Hadal image</th><th>Hadal pik</th><th>Linux guest</th><th>native</th><th>image beside Linux</th><th class=\"text\">goal</th>\
          <th class=\"text\">what</th></tr></thead>\n<tbody>\n",
         mode.name()
     );
@@ -127,7 +128,7 @@ fn ratios(body: &mut String, results: &Results, mode: Mode) {
             "<tr data-name=\"{name}\"><td>{name}</td><td>{}</td>{cells}<td>{}</td><td class=\"text\">{verdict}</td>\
              <td class=\"text\">{}</td></tr>",
             entry.cpus,
-            entry.ratio().map_or(String::new(), |ratio| format!("{ratio:.3}")),
+            entry.times_better(Place::Hadal).map_or(String::new(), goals::times),
             escape(catalogue::describe(&entry.name)),
             name = escape(&entry.name),
         );

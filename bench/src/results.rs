@@ -31,10 +31,13 @@ impl Mode {
 }
 
 /// Where a benchmark runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum Place {
-    /// In the kernel.
+    /// On Hadal, as an image of `hadal cc`: linked with libhrt, in the kernel.
     Hadal,
+    /// On Hadal, unmodified: the file that runs in the Linux guest, by `hadal run`.
+    Pik,
     /// In the Linux guest.
     Linux,
     /// On the host.
@@ -43,12 +46,13 @@ pub(crate) enum Place {
 
 impl Place {
     /// All of them, in the order of tables.
-    pub(crate) const ALL: [Self; 3] = [Self::Hadal, Self::Linux, Self::Native];
+    pub(crate) const ALL: [Self; 4] = [Self::Hadal, Self::Pik, Self::Linux, Self::Native];
 
     /// Its name for people.
     pub(crate) fn title(self) -> &'static str {
         match self {
-            Self::Hadal => "Hadal",
+            Self::Hadal => "Hadal image",
+            Self::Pik => "Hadal pik",
             Self::Linux => "Linux guest",
             Self::Native => "native",
         }
@@ -66,9 +70,12 @@ pub(crate) struct Entry {
     pub(crate) cpus: u32,
     /// `instructions`, `ns` or `ratio`.
     pub(crate) unit: String,
-    /// In the kernel.
+    /// On Hadal, as an image.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) hadal: Option<Summary>,
+    /// On Hadal, as an unmodified program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) pik: Option<Summary>,
     /// In the Linux guest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) linux: Option<Summary>,
@@ -82,15 +89,27 @@ impl Entry {
     pub(crate) fn at(&self, place: Place) -> Option<&Summary> {
         match place {
             Place::Hadal => self.hadal.as_ref(),
+            Place::Pik => self.pik.as_ref(),
             Place::Linux => self.linux.as_ref(),
             Place::Native => self.native.as_ref(),
         }
     }
 
-    /// Hadal's median in parts of Linux's.
-    pub(crate) fn ratio(&self) -> Option<f64> {
-        let (hadal, linux) = (self.hadal.as_ref()?, self.linux.as_ref()?);
-        (linux.median != 0.0).then(|| hadal.median / linux.median)
+    /// What goals are about: the image, or the unmodified program where only that is measured.
+    pub(crate) fn judged(&self) -> Option<&Summary> {
+        self.hadal.as_ref().or(self.pik.as_ref())
+    }
+
+    /// How many times the Linux guest's median is a place's.
+    pub(crate) fn times_better(&self, place: Place) -> Option<f64> {
+        let (here, linux) = (self.at(place)?, self.linux.as_ref()?);
+        (here.median > 0.0).then(|| linux.median / here.median)
+    }
+
+    /// Whether others took so much of the host during the measurement that its times are not to be trusted. Instructions do
+    /// not depend on the host.
+    pub(crate) fn is_disturbed(&self, place: Place) -> bool {
+        self.mode == Mode::Parallel && self.at(place).is_some_and(Summary::is_disturbed)
     }
 
     /// The part of the name before the dot.
@@ -113,6 +132,13 @@ pub(crate) struct Setting {
     pub(crate) host_cores: u32,
     /// Load average of the host before and after.
     pub(crate) load: [f64; 2],
+    /// Whether it was a look with few samples.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(crate) quick: bool,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// A figure that is missing, and why.
@@ -212,6 +238,7 @@ pub(crate) mod tests {
             cpus,
             unit: unit.into(),
             hadal: Summary::of(hadal),
+            pik: None,
             linux: Summary::of(linux),
             native: None,
         }

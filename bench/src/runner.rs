@@ -8,6 +8,7 @@ use anyhow::{Context, Result, ensure};
 use crate::args::{MachineArgs, Peer, RunArgs};
 use crate::catalogue::{self, Benchmark, How, Shape};
 use crate::hadal::Hadal;
+use crate::host::{HostUse, Watch};
 use crate::initramfs::Init;
 use crate::linux::{self, Guest};
 use crate::packages::{self, Linux};
@@ -27,6 +28,7 @@ const PARALLEL_ROUNDS: u32 = 3;
 pub(crate) struct Order {
     mode: Mode,
     names: Vec<String>,
+    pik: bool,
     linux: bool,
     native: bool,
     rounds: u32,
@@ -40,6 +42,7 @@ impl Order {
         Self {
             mode: args.mode,
             names: args.names.clone(),
+            pik: args.has_peer(Peer::Pik),
             linux: args.has_peer(Peer::Linux),
             native: args.mode == Mode::Parallel && args.has_peer(Peer::Native),
             rounds: args.rounds.unwrap_or(match args.mode {
@@ -54,14 +57,17 @@ impl Order {
     /// Whether a work is measured in a place.
     fn measures(&self, work: &Work, place: Place) -> bool {
         let exists = match (work.how, place) {
-            (How::BootPath, _) => place == Place::Hadal,
-            (How::BootTime, _) => place != Place::Native,
+            (How::BootPath, _) => place == Place::Pik,
+            (How::BootTime, _) => matches!(place, Place::Pik | Place::Linux),
+            (How::Heat, Place::Hadal) => false,
             // More threads than cores, each on a core of its own, cannot be had here.
             (_, Place::Native) => work.shape.cpus <= host::cores(),
             _ => true,
         };
         let wanted = match place {
             Place::Hadal => true,
+            // What is not a program of the harness has no image.
+            Place::Pik => self.pik || !matches!(work.how, How::Program(_)),
             Place::Linux => self.linux,
             Place::Native => self.native,
         };
@@ -71,7 +77,7 @@ impl Order {
     /// Every path length that is exact, on Hadal: those of one CPU.
     pub(crate) fn exact(machine: &MachineArgs) -> Self {
         let (mode, names, machine) = (Mode::Path, Vec::new(), machine.clone());
-        Self { mode, names, linux: false, native: false, rounds: 1, one_cpu: true, machine }
+        Self { mode, names, pik: true, linux: false, native: false, rounds: 1, one_cpu: true, machine }
     }
 }
 
@@ -112,11 +118,6 @@ pub(crate) fn measure(
         collected: Collected { wanted: chosen, ..Collected::default() },
     };
     let load_before = host::load();
-    if order.mode == Mode::Parallel && host::is_busy(load_before) {
-        session
-            .progress
-            .note(&format!("This machine is busy (load {load_before:.1}): times are not to be trusted."));
-    }
     for _ in 0..order.rounds {
         for work in &works {
             session.measure(work);
@@ -171,9 +172,10 @@ impl Session<'_> {
             let cpus =
                 if work.shape.cpus == 1 { "1 CPU".into() } else { format!("{} CPUs", work.shape.cpus) };
             self.progress.step(&format!("{name} on {cpus}: {}", place.title()));
+            let watch = Watch::start();
             match self.measure_in(place, work) {
                 Ok(Measured { lines, failure }) => {
-                    self.collected.add(place, work.shape, lines);
+                    self.collected.add(place, work.shape, lines, watch.end());
                     if let Some(why) = failure {
                         self.fail(place, name, why);
                     }
@@ -210,7 +212,9 @@ impl Session<'_> {
         let figures = work.figures.iter().map(|name| (*name).to_owned());
         let program = self.toolchain.program(name, place)?.with_args(arguments.into_iter().chain(figures));
         match place {
-            Place::Hadal => Measured::of(&self.hadal.run(mode, work.shape, &[], &program.words())?),
+            Place::Hadal | Place::Pik => {
+                Measured::of(&self.hadal.run(mode, work.shape, &[], &program.words())?)
+            }
             Place::Native => Measured::of(&native::run(&program, self.toolchain.programs())?),
             Place::Linux => {
                 let linux = self.linux.as_ref().context("the Linux guest was not asked for")?;
@@ -228,6 +232,7 @@ impl Session<'_> {
             linux: self.linux.as_ref().map(Linux::describe),
             host_cores: host::cores(),
             load: [load_before, host::load()],
+            quick: false,
         })
     }
 }
@@ -282,11 +287,29 @@ struct Figure {
     name: String,
     cpus: u32,
     unit: String,
-    samples: BTreeMap<Place, Vec<f64>>,
+    places: BTreeMap<Place, Samples>,
+}
+
+/// What all turns of one place gave.
+#[derive(Default)]
+struct Samples {
+    samples: Vec<f64>,
+    host: HostUse,
+}
+
+impl Samples {
+    fn add(&mut self, samples: Vec<f64>, host: HostUse) {
+        self.samples.extend(samples);
+        self.host = self.host.worse(host);
+    }
+
+    fn summary(&self) -> Option<Summary> {
+        Some(Summary { host: Some(self.host), ..Summary::of(&self.samples)? })
+    }
 }
 
 impl Collected {
-    fn add(&mut self, place: Place, shape: Shape, lines: Vec<Line>) {
+    fn add(&mut self, place: Place, shape: Shape, lines: Vec<Line>, host: HostUse) {
         for line in lines {
             // A program may measure two figures at once, of which one was asked for.
             if !self.wanted.iter().any(|benchmark| benchmark.owns(&line.name)) {
@@ -299,29 +322,28 @@ impl Collected {
                 }
                 continue;
             }
-            let same = |figure: &&mut Figure| figure.name == line.name && figure.cpus == shape.cpus;
-            match self.figures.iter_mut().find(same) {
-                Some(figure) => figure.samples.entry(place).or_default().extend(line.samples),
-                None => self.figures.push(Figure {
-                    name: line.name,
-                    cpus: shape.cpus,
-                    unit: line.unit,
-                    samples: BTreeMap::from([(place, line.samples)]),
-                }),
-            }
+            let found =
+                self.figures.iter().position(|figure| figure.name == line.name && figure.cpus == shape.cpus);
+            let index = found.unwrap_or_else(|| {
+                let (name, cpus, unit) = (line.name, shape.cpus, line.unit);
+                self.figures.push(Figure { name, cpus, unit, places: BTreeMap::new() });
+                self.figures.len() - 1
+            });
+            self.figures[index].places.entry(place).or_default().add(line.samples, host);
         }
     }
 
     /// Summaries in the order of the catalogue; members of a family in the order in which they came.
     fn into_results(mut self, mode: Mode, setting: Setting) -> Results {
         self.figures.sort_by_key(|figure| catalogue::rank(&figure.name));
-        let summary = |figure: &Figure, place| Summary::of(figure.samples.get(&place)?);
+        let summary = |figure: &Figure, place| figure.places.get(&place)?.summary();
         let entry = |figure: &Figure| Entry {
             name: figure.name.clone(),
             mode,
             cpus: figure.cpus,
             unit: figure.unit.clone(),
             hadal: summary(figure, Place::Hadal),
+            pik: summary(figure, Place::Pik),
             linux: summary(figure, Place::Linux),
             native: summary(figure, Place::Native),
         };
@@ -346,17 +368,25 @@ mod tests {
     #[test]
     fn turns_are_joined_by_figure_and_place() {
         let shape = Shape { cpus: 2, zones: 1 };
+        let quiet = HostUse::default();
+        let busy = HostUse { others: 0.5, ..quiet };
         let mut collected = Collected { wanted: catalogue::select(&[]).unwrap(), ..Collected::default() };
-        collected.add(Place::Hadal, shape, vec![line("syscall.getppid", &[1.0]), line("not.asked", &[9.0])]);
-        collected.add(Place::Linux, shape, vec![line("syscall.getppid", &[5.0])]);
-        collected.add(Place::Hadal, shape, vec![line("syscall.getppid", &[3.0])]);
+        collected.add(
+            Place::Hadal,
+            shape,
+            vec![line("syscall.getppid", &[1.0]), line("not.asked", &[9.0])],
+            quiet,
+        );
+        collected.add(Place::Linux, shape, vec![line("syscall.getppid", &[5.0])], quiet);
+        collected.add(Place::Hadal, shape, vec![line("syscall.getppid", &[3.0])], busy);
         let skipped = Line { skipped: Some("why".into()), ..line("syscall.getppid", &[]) };
-        collected.add(Place::Native, shape, vec![skipped.clone(), skipped]);
+        collected.add(Place::Native, shape, vec![skipped.clone(), skipped], quiet);
         let results = collected.into_results(Mode::Parallel, Setting::default());
         assert_eq!((results.results.len(), results.skipped.len()), (1, 1));
         let entry = &results.results[0];
         assert_eq!((entry.hadal.as_ref().unwrap().median, entry.hadal.as_ref().unwrap().samples), (2.0, 2));
-        assert_eq!(entry.ratio(), Some(0.4));
+        assert_eq!(entry.times_better(Place::Hadal), Some(2.5));
+        assert!(entry.is_disturbed(Place::Hadal) && !entry.is_disturbed(Place::Linux));
         assert!(entry.native.is_none());
     }
 

@@ -3,6 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::host::HostUse;
+
 /// Intervals between the quantiles that are kept.
 const QUANTILE_STEPS: usize = 200;
 
@@ -21,6 +23,9 @@ pub(crate) struct Summary {
     /// them out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) quantiles: Vec<f64>,
+    /// What others took of the host meanwhile, in the worst turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) host: Option<HostUse>,
 }
 
 impl Summary {
@@ -41,12 +46,18 @@ impl Summary {
             p95: quantile(&sorted, 0.95),
             samples: sorted.len(),
             quantiles,
+            host: None,
         })
     }
 
-    /// The same without its distribution.
+    /// The numbers alone, without their distribution and how they came about.
     pub(crate) fn without_distribution(&self) -> Self {
-        Self { quantiles: Vec::new(), ..self.clone() }
+        Self { quantiles: Vec::new(), host: None, ..self.clone() }
+    }
+
+    /// Whether others took so much of the host meanwhile that times are not to be trusted.
+    pub(crate) fn is_disturbed(&self) -> bool {
+        self.host.is_some_and(HostUse::is_disturbing)
     }
 
     /// A quantile, as far as they were kept.

@@ -2,6 +2,7 @@
 //! The results as a table for people.
 
 use crate::goals::{self, show};
+use crate::host::DISTURBING_PART;
 use crate::results::{Entry, Mode, Place, Results, Setting};
 
 /// What must stand beside every time measured under TCG.
@@ -17,6 +18,13 @@ pub(crate) fn text(results: &Results) -> String {
             text += &one_mode(mode, &entries, results);
             text.push('\n');
         }
+    }
+    let is_disturbed = |entry: &Entry| Place::ALL.iter().any(|place| entry.is_disturbed(*place));
+    if results.results.iter().any(is_disturbed) {
+        text += &format!(
+            "! others took more than {:.0}% of the host's CPU time meanwhile: a time not to be trusted\n",
+            DISTURBING_PART * 100.0
+        );
     }
     for missing in &results.skipped {
         text += &format!("not on {}: {} ({})\n", missing.place, missing.name, missing.why);
@@ -35,20 +43,23 @@ fn one_mode(mode: Mode, entries: &[&Entry], results: &Results) -> String {
         .into_iter()
         .filter(|place| entries.iter().any(|entry| entry.at(*place).is_some()))
         .collect();
-    let has_linux = places.contains(&Place::Linux);
+    let compared: Vec<Place> = match places.contains(&Place::Linux) {
+        true => places.iter().copied().filter(|place| matches!(place, Place::Hadal | Place::Pik)).collect(),
+        false => Vec::new(),
+    };
     let mut head = vec![format!("{} mode: median [p5 .. p95]", mode.name()), "CPUs".into(), "unit".into()];
     head.extend(places.iter().map(|place| place.title().to_owned()));
-    if has_linux {
-        head.push("Hadal/Linux".into());
-    }
+    head.extend(compared.iter().map(|place| match place {
+        Place::Pik => "Linux/pik".to_owned(),
+        _ => "Linux/image".to_owned(),
+    }));
     head.push("goal".into());
     let mut rows = vec![head];
     for entry in entries {
         let mut row = vec![entry.name.clone(), entry.cpus.to_string(), entry.unit.clone()];
         row.extend(places.iter().map(|place| cell(entry, *place)));
-        if has_linux {
-            row.push(entry.ratio().map_or(String::new(), |ratio| format!("{ratio:.3}")));
-        }
+        let times = |place: &Place| entry.times_better(*place).map_or(String::new(), goals::times);
+        row.extend(compared.iter().map(times));
         row.push(goals::judge(entry, results).map_or(String::new(), |verdict| {
             format!("{}: {}", verdict.goal, if verdict.is_met { "met" } else { "MISSED" })
         }));
@@ -59,10 +70,12 @@ fn one_mode(mode: Mode, entries: &[&Entry], results: &Results) -> String {
 
 fn cell(entry: &Entry, place: Place) -> String {
     let show = |value| show(value, &entry.unit);
-    entry.at(place).map_or(String::new(), |summary| match summary.p5 == summary.p95 {
-        true => show(summary.median),
-        false => format!("{} [{} .. {}]", show(summary.median), show(summary.p5), show(summary.p95)),
-    })
+    let Some(summary) = entry.at(place) else { return String::new() };
+    let mark = if entry.is_disturbed(place) { "!" } else { "" };
+    match summary.p5 == summary.p95 {
+        true => format!("{}{mark}", show(summary.median)),
+        false => format!("{} [{} .. {}]{mark}", show(summary.median), show(summary.p5), show(summary.p95)),
+    }
 }
 
 /// Columns of equal width, names and goals to the left, numbers to the right; a line below the head.
@@ -92,7 +105,8 @@ fn align(rows: &[Vec<String>]) -> String {
 
 /// What was measured with.
 fn describe(setting: &Setting) -> String {
-    let mut text = format!("Machine: {}\n", setting.machine);
+    let quick = if setting.quick { "Quick:   few samples, for a first look\n" } else { "" };
+    let mut text = format!("{quick}Machine: {}\n", setting.machine);
     if let Some(linux) = &setting.linux {
         text += &format!("Linux:   {linux}\n");
     }
@@ -105,6 +119,7 @@ fn describe(setting: &Setting) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::host::HostUse;
     use crate::results::tests::entry;
 
     #[test]
@@ -122,9 +137,23 @@ mod tests {
         let end_of = |line: &str, part: &str| line.find(part).unwrap() + part.len();
         assert_eq!(end_of(lines[0], "Linux guest"), end_of(lines[3], "1700"), "{text}");
         assert!(
-            lines[2].ends_with("0.538  <= 3,000,000: met") && lines[3].ends_with("<= 120: MISSED"),
+            lines[2].ends_with("1.9x  <= 3,000,000: met") && lines[3].ends_with("<= 120: MISSED"),
             "{text}"
         );
         assert!(!text.contains("native") && text.contains("2 cores") && text.contains("TCG models no"));
+    }
+
+    #[test]
+    fn times_of_a_busy_host_are_marked() {
+        let busy = HostUse { others: 0.2, ..HostUse::default() };
+        let marked = |mode| {
+            let mut entry = entry("a.b", mode, 2, &[7.0], &[13.0]);
+            entry.linux.as_mut().unwrap().host = Some(busy);
+            text(&Results { results: vec![entry], ..Results::default() })
+        };
+        let times = marked(Mode::Parallel);
+        assert!(times.contains("  13!  ") && times.contains("! others took more than 5%"), "{times}");
+        let instructions = marked(Mode::Path);
+        assert!(!instructions.contains('!'), "{instructions}");
     }
 }

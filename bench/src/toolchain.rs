@@ -93,15 +93,15 @@ impl Toolchain {
         &self.built
     }
 
-    /// A program of `programs/` for a place: an image for Hadal, a static program with libhrt-linux for the others. Both
+    /// A program of `programs/` for a place: an image for Hadal, and one static program with libhrt-linux for all others. Both
     /// keep libc's own threads, which are only there to have something on every CPU.
     pub(crate) fn program(&self, name: &str, place: Place) -> Result<Program> {
         let source = format!("bench/programs/{name}.c");
         let mut compiler = Command::new(&self.hadal);
         compiler.arg("cc").args(FLAGS);
         match place {
-            Place::Hadal => self.build(&format!("{name}.hadal"), compiler.arg(source)),
-            Place::Linux | Place::Native => {
+            Place::Hadal => self.build(&format!("{name}.hadal"), compiler.arg("-DBENCH_IMAGE=1").arg(source)),
+            Place::Pik | Place::Linux | Place::Native => {
                 self.build(name, compiler.args(["--linux", "-static"]).arg(source))
             }
         }
