@@ -7,6 +7,7 @@ use hadal_hal::trap::TrapFrame;
 
 use crate::process::Process;
 use crate::restart::Restart;
+use crate::strace::Signature;
 use crate::task::Task;
 
 /// What a handler gets: the caller and its registers.
@@ -34,6 +35,8 @@ pub struct Entry {
     pub handler: Handler,
     /// Behaviour after a signal.
     pub restart: Restart,
+    /// Arguments and result, for the trace of calls.
+    pub(crate) signature: Signature,
 }
 
 impl Call<'_> {

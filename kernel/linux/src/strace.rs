@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The trace of system calls (`hadal run --strace`): one line for each call, in the form people know from `strace(1)`.
 //!
-//! [`signatures`](mod@signatures) says what the arguments of each call are, [`flags`](mod@flags) has the names of flag bits,
-//! [`values`](mod@values) shows one argument. A line is sent when the call has returned, because some arguments are results;
-//! a call that never returns is sent before it is made.
+//! [`signature`](mod@signature) has the kinds of arguments; which ones a call has is written in the call's own file. The names
+//! of flag bits are in [`flags`](mod@flags), [`values`](mod@values) shows one argument. A line is sent when the call has
+//! returned, because some arguments are results; a call that never returns is sent before it is made.
 
-mod flags;
-mod signatures;
+pub(crate) mod flags;
+mod signature;
 mod values;
 
 use alloc::string::String;
@@ -19,31 +19,29 @@ use crate::call::{Call, Entry};
 use crate::syscall::word_result;
 use crate::task::Task;
 use crate::{Errno, Result, machine};
-use signatures::{Arg, Signature};
-
-/// Calls that do not come back to their handler's caller, or whose result is not one.
-const NEVER_RETURN: [&str; 3] = ["exit", "exit_group", "rt_sigreturn"];
+use signature::Words;
+pub(crate) use signature::{Arg, Args, Returned, Signature, signature};
 
 /// Makes a call, sends its line and returns what the program finds in RAX.
 pub(crate) fn traced(entry: &Entry, call: &mut Call<'_>) -> u64 {
     let tid = call.task.tid();
-    let words: [usize; 6] = core::array::from_fn(|index| call.arg(index));
-    let signature = signatures::of(entry.name, &words);
-    let shown = signature.args.iter().position(|arg| arg.is_result()).unwrap_or(signature.args.len());
+    let words: Words = core::array::from_fn(|index| call.arg(index));
+    let args = entry.signature.args(&words);
+    let shown = args.iter().position(|arg| arg.is_result()).unwrap_or(args.len());
     let mut line = String::new();
     // Writing to a string cannot fail.
     let _ = write!(line, "[{tid}] {}(", entry.name);
-    arguments(&mut line, &signature, &words, 0..shown, Ok(0));
-    if NEVER_RETURN.contains(&entry.name) {
+    arguments(&mut line, args, &words, 0..shown, Ok(0));
+    if entry.signature.returned == Returned::Nothing {
         line.push_str(") = ?");
         machine::get().trace(&line);
         return (entry.handler)(call);
     }
     let word = (entry.handler)(call);
     let result = word_result(word);
-    arguments(&mut line, &signature, &words, shown..signature.args.len(), result);
+    arguments(&mut line, args, &words, shown..args.len(), result);
     line.push_str(") = ");
-    outcome(&mut line, &signature, result);
+    outcome(&mut line, entry.signature.returned, result);
     machine::get().trace(&line);
     word
 }
@@ -58,16 +56,16 @@ pub(crate) fn unknown(task: &Task, frame: &TrapFrame) {
     };
     let words = [frame.rdi, frame.rsi, frame.rdx, frame.r10, frame.r8, frame.r9].map(|word| word as usize);
     line.push('(');
-    arguments(&mut line, &Signature::UNKNOWN, &words, 0..words.len(), Ok(0));
+    arguments(&mut line, Signature::UNKNOWN.args(&words), &words, 0..words.len(), Ok(0));
     line.push_str(") = ");
-    outcome(&mut line, &Signature::UNKNOWN, Err(Errno::ENOSYS));
+    outcome(&mut line, Signature::UNKNOWN.returned, Err(Errno::ENOSYS));
     machine::get().trace(&line);
 }
 
 fn arguments(
     line: &mut String,
-    signature: &Signature,
-    words: &[usize; 6],
+    args: &[Arg],
+    words: &Words,
     range: core::ops::Range<usize>,
     result: Result<usize>,
 ) {
@@ -75,13 +73,13 @@ fn arguments(
         if index > 0 {
             line.push_str(", ");
         }
-        values::show(line, &signature.args[index], words, index, result);
+        values::show(line, &args[index], words, index, result);
     }
 }
 
-fn outcome(line: &mut String, signature: &Signature, result: Result<usize>) {
+fn outcome(line: &mut String, returned: Returned, result: Result<usize>) {
     let _ = match result {
-        Ok(value) if matches!(signature.result, Arg::Address) => write!(line, "{value:#x}"),
+        Ok(value) if returned == Returned::Address => write!(line, "{value:#x}"),
         Ok(value) => write!(line, "{}", value as isize),
         Err(error) => write!(line, "-1 {error}"),
     };
@@ -91,13 +89,14 @@ fn outcome(line: &mut String, signature: &Signature, result: Result<usize>) {
 mod tests {
     use super::*;
 
-    fn line(name: &str, words: [usize; 6], result: Result<usize>) -> String {
+    fn line(name: &str, words: Words, result: Result<usize>) -> String {
         let mut line = String::from(name);
-        let signature = signatures::of(name, &words);
+        let entry = crate::syscall::entries().find(|entry| entry.name == name).expect("a call's name");
+        let args = entry.signature.args(&words);
         line.push('(');
-        arguments(&mut line, &signature, &words, 0..signature.args.len(), result);
+        arguments(&mut line, args, &words, 0..args.len(), result);
         line.push_str(") = ");
-        outcome(&mut line, &signature, result);
+        outcome(&mut line, entry.signature.returned, result);
         line
     }
 

@@ -3,22 +3,25 @@
 
 use linux_raw_sys::general::*;
 
-/// Flags of `open` that make its last argument count.
-pub(super) const OPEN_CREATES: u32 = O_CREAT | (O_TMPFILE & !O_DIRECTORY);
+/// Whether `open` may make a file with these flags, so that its argument about permissions counts.
+pub(crate) fn makes_file(open_flags: usize) -> bool {
+    open_flags as u32 & (O_CREAT | (O_TMPFILE & !O_DIRECTORY)) != 0
+}
+
 /// `AT_FDCWD`.
-pub(super) const AT_FDCWD: i32 = linux_raw_sys::general::AT_FDCWD;
+pub(crate) const AT_FDCWD: i32 = linux_raw_sys::general::AT_FDCWD;
 
 /// A word of flags, of which some bits may be one of several alternatives.
 #[derive(Debug)]
-pub(super) struct FlagSet {
+pub(crate) struct FlagSet {
     /// Bits that hold an alternative.
-    pub(super) base_mask: u64,
+    pub(crate) base_mask: u64,
     /// The alternatives.
-    pub(super) base: &'static [(u64, &'static str)],
+    pub(crate) base: &'static [(u64, &'static str)],
     /// Single flags; those of several bits first.
-    pub(super) flags: &'static [(u64, &'static str)],
+    pub(crate) flags: &'static [(u64, &'static str)],
     /// The word is a C `int`: its upper half means nothing.
-    pub(super) is_int: bool,
+    pub(crate) is_int: bool,
 }
 
 impl FlagSet {
@@ -31,7 +34,7 @@ macro_rules! names {
     ($($name:ident)*) => { &[$(($name as u64, stringify!($name))),*] };
 }
 
-pub(super) const OPEN: FlagSet = FlagSet {
+pub(crate) const OPEN: FlagSet = FlagSet {
     base_mask: O_ACCMODE as u64,
     base: names! { O_RDONLY O_WRONLY O_RDWR },
     flags: names! {
@@ -40,7 +43,7 @@ pub(super) const OPEN: FlagSet = FlagSet {
     },
     is_int: true,
 };
-pub(super) const PROT: FlagSet = FlagSet {
+pub(crate) const PROT: FlagSet = FlagSet {
     base_mask: 0x7,
     base: &[
         (0, "PROT_NONE"),
@@ -55,7 +58,7 @@ pub(super) const PROT: FlagSet = FlagSet {
     flags: names! { PROT_GROWSDOWN PROT_GROWSUP },
     is_int: true,
 };
-pub(super) const MAP: FlagSet = FlagSet {
+pub(crate) const MAP: FlagSet = FlagSet {
     base_mask: MAP_TYPE as u64,
     base: names! { MAP_SHARED MAP_PRIVATE MAP_SHARED_VALIDATE },
     flags: names! {
@@ -64,15 +67,15 @@ pub(super) const MAP: FlagSet = FlagSet {
     },
     is_int: true,
 };
-pub(super) const MREMAP: FlagSet = FlagSet::plain(names! { MREMAP_MAYMOVE MREMAP_FIXED MREMAP_DONTUNMAP });
-pub(super) const MSYNC: FlagSet = FlagSet::plain(names! { MS_ASYNC MS_INVALIDATE MS_SYNC });
-pub(super) const AT: FlagSet = FlagSet::plain(names! {
+pub(crate) const MREMAP: FlagSet = FlagSet::plain(names! { MREMAP_MAYMOVE MREMAP_FIXED MREMAP_DONTUNMAP });
+pub(crate) const MSYNC: FlagSet = FlagSet::plain(names! { MS_ASYNC MS_INVALIDATE MS_SYNC });
+pub(crate) const AT: FlagSet = FlagSet::plain(names! {
     AT_SYMLINK_NOFOLLOW AT_REMOVEDIR AT_SYMLINK_FOLLOW AT_NO_AUTOMOUNT AT_EMPTY_PATH AT_STATX_FORCE_SYNC
     AT_STATX_DONT_SYNC
 });
-pub(super) const ACCESS: FlagSet =
+pub(crate) const ACCESS: FlagSet =
     FlagSet { base_mask: 0x7, base: &[(0, "F_OK")], flags: names! { R_OK W_OK X_OK }, is_int: true };
-pub(super) const CLONE: FlagSet = FlagSet {
+pub(crate) const CLONE: FlagSet = FlagSet {
     base_mask: CSIGNAL as u64,
     base: names! { SIGCHLD },
     flags: names! {
@@ -83,8 +86,8 @@ pub(super) const CLONE: FlagSet = FlagSet {
     is_int: false,
 };
 /// The bits of a futex operation that say which it is.
-pub(super) const FUTEX_OPERATION: u32 = 0x7f;
-pub(super) const FUTEX: FlagSet = FlagSet {
+pub(crate) const FUTEX_OPERATION: u32 = 0x7f;
+pub(crate) const FUTEX: FlagSet = FlagSet {
     base_mask: FUTEX_OPERATION as u64,
     base: names! {
         FUTEX_WAIT FUTEX_WAKE FUTEX_FD FUTEX_REQUEUE FUTEX_CMP_REQUEUE FUTEX_WAKE_OP FUTEX_LOCK_PI FUTEX_UNLOCK_PI
@@ -93,38 +96,38 @@ pub(super) const FUTEX: FlagSet = FlagSet {
     flags: names! { FUTEX_PRIVATE_FLAG FUTEX_CLOCK_REALTIME },
     is_int: true,
 };
-pub(super) const PIPE: FlagSet = FlagSet::plain(names! { O_CLOEXEC O_NONBLOCK O_DIRECT });
-pub(super) const EVENTFD: FlagSet =
+pub(crate) const PIPE: FlagSet = FlagSet::plain(names! { O_CLOEXEC O_NONBLOCK O_DIRECT });
+pub(crate) const EVENTFD: FlagSet =
     FlagSet::plain(&[(1, "EFD_SEMAPHORE"), (0o4000, "EFD_NONBLOCK"), (0o2000000, "EFD_CLOEXEC")]);
-pub(super) const MEMFD: FlagSet = FlagSet::plain(names! { MFD_CLOEXEC MFD_ALLOW_SEALING MFD_HUGETLB });
-pub(super) const RANDOM: FlagSet = FlagSet::plain(names! { GRND_NONBLOCK GRND_RANDOM GRND_INSECURE });
-pub(super) const RENAME: FlagSet =
+pub(crate) const MEMFD: FlagSet = FlagSet::plain(names! { MFD_CLOEXEC MFD_ALLOW_SEALING MFD_HUGETLB });
+pub(crate) const RANDOM: FlagSet = FlagSet::plain(names! { GRND_NONBLOCK GRND_RANDOM GRND_INSECURE });
+pub(crate) const RENAME: FlagSet =
     FlagSet::plain(names! { RENAME_NOREPLACE RENAME_EXCHANGE RENAME_WHITEOUT });
-pub(super) const CLOSE_RANGE: FlagSet =
+pub(crate) const CLOSE_RANGE: FlagSet =
     FlagSet::plain(&[(2, "CLOSE_RANGE_UNSHARE"), (4, "CLOSE_RANGE_CLOEXEC")]);
-pub(super) const TIMER: FlagSet = FlagSet::plain(names! { TIMER_ABSTIME });
-pub(super) const ALLOCATE: FlagSet = FlagSet::plain(names! {
+pub(crate) const TIMER: FlagSet = FlagSet::plain(names! { TIMER_ABSTIME });
+pub(crate) const ALLOCATE: FlagSet = FlagSet::plain(names! {
     FALLOC_FL_KEEP_SIZE FALLOC_FL_PUNCH_HOLE FALLOC_FL_COLLAPSE_RANGE FALLOC_FL_ZERO_RANGE FALLOC_FL_INSERT_RANGE
 });
-pub(super) const WAIT: FlagSet = FlagSet::plain(names! { WNOHANG WUNTRACED WEXITED WCONTINUED WNOWAIT });
-pub(super) const RW: FlagSet = FlagSet::plain(names! { RWF_HIPRI RWF_DSYNC RWF_SYNC RWF_NOWAIT RWF_APPEND });
-pub(super) const MLOCK: FlagSet = FlagSet::plain(names! { MCL_CURRENT MCL_FUTURE MCL_ONFAULT });
+pub(crate) const WAIT: FlagSet = FlagSet::plain(names! { WNOHANG WUNTRACED WEXITED WCONTINUED WNOWAIT });
+pub(crate) const RW: FlagSet = FlagSet::plain(names! { RWF_HIPRI RWF_DSYNC RWF_SYNC RWF_NOWAIT RWF_APPEND });
+pub(crate) const MLOCK: FlagSet = FlagSet::plain(names! { MCL_CURRENT MCL_FUTURE MCL_ONFAULT });
 
 /// A list of alternatives.
-pub(super) type Choice = &'static [(u64, &'static str)];
+pub(crate) type Choice = &'static [(u64, &'static str)];
 
-pub(super) const EPOLL_CTL: Choice = names! { EPOLL_CTL_ADD EPOLL_CTL_DEL EPOLL_CTL_MOD };
-pub(super) const WHENCE: Choice = names! { SEEK_SET SEEK_CUR SEEK_END SEEK_DATA SEEK_HOLE };
-pub(super) const ADVICE: Choice = names! {
+pub(crate) const EPOLL_CTL: Choice = names! { EPOLL_CTL_ADD EPOLL_CTL_DEL EPOLL_CTL_MOD };
+pub(crate) const WHENCE: Choice = names! { SEEK_SET SEEK_CUR SEEK_END SEEK_DATA SEEK_HOLE };
+pub(crate) const ADVICE: Choice = names! {
     MADV_NORMAL MADV_RANDOM MADV_SEQUENTIAL MADV_WILLNEED MADV_DONTNEED MADV_FREE MADV_REMOVE MADV_DONTFORK MADV_DOFORK
     MADV_MERGEABLE MADV_UNMERGEABLE MADV_HUGEPAGE MADV_NOHUGEPAGE MADV_DONTDUMP MADV_DODUMP MADV_WIPEONFORK
     MADV_KEEPONFORK MADV_COLD MADV_PAGEOUT MADV_POPULATE_READ MADV_POPULATE_WRITE
 };
-pub(super) const FCNTL: Choice = names! {
+pub(crate) const FCNTL: Choice = names! {
     F_DUPFD F_GETFD F_SETFD F_GETFL F_SETFL F_GETLK F_SETLK F_SETLKW F_SETOWN F_GETOWN F_DUPFD_CLOEXEC F_SETPIPE_SZ
     F_GETPIPE_SZ F_ADD_SEALS F_GET_SEALS
 };
-pub(super) const IOCTL: Choice = &[
+pub(crate) const IOCTL: Choice = &[
     (0x5401, "TCGETS"),
     (0x5402, "TCSETS"),
     (0x5403, "TCSETSW"),
@@ -137,28 +140,28 @@ pub(super) const IOCTL: Choice = &[
     (0x5450, "FIONCLEX"),
     (0x5451, "FIOCLEX"),
 ];
-pub(super) const CLOCK: Choice = names! {
+pub(crate) const CLOCK: Choice = names! {
     CLOCK_REALTIME CLOCK_MONOTONIC CLOCK_PROCESS_CPUTIME_ID CLOCK_THREAD_CPUTIME_ID CLOCK_MONOTONIC_RAW
     CLOCK_REALTIME_COARSE CLOCK_MONOTONIC_COARSE CLOCK_BOOTTIME CLOCK_REALTIME_ALARM CLOCK_BOOTTIME_ALARM CLOCK_TAI
 };
-pub(super) const ITIMER: Choice = &[(0, "ITIMER_REAL"), (1, "ITIMER_VIRTUAL"), (2, "ITIMER_PROF")];
-pub(super) const ARCH: Choice = &[
+pub(crate) const ITIMER: Choice = &[(0, "ITIMER_REAL"), (1, "ITIMER_VIRTUAL"), (2, "ITIMER_PROF")];
+pub(crate) const ARCH: Choice = &[
     (0x1001, "ARCH_SET_GS"),
     (0x1002, "ARCH_SET_FS"),
     (0x1003, "ARCH_GET_FS"),
     (0x1004, "ARCH_GET_GS"),
     (0x3001, "ARCH_CET_STATUS"),
 ];
-pub(super) const MASK_HOW: Choice = names! { SIG_BLOCK SIG_UNBLOCK SIG_SETMASK };
-pub(super) const LIMIT: Choice = names! {
+pub(crate) const MASK_HOW: Choice = names! { SIG_BLOCK SIG_UNBLOCK SIG_SETMASK };
+pub(crate) const LIMIT: Choice = names! {
     RLIMIT_CPU RLIMIT_FSIZE RLIMIT_DATA RLIMIT_STACK RLIMIT_CORE RLIMIT_RSS RLIMIT_NPROC RLIMIT_NOFILE RLIMIT_MEMLOCK
     RLIMIT_AS RLIMIT_LOCKS RLIMIT_SIGPENDING RLIMIT_MSGQUEUE RLIMIT_NICE RLIMIT_RTPRIO RLIMIT_RTTIME
 };
-pub(super) const POLICY: Choice =
+pub(crate) const POLICY: Choice =
     names! { SCHED_NORMAL SCHED_FIFO SCHED_RR SCHED_BATCH SCHED_IDLE SCHED_DEADLINE };
-pub(super) const RUSAGE: Choice =
+pub(crate) const RUSAGE: Choice =
     &[(0, "RUSAGE_SELF"), (0xffff_ffff, "RUSAGE_CHILDREN"), (1, "RUSAGE_THREAD")];
-pub(super) const PRCTL: Choice = &[
+pub(crate) const PRCTL: Choice = &[
     (1, "PR_SET_PDEATHSIG"),
     (2, "PR_GET_PDEATHSIG"),
     (3, "PR_GET_DUMPABLE"),

@@ -5,8 +5,9 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::Write;
 
+use super::Arg;
 use super::flags::{self, FlagSet};
-use super::signatures::Arg;
+use super::signature::Words;
 use crate::signal::number;
 use crate::{Errno, Result, memory};
 
@@ -16,7 +17,7 @@ const DATA_SHOWN: usize = 32;
 const PATH_SHOWN: usize = 4096;
 
 /// Appends argument `index` of a call; `result` is known for those that show what the call has stored.
-pub(super) fn show(line: &mut String, arg: &Arg, words: &[usize; 6], index: usize, result: Result<usize>) {
+pub(super) fn show(line: &mut String, arg: &Arg, words: &Words, index: usize, result: Result<usize>) {
     let word = words[index];
     // Writing to a string cannot fail.
     let _ = match arg {

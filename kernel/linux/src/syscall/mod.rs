@@ -20,7 +20,7 @@ use crate::{Errno, Result};
 
 /// Declares the files of a folder and lists their calls: `number name`, and behind it `restart` for a call that `SA_RESTART`
 /// makes again ([`Restart::IfAsked`]), or `unless_handled` for one that is made again if no handler runs. A call is the
-/// function `call` of the file with its name.
+/// function `call` of the file with its name; `SIGNATURE` there says what its arguments are.
 macro_rules! calls {
     ($($number:literal $name:ident $($restart:ident)?;)*) => {
         $(mod $name;)*
@@ -31,6 +31,7 @@ macro_rules! calls {
                 name: stringify!($name),
                 handler: |call| $crate::syscall::result_word($name::call(call)),
                 restart: $crate::syscall::calls!(@restart $($restart)?),
+                signature: $name::SIGNATURE,
             },)*
         ];
     };

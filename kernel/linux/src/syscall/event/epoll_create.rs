@@ -7,7 +7,10 @@
 
 use super::epoll_create1;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::{Errno, Result};
+
+signature!(Int);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     if call.int(0) <= 0 {

@@ -13,9 +13,12 @@ use linux_raw_sys::general::EPOLL_CLOEXEC;
 
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::epoll::Epoll;
 use crate::syscall::file::anonymous::{self, Label};
 use crate::syscall::file::at;
+
+signature!(Flags(&flags::PIPE));
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let flags = call.uint(0);

@@ -16,6 +16,7 @@ use alloc::sync::Arc;
 
 use super::epoll_events::Event;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::epoll::{Epoll, Interest};
 use crate::{Errno, Result, memory};
 
@@ -29,6 +30,8 @@ const WITH_EXCLUSIVE: u32 = EPOLLIN
     | EPOLLWAKEUP
     | EPOLLET
     | EPOLLEXCLUSIVE;
+
+signature!(Int, Choice(flags::EPOLL_CTL), Int, Address);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let (operation, fd) = (call.uint(1), call.int(2));

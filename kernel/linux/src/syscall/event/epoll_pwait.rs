@@ -8,7 +8,10 @@
 use super::{epoll_events, epoll_wait};
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::signal::mask;
+
+signature!(Int, Address, Int, Int, Address, Size);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let blocked = mask::read(call.arg(4), call.arg(5))?;

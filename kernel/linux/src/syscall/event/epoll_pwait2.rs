@@ -7,9 +7,12 @@
 
 use super::epoll_events;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::clock::{self, Timespec};
 use crate::signal::mask;
 use crate::{Result, memory};
+
+signature!(Int, Address, Int, Time, Address, Size);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let deadline_ns = match call.arg(3) {

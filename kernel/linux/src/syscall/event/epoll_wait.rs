@@ -8,9 +8,12 @@
 use super::epoll_events;
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::clock;
 
 const NS_PER_MS: u64 = 1_000_000;
+
+signature!(Int, Address, Int, Int);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     epoll_events::wait(call, deadline(call))

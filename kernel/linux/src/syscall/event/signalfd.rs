@@ -8,6 +8,9 @@
 use super::signalfd4;
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
+
+signature!(Int, Address, Size);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     signalfd4::make(call, 0)

@@ -8,6 +8,7 @@
 use hadal_vfs::OpenFlags;
 
 use crate::call::Call;
+use crate::strace::signature;
 use crate::signal::mask;
 use crate::signalfd::SignalFile;
 use crate::syscall::file::anonymous::{self, Label};
@@ -16,6 +17,8 @@ use crate::{Errno, Result};
 
 /// `SFD_NONBLOCK` and `SFD_CLOEXEC`, which are the flags of `open`.
 const FLAGS: OpenFlags = OpenFlags::NONBLOCK.union(OpenFlags::CLOSE_ON_EXEC);
+
+signature!(Int, Address, Size, Flags(&flags::PIPE));
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     make(call, call.uint(3))

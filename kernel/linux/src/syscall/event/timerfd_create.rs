@@ -12,6 +12,7 @@ use linux_raw_sys::general::{
 };
 
 use crate::call::Call;
+use crate::strace::signature;
 use crate::syscall::file::anonymous::{self, Label};
 use crate::syscall::file::at;
 use crate::timerfd::TimerFile;
@@ -19,6 +20,8 @@ use crate::{Errno, Result};
 
 /// `TFD_NONBLOCK` and `TFD_CLOEXEC`, which are the flags of `open`.
 const FLAGS: OpenFlags = OpenFlags::NONBLOCK.union(OpenFlags::CLOSE_ON_EXEC);
+
+signature!(Int, Flags(&flags::PIPE));
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let (clock, flags) = (call.uint(0), call.uint(1));

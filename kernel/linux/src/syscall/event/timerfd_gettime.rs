@@ -6,9 +6,12 @@
 //! Refused: nothing.
 
 use crate::call::Call;
+use crate::strace::signature;
 use crate::syscall::signal::timer_spec::TimerSpec;
 use crate::timerfd::TimerFile;
 use crate::{Result, memory};
+
+signature!(Int, Address);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let file = call.process.files.get(call.int(0))?;

@@ -8,11 +8,14 @@
 use linux_raw_sys::general::{TFD_TIMER_ABSTIME, TFD_TIMER_CANCEL_ON_SET};
 
 use crate::call::Call;
+use crate::strace::signature;
 use crate::clock;
 use crate::syscall::file::at;
 use crate::syscall::signal::timer_spec::TimerSpec;
 use crate::timerfd::TimerFile;
 use crate::{Result, memory};
+
+signature!(Int, Hex, Address, Address);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let (flags, old) = (call.uint(1), call.arg(3));

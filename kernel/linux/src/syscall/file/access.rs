@@ -8,6 +8,9 @@
 use super::{access_check, at};
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
+
+signature!(Path, Flags(&flags::ACCESS));
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     access_check::check(call.process, at::AT_FDCWD, &at::path(call, 0)?, call.uint(1), 0)

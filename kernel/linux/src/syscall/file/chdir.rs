@@ -10,6 +10,9 @@ use hadal_vfs::Follow;
 use super::{at, working_directory};
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
+
+signature!(Path);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let place = at::place(call.process, at::AT_FDCWD, &at::path(call, 0)?, Follow::Yes)?;

@@ -11,6 +11,9 @@ use super::at::{self, Target};
 use super::permissions;
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
+
+signature!(Path, Octal);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let place = at::place(call.process, at::AT_FDCWD, &at::path(call, 0)?, Follow::Yes)?;

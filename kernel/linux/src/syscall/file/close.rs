@@ -9,6 +9,9 @@
 use super::{file_locks, mapped};
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
+
+signature!(Int);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let open = call.process.files.remove(call.int(0))?;

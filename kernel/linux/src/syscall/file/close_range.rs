@@ -7,10 +7,13 @@
 
 use super::file_locks;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::{Errno, Result};
 
 /// Mark the descriptors instead of closing them (`CLOSE_RANGE_CLOEXEC`).
 const ON_EXEC: u32 = 1 << 2;
+
+signature!(Int, Int, Flags(&flags::CLOSE_RANGE));
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let (first, last) = (call.uint(0), call.uint(1));

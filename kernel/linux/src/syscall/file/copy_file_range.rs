@@ -10,7 +10,10 @@ use hadal_vfs::{FileKind, OpenFile, OpenFlags};
 
 use super::copying::{self, Place};
 use crate::call::Call;
+use crate::strace::signature;
 use crate::{Errno, Result};
+
+signature!(Int, Address, Int, Address, Size, Hex);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let (source, target) = (call.process.files.get(call.int(0))?, call.process.files.get(call.int(2))?);

@@ -10,6 +10,9 @@ use linux_raw_sys::general::{O_CREAT, O_TRUNC, O_WRONLY};
 use super::{at, opening};
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
+
+signature!(Path, Octal);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let path = at::path(call, 0)?;

@@ -8,7 +8,10 @@
 use super::file_locks;
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::process::Process;
+
+signature!(Int, Int);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let (process, old, new) = (call.process, call.int(0), call.int(1));

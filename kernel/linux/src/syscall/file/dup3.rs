@@ -9,7 +9,10 @@ use linux_raw_sys::general::O_CLOEXEC;
 
 use super::{at, dup2};
 use crate::call::Call;
+use crate::strace::signature;
 use crate::{Errno, Result};
+
+signature!(Int, Int, Flags(&flags::PIPE));
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let (old, new, flags) = (call.int(0), call.int(1), call.uint(2));

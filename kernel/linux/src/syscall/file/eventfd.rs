@@ -8,6 +8,9 @@
 use super::eventfd2;
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
+
+signature!(Size);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     eventfd2::make(call, 0)

@@ -17,7 +17,10 @@ use linux_raw_sys::general::{EFD_CLOEXEC, EFD_NONBLOCK, EFD_SEMAPHORE};
 use super::anonymous::{self, Label};
 use super::at;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::{Errno, Result};
+
+signature!(Size, Flags(&flags::EVENTFD));
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     make(call, call.uint(1))

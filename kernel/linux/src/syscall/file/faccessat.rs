@@ -8,6 +8,9 @@
 use super::{access_check, at};
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
+
+signature!(Directory, Path, Flags(&flags::ACCESS));
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     access_check::check(call.process, call.int(0), &at::path(call, 1)?, call.uint(2), 0)

@@ -10,6 +10,9 @@ use linux_raw_sys::general::{AT_EACCESS, AT_EMPTY_PATH, AT_SYMLINK_NOFOLLOW};
 use super::{access_check, at};
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
+
+signature!(Directory, Path, Flags(&flags::ACCESS), Flags(&flags::AT));
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let flags = call.uint(3);

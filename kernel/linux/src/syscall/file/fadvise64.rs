@@ -10,7 +10,10 @@ use linux_raw_sys::general::POSIX_FADV_NOREUSE;
 
 use super::at;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::{Errno, Result};
+
+signature!(Int, Word, Word, Int);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let file = at::open_file(call, 0)?;

@@ -10,9 +10,12 @@ use hadal_vfs::{AllocateMode, FileKind};
 use linux_raw_sys::general::{FALLOC_FL_KEEP_SIZE, FALLOC_FL_PUNCH_HOLE, FALLOC_FL_ZERO_RANGE};
 
 use crate::call::Call;
+use crate::strace::signature;
 use crate::{Errno, Result};
 
 const PUNCH_HOLE: u32 = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
+
+signature!(Int, Flags(&flags::ALLOCATE), Word, Word);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let file = call.process.files.get(call.int(0))?;

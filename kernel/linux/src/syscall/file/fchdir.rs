@@ -8,6 +8,9 @@
 use super::working_directory;
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
+
+signature!(Int);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let place = call.process.files.get(call.int(0))?.location().clone();

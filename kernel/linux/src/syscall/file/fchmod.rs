@@ -9,6 +9,9 @@ use super::at::{self, Target};
 use super::permissions;
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
+
+signature!(Int, Octal);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     permissions::set_mode(call.process, &Target::Open(at::open_file(call, 0)?), call.uint(1))

@@ -11,6 +11,9 @@ use super::at::{self, Target};
 use super::permissions;
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
+
+signature!(Directory, Path, Octal);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let place = at::place(call.process, call.int(0), &at::path(call, 1)?, Follow::Yes)?;

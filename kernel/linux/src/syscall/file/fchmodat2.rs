@@ -10,6 +10,9 @@ use linux_raw_sys::general::{AT_EMPTY_PATH, AT_SYMLINK_NOFOLLOW};
 use super::{at, permissions};
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
+
+signature!(Directory, Path, Octal, Flags(&flags::AT));
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let flags = call.uint(3);

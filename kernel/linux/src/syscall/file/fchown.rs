@@ -9,6 +9,9 @@ use super::at::{self, Target};
 use super::permissions;
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
+
+signature!(Int, Int, Int);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     permissions::set_owner(call.process, &Target::Open(at::open_file(call, 0)?), call.uint(1), call.uint(2))

@@ -10,7 +10,7 @@
 
 use hadal_vfs::{OpenFile, OpenFlags};
 use linux_raw_sys::general::{
-    F_DUPFD, F_DUPFD_CLOEXEC, F_GET_SEALS, F_GETFD, F_GETFL, F_GETLK, F_GETPIPE_SZ, F_RDLCK, F_SEAL_SEAL,
+    F_DUPFD, F_DUPFD_CLOEXEC, F_GET_SEALS, F_GETFD, F_GETFL, F_GETLK, F_GETOWN, F_GETPIPE_SZ, F_RDLCK, F_SEAL_SEAL,
     F_SETFD, F_SETFL, F_SETLK, F_SETLKW, F_SETPIPE_SZ, F_UNLCK, F_WRLCK, FD_CLOEXEC, SEEK_CUR, SEEK_END,
     SEEK_SET,
 };
@@ -18,6 +18,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use super::memfd_create;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::{Errno, Result, memory};
 
 /// `O_ASYNC`: a signal when the file becomes ready.
@@ -37,6 +38,13 @@ struct RecordLock {
 }
 
 const _: () = assert!(size_of::<RecordLock>() == 32);
+
+signature!(|words| match words[1] as u32 {
+    F_GETFD | F_GETFL | F_GETOWN | F_GETPIPE_SZ | F_GET_SEALS => &[Int, Choice(flags::FCNTL)],
+    F_SETFL => &[Int, Choice(flags::FCNTL), Flags(&flags::OPEN)],
+    F_DUPFD | F_DUPFD_CLOEXEC | F_SETFD => &[Int, Choice(flags::FCNTL), Int],
+    _ => &[Int, Choice(flags::FCNTL), Hex],
+});
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let (files, fd, command, argument) = (&call.process.files, call.int(0), call.uint(1), call.arg(2));

@@ -10,7 +10,10 @@ use linux_raw_sys::general::{LOCK_EX, LOCK_NB, LOCK_SH, LOCK_UN};
 use super::at;
 use super::file_locks::{self, LockKind};
 use crate::call::Call;
+use crate::strace::signature;
 use crate::{Errno, Result};
+
+signature!(Int, Hex);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let file = at::open_file(call, 0)?;

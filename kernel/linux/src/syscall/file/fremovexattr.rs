@@ -8,6 +8,9 @@
 use super::extended_attributes;
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
+
+signature!(Int, Path);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     extended_attributes::at_descriptor(call)

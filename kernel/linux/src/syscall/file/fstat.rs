@@ -7,7 +7,10 @@
 
 use super::stat_layout::Stat;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::{Result, memory};
+
+signature!(Int, Address);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let file = call.process.files.get(call.int(0))?;

@@ -8,6 +8,9 @@
 use super::{at, mapped};
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
+
+signature!(Int);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let open = at::open_file(call, 0)?;

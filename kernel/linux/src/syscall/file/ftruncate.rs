@@ -8,6 +8,9 @@
 use super::{at, mapped, transfer};
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
+
+signature!(Int, Word);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let len = transfer::position(call.arg(1))?;

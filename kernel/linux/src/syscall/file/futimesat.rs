@@ -11,6 +11,9 @@ use super::at::{self, Target};
 use super::file_times::FileTimes;
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
+
+signature!(Directory, Path, Address);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let (process, dirfd) = (call.process, call.int(0));

@@ -6,7 +6,10 @@
 //! Refused: nothing; a working directory that was renamed or removed keeps the path it was reached by.
 
 use crate::call::Call;
+use crate::strace::signature;
 use crate::{Errno, Result, memory};
+
+signature!(Output, Size);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let cwd = call.process.cwd();

@@ -8,6 +8,9 @@
 use super::directory_entries::{self, Layout};
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
+
+signature!(Int, Address, Size);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     directory_entries::list(call, Layout::Old)

@@ -11,7 +11,10 @@ use linux_raw_sys::ioctl::{FIOCLEX, FIONBIO, FIONCLEX, FIONREAD, FIOQSIZE};
 
 use super::at;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::{Errno, Result, memory};
+
+signature!(Int, Choice(flags::IOCTL), Address);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let file = at::open_file(call, 0)?;

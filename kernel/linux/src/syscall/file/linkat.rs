@@ -11,6 +11,9 @@ use linux_raw_sys::general::{AT_EMPTY_PATH, AT_SYMLINK_FOLLOW};
 use super::at;
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
+
+signature!(Directory, Path, Directory, Path, Flags(&flags::AT));
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let flags = call.uint(4);

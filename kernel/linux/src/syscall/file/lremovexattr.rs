@@ -10,6 +10,9 @@ use hadal_vfs::Follow;
 use super::extended_attributes;
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
+
+signature!(Path, Path);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     extended_attributes::at_path(call, Follow::No)

@@ -10,7 +10,10 @@ use hadal_vfs::SeekFrom;
 use linux_raw_sys::general::{SEEK_CUR, SEEK_DATA, SEEK_END, SEEK_HOLE, SEEK_SET};
 
 use crate::call::Call;
+use crate::strace::signature;
 use crate::{Errno, Result};
+
+signature!(Int, Word, Choice(flags::WHENCE));
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let file = call.process.files.get(call.int(0))?;

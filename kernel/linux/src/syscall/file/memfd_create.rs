@@ -17,6 +17,7 @@ use spin::Once;
 
 use super::at;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::{Errno, Result, memory};
 
 /// Longest name with its NUL: what is left of 255 bytes behind `memfd:`.
@@ -33,6 +34,8 @@ static ROOT: Once<Arc<dyn Inode>> = Once::new();
 pub(super) fn is_memory_file(file: &OpenFile) -> bool {
     ROOT.get().is_some_and(|root| file.inode().identity().dev == root.identity().dev)
 }
+
+signature!(Path, Flags(&flags::MEMFD));
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     static NEXT: AtomicU64 = AtomicU64::new(0);

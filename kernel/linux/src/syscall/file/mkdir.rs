@@ -8,6 +8,9 @@
 use super::{at, mkdirat};
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
+
+signature!(Path, Octal);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     mkdirat::make(call.process, at::AT_FDCWD, &at::path(call, 0)?, call.uint(1))

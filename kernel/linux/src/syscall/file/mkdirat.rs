@@ -8,7 +8,10 @@
 use super::at;
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::process::Process;
+
+signature!(Directory, Path, Octal);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     make(call.process, call.int(0), &at::path(call, 1)?, call.uint(2))

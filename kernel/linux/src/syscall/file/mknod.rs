@@ -8,6 +8,9 @@
 use super::{at, mknodat};
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
+
+signature!(Path, Octal, Hex);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     mknodat::make(call.process, at::AT_FDCWD, &at::path(call, 0)?, call.uint(1))

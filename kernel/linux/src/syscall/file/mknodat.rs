@@ -10,8 +10,11 @@ use linux_raw_sys::general::{S_IFBLK, S_IFCHR, S_IFDIR, S_IFIFO, S_IFMT, S_IFREG
 
 use super::at;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::process::Process;
 use crate::{Errno, Result};
+
+signature!(Directory, Path, Octal, Hex);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     make(call.process, call.int(0), &at::path(call, 1)?, call.uint(2))

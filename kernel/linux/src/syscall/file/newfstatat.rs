@@ -10,7 +10,10 @@ use linux_raw_sys::general::{AT_EMPTY_PATH, AT_NO_AUTOMOUNT, AT_SYMLINK_NOFOLLOW
 use super::at;
 use super::stat_layout::Stat;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::{Result, memory};
+
+signature!(Directory, Path, Address, Flags(&flags::AT));
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let flags = call.uint(3);

@@ -8,6 +8,12 @@
 use super::{at, opening};
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
+
+signature!(|words| match flags::makes_file(words[1]) {
+    true => &[Path, Flags(&flags::OPEN), Octal],
+    false => &[Path, Flags(&flags::OPEN)],
+});
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let path = at::path(call, 0)?;

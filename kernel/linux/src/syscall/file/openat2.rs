@@ -12,6 +12,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use super::{at, opening};
 use crate::call::Call;
+use crate::strace::signature;
 use crate::{Errno, Result, memory};
 
 /// `struct open_how`.
@@ -25,6 +26,8 @@ struct OpenHow {
 
 /// Longest structure that a program may pass.
 const MAX_SIZE: usize = 4096;
+
+signature!(Directory, Path, Address, Size);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let (address, size) = (call.arg(2), call.arg(3));

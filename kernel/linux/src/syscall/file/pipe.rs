@@ -8,6 +8,9 @@
 use super::pipe2;
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
+
+signature!(Pair);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     pipe2::make(call, 0)

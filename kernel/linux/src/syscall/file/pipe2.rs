@@ -8,7 +8,10 @@
 use hadal_vfs::{OpenFlags, pipe};
 
 use crate::call::Call;
+use crate::strace::signature;
 use crate::{Errno, Result, memory};
+
+signature!(Pair, Flags(&flags::PIPE));
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     make(call, call.uint(1))

@@ -17,6 +17,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 use super::polling::{self, Watched};
 use super::transfer::check_accessible;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::{Errno, Result, clock, memory};
 
 const NS_PER_MS: u64 = 1_000_000;
@@ -34,6 +35,8 @@ struct PollFd {
 }
 
 const _: () = assert!(size_of::<PollFd>() == 8);
+
+signature!(Address, Size, Int);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     // A negative time-out is none.

@@ -7,9 +7,12 @@
 
 use super::{poll, polling};
 use crate::call::Call;
+use crate::strace::signature;
 use crate::clock::{self, Timespec};
 use crate::signal::mask;
 use crate::{Result, memory};
+
+signature!(Address, Size, Time, Address, Size);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let address = call.arg(2);

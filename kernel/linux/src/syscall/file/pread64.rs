@@ -8,6 +8,9 @@
 use super::transfer::{self, Segments};
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
+
+signature!(Int, Output, Size, Word);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let position = transfer::position(call.arg(3))?;

@@ -9,7 +9,10 @@ use linux_raw_sys::general::RWF_HIPRI;
 
 use super::transfer::{self, Segments};
 use crate::call::Call;
+use crate::strace::signature;
 use crate::{Errno, Result};
+
+signature!(Int, Address, Int, Word, Hex, Flags(&flags::RW));
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let position = transfer::position_or_shared(call.arg(3))?;

@@ -8,9 +8,12 @@
 
 use super::{fd_sets, polling};
 use crate::call::Call;
+use crate::strace::signature;
 use crate::clock::{self, Timespec};
 use crate::signal::mask;
 use crate::{Result, memory};
+
+signature!(Int, Address, Address, Address, Time, Address);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let address = call.arg(4);

@@ -8,6 +8,9 @@
 use super::{at, link_text};
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
+
+signature!(Path, Output, Size);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     link_text::read(call, at::AT_FDCWD, &at::path(call, 0)?, call.arg(1), call.int(2))

@@ -8,6 +8,9 @@
 use super::{at, link_text};
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
+
+signature!(Directory, Path, Output, Size);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     link_text::read(call, call.int(0), &at::path(call, 1)?, call.arg(2), call.int(3))

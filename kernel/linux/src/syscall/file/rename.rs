@@ -10,6 +10,9 @@ use hadal_vfs::RenameFlags;
 use super::{at, renameat2};
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
+
+signature!(Path, Path);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let (old, new) = (at::path(call, 0)?, at::path(call, 1)?);

@@ -10,7 +10,10 @@ use hadal_vfs::RenameFlags;
 
 use super::at;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::{Errno, Result};
+
+signature!(Directory, Path, Directory, Path, Flags(&flags::RENAME));
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let flags = RenameFlags::from_bits(call.uint(4)).ok_or(Errno::EINVAL)?;

@@ -8,6 +8,9 @@
 use super::at;
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
+
+signature!(Path);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let process = call.process;

@@ -8,8 +8,11 @@
 
 use super::{fd_sets, polling};
 use crate::call::Call;
+use crate::strace::signature;
 use crate::clock::{self, Timeval};
 use crate::{Errno, Result, memory};
+
+signature!(Int, Address, Address, Address, Address);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let address = call.arg(4);

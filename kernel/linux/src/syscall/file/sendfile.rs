@@ -10,7 +10,10 @@ use hadal_vfs::OpenFlags;
 use super::copying::{self, Place};
 use super::transfer;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::{Errno, Result};
+
+signature!(Int, Int, Address, Size);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let (target, source) = (call.process.files.get(call.int(0))?, call.process.files.get(call.int(1))?);

@@ -10,7 +10,10 @@ use hadal_vfs::Follow;
 use super::at;
 use super::stat_layout::Stat;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::{Result, memory};
+
+signature!(Path, Address);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let place = at::place(call.process, at::AT_FDCWD, &at::path(call, 0)?, Follow::Yes)?;

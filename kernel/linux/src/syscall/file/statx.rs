@@ -14,7 +14,10 @@ use linux_raw_sys::general::{
 use super::at;
 use super::stat_layout::Statx;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::{Errno, Result, memory};
+
+signature!(Directory, Path, Flags(&flags::AT), Hex, Address);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let (flags, mask) = (call.uint(2), call.uint(3));

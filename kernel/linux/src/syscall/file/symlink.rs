@@ -8,6 +8,9 @@
 use super::{at, symlinkat};
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
+
+signature!(Path, Path);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let (text, path) = (at::path(call, 0)?, at::path(call, 1)?);

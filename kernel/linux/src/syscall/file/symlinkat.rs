@@ -8,7 +8,10 @@
 use super::at;
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::process::Process;
+
+signature!(Path, Directory, Path);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let (text, path) = (at::path(call, 0)?, at::path(call, 2)?);

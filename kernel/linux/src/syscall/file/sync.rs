@@ -13,7 +13,10 @@ use hadal_hal::fallible;
 
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::process::Process;
+
+signature!();
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     sync_where(call.process, |_| true);

@@ -10,7 +10,10 @@ use linux_raw_sys::general::SYNC_FILE_RANGE_WRITE_AND_WAIT;
 
 use super::{at, transfer};
 use crate::call::Call;
+use crate::strace::signature;
 use crate::{Errno, Result};
+
+signature!(Int, Word, Word, Hex);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let file = at::open_file(call, 0)?;

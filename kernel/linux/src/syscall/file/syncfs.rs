@@ -8,6 +8,9 @@
 use super::{at, sync};
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
+
+signature!(Int);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let device = at::open_file(call, 0)?.inode().identity().dev;

@@ -10,6 +10,9 @@ use hadal_vfs::{Follow, SetAttr};
 use super::{at, mapped, transfer};
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
+
+signature!(Path, Word);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let len = transfer::position(call.arg(1))?;

@@ -9,6 +9,9 @@ use core::sync::atomic::Ordering;
 
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
+
+signature!(Octal);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     Ok(call.process.umask.swap(call.uint(0) & 0o777, Ordering::Relaxed) as usize)

@@ -10,7 +10,10 @@ use linux_raw_sys::general::{AT_EMPTY_PATH, AT_SYMLINK_NOFOLLOW};
 use super::at::{self, Target};
 use super::file_times::FileTimes;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::{Errno, Result};
+
+signature!(Directory, Path, Address, Flags(&flags::AT));
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let (process, dirfd, flags) = (call.process, call.int(0), call.uint(3));

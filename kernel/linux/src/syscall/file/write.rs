@@ -9,6 +9,9 @@
 use super::transfer::{self, Segments};
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
+
+signature!(Int, Input(2), Size);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let file = call.process.files.get(call.int(0))?;

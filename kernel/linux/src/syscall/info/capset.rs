@@ -7,7 +7,10 @@
 
 use super::capabilities::{self, Header};
 use crate::call::Call;
+use crate::strace::signature;
 use crate::{Errno, Result, memory};
+
+signature!(Address, Address);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let header: Header = memory::read(call.arg(0))?;

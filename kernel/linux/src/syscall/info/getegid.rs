@@ -7,6 +7,9 @@
 
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
+
+signature!();
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     Ok(call.process.credentials.group().effective as usize)

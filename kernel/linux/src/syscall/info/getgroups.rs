@@ -8,7 +8,10 @@
 use zerocopy::IntoBytes;
 
 use crate::call::Call;
+use crate::strace::signature;
 use crate::{Errno, Result, memory};
+
+signature!(Int, Address);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let groups = &call.process.credentials.groups;

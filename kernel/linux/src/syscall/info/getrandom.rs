@@ -10,12 +10,15 @@ use hadal_mem::space::FaultAccess;
 use linux_raw_sys::general::{GRND_INSECURE, GRND_NONBLOCK, GRND_RANDOM};
 
 use crate::call::Call;
+use crate::strace::signature;
 use crate::{Errno, Result, machine, memory};
 
 /// Most bytes of one call, as on Linux.
 const MAX: usize = i32::MAX as usize;
 /// Bytes that are made at a time.
 const PIECE: usize = 1024;
+
+signature!(Address, Size, Flags(&flags::RANDOM));
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let flags = call.uint(2);

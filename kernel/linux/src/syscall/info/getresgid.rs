@@ -6,7 +6,10 @@
 //! Refused: nothing.
 
 use crate::call::Call;
+use crate::strace::signature;
 use crate::{Result, memory};
+
+signature!(Address, Address, Address);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let ids = call.process.credentials.group();

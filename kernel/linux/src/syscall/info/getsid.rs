@@ -7,7 +7,10 @@
 
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::first;
+
+signature!(Int);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     first::leader(call.process, call.int(0))

@@ -6,12 +6,15 @@
 //! Refused: any other domain or flag (`EINVAL`).
 
 use crate::call::Call;
+use crate::strace::signature;
 use crate::{Errno, Result};
 
 /// Asks without changing anything.
 const QUERY: u32 = 0xffff_ffff;
 /// `ADDR_NO_RANDOMIZE`.
 const CURRENT: u32 = 0x0004_0000;
+
+signature!(Hex);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     match call.uint(0) {

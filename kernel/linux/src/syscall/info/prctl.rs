@@ -22,12 +22,15 @@ use linux_raw_sys::prctl::{
 };
 
 use crate::call::Call;
+use crate::strace::signature;
 use crate::signal::number;
 use crate::task::NAME_LEN;
 use crate::{Errno, Result, memory};
 
 /// What `PR_GET_TIMERSLACK` says, in nanoseconds.
 const TIMER_SLACK_NS: usize = 1;
+
+signature!(Choice(flags::PRCTL), Hex, Hex, Hex, Hex);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let value = call.arg(1);

@@ -11,8 +11,11 @@
 
 use super::limits;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::first::{self, Named};
 use crate::{Errno, Result, memory};
+
+signature!(Int, Choice(flags::LIMIT), Address, Address);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let pid = call.int(0);

@@ -6,7 +6,10 @@
 //! Refused: every name (`EPERM`).
 
 use crate::call::Call;
+use crate::strace::signature;
 use crate::{Errno, Result};
+
+signature!(Input(1), Size);
 
 pub(super) fn call(_: &mut Call<'_>) -> Result<usize> {
     Err(Errno::EPERM)

@@ -7,7 +7,10 @@
 //! (`EINVAL`).
 
 use crate::call::Call;
+use crate::strace::signature;
 use crate::{Errno, Result};
+
+signature!(Int, Int);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let (pid, group, own) = (call.int(0), call.int(1), call.process.pid() as i32);

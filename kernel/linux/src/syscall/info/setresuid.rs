@@ -8,7 +8,10 @@
 
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::credentials::Change;
+
+signature!(Int, Int, Int);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let change = Change::Three([call.uint(0), call.uint(1), call.uint(2)]);

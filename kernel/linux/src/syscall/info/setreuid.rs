@@ -8,7 +8,10 @@
 
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::credentials::Change;
+
+signature!(Int, Int);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let change = Change::Two([call.uint(0), call.uint(1)]);

@@ -7,7 +7,10 @@
 
 use super::limits;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::{Result, memory};
+
+signature!(Choice(flags::LIMIT), Address);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     limits::set(call.process, call.uint(0), memory::read(call.arg(1))?)?;

@@ -6,7 +6,10 @@
 //! Refused: the call (`EPERM`, as on Linux for the leader of a process group).
 
 use crate::call::Call;
+use crate::strace::signature;
 use crate::{Errno, Result};
+
+signature!();
 
 pub(super) fn call(_: &mut Call<'_>) -> Result<usize> {
     Err(Errno::EPERM)

@@ -10,6 +10,7 @@ use hadal_mem::frames;
 use zerocopy::{Immutable, IntoBytes};
 
 use crate::call::Call;
+use crate::strace::signature;
 use crate::{Result, memory};
 
 /// Load averages are fixed-point numbers with this many bits behind the point (`SI_LOAD_SHIFT`).
@@ -36,6 +37,8 @@ struct Facts {
 }
 
 const _: () = assert!(size_of::<Facts>() == size_of::<linux_raw_sys::system::sysinfo>());
+
+signature!(Address);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let memory = frames::global().stats();

@@ -6,7 +6,10 @@
 //! Refused: every action (`EPERM`).
 
 use crate::call::Call;
+use crate::strace::signature;
 use crate::{Errno, Result};
+
+signature!(Int, Address, Int);
 
 pub(super) fn call(_: &mut Call<'_>) -> Result<usize> {
     Err(Errno::EPERM)

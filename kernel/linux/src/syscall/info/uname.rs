@@ -9,6 +9,7 @@
 use zerocopy::{Immutable, IntoBytes};
 
 use crate::call::Call;
+use crate::strace::signature;
 use crate::{Result, machine, memory, release};
 
 /// Bytes of a field with its NUL.
@@ -25,6 +26,8 @@ struct Names {
     machine: [u8; FIELD_LEN],
     domain: [u8; FIELD_LEN],
 }
+
+signature!(Address);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let names = Names {

@@ -9,10 +9,13 @@ use hadal_vfs::OpenFlags;
 
 use super::attributes::Attributes;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::mqueue;
 use crate::{Errno, Result, memory};
 
 const NONBLOCK: i64 = OpenFlags::NONBLOCK.bits() as i64;
+
+signature!(Int, Address, Address);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let (new, old) = (call.arg(1), call.arg(2));

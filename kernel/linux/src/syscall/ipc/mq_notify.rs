@@ -9,11 +9,14 @@
 use linux_raw_sys::general::{SIGEV_NONE, SIGEV_SIGNAL, SIGEV_THREAD};
 
 use crate::call::Call;
+use crate::strace::signature;
 use crate::mqueue::{self, COOKIE_BYTES, How, Notice};
 use crate::signal::number::COUNT;
 use crate::socket::notices::Expected;
 use crate::syscall::signal::event::Event;
 use crate::{Errno, Result, memory};
+
+signature!(Int, Address);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let event: Option<Event> = match call.arg(1) {

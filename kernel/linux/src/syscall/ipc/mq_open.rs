@@ -11,9 +11,15 @@ use hadal_vfs::OpenFlags;
 
 use super::attributes::Attributes;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::mqueue::{self, Bounds};
 use crate::syscall::file::at;
 use crate::{Result, memory};
+
+signature!(|words| match flags::makes_file(words[1]) {
+    true => &[Path, Flags(&flags::OPEN), Octal, Address],
+    false => &[Path, Flags(&flags::OPEN)],
+});
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let process = call.process;

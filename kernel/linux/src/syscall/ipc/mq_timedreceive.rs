@@ -11,8 +11,11 @@ use hadal_mem::space::FaultAccess;
 
 use super::deadline;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::mqueue;
 use crate::{Errno, Result, memory};
+
+signature!(Int, Output, Size, Address, Time);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let (address, len, priority) = (call.arg(1), call.arg(2), call.arg(3));

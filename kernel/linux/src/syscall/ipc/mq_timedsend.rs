@@ -8,11 +8,14 @@
 
 use super::deadline;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::mqueue::{self, Message};
 use crate::{Errno, Result, memory};
 
 /// Priorities are below this (`MQ_PRIO_MAX`).
 const PRIORITIES: u32 = 32768;
+
+signature!(Int, Input(2), Size, Size, Time);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let (address, len, priority) = (call.arg(1), call.arg(2), call.uint(3));

@@ -7,8 +7,11 @@
 
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::mqueue;
 use crate::syscall::file::at;
+
+signature!(Path);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let name = at::path(call, 0)?;

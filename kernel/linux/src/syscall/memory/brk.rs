@@ -6,7 +6,10 @@
 //! Refused: nothing.
 
 use crate::call::Call;
+use crate::strace::signature;
 use crate::{Result, filling, locking};
+
+signature!(Address => Address);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let space = &call.process.space;

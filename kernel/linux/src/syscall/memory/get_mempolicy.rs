@@ -9,6 +9,7 @@ use hadal_mem::frames;
 use hadal_mem::space::{FaultAccess, FaultOutcome, Mode};
 
 use crate::call::Call;
+use crate::strace::signature;
 use crate::{Errno, Result, memory, numa};
 
 /// `MPOL_F_NODE`.
@@ -17,6 +18,8 @@ const NODE: u32 = 1;
 const ADDRESS: u32 = 2;
 /// `MPOL_F_MEMS_ALLOWED`.
 const ALLOWED: u32 = 4;
+
+signature!(Address, Address, Size, Address, Hex);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let (mode, mask, max_node) = (call.arg(0), call.arg(1), call.arg(2));

@@ -13,7 +13,10 @@ use linux_raw_sys::general::*;
 use super::common::{page_aligned, pages};
 use super::errno;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::{Errno, Result};
+
+signature!(Address, Size, Choice(flags::ADVICE));
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let (address, len) = (page_aligned(call.arg(0))?, pages(call.arg(1)).map_err(|_| Errno::EINVAL)?);

@@ -14,6 +14,7 @@ use hadal_mem::space::{Mode, Moved, PAGE_SIZE, Policy, SpaceError, Zones};
 
 use super::common::page_aligned;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::{Errno, Result, numa};
 
 const STRICT: u32 = 1;
@@ -21,6 +22,8 @@ const STRICT: u32 = 1;
 pub(super) const MOVE: u32 = 2;
 /// `MPOL_MF_MOVE_ALL`.
 pub(super) const MOVE_ALL: u32 = 4;
+
+signature!(Address, Size, Hex, Address, Size, Hex);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let (start, len, mode, flags) = (call.arg(0), call.arg(1), call.uint(2), call.uint(5));

@@ -11,8 +11,11 @@ use hadal_mem::space::{Moved, WINDOW_END, WINDOW_START, Zones};
 
 use super::mbind::each_page;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::first::{self, Named};
 use crate::{Errno, Result, numa};
+
+signature!(Int, Size, Address, Address);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let (pid, max_node) = (call.int(0), call.arg(1));

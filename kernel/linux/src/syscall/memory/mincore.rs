@@ -9,7 +9,10 @@ use hadal_mem::space::PAGE_SIZE;
 
 use super::common::{page_aligned, pages};
 use crate::call::Call;
+use crate::strace::signature;
 use crate::{Errno, Result, memory};
+
+signature!(Address, Size, Address);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let (address, len) = (page_aligned(call.arg(0))?, pages(call.arg(1))?);

@@ -10,6 +10,9 @@ use hadal_mem::space::Lock;
 
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
+
+signature!(Address, Size);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     super::common::lock(call, Lock::Full)

@@ -9,7 +9,10 @@ use hadal_mem::space::Lock;
 use linux_raw_sys::general::MLOCK_ONFAULT;
 
 use crate::call::Call;
+use crate::strace::signature;
 use crate::{Errno, Result};
+
+signature!(Address, Size, Hex);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let lock = match call.uint(2) {

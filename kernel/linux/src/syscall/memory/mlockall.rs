@@ -11,7 +11,10 @@ use linux_raw_sys::general::{MCL_CURRENT, MCL_FUTURE, MCL_ONFAULT};
 
 use super::errno;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::{Errno, Result, locking};
+
+signature!(Flags(&flags::MLOCK));
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let flags = call.uint(0);

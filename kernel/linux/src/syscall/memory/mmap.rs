@@ -17,6 +17,7 @@ use linux_raw_sys::general::*;
 use super::common::{page_aligned, pages, prot};
 use super::errno;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::{Errno, Result, filling, locking};
 
 const MAP_TYPE_MASK: u32 = 0x0f;
@@ -33,6 +34,8 @@ const KNOWN: u32 = MAP_TYPE_MASK
     | MAP_STACK
     | MAP_FIXED_NOREPLACE
     | MAP_UNINITIALIZED;
+
+signature!(Address, Size, Flags(&flags::PROT), Flags(&flags::MAP), Int, Hex => Address);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let (address, len) = (call.arg(0), call.arg(1));

@@ -11,8 +11,11 @@ use hadal_mem::space::Moved;
 
 use super::mbind::{MOVE, MOVE_ALL, check_all};
 use crate::call::Call;
+use crate::strace::signature;
 use crate::first::{self, Named};
 use crate::{Errno, Result, memory, numa};
+
+signature!(Int, Size, Address, Address, Address, Hex);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let (pid, count, pages) = (call.int(0), call.arg(1), call.arg(2));

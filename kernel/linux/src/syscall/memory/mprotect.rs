@@ -10,7 +10,10 @@ use hadal_mem::space::Prot;
 use super::common::{page_aligned, pages, prot};
 use super::errno;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::{Result, locking};
+
+signature!(Address, Size, Flags(&flags::PROT));
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let address = page_aligned(call.arg(0))?;

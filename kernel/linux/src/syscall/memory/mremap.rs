@@ -12,7 +12,10 @@ use linux_raw_sys::general::{MREMAP_FIXED, MREMAP_MAYMOVE};
 use super::common::{page_aligned, pages};
 use super::errno;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::{Errno, Result, locking};
+
+signature!(Address, Size, Size, Flags(&flags::MREMAP), Address => Address);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let flags = call.uint(3);

@@ -7,6 +7,9 @@
 
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
+
+signature!(Address, Size);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     super::common::unlock(call)

@@ -8,6 +8,9 @@
 use super::errno;
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
+
+signature!();
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     call.process.space.lock_all(Some(None), None, None).map_err(errno)?;

@@ -10,7 +10,10 @@ use hadal_mem::space::{WINDOW_END, WINDOW_START};
 use super::common::{page_aligned, pages};
 use super::errno;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::{Errno, Result};
+
+signature!(Address, Size);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let address = page_aligned(call.arg(0))?;

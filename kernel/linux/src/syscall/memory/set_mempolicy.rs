@@ -9,7 +9,10 @@
 
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::numa;
+
+signature!(Int, Address, Size);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let nodes = numa::read_nodes(call.arg(1), call.arg(2))?;

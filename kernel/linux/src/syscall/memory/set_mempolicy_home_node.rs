@@ -10,7 +10,10 @@ use hadal_mem::space::{PAGE_SIZE, SpaceError};
 
 use super::common::page_aligned;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::{Errno, Result, numa};
+
+signature!(Address, Size, Size, Hex);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let (start, len, node, flags) = (page_aligned(call.arg(0))?, call.arg(1), call.arg(2), call.arg(3));

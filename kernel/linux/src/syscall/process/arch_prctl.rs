@@ -8,10 +8,13 @@
 use hadal_hal::{context, handler, layout};
 
 use crate::call::Call;
+use crate::strace::signature;
 use crate::{Errno, Result, memory};
 
 const ARCH_SET_FS: usize = 0x1002;
 const ARCH_GET_FS: usize = 0x1003;
+
+signature!(Choice(flags::ARCH), Address);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     match call.arg(0) {

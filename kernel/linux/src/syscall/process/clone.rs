@@ -9,6 +9,9 @@
 use super::new_thread::{Arguments, start};
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
+
+signature!(Flags(&flags::CLONE), Address, Address, Address, Address);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let arguments = Arguments {

@@ -9,6 +9,7 @@ use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout};
 
 use super::new_thread::{Arguments, start};
 use crate::call::Call;
+use crate::strace::signature;
 use crate::{Errno, Result, memory};
 
 /// `struct clone_args`.
@@ -31,6 +32,8 @@ struct CloneArgs {
 /// The first version of the structure ended before `set_tid`.
 const FIRST_LEN: usize = 64;
 const LONGEST: usize = 4096;
+
+signature!(CloneArgs, Size);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let (address, len) = (call.arg(0), call.arg(1));

@@ -7,6 +7,9 @@
 
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
+
+signature!(Path, Address, Address);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     super::no_copy::refuse(call, "execve", super::no_copy::NO_SECOND)

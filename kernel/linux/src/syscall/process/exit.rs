@@ -7,7 +7,10 @@
 
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::process::ExitStatus;
+
+signature!(Int => Nothing);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     if call.process.thread_count() == 1 {

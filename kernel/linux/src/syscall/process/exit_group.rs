@@ -7,7 +7,10 @@
 
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::process::ExitStatus;
+
+signature!(Int => Nothing);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     call.process.end(ExitStatus::Exited(call.arg(0) as u8));

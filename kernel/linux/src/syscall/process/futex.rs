@@ -12,12 +12,23 @@ use hadal_time::{now_ns, realtime_ns};
 use linux_raw_sys::general::*;
 
 use crate::call::Call;
+use crate::strace::signature;
 use crate::futex::{self, ANY};
 use crate::memory::{self, efault};
 use crate::restart::Restart;
 use crate::{Errno, Result};
 
 const NS_PER_S: i64 = 1_000_000_000;
+
+signature!(|words| match words[1] as u32 & flags::FUTEX_OPERATION {
+    FUTEX_WAIT | FUTEX_LOCK_PI | FUTEX_LOCK_PI2 => &[Address, Flags(&flags::FUTEX), Int, Time],
+    FUTEX_WAKE | FUTEX_UNLOCK_PI | FUTEX_TRYLOCK_PI => &[Address, Flags(&flags::FUTEX), Int],
+    FUTEX_WAIT_BITSET => &[Address, Flags(&flags::FUTEX), Int, Time, Address, Hex],
+    FUTEX_REQUEUE | FUTEX_CMP_REQUEUE | FUTEX_WAKE_OP | FUTEX_CMP_REQUEUE_PI => {
+        &[Address, Flags(&flags::FUTEX), Int, Size, Address, Hex]
+    }
+    _ => &[Address, Flags(&flags::FUTEX), Int, Address, Address, Hex],
+});
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let (address, operation, value) = (call.arg(0), call.uint(1), call.uint(2));

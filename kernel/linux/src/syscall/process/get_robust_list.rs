@@ -9,8 +9,11 @@ use core::sync::atomic::Ordering;
 
 use super::set_robust_list::HEAD_LEN;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::task::Task;
 use crate::{Errno, Result, first, memory};
+
+signature!(Int, Address, Address);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let task = match call.uint(0) {

@@ -6,7 +6,10 @@
 //! Refused: nothing.
 
 use crate::call::Call;
+use crate::strace::signature;
 use crate::{Result, first};
+
+signature!();
 
 pub(super) fn call(_: &mut Call<'_>) -> Result<usize> {
     Ok(first::PID as usize)

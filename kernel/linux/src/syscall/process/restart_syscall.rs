@@ -8,8 +8,11 @@
 use core::sync::atomic::Ordering;
 
 use crate::call::Call;
+use crate::strace::signature;
 use crate::syscall::{entry, word_result};
 use crate::{Errno, Result};
+
+signature!();
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let number = call.task.interruption.number_to_resume().ok_or(Errno::EINTR)?;

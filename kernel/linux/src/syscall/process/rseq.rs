@@ -7,6 +7,9 @@
 
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
+
+signature!(Address, Size, Hex, Hex);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     crate::rseq::register(call.task, call.arg(0), call.arg(1), call.uint(2), call.uint(3)).map(|()| 0)

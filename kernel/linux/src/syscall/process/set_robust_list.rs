@@ -8,10 +8,13 @@
 use core::sync::atomic::Ordering;
 
 use crate::call::Call;
+use crate::strace::signature;
 use crate::{Errno, Result};
 
 /// Bytes of `struct robust_list_head`.
 pub(super) const HEAD_LEN: usize = 24;
+
+signature!(Address, Size);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     if call.arg(1) != HEAD_LEN {

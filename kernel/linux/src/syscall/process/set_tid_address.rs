@@ -9,6 +9,9 @@ use core::sync::atomic::Ordering;
 
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
+
+signature!(Address);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     call.task.clear_child_tid.store(call.arg(0), Ordering::Relaxed);

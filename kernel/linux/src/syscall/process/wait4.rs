@@ -6,7 +6,10 @@
 //! Refused: everything: ECHILD.
 
 use crate::call::Call;
+use crate::strace::signature;
 use crate::{Errno, Result};
+
+signature!(Int, Address, Flags(&flags::WAIT), Address);
 
 pub(super) fn call(_: &mut Call<'_>) -> Result<usize> {
     Err(Errno::ECHILD)

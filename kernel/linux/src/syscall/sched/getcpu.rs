@@ -10,7 +10,10 @@ use hadal_mem::frames;
 
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::memory;
+
+signature!(Address, Address, Address);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let cpu = cpu::current_id();

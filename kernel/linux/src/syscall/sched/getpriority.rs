@@ -8,8 +8,11 @@
 use super::target;
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
 
 const NICE_ZERO: usize = 20;
+
+signature!(Int, Int);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     target::find_nice(call).map(|_| NICE_ZERO)

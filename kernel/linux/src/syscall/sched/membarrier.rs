@@ -11,6 +11,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use hadal_hal::tlb;
 
 use crate::call::Call;
+use crate::strace::signature;
 use crate::{Errno, Result};
 
 const QUERY: u32 = 0;
@@ -25,6 +26,8 @@ const ALL: u32 = (1 << 7) - 1;
 
 /// Registrations; one program runs on the machine.
 static REGISTERED: AtomicU32 = AtomicU32::new(0);
+
+signature!(Hex, Hex, Int);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     if call.uint(1) != 0 {

@@ -8,7 +8,10 @@
 use linux_raw_sys::general::{SCHED_BATCH, SCHED_DEADLINE, SCHED_FIFO, SCHED_IDLE, SCHED_NORMAL, SCHED_RR};
 
 use crate::call::Call;
+use crate::strace::signature;
 use crate::{Errno, Result};
+
+signature!(Choice(flags::POLICY));
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     match call.uint(0) {

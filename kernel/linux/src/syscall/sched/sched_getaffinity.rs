@@ -10,7 +10,10 @@ use hadal_hal::cpuset::CpuSet;
 
 use super::target::{self, Target};
 use crate::call::Call;
+use crate::strace::signature;
 use crate::{Errno, Result, memory};
+
+signature!(Int, Size, Address);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let (len, everywhere) = (call.uint(1) as usize, CpuSet::first(cpu::count()).to_bytes());

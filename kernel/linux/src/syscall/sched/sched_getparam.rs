@@ -7,7 +7,10 @@
 
 use super::target::{self, Target};
 use crate::call::Call;
+use crate::strace::signature;
 use crate::{Errno, Result, memory};
+
+signature!(Int, Address);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     if call.arg(1) == 0 {

@@ -10,6 +10,9 @@ use linux_raw_sys::general::SCHED_NORMAL;
 use super::target::{self, Target};
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
+
+signature!(Int);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     match target::find_positive(call)? {

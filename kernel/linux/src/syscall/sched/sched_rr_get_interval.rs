@@ -8,7 +8,10 @@
 use super::target;
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::memory;
+
+signature!(Int, Address);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     target::find_positive(call)?;

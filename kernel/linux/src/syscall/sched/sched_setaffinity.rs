@@ -11,10 +11,13 @@ use hadal_hal::fallible;
 
 use super::target;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::{Errno, Result, memory};
 
 /// Longer masks are read up to here: more CPUs than any machine has.
 const MASK_MAX: usize = 8192;
+
+signature!(Int, Size, Address);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let mut mask = memory::buffer(call.arg(1).min(MASK_MAX))?;

@@ -9,8 +9,11 @@ use linux_raw_sys::general::SCHED_NORMAL;
 
 use super::target::{self, Target};
 use crate::call::Call;
+use crate::strace::signature;
 use crate::task::Task;
 use crate::{Errno, Result, memory, schedule};
+
+signature!(Int, Address);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     if call.arg(1) == 0 || call.int(0) < 0 {

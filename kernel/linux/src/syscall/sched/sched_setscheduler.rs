@@ -9,8 +9,11 @@
 
 use super::target;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::task::Task;
 use crate::{Errno, Result, memory, schedule};
+
+signature!(Int, Choice(flags::POLICY), Address);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     if call.arg(2) == 0 || call.int(0) < 0 {

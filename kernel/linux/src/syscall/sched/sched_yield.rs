@@ -7,6 +7,9 @@
 
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
+
+signature!();
 
 pub(super) fn call(_: &mut Call<'_>) -> Result<usize> {
     hadal_sched::yield_to_all();

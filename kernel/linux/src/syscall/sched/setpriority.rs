@@ -8,8 +8,11 @@
 
 use super::target;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::first::Named;
 use crate::{Errno, Result};
+
+signature!(Int, Int, Int);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     if target::find_nice(call)? == Named::First {

@@ -9,8 +9,11 @@ use hadal_time::NS_PER_SECOND;
 
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::clock;
 use crate::signal::timer::Interval;
+
+signature!(Int);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let seconds = u64::from(call.uint(0));

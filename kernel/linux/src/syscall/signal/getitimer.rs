@@ -8,8 +8,11 @@
 use super::timer_spec::IntervalSpec;
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::memory;
 use crate::signal::timer::Interval;
+
+signature!(Choice(flags::ITIMER), Address);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let which = Interval::from_number(call.int(0))?;

@@ -10,9 +10,12 @@
 
 use super::target;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::first::{self, Named};
 use crate::signal::info::code;
 use crate::{Errno, Result};
+
+signature!(Int, Signal);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let (pid, signal, process) = (call.int(0), call.int(1), call.process);

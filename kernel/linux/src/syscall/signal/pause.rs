@@ -6,8 +6,11 @@
 //! Refused: nothing.
 
 use crate::call::Call;
+use crate::strace::signature;
 use crate::signal;
 use crate::{Errno, Result};
+
+signature!();
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     wait(call);

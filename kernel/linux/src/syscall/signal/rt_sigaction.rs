@@ -9,11 +9,14 @@
 
 use super::target::signal_number;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::memory;
 use crate::signal::action::{Action, RawAction};
 use crate::signal::mask::SET_BYTES;
 use crate::signal::{self, SigSet};
 use crate::{Errno, Result};
+
+signature!(Signal, Address, Address, Size);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let (new, old) = (call.arg(1), call.arg(2));

@@ -8,9 +8,12 @@
 use zerocopy::IntoBytes;
 
 use crate::call::Call;
+use crate::strace::signature;
 use crate::memory;
 use crate::signal::mask::SET_BYTES;
 use crate::{Errno, Result};
+
+signature!(Address, Size);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let (address, size) = (call.arg(0), call.arg(1));

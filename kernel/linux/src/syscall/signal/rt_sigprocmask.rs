@@ -8,9 +8,12 @@
 use linux_raw_sys::general::{SIG_BLOCK, SIG_SETMASK, SIG_UNBLOCK};
 
 use crate::call::Call;
+use crate::strace::signature;
 use crate::memory;
 use crate::signal::mask;
 use crate::{Errno, Result};
+
+signature!(Choice(flags::MASK_HOW), Address, Address, Size);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let (how, new, old, size) = (call.uint(0), call.arg(1), call.arg(2), call.arg(3));

@@ -9,8 +9,11 @@
 
 use super::target::{self, Enclosed};
 use crate::call::Call;
+use crate::strace::signature;
 use crate::first::{self, Named};
 use crate::{Errno, Result};
+
+signature!(Int, Signal, Address);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let (pid, signal) = (call.int(0), call.int(1));

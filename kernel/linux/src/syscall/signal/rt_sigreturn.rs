@@ -10,7 +10,10 @@
 
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::signal::sigreturn;
+
+signature!(=> Nothing);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     sigreturn::sigreturn(call.task, call.process, call.frame);

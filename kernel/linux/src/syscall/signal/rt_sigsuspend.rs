@@ -7,8 +7,11 @@
 
 use super::pause;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::signal::mask;
 use crate::{Errno, Result};
+
+signature!(Address, Size);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let set = mask::read(call.arg(0), call.arg(1))?.ok_or(Errno::EFAULT)?;

@@ -9,9 +9,12 @@ use hadal_sync::WaitError;
 
 use super::target;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::clock::{self, Timespec};
 use crate::signal::{self, mask};
 use crate::{Errno, Result, memory};
+
+signature!(Address, Address, Time, Size);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let (set, info, timeout, size) = (call.arg(0), call.arg(1), call.arg(2), call.arg(3));

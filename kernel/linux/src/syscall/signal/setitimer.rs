@@ -9,9 +9,12 @@
 use super::timer_spec::IntervalSpec;
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::clock::FOREVER_NS;
 use crate::memory;
 use crate::signal::timer::Interval;
+
+signature!(Choice(flags::ITIMER), Address, Address);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let (which, new, old) = (call.int(0), call.arg(1), call.arg(2));

@@ -8,8 +8,11 @@
 
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::memory;
 use crate::signal::alt_stack;
+
+signature!(Address, Address);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let (new, old) = (call.arg(0), call.arg(1));

@@ -8,8 +8,11 @@
 
 use super::target;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::first::{self, Named};
 use crate::{Errno, Result};
+
+signature!(Int, Int, Signal);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let (pid, tid) = (call.int(0), call.int(1));

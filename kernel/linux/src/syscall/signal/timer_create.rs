@@ -11,6 +11,7 @@ use linux_raw_sys::general::{SIGEV_NONE, SIGEV_SIGNAL, SIGEV_THREAD, SIGEV_THREA
 use super::event::Event;
 use super::target;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::clock::Clock;
 use crate::signal::Info;
 use crate::signal::number::SIGALRM;
@@ -24,6 +25,8 @@ enum Notify {
     Process(u8),
     Thread(u8, &'static Task),
 }
+
+signature!(Choice(flags::CLOCK), Address, Address);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let (event, id_address) = (call.arg(1), call.arg(2));

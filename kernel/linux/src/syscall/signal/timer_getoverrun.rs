@@ -7,6 +7,9 @@
 
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
+
+signature!(Int);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let (timer, _) = call.process.signals.timers().find(call.int(0))?;

@@ -8,7 +8,10 @@
 use super::timer_spec::TimerSpec;
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::memory;
+
+signature!(Int, Address);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let (timer, _) = call.process.signals.timers().find(call.int(0))?;

@@ -9,8 +9,11 @@ use linux_raw_sys::general::TIMER_ABSTIME;
 
 use super::timer_spec::TimerSpec;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::clock::{self, FOREVER_NS};
 use crate::{Errno, Result, memory};
+
+signature!(Int, Flags(&flags::TIMER), Address, Address);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let (id, flags, new, old) = (call.int(0), call.uint(1), call.arg(2), call.arg(3));

@@ -7,7 +7,10 @@
 
 use super::target;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::{Errno, Result};
+
+signature!(Int, Signal);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let tid = call.int(0);

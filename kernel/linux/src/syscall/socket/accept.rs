@@ -8,6 +8,9 @@
 use super::accept4;
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
+
+signature!(Int, Address, Address);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     accept4::accept(call)

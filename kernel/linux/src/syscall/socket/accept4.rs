@@ -9,9 +9,12 @@ use hadal_vfs::OpenFlags;
 
 use super::address;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::socket::{Kind, Socket};
 use crate::syscall::file::at;
 use crate::{Errno, Result};
+
+signature!(Int, Address, Address, Hex);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     at::check_flags(call.uint(3), (OpenFlags::NONBLOCK | OpenFlags::CLOSE_ON_EXEC).bits())?;

@@ -7,8 +7,11 @@
 
 use super::address;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::socket::Socket;
 use crate::{Errno, Result};
+
+signature!(Int, Address, Size);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let file = address::file(call, 0)?;

@@ -7,11 +7,14 @@
 
 use super::address;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::socket::{Kind, Socket};
 use crate::{Errno, Result, memory};
 
 /// Lengths of an address of `AF_UNIX`.
 const LENGTHS: core::ops::RangeInclusive<i32> = 3..=110;
+
+signature!(Int, Address, Size);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let file = address::file(call, 0)?;

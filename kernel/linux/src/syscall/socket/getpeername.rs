@@ -7,8 +7,11 @@
 
 use super::{address, getsockname};
 use crate::call::Call;
+use crate::strace::signature;
 use crate::socket::Socket;
 use crate::{Errno, Result};
+
+signature!(Int, Address, Address);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     if Socket::of(&*address::file(call, 0)?)?.is_disconnected() {

@@ -8,7 +8,10 @@
 use super::address;
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::socket::Socket;
+
+signature!(Int, Address, Address);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let file = address::file(call, 0)?;

@@ -10,9 +10,12 @@ use zerocopy::IntoBytes;
 
 use super::{address, control, option};
 use crate::call::Call;
+use crate::strace::signature;
 use crate::clock::Timeval;
 use crate::socket::Socket;
 use crate::{Errno, Result, memory};
+
+signature!(Int, Int, Int, Address, Address);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let file = address::file(call, 0)?;

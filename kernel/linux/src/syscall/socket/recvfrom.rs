@@ -7,9 +7,12 @@
 
 use super::{address, message};
 use crate::call::Call;
+use crate::strace::signature;
 use crate::socket::{Kind, Socket};
 use crate::syscall::file::transfer::Segments;
 use crate::{Result, memory};
+
+signature!(Int, Output, Size, Hex, Address, Address);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let file = address::file(call, 0)?;

@@ -8,12 +8,15 @@
 use super::sendmmsg::{ENTRY_BYTES, MOST};
 use super::{address, message};
 use crate::call::Call;
+use crate::strace::signature;
 use crate::clock::{self, Timespec};
 use crate::socket::Socket;
 use crate::{Result, memory};
 
 /// `MSG_WAITFORONE`.
 const WAIT_FOR_ONE: u32 = 0x10000;
+
+signature!(Int, Address, Size, Hex, Time);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let deadline_ns = match call.arg(4) {

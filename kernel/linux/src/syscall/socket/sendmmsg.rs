@@ -7,6 +7,7 @@
 
 use super::{address, message};
 use crate::call::Call;
+use crate::strace::signature;
 use crate::socket::Socket;
 use crate::{Result, memory};
 
@@ -14,6 +15,8 @@ use crate::{Result, memory};
 pub(super) const ENTRY_BYTES: usize = size_of::<message::Header>() + 8;
 /// Most messages of a call (`UIO_MAXIOV`).
 pub(super) const MOST: u32 = 1024;
+
+signature!(Int, Address, Size, Hex);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let file = address::file(call, 0)?;

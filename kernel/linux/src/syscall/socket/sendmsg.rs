@@ -8,6 +8,9 @@
 use super::message;
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
+
+signature!(Int, Address, Hex);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     message::send_header(call, 0, call.arg(1), call.uint(2))

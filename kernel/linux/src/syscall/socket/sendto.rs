@@ -8,8 +8,11 @@
 use super::{address, message};
 use crate::Result;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::socket::{Rights, Socket};
 use crate::syscall::file::transfer::Segments;
+
+signature!(Int, Input(2), Size, Hex, Address, Size);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let file = address::file(call, 0)?;

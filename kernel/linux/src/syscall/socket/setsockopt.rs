@@ -8,9 +8,12 @@
 
 use super::{address, option};
 use crate::call::Call;
+use crate::strace::signature;
 use crate::clock::Timeval;
 use crate::socket::Socket;
 use crate::{Errno, Result, memory};
+
+signature!(Int, Int, Int, Address, Size);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let file = address::file(call, 0)?;

@@ -14,6 +14,7 @@ use hadal_vfs::{FileKind, OpenFlags};
 
 use super::address::{NETLINK, UNIX};
 use crate::call::Call;
+use crate::strace::signature;
 use crate::socket::{Kind, Socket};
 use crate::syscall::file::anonymous::{self, Label};
 use crate::{Errno, Result};
@@ -24,6 +25,8 @@ const FLAGS: OpenFlags = OpenFlags::NONBLOCK.union(OpenFlags::CLOSE_ON_EXEC);
 const NAME_SERVICE: (u32, u32) =
     (UNIX as u32, Kind::Stream as u32 | OpenFlags::NONBLOCK.bits() | OpenFlags::CLOSE_ON_EXEC.bits());
 const RAW: u32 = Kind::Notices as u32;
+
+signature!(Int, Hex, Int);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     if call.uint(0) != u32::from(NETLINK) {

@@ -11,6 +11,7 @@ use hadal_vfs::{FileKind, OpenFlags};
 
 use super::address::UNIX;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::socket::{Kind, Socket};
 use crate::syscall::file::anonymous::{self, Label};
 use crate::{Errno, Result, memory};
@@ -19,6 +20,8 @@ use crate::{Errno, Result, memory};
 const LAST_TYPE: u32 = 10;
 /// `SOCK_NONBLOCK` and `SOCK_CLOEXEC`, which are the flags of `open`.
 const FLAGS: OpenFlags = OpenFlags::NONBLOCK.union(OpenFlags::CLOSE_ON_EXEC);
+
+signature!(Int, Hex, Int, Pair);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let flags = OpenFlags::from_bits_retain(call.uint(1)) & FLAGS;

@@ -6,8 +6,11 @@
 //! Refused: clocks of other processes and of files (`EINVAL`).
 
 use crate::call::Call;
+use crate::strace::signature;
 use crate::clock::{Clock, Timespec};
 use crate::{Result, memory};
+
+signature!(Choice(flags::CLOCK), Address);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     Clock::from_id(call.int(0), call.task, call.process)?;

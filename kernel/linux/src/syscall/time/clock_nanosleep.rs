@@ -9,12 +9,15 @@
 use linux_raw_sys::general::TIMER_ABSTIME;
 
 use crate::call::Call;
+use crate::strace::signature;
 use crate::clock::{self, Clock, FOREVER_NS, Timespec};
 use crate::signal;
 use crate::{Errno, Result, memory};
 
 /// The CPU time of the process is looked at no more often than this.
 const CPU_TIME_STEP_NS: u64 = 1_000_000;
+
+signature!(Choice(flags::CLOCK), Flags(&flags::TIMER), Time, Address);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let (flags, request, remainder) = (call.uint(1), call.arg(2), call.arg(3));

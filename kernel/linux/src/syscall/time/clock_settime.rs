@@ -6,8 +6,11 @@
 //! Refused: setting `CLOCK_REALTIME` (`EPERM`), other clocks (`EINVAL`).
 
 use crate::call::Call;
+use crate::strace::signature;
 use crate::clock::{Clock, Timespec};
 use crate::{Errno, Result, memory};
+
+signature!(Choice(flags::CLOCK), Time);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     const REALTIME: i32 = linux_raw_sys::general::CLOCK_REALTIME as i32;

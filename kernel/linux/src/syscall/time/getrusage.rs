@@ -11,6 +11,7 @@ use linux_raw_sys::general::{RUSAGE_CHILDREN, RUSAGE_SELF, RUSAGE_THREAD};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use crate::call::Call;
+use crate::strace::signature;
 use crate::clock::Timeval;
 use crate::{Errno, Result, memory};
 
@@ -28,6 +29,8 @@ struct Usage {
 }
 
 const _: () = assert!(size_of::<Usage>() == size_of::<linux_raw_sys::general::rusage>());
+
+signature!(Choice(flags::RUSAGE), Address);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     const THIS_PROCESS: i32 = RUSAGE_SELF as i32;

@@ -7,8 +7,11 @@
 
 use super::clock_nanosleep::sleep_for;
 use crate::call::Call;
+use crate::strace::signature;
 use crate::clock::{Clock, Timespec};
 use crate::{Result, memory};
+
+signature!(Time, Address);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let duration_ns = memory::read::<Timespec>(call.arg(0))?.to_ns()?;

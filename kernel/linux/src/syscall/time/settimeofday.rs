@@ -6,8 +6,11 @@
 //! Refused: everything (`EPERM`).
 
 use crate::call::Call;
+use crate::strace::signature;
 use crate::clock::Timeval;
 use crate::{Errno, Result, memory};
+
+signature!(Address, Address);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     if call.arg(0) != 0 {

@@ -8,8 +8,11 @@
 use hadal_time::NS_PER_SECOND;
 
 use crate::call::Call;
+use crate::strace::signature;
 use crate::clock::Clock;
 use crate::{Result, memory};
+
+signature!(Address);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let seconds = Clock::Realtime.now_ns(call.process) / NS_PER_SECOND;

@@ -6,10 +6,13 @@
 //! Refused: nothing.
 
 use crate::call::Call;
+use crate::strace::signature;
 use crate::{Result, memory};
 
 /// One tick of `sysconf(_SC_CLK_TCK)`.
 const TICK_NS: u64 = 10_000_000;
+
+signature!(Address);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     // Program, kernel, children's program, children's kernel.
