@@ -1,12 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Writes events in the Chrome trace format, which ui.perfetto.dev and chrome://tracing read: a JSON object with a list
 //! of events, one to a line.
+//!
+//! A trace has millions of events: each goes to the file as it comes, and only its own line is ever in memory. serde_json
+//! writes the lines; what stands around them is here.
 
 use std::io::{self, Write};
+
+use serde::ser::{Serialize, Serializer};
+use serde_json::to_writer;
 
 /// A time in nanoseconds since boot; the format counts microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Ns(pub(crate) u64);
+
+impl Serialize for Ns {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        // Exact to the nanosecond for the first hundred days: a double has 53 bits, which readers use, too.
+        serializer.serialize_f64(self.0 as f64 / 1000.0)
+    }
+}
 
 /// A row of the picture: process and thread number of the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -16,7 +29,8 @@ pub(crate) struct Track {
 }
 
 /// The value of an argument.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(untagged)]
 pub(crate) enum Value {
     Number(i64),
     Text(String),
@@ -71,6 +85,42 @@ pub(crate) enum Arrow {
     To,
 }
 
+/// Arguments as an object.
+fn object<S: Serializer>(args: &[(&'static str, Value)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(args.iter().map(|(name, value)| (name, value)))
+}
+
+/// An event in the words of the format, whose names of fields have a letter or two.
+#[derive(Default, serde::Serialize)]
+struct Event<'a> {
+    /// Phase: the kind of the event.
+    ph: &'static str,
+    pid: u32,
+    tid: u32,
+    ts: Ns,
+    name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dur: Option<Ns>,
+    /// Scope of an instant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    s: Option<&'static str>,
+    /// Which slice the end of an arrow belongs to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bp: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cat: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<u64>,
+    #[serde(serialize_with = "object", skip_serializing_if = "<[_]>::is_empty")]
+    args: &'a [(&'static str, Value)],
+}
+
+impl<'a> Event<'a> {
+    fn new(ph: &'static str, track: Track, name: &'a str, ts: Ns) -> Self {
+        Self { ph, pid: track.pid, tid: track.tid, ts, name, ..Self::default() }
+    }
+}
+
 /// Writes a trace to `out`.
 pub(crate) struct Writer<W: Write> {
     out: W,
@@ -92,90 +142,41 @@ impl<W: Write> Writer<W> {
         (start, end): (Ns, Ns),
         args: &Args,
     ) -> io::Result<()> {
-        self.begin("X", track, name, start)?;
-        self.out.write_all(b",\"dur\":")?;
-        self.microseconds(Ns(end.0.saturating_sub(start.0)))?;
-        self.end(args)
+        let dur = Some(Ns(end.0.saturating_sub(start.0)));
+        self.event(&Event { dur, args, ..Event::new("X", track, name, start) })
     }
 
     /// Something at one moment.
     pub(crate) fn instant(&mut self, track: Track, name: &str, at: Ns, args: &Args) -> io::Result<()> {
-        self.begin("i", track, name, at)?;
-        self.out.write_all(b",\"s\":\"t\"")?;
-        self.end(args)
+        self.event(&Event { s: Some("t"), args, ..Event::new("i", track, name, at) })
     }
 
     /// One end of the arrow with this number; it begins and ends at the slices that its ends fall into.
     pub(crate) fn arrow(&mut self, end: Arrow, id: u64, track: Track, name: &str, at: Ns) -> io::Result<()> {
-        match end {
-            Arrow::From => self.begin("s", track, name, at)?,
-            Arrow::To => {
-                self.begin("f", track, name, at)?;
-                self.out.write_all(b",\"bp\":\"e\"")?;
-            }
-        }
-        write!(self.out, ",\"cat\":\"arrow\",\"id\":{id}")?;
-        self.end(&Args::new())
+        let (ph, bp) = match end {
+            Arrow::From => ("s", None),
+            Arrow::To => ("f", Some("e")),
+        };
+        self.event(&Event { bp, cat: Some("arrow"), id: Some(id), ..Event::new(ph, track, name, at) })
     }
 
     /// Says something about a track or its process: `thread_name`, `thread_sort_index`, `process_name`.
     pub(crate) fn describe(&mut self, track: Track, what: &str, args: &Args) -> io::Result<()> {
-        self.begin("M", track, what, Ns(0))?;
-        self.end(args)
+        self.event(&Event { args, ..Event::new("M", track, what, Ns(0)) })
     }
 
     /// Ends the file with facts about the whole trace.
     pub(crate) fn finish(mut self, facts: &Args) -> io::Result<()> {
         self.out.write_all(b"\n],\"otherData\":")?;
-        self.object(facts)?;
+        object(facts, &mut serde_json::Serializer::new(&mut self.out))?;
         self.out.write_all(b"}\n")?;
         self.out.flush()
     }
 
-    fn begin(&mut self, phase: &str, track: Track, name: &str, at: Ns) -> io::Result<()> {
+    fn event(&mut self, event: &Event<'_>) -> io::Result<()> {
         self.out.write_all(if self.first { b"\n" } else { b",\n" })?;
         self.first = false;
-        write!(self.out, "{{\"ph\":\"{phase}\",\"pid\":{},\"tid\":{},\"ts\":", track.pid, track.tid)?;
-        self.microseconds(at)?;
-        self.out.write_all(b",\"name\":")?;
-        self.text(name)
-    }
-
-    fn end(&mut self, args: &Args) -> io::Result<()> {
-        if !args.is_empty() {
-            self.out.write_all(b",\"args\":")?;
-            self.object(args)?;
-        }
-        self.out.write_all(b"}")
-    }
-
-    fn microseconds(&mut self, Ns(ns): Ns) -> io::Result<()> {
-        write!(self.out, "{}.{:03}", ns / 1000, ns % 1000)
-    }
-
-    fn object(&mut self, args: &Args) -> io::Result<()> {
-        for (index, (name, value)) in args.iter().enumerate() {
-            self.out.write_all(if index == 0 { b"{" } else { b"," })?;
-            self.text(name)?;
-            self.out.write_all(b":")?;
-            match value {
-                Value::Number(number) => write!(self.out, "{number}")?,
-                Value::Text(text) => self.text(text)?,
-            }
-        }
-        self.out.write_all(if args.is_empty() { b"{}" } else { b"}" })
-    }
-
-    fn text(&mut self, text: &str) -> io::Result<()> {
-        self.out.write_all(b"\"")?;
-        for c in text.chars() {
-            match c {
-                '"' | '\\' => write!(self.out, "\\{c}")?,
-                c if c.is_control() => write!(self.out, "\\u{:04x}", u32::from(c))?,
-                c => write!(self.out, "{c}")?,
-            }
-        }
-        self.out.write_all(b"\"")
+        Ok(to_writer(&mut self.out, event)?)
     }
 }
 
@@ -203,6 +204,15 @@ mod tests {
         );
         assert_eq!(json["traceEvents"][2]["bp"], "e");
         assert_eq!(json["otherData"]["lost"], 0);
+    }
+
+    #[test]
+    fn times_are_exact_to_the_nanosecond() {
+        // A day, ten days and a hundred of them.
+        for ns in [0, 1, 999, 86_400_000_000_001, 864_000_123_456_789, 8_640_000_987_654_321] {
+            let text = serde_json::to_string(&Ns(ns)).unwrap();
+            assert_eq!((text.parse::<f64>().unwrap() * 1000.0).round() as u64, ns, "{text}");
+        }
     }
 
     #[test]
