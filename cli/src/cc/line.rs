@@ -5,10 +5,10 @@
 //! others it matters whether the line links, what the output is called, and which libraries are wanted.
 
 use std::ffi::{OsStr, OsString};
-use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
+use super::response_file;
 use crate::failure::Failure;
 
 /// How far the compiler goes.
@@ -133,7 +133,7 @@ impl Line {
         let mut inputs = 0;
         let mut objects = false;
         let mut dry = false;
-        let mut rest = expand(args).into_iter();
+        let mut rest = response_file::expand(args).into_iter();
         while let Some(arg) = rest.next() {
             let text = arg.to_string_lossy().into_owned();
             match text.as_str() {
@@ -262,45 +262,10 @@ fn attached(arg: &OsStr, prefix: &str) -> Option<OsString> {
     (!rest.is_empty()).then(|| OsString::from_vec(rest.to_vec()))
 }
 
-/// Replaces `@FILE` by the words in that file, as compilers do; what cannot be read stays, for the compiler to complain.
-fn expand(args: Vec<OsString>) -> Vec<OsString> {
-    let mut out = Vec::new();
-    for arg in args {
-        let file = arg.as_bytes().strip_prefix(b"@").map(OsStr::from_bytes);
-        match file.and_then(|file| fs::read(file).ok()) {
-            Some(content) => out.extend(expand(words(&content))),
-            None => out.push(arg),
-        }
-    }
-    out
-}
-
-/// Words of a response file: separated by white space, quotes keep it, a backslash keeps any character.
-fn words(content: &[u8]) -> Vec<OsString> {
-    let mut words = Vec::new();
-    let mut word: Option<Vec<u8>> = None;
-    let mut quote = None;
-    let mut bytes = content.iter().copied();
-    while let Some(byte) = bytes.next() {
-        match (quote, byte) {
-            (_, b'\\') => word.get_or_insert_default().extend(bytes.next()),
-            (Some(open), _) if byte == open => quote = None,
-            (Some(_), _) => word.get_or_insert_default().push(byte),
-            (None, b'\'' | b'"') => {
-                quote = Some(byte);
-                word.get_or_insert_default();
-            }
-            (None, _) if byte.is_ascii_whitespace() => words.extend(word.take()),
-            (None, _) => word.get_or_insert_default().push(byte),
-        }
-    }
-    words.extend(word);
-    words.into_iter().map(OsString::from_vec).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     fn read(args: &[&str]) -> Line {
         Line::read(args.iter().map(OsString::from).collect()).unwrap()
@@ -379,8 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn response_files_are_read_as_compilers_do() {
-        assert_eq!(words(b" a 'b c'\n\"d\\\"e\" f\\ g ''"), ["a", "b c", "d\"e", "f g", ""]);
+    fn response_files_are_part_of_the_line() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("args");
         fs::write(&file, "-c a.c -o 'x y'").unwrap();

@@ -7,6 +7,7 @@
 
 mod line;
 mod messages;
+mod response_file;
 pub(crate) mod sdk;
 
 use std::env;
