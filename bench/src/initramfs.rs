@@ -2,17 +2,15 @@
 //! The file system of the Linux guest: busybox, the programs with their libraries, and an init that runs one after the
 //! other and turns the machine off.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
-use cpio::newc::{Builder, trailer};
+use anyhow::{Context, Result};
+use hadal_initramfs::Archive;
 
 use crate::toolchain::Program;
 
-const DIRECTORY: u32 = 0o040_755;
-const EXECUTABLE: u32 = 0o100_755;
+const EXECUTABLE: u32 = 0o755;
 /// Comes before the a program's exit status in the guest's output.
 pub(crate) const STATUS_MARK: &str = "hadal-bench-status";
 
@@ -38,15 +36,14 @@ $b mount -t tmpfs none /tmp
 /// Builds the archive.
 pub(crate) fn build(busybox: &Path, init: Init, programs: &[Program]) -> Result<Vec<u8>> {
     let mut archive = Archive::default();
-    archive.file(Path::new("bin/busybox"), &read(busybox)?)?;
+    archive.file(Path::new("bin/busybox"), EXECUTABLE, &read(busybox)?)?;
     for program in programs {
-        archive.file(&guest_path(program)?, &read(&program.file)?)?;
+        archive.file(&guest_path(program)?, EXECUTABLE, &read(&program.file)?)?;
         for library in program.libraries()? {
-            let name = library.strip_prefix("/").unwrap_or(&library).to_path_buf();
-            archive.file(&name, &read(&library)?)?;
+            archive.file(&library, EXECUTABLE, &read(&library)?)?;
         }
     }
-    archive.file(Path::new("init"), init_script(init, programs)?.as_bytes())?;
+    archive.file(Path::new("init"), EXECUTABLE, init_script(init, programs)?.as_bytes())?;
     archive.finish()
 }
 
@@ -72,47 +69,6 @@ fn init_script(init: Init, programs: &[Program]) -> Result<String> {
         script.push_str(&format!("{line}\necho {STATUS_MARK} $?\n"));
     }
     Ok(script + "exec /bin/busybox poweroff -f\n")
-}
-
-#[derive(Default)]
-struct Archive {
-    bytes: Vec<u8>,
-    directories: BTreeSet<PathBuf>,
-    files: BTreeSet<PathBuf>,
-    entries: u32,
-}
-
-impl Archive {
-    /// Adds a file, once.
-    fn file(&mut self, name: &Path, content: &[u8]) -> Result<()> {
-        if !self.files.insert(name.to_path_buf()) {
-            return Ok(());
-        }
-        let mut above: Vec<&Path> = name.ancestors().skip(1).filter(|path| *path != Path::new("")).collect();
-        above.reverse();
-        for directory in above {
-            if self.directories.insert(directory.to_path_buf()) {
-                self.entry(directory, DIRECTORY, &[])?;
-            }
-        }
-        self.entry(name, EXECUTABLE, content)
-    }
-
-    fn entry(&mut self, name: &Path, mode: u32, content: &[u8]) -> Result<()> {
-        let name = name.to_str().context("a file name that is not UTF-8")?;
-        self.entries += 1;
-        let size = u32::try_from(content.len()).with_context(|| format!("{name} is too large"))?;
-        let mut writer =
-            Builder::new(name).ino(self.entries).mode(mode).nlink(1).write(&mut self.bytes, size);
-        std::io::Write::write_all(&mut writer, content).context("cannot fill the archive")?;
-        writer.finish().context("cannot end an entry of the archive")?;
-        Ok(())
-    }
-
-    fn finish(self) -> Result<Vec<u8>> {
-        ensure!(self.entries > 0, "an archive without files");
-        trailer(self.bytes).context("cannot end the archive")
-    }
 }
 
 #[cfg(test)]

@@ -14,9 +14,9 @@ use std::process::Command;
 
 use anyhow::{Context, anyhow};
 use hadal_abi::config::{BootAction, Filling, ProgramSource, RunConfig, StdioKind};
+use hadal_initramfs::{Archive, MAX_FILE_LEN};
 
 use crate::args::ImageArgs;
-use crate::cpio::{self, Archive};
 use crate::elf::{self, Elf, ElfError};
 use crate::failure::Failure;
 use crate::kernel::Kernel;
@@ -26,6 +26,9 @@ use crate::plain_qemu::{self, Medium};
 use crate::program_image::ProgramImage;
 use crate::view::{View, ViewRequest};
 use crate::{compile, launch, libraries, pack, paths};
+
+/// Directories of every image: for temporary files, and where the kernel shows trees of its own.
+const MOUNT_POINTS: [&str; 4] = ["dev", "proc", "sys", "tmp"];
 
 /// Libraries that the C library loads by itself when a thread ends early.
 const LOADED_BY_LIBC: &str = "libgcc_s.so.1";
@@ -70,7 +73,10 @@ pub(crate) fn make(args: &ImageArgs) -> Result<u8, Failure> {
     compile::check_flags(name, args.cflags.as_deref())?;
     let host_cwd = std::env::current_dir().context("the working directory is gone")?;
     let wrong = |error| Failure::Program { path: name.into(), error };
-    let mut archive = Archive::new();
+    let mut archive = Archive::default();
+    for dir in MOUNT_POINTS {
+        archive.directory(Path::new(dir))?;
+    }
     let packed = ProgramImage::open(name).map_err(|error| wrong(error.into()))?;
     let (kernel, mut config) = match &packed {
         Some(image) => (Kernel::of_image(image)?, image_configuration(args, name)),
@@ -94,7 +100,7 @@ pub(crate) fn make(args: &ImageArgs) -> Result<u8, Failure> {
     let files = [
         ("hadal-kernel.elf", &*kernel.elf),
         ("run-config", &kernel.boot_module(&config, &[])),
-        ("root.cpio", &archive.finish()),
+        ("root.cpio", &archive.finish()?),
         ("grub/grub.cfg", script.as_bytes()),
     ];
     write_iso(&args.iso, &files, &modules)?;
@@ -148,14 +154,13 @@ fn require_tools() -> Result<(), Failure> {
 fn add_file(archive: &mut Archive, guest: &Path, host: &Path) -> Result<(), Failure> {
     let read = |host: &Path| -> anyhow::Result<(u32, Vec<u8>)> {
         let metadata = fs::metadata(host)?;
-        if metadata.len() > cpio::MAX_FILE_LEN {
+        if metadata.len() > MAX_FILE_LEN {
             return Err(anyhow!("larger than an image can hold (4 GiB)"));
         }
         Ok((metadata.permissions().mode(), fs::read(host)?))
     };
     let (mode, content) = read(host).with_context(|| host.display().to_string())?;
-    archive.file(guest, mode, &content);
-    Ok(())
+    Ok(archive.file(guest, mode, &content)?)
 }
 
 /// Adds the interpreter and every library, each where the loader will look for it.

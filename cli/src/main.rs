@@ -16,7 +16,6 @@ mod channel;
 mod child;
 mod compile;
 mod completions;
-mod cpio;
 mod doctor;
 mod doctor_report;
 mod dry_run;
