@@ -17,6 +17,7 @@ use serde::Serialize;
 use crate::channel::ReportTarget;
 use crate::failure::Failure;
 use crate::log_tail::LogSink;
+use crate::progress::Progress;
 use crate::qemu::{Accel, MachineSpec};
 use crate::qemu_failure::Cause;
 use crate::session::{Boot, Session};
@@ -96,11 +97,15 @@ fn make(qemu: &Path) -> Result<Report, Failure> {
     let qemu = paths::find_command(qemu).ok_or_else(|| Failure::QemuMissing(qemu.to_owned()))?;
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let cpus = cores.clamp(2, 4) as u32;
+    let mut progress = Progress::new(2);
+    progress.step("a machine under KVM");
     let kvm = match accel::kvm_device() {
         Ok(()) => run(&qemu, Accel::Kvm, cpus),
         Err(reason) => Run { failure: Some(reason), ..Run::of(Accel::Kvm, cpus) },
     };
+    progress.step("a machine under TCG");
     let runs = vec![kvm, run(&qemu, Accel::Tcg, cpus)];
+    drop(progress);
     let host = Host {
         processor: processor(),
         cores,

@@ -24,6 +24,7 @@ use crate::libraries::Libraries;
 use crate::pack::Module;
 use crate::plain_qemu::{self, Medium};
 use crate::program_image::ProgramImage;
+use crate::progress::Progress;
 use crate::view::{View, ViewRequest};
 use crate::{compile, launch, libraries, pack, paths};
 
@@ -270,6 +271,7 @@ fn write_iso(iso: &Path, files: &[(&str, &[u8])], modules: &[Module]) -> Result<
     for (index, (_, content)) in modules.iter().enumerate() {
         put(&module_file(index), content)?;
     }
+    let _progress = Progress::waiting("grub-mkrescue writes the image");
     let output = Command::new("grub-mkrescue")
         .arg("-o")
         .arg(iso)

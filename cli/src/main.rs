@@ -38,6 +38,7 @@ mod paths;
 mod plain_qemu;
 mod profile;
 mod program_image;
+mod progress;
 mod qemu;
 mod qemu_failure;
 mod run;

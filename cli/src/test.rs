@@ -60,10 +60,18 @@ pub(crate) fn run(args: &TestArgs) -> Result<u8, Failure> {
     let has_acceptance = root.join("tests/Cargo.toml").is_file();
     let mut total = Sums::default();
     let mut failed_steps = Vec::new();
-    for step in steps(args, has_acceptance) {
+    let steps = steps(args, has_acceptance);
+    let started_all = Instant::now();
+    for (index, step) in steps.iter().enumerate() {
         let started = Instant::now();
-        println!("== {}", step.title);
-        let sums = run_step(&root, &step, args)?;
+        println!(
+            "== {} (step {} of {}, {} min so far)",
+            step.title,
+            index + 1,
+            steps.len(),
+            started_all.elapsed().as_secs() / 60
+        );
+        let sums = run_step(&root, step, args)?;
         println!(
             "== {}: {} passed, {} failed, {:.1} s",
             step.title,

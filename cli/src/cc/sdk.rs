@@ -18,6 +18,7 @@ use rustix::fs::{FlockOperation, flock};
 use crate::compile::{self, Language};
 use crate::failure::Failure;
 use crate::paths;
+use crate::progress::Progress;
 
 /// Path below the SDK's directory and content of each file: `include/hadal/hrt.h`, `src/bind.c`, …
 static FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/sdk_files.rs"));
@@ -153,15 +154,20 @@ fn build(compiler: &[OsString], dir: &Path) -> Result<(), Failure> {
         fs::write(&file, text).with_context(|| file.display().to_string())?;
     }
     fs::create_dir_all(dir.join("lib")).context("cannot write to the cache")?;
+    let sources_of = |folders: &[&str]| -> Vec<&str> {
+        FILES.iter().map(|(path, _)| *path).filter(|path| is_of(path, folders)).collect()
+    };
+    let steps = LIBRARIES.iter().map(|(_, folders)| sources_of(folders).len()).sum();
+    let mut progress = Progress::new(steps);
     for (library, folders) in LIBRARIES {
-        let sources: Vec<&str> =
-            FILES.iter().map(|(path, _)| *path).filter(|path| is_of(path, folders)).collect();
+        let sources = sources_of(folders);
         if sources.is_empty() {
             continue;
         }
         let objects = dir.join("objects").join(library);
         fs::create_dir_all(&objects).context("cannot write to the cache")?;
         for (number, source) in sources.iter().enumerate() {
+            progress.step(&format!("compiles hadal/hrt.h's library for this compiler: {source}"));
             // Two folders may have files of the same name; the member's name is for people only.
             let stem = Path::new(source).file_stem().unwrap_or_default().to_string_lossy();
             let mut command = Command::new(&compiler[0]);
