@@ -414,7 +414,7 @@ mod tests {
                 by_cpu: vec![("system calls".into(), vec![3, 4])],
             }),
             GuestMessage::TraceStart(trace::Head {
-                start: trace::Moment { tsc: 1, ns: 2 },
+                start: trace::Timestamp { tsc: 1, ns: 2 },
                 idle_threads: vec![0, 300],
                 vectors: vec![(0xf0, "timer".into())],
             }),

@@ -174,7 +174,7 @@ impl Record {
 
 /// One moment on two clocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Moment {
+pub struct Timestamp {
     /// Time-stamp counter.
     pub tsc: u64,
     /// Nanoseconds since boot.
@@ -194,7 +194,7 @@ pub struct ThreadName {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Head {
     /// When recording began.
-    pub start: Moment,
+    pub start: Timestamp,
     /// Index of each CPU's idle thread.
     pub idle_threads: Vec<u32>,
     /// Interrupt vectors with a purpose of their own; the others belong to devices.
@@ -212,7 +212,7 @@ pub struct PieceHead {
     /// Records that the CPU made in all, those included that newer ones have overwritten.
     pub made: u64,
     /// When recording ended.
-    pub end: Moment,
+    pub end: Timestamp,
 }
 
 impl PieceHead {
@@ -231,7 +231,7 @@ impl PieceHead {
         let (head, rest) = piece.split_first_chunk::<PIECE_HEAD_LEN>()?;
         let (records, []) = rest.as_chunks() else { return None };
         let [cpu, made, tsc, ns] = words(head);
-        let head = Self { cpu: u32::try_from(cpu).ok()?, made, end: Moment { tsc, ns } };
+        let head = Self { cpu: u32::try_from(cpu).ok()?, made, end: Timestamp { tsc, ns } };
         Some((head, records))
     }
 }
@@ -268,7 +268,7 @@ mod tests {
 
     #[test]
     fn pieces_split_into_what_they_were_made_of() {
-        let head = PieceHead { cpu: 3, made: 1 << 40, end: Moment { tsc: 5, ns: 6 } };
+        let head = PieceHead { cpu: 3, made: 1 << 40, end: Timestamp { tsc: 5, ns: 6 } };
         let mut piece = head.to_bytes().to_vec();
         assert_eq!(PieceHead::split(&piece), Some((head, &[][..])));
         piece.extend([7; RECORD_LEN]);

@@ -7,7 +7,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use hadal_hal::frames::{Block, FrameSource};
+use hadal_hal::memory::frames::{Block, FrameSource};
 use hadal_vfs::ninep::{MountOptions, Transport, TransportError, mount};
 use hadal_vfs::page_cache::PageCache;
 use hadal_vfs::{Caller, Follow, MountFlags, Namespace, OpenFlags, RenameFlags, SeekFrom, SetAttr};

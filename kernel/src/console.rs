@@ -10,10 +10,10 @@ use alloc::vec::Vec;
 use core::fmt::Write;
 
 use hadal_hal::boot::{BootInfo, Display};
-use hadal_hal::framebuffer::{self, Framebuffer};
-use hadal_hal::serial::{COM1, Serial};
+use hadal_hal::devices::serial::{COM1, Serial};
+use hadal_hal::display::framebuffer::{self, Framebuffer};
+use hadal_hal::display::vga::VgaText;
 use hadal_hal::sync::{Rank, SpinLock};
-use hadal_hal::vga::VgaText;
 use log::{Level, LevelFilter, Log, Metadata, Record};
 
 /// Where text goes. The displays keep what they show, so they are statics and never on a stack.
@@ -194,6 +194,6 @@ pub(crate) fn write(text: &[u8]) {
 pub(crate) fn write_unlocked(text: &str) {
     match SCREEN.try_lock() {
         Some(mut screen) => screen.write(text.as_bytes()),
-        None => hadal_hal::serial::raw_write(text.as_bytes()),
+        None => hadal_hal::devices::serial::raw_write(text.as_bytes()),
     }
 }

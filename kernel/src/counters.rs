@@ -8,7 +8,9 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 
 use hadal_abi::control::Stats;
-use hadal_hal::{cpu, irq, percpu};
+use hadal_hal::cpu;
+use hadal_hal::cpu::percpu;
+use hadal_hal::interrupts::irq;
 
 use crate::{file_pages, run};
 
@@ -55,7 +57,7 @@ pub(crate) fn list() -> Vec<Counter> {
         Counter::of_cpus("idle time, ns", hadal_sched::idle_time_ns),
         Counter::of_cpus("idle: missed stores", |cpu| sched(cpu).missed_stores),
         Counter::of_cpus("page-table changes", |cpu| hardware(cpu).page_table_changes),
-        Counter::of_all("TLB shootdowns", hadal_hal::tlb::shootdown_count()),
+        Counter::of_all("TLB shootdowns", hadal_hal::memory::tlb::shootdown_count()),
         Counter::of_all("threads alive", hadal_sched::live_threads() as u64),
         Counter::of_all("hrt threads made from waiting slots", slots.taken),
         Counter::of_all("hrt slots taken over from another CPU", slots.moved),
@@ -68,7 +70,7 @@ pub(crate) fn list() -> Vec<Counter> {
         Counter::of_all("pages of files read from the host, requests", pages.reads),
         Counter::of_all("pages of files given back", pages.given_back),
         Counter::of_all("waits for pages being read", pages.waits),
-        Counter::of_all("kernel heap, bytes", hadal_hal::heap::bytes()),
+        Counter::of_all("kernel heap, bytes", hadal_hal::memory::heap::bytes()),
         Counter::of_all("time since boot, ns", hadal_time::now_ns()),
     ];
     if let Some(process) = run::process() {

@@ -2,8 +2,8 @@
 //! Random numbers: one ChaCha20 generator, seeded by the host, or by the virtual entropy device and the time-stamp
 //! counter if the host gives none.
 
+use hadal_hal::cpu::tsc;
 use hadal_hal::sync::SpinLock;
-use hadal_hal::tsc;
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
 

@@ -36,10 +36,13 @@ mod watchdog;
 use alloc::boxed::Box;
 
 use hadal_hal::boot::BootInfo;
-use hadal_hal::{cpu, paging, pic, smp};
+use hadal_hal::boot::smp;
+use hadal_hal::cpu;
+use hadal_hal::interrupts::pic;
+use hadal_hal::memory::paging;
 
 #[global_allocator]
-static HEAP: hadal_hal::heap::KernelHeap = hadal_hal::heap::KernelHeap;
+static HEAP: hadal_hal::memory::heap::KernelHeap = hadal_hal::memory::heap::KernelHeap;
 
 /// How long the other processors may take to start: hundreds of virtual ones share few real ones.
 const START_LIMIT_S: u64 = 30;

@@ -6,7 +6,7 @@ use arrayvec::ArrayVec;
 use core::ops::Range;
 
 use hadal_hal::boot::BootInfo;
-use hadal_hal::{frames as source, paging};
+use hadal_hal::memory::{frames as source, paging};
 use hadal_mem::frames::{self, UsableRange, ZoneId};
 
 use crate::platform::Platform;

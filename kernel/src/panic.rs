@@ -7,8 +7,10 @@ use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use hadal_abi::machine::PANIC_MARKER;
 use hadal_abi::machine::{DEBUG_EXIT_PANIC, DEBUG_EXIT_PORT};
+use hadal_hal::cpu;
+use hadal_hal::cpu::{backtrace, port};
+use hadal_hal::interrupts::{apic, irq};
 use hadal_hal::trap::TrapFrame;
-use hadal_hal::{apic, backtrace, cpu, irq, port};
 
 use crate::{console, symbols, trace};
 

@@ -5,7 +5,9 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use hadal_hal::{apic, cpu, fpu};
+use hadal_hal::cpu;
+use hadal_hal::cpu::fpu;
+use hadal_hal::interrupts::apic;
 use hadal_time::Source;
 use spin::Once;
 

@@ -4,12 +4,14 @@
 use alloc::vec::Vec;
 use hadal_acpi::{CpuState, MadtEntry, PhysicalMemory, Polarity, Rsdp, Tables, Topology, Trigger};
 use hadal_event::lines::{self, Lines, Signal};
+use hadal_hal::boot::smp;
 use hadal_hal::boot::{self, BootInfo, Protocol};
-use hadal_hal::hpet::Hpet;
-use hadal_hal::ioapic::{self, IoApic};
-use hadal_hal::mmio::Region;
-use hadal_hal::percpu::MAX_CPUS;
-use hadal_hal::{apic, cpu, smp};
+use hadal_hal::cpu;
+use hadal_hal::cpu::percpu::MAX_CPUS;
+use hadal_hal::devices::hpet::Hpet;
+use hadal_hal::interrupts::apic;
+use hadal_hal::interrupts::ioapic::{self, IoApic};
+use hadal_hal::memory::mmio::Region;
 
 use crate::{paths, power};
 
@@ -190,15 +192,15 @@ impl Platform {
     pub(crate) fn start_clock(&self) {
         let hpet = self.hpet_pa.and_then(|pa| Hpet::open(Region::map(pa, HPET_BYTES)));
         apic::start_calibration();
-        let before = hadal_hal::tsc::read();
+        let before = hadal_hal::cpu::tsc::read();
         let calibration = hadal_time::init(hpet);
         paths::set_clock(calibration.source);
         // An exact frequency from CPUID takes no time to find; the timer still needs an interval to be measured over.
         const INTERVAL_US: u64 = 200;
-        while hadal_hal::tsc::read() - before < calibration.hz / 1_000_000 * INTERVAL_US {
+        while hadal_hal::cpu::tsc::read() - before < calibration.hz / 1_000_000 * INTERVAL_US {
             cpu::relax();
         }
-        let ticks = hadal_hal::tsc::read() - before;
+        let ticks = hadal_hal::cpu::tsc::read() - before;
         let elapsed_ns = (u128::from(ticks) * 1_000_000_000 / u128::from(calibration.hz)) as u64;
         apic::finish_calibration(elapsed_ns, calibration.hz);
         if !hadal_time::set_realtime_from_rtc() {

@@ -3,8 +3,9 @@
 
 use hadal_abi::machine::{DEBUG_EXIT_DONE, DEBUG_EXIT_PORT};
 use hadal_acpi::{GenericAddress, SoftOff, Tables};
-use hadal_hal::mmio::Region;
-use hadal_hal::{cpu, port, tsc};
+use hadal_hal::cpu;
+use hadal_hal::cpu::{port, tsc};
+use hadal_hal::memory::mmio::Region;
 use spin::Once;
 
 /// Time for the firmware to hand its registers over, in cycles of the time stamp counter: a second on a fast processor.

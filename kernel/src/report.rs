@@ -4,7 +4,7 @@
 use alloc::string::String;
 use core::fmt::Write;
 
-use hadal_hal::fpu;
+use hadal_hal::cpu::fpu;
 use hadal_mem::frames::{self, ZoneId};
 
 use crate::platform::Platform;

@@ -13,7 +13,7 @@ use hadal_abi::config::{BootAction, Filling, RunConfig};
 use hadal_abi::control::{ExitStatus, GuestMessage};
 use hadal_drivers::Devices;
 use hadal_hal::boot::BootInfo;
-use hadal_hal::fallible;
+use hadal_hal::memory::fallible;
 use hadal_hal::sync::SpinLock;
 use hadal_linux::credentials::Credentials;
 use hadal_linux::process::{LIMIT_COUNT, Limit, Process, ProcessSetup, UNLIMITED};

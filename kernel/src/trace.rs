@@ -6,8 +6,10 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use hadal_abi::control::{GuestMessage, HEADER_LEN, Header};
-use hadal_abi::trace::{Head, Kind, Moment, PIECE_HEAD_LEN, PieceHead, RECORD_LEN, ThreadName};
-use hadal_hal::{cpu, irq, tsc};
+use hadal_abi::trace::{Head, Kind, PIECE_HEAD_LEN, PieceHead, RECORD_LEN, ThreadName, Timestamp};
+use hadal_hal::cpu;
+use hadal_hal::cpu::tsc;
+use hadal_hal::interrupts::irq;
 use hadal_linux::task::Task;
 use hadal_trace::ring::Ring;
 
@@ -43,15 +45,15 @@ pub(crate) fn set_recording(on: bool) -> bool {
         return on && hadal_trace::enabled();
     }
     // What was under way goes on unseen.
-    let Moment { tsc, .. } = now();
+    let Timestamp { tsc, .. } = now();
     for cpu in 0..hadal_trace::rings().len() {
         hadal_trace::record(cpu, tsc, hadal_sched::idle_thread(cpu), Kind::Stop, [0; 2]);
     }
     false
 }
 
-fn now() -> Moment {
-    Moment { tsc: tsc::read(), ns: hadal_time::now_ns() }
+fn now() -> Timestamp {
+    Timestamp { tsc: tsc::read(), ns: hadal_time::now_ns() }
 }
 
 /// Ends the recording and sends it; nothing if there is none.
@@ -80,7 +82,7 @@ pub(crate) fn finish_polled() {
 }
 
 /// Makes frames of a CPU's records, at least one, until `send` says that there is no point.
-fn for_each_piece(cpu: usize, ring: &Ring, end: Moment, mut send: impl FnMut(&[u8]) -> bool) -> bool {
+fn for_each_piece(cpu: usize, ring: &Ring, end: Timestamp, mut send: impl FnMut(&[u8]) -> bool) -> bool {
     let head = PieceHead { cpu: cpu as u32, made: ring.made(), end }.to_bytes();
     let mut frame = [0; FRAME_LEN];
     let mut next = ring.oldest();

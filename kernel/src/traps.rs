@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Binds the hardware layer's trap hooks to the scheduler and the Linux personality.
 
-use hadal_hal::handler::{Handler, Misstep};
-use hadal_hal::irq::Off;
-use hadal_hal::spinning;
+use hadal_hal::interrupts::handler::{Handler, Misstep};
+use hadal_hal::interrupts::irq::Off;
+use hadal_hal::trap::spinning;
 use hadal_hal::trap::{Access, Hooks, TrapFrame};
 use hadal_linux::traps;
 

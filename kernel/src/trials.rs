@@ -8,7 +8,8 @@ use alloc::vec::Vec;
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use hadal_abi::paths::{CpuidLeaf, Path, Paths, Trial};
-use hadal_hal::{cpu, fpu};
+use hadal_hal::cpu;
+use hadal_hal::cpu::fpu;
 use hadal_time::now_ns;
 
 use crate::paths;

@@ -13,9 +13,11 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
-use hadal_hal::cpuset::CpuSet;
+use hadal_hal::cpu;
+use hadal_hal::cpu::percpu;
+use hadal_hal::cpu::set::CpuSet;
+use hadal_hal::interrupts::{apic, handler, irq};
 use hadal_hal::sync::SpinLock;
-use hadal_hal::{apic, cpu, handler, irq, percpu};
 use hadal_sched::TimerHandle;
 use spin::Once;
 

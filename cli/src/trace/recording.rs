@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use hadal_abi::trace::{Head, Kind, Moment, PieceHead, RECORD_LEN, Record, ThreadName};
+use hadal_abi::trace::{Head, Kind, PieceHead, RECORD_LEN, Record, ThreadName, Timestamp};
 
 use super::json::Ns;
 
@@ -27,7 +27,7 @@ impl CpuRecords {
 /// Turns time-stamps into nanoseconds since boot: on the line through the two moments that are known on both clocks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
-    start: Moment,
+    start: Timestamp,
     ticks: u64,
     ns: u64,
 }
@@ -47,7 +47,7 @@ pub(crate) struct Recording {
     pub(crate) head: Option<Head>,
     pub(crate) cpus: Vec<CpuRecords>,
     /// When it ended.
-    pub(crate) end: Moment,
+    pub(crate) end: Timestamp,
     /// Names of threads; the records have those that were given while it ran.
     pub(crate) names: Vec<ThreadName>,
 }
@@ -147,10 +147,10 @@ mod tests {
 
     #[test]
     fn pieces_of_all_cpus_are_merged_by_time() {
-        let start = Moment { tsc: 100, ns: 1000 };
+        let start = Timestamp { tsc: 100, ns: 1000 };
         let head = Head { start, idle_threads: vec![0, 1], ..Head::default() };
         let mut recording = Recording { head: Some(head), ..Recording::default() };
-        let end = Moment { tsc: 200, ns: 1200 };
+        let end = Timestamp { tsc: 200, ns: 1200 };
         for (cpu, times) in [(1, [150, 110, 190]), (0, [120, 130, 180])] {
             let mut piece = PieceHead { cpu, made: 5, end }.to_bytes().to_vec();
             for (number, time) in times.into_iter().enumerate() {

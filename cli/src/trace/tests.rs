@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! From made-up records to the events of the picture.
 
-use hadal_abi::trace::{Head, Kind, Left, Moment, PieceHead, Record, ThreadName, pair, text_words};
+use hadal_abi::trace::{Head, Kind, Left, PieceHead, Record, ThreadName, Timestamp, pair, text_words};
 use serde_json::Value;
 
 use super::convert::convert;
@@ -15,8 +15,8 @@ const IDLE: [u32; 2] = [0, 1];
 
 /// The picture of what two CPUs recorded; the first has lost `lost` records.
 fn picture(cpus: [&[Made]; 2], lost: u64) -> Vec<Value> {
-    let start = Moment { tsc: 0, ns: 0 };
-    let end = Moment { tsc: 10_000, ns: 10_000 };
+    let start = Timestamp { tsc: 0, ns: 0 };
+    let end = Timestamp { tsc: 10_000, ns: 10_000 };
     let head = Head { start, idle_threads: IDLE.to_vec(), vectors: vec![(0xf1, "reschedule".into())] };
     let names = vec![ThreadName { thread: 5, name: "main".into() }];
     let mut recording = Recording { head: Some(head), names, ..Recording::default() };

@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use hadal_abi::config::{self, RunConfig};
 use hadal_abi::control::{Decoder, ExitStatus, GuestMessage, HostMessage, OutputStream, Stats, VERSION};
-use hadal_abi::trace::{Head, Kind, Moment, PieceHead, Record, text_words};
+use hadal_abi::trace::{Head, Kind, PieceHead, Record, Timestamp, text_words};
 
 /// Pieces of each stream in the behaviour `binary`.
 pub(crate) const BINARY_ROUNDS: usize = 400;
@@ -167,12 +167,12 @@ pub(crate) fn play(behaviour: &str) -> ExitCode {
 /// One CPU that runs one thread, and one record.
 fn trace(guest: &Guest) {
     let head = Head {
-        start: Moment { tsc: 0, ns: 0 },
+        start: Timestamp { tsc: 0, ns: 0 },
         idle_threads: vec![0],
         vectors: vec![(0xf0, "timer".into())],
     };
     guest.send(&GuestMessage::TraceStart(head));
-    let piece = PieceHead { cpu: 0, made: 3, end: Moment { tsc: 1000, ns: 1000 } };
+    let piece = PieceHead { cpu: 0, made: 3, end: Timestamp { tsc: 1000, ns: 1000 } };
     let [low, high] = text_words(b"hello");
     let words = [500, Record::tag(Kind::Mark, 4, 2), low, high];
     let mut bytes = piece.to_bytes().to_vec();

@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use hadal_acpi::EcamWindow;
-use hadal_hal::irq::Source;
+use hadal_hal::interrupts::irq::Source;
 
 use crate::pci::{Address, Bus, Function};
 use crate::virtio::device::Running;

@@ -8,8 +8,8 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use core::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
 
-use hadal_hal::irq::{self, Source};
-use hadal_hal::mmio::Region;
+use hadal_hal::interrupts::irq::{self, Source};
+use hadal_hal::memory::mmio::Region;
 use hadal_hal::sync::{Rank, SpinLock};
 use spin::Once;
 

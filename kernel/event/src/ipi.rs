@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Raw interprocessor interrupts: a vector of the program's own, the least that the hardware allows.
 
-use hadal_hal::handler::{self, Kind};
-use hadal_hal::{apic, cpu, irq};
+use hadal_hal::cpu;
+use hadal_hal::interrupts::handler::{self, Kind};
+use hadal_hal::interrupts::{apic, irq};
 use spin::Once;
 
 use crate::slots::{Action, Slots};

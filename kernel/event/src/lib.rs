@@ -29,9 +29,10 @@ mod section;
 mod slots;
 mod waiters;
 
-use hadal_hal::handler::{self, Kind};
+use hadal_hal::cpu;
+use hadal_hal::interrupts::handler::{self, Kind};
+use hadal_hal::interrupts::{apic, irq};
 use hadal_hal::trace::{self, Kind as Trace};
-use hadal_hal::{apic, cpu, irq};
 use hadal_sched::park;
 use hadal_time::now_ns;
 use spin::Once;

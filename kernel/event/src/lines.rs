@@ -9,10 +9,11 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use hadal_hal::handler::{self, Kind};
-use hadal_hal::ioapic::{IoApic, Route};
+use hadal_hal::cpu::percpu;
+use hadal_hal::interrupts::handler::{self, Kind};
+use hadal_hal::interrupts::ioapic::{IoApic, Route};
+use hadal_hal::interrupts::irq;
 use hadal_hal::sync::{Rank, SpinLock};
-use hadal_hal::{irq, percpu};
 use spin::Once;
 
 use crate::may_wait;

@@ -5,8 +5,9 @@
 //! The CPU looks at the word for a while and then, where it has MONITOR and MWAIT, sleeps on it. Threads that are ready on
 //! the same CPU get their turn when the caller's slice ends.
 
-use hadal_hal::percpu::{self, attention};
-use hadal_hal::{irq, user};
+use hadal_hal::cpu::percpu::{self, attention};
+use hadal_hal::interrupts::irq;
+use hadal_hal::memory::user;
 use hadal_time::now_ns;
 
 use crate::{Error, may_wait};

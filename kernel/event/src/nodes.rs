@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A list node for each thread, by its index.
 
-use hadal_hal::table::ThreadTable;
+use hadal_hal::threads::table::ThreadTable;
 
 use crate::waiters::{Node, Nodes};
 

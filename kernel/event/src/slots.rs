@@ -7,7 +7,7 @@
 
 use alloc::collections::VecDeque;
 
-use hadal_hal::handler::{Handler, Kind};
+use hadal_hal::interrupts::handler::{Handler, Kind};
 use hadal_hal::sync::{Rank, SpinLock};
 
 use crate::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};

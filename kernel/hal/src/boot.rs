@@ -7,13 +7,14 @@
 use arrayvec::ArrayVec;
 use core::ops::Range;
 
-use crate::layout::{BOOT_MAPPED, KERNEL_BASE};
+use crate::memory::layout::{BOOT_MAPPED, KERNEL_BASE};
 
 mod entry;
 pub(crate) use entry::BOOT_STACK_SIZE as STACK_SIZE;
 mod linux_start;
 mod multiboot2;
 mod pvh;
+pub mod smp;
 
 /// How the kernel was loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +43,7 @@ impl Module {
     /// The module's content; it is never overwritten.
     pub fn bytes(&self) -> &'static [u8] {
         // SAFETY: `BootInfo::free_memory` leaves the module out, so nobody writes there, and it is in mapped memory.
-        unsafe { crate::phys::bytes(self.start, self.len) }
+        unsafe { crate::memory::phys::bytes(self.start, self.len) }
     }
 }
 
@@ -139,7 +140,7 @@ impl BootInfo {
     /// Usable RAM without the kernel, the modules, the first mebibyte and the ledger of frames, in ascending order.
     pub fn free_memory(&self) -> ArrayVec<Range<u64>, MAX_RANGES> {
         let mut free: ArrayVec<Range<u64>, MAX_RANGES> = self.memory().collect();
-        for hole in self.reserved.iter().chain(&crate::frames::ledger::places()) {
+        for hole in self.reserved.iter().chain(&crate::memory::frames::ledger::places()) {
             let mut cut = ArrayVec::new();
             for range in &free {
                 let before = range.start..range.end.min(hole.start);
@@ -193,20 +194,20 @@ fn payload() -> Option<Module> {
 fn boot_bytes(pa: u64, len: usize) -> &'static [u8] {
     assert!(pa + len as u64 <= BOOT_MAPPED, "boot data at {pa:#x} is beyond the boot page tables");
     // SAFETY: the boot page tables map the range, and boot data is not written before free memory is handed out.
-    unsafe { crate::phys::bytes(pa, len) }
+    unsafe { crate::memory::phys::bytes(pa, len) }
 }
 
-/// Reads what the firmware has left in memory, before the kernel uses any ([`crate::frames::init`]); false for what the boot
+/// Reads what the firmware has left in memory, before the kernel uses any ([`crate::memory::frames::init`]); false for what the boot
 /// page tables do not map, and for the kernel's own image.
 pub fn read_firmware(pa: u64, buffer: &mut [u8]) -> bool {
     let own = image();
     let readable = |&end: &u64| end <= BOOT_MAPPED && (end <= own.start || pa >= own.end);
     let end = pa.checked_add(buffer.len() as u64).filter(readable);
-    if end.is_none() || crate::frames::ledger::is_made() {
+    if end.is_none() || crate::memory::frames::ledger::is_made() {
         return false;
     }
     // SAFETY: the boot page tables map the range, and nothing of Rust is outside of the image yet.
-    unsafe { crate::phys::read(pa, buffer) };
+    unsafe { crate::memory::phys::read(pa, buffer) };
     true
 }
 

@@ -5,7 +5,16 @@ use alloc::format;
 use alloc::string::String;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::irq::Masked;
+use crate::interrupts::irq::Masked;
+
+#[cfg(target_os = "none")]
+pub mod backtrace;
+pub mod fpu;
+pub mod percpu;
+pub mod port;
+pub mod set;
+pub mod standstill;
+pub mod tsc;
 
 static ONLINE: AtomicUsize = AtomicUsize::new(1);
 
@@ -22,7 +31,7 @@ pub(crate) fn set_count(count: usize) {
 /// Id of the calling CPU.
 #[inline(always)]
 pub fn current_id() -> usize {
-    crate::percpu::cpu_id()
+    crate::cpu::percpu::cpu_id()
 }
 
 /// Tells the core that this is a busy-wait loop.
@@ -36,7 +45,7 @@ pub fn relax() {
 /// Stops this CPU for good; interrupts stay off.
 pub fn halt_forever() -> ! {
     loop {
-        let _ = crate::irq::mask();
+        let _ = crate::interrupts::irq::mask();
         #[cfg(target_os = "none")]
         // SAFETY: halting with interrupts off changes no memory.
         unsafe {
@@ -47,7 +56,7 @@ pub fn halt_forever() -> ! {
 
 /// Turns interrupts on and halts until one arrives, with no window in between; they are off again afterwards.
 pub fn wait_for_interrupt(masked: &mut Masked) {
-    crate::irq::end_section();
+    crate::interrupts::irq::end_section();
     #[cfg(target_os = "none")]
     // SAFETY: `sti` holds interrupts for one instruction, so the halt cannot miss one; handlers keep to their own stacks.
     unsafe {
@@ -67,10 +76,10 @@ pub fn wait_for_store(masked: &mut Masked, word: *const (), still: impl FnOnce()
     unsafe {
         core::arch::asm!("monitor", in("rax") word, in("ecx") 0, in("edx") 0, options(nostack));
         if still() {
-            crate::irq::end_section();
+            crate::interrupts::irq::end_section();
             core::arch::asm!("sti", "mwait", in("eax") 0, in("ecx") 0, options(nostack));
         } else {
-            crate::irq::unmask();
+            crate::interrupts::irq::unmask();
         }
     }
     #[cfg(feature = "sim")]

@@ -2,9 +2,9 @@
 //! Simulated CPUs on one thread of the host: what the scheduler's own source runs on in its simulator (`kernel/sim`).
 //!
 //! Each CPU has a stack that it is on, an interrupt flag, pending interrupts, a one-shot timer and a store buffer. Before
-//! every access of [`crate::atomic`] and every change of the interrupt flag another CPU may go on instead, an interrupt may
+//! every access of [`crate::sync::atomic`] and every change of the interrupt flag another CPU may go on instead, an interrupt may
 //! come, and a store may leave its buffer, as a random number says that follows from the seed: so the same seed gives the
-//! same schedule, on every host. Threads switch by the code of [`crate::context`] on its own kernel stacks. Time is a
+//! same schedule, on every host. Threads switch by the code of [`crate::threads::context`] on its own kernel stacks. Time is a
 //! counter.
 //!
 //! The memory is that of x86: a store stays in its CPU's buffer, where only that CPU sees it, until a locked instruction, a

@@ -12,10 +12,11 @@
 use core::cell::UnsafeCell;
 use core::ops::{Deref, DerefMut};
 
-use crate::atomic::{AtomicBool, AtomicU32, Ordering};
 use crate::cpu;
-use crate::irq::{self, IrqGuard};
+use crate::interrupts::irq::{self, IrqGuard};
+use crate::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
+pub mod atomic;
 #[cfg(any(all(debug_assertions, target_os = "none"), test))]
 pub(crate) mod held;
 mod ordered;

@@ -3,7 +3,8 @@
 
 pub use hadal_trace::{ALL_BUT_SELF, ENABLED, Kind, Left, TIMER_CALLS, TIMER_WAKES, pair, text_words};
 
-use crate::{context, percpu, tsc};
+use crate::cpu::{percpu, tsc};
+use crate::threads::context;
 
 /// Whether the trace is recording.
 #[inline(always)]

@@ -2,22 +2,23 @@
 //! Traps: the one register frame, and what the layers above do when one happens.
 //!
 //! Nothing is written to an interrupted program's stack. The three ways in (calls through a table are a
-//! fourth, [`crate::call`]):
+//! fourth, [`call`]):
 //! - **system calls** take the thread's kernel stack from `%gs` and build the frame there;
 //! - **faults** enter on an interrupt-stack-table stack of the CPU and move at once: to the thread's kernel stack when
 //!   program code faulted, below the interrupted stack pointer when kernel code touched program memory. So a fault may
 //!   wait, and the entry stack is free for the next one;
 //! - **interrupts** are handled where they enter, with interrupts off. Only when the interrupted program has something to
-//!   do before it goes on ([`crate::percpu::attention`]) does the frame move to the thread's kernel stack.
+//!   do before it goes on ([`crate::cpu::percpu::attention`]) does the frame move to the thread's kernel stack.
 //!
 //! The three are in `trap/system_call.rs`, `trap/fault.rs` and `trap/interrupt.rs`, what they have in common in
 //! `trap/entry.rs`, whose code a trap interrupted in `trap/origin.rs`, the descriptor tables in `trap/tables.rs`.
 
 use spin::Once;
 
-use crate::handler::{Handler, Misstep};
-use crate::irq::Off;
+use crate::interrupts::handler::{Handler, Misstep};
+use crate::interrupts::irq::Off;
 
+pub mod call;
 #[cfg(target_os = "none")]
 mod entry;
 #[cfg(target_os = "none")]
@@ -26,6 +27,9 @@ mod fault;
 mod interrupt;
 #[cfg(target_os = "none")]
 mod origin;
+#[cfg(target_os = "none")]
+pub mod sample;
+pub mod spinning;
 #[cfg(target_os = "none")]
 mod system_call;
 #[cfg(target_os = "none")]
@@ -78,7 +82,7 @@ pub struct TrapFrame {
 
 /// [`TrapFrame::vector`] of a system call.
 pub const SYSCALL_VECTOR: u64 = 0x100;
-/// [`TrapFrame::vector`] of a call through a table ([`crate::call`]) that has to attend before it returns.
+/// [`TrapFrame::vector`] of a call through a table ([`crate::trap::call`]) that has to attend before it returns.
 pub const CALL_VECTOR: u64 = 0x101;
 
 /// Flags that a program may set for itself: CF, PF, AF, ZF, SF, TF, DF, OF, AC, ID.
@@ -98,7 +102,7 @@ impl TrapFrame {
     /// `trap/origin.rs`.
     #[inline]
     pub fn is_program(&self) -> bool {
-        crate::layout::is_program(self.rip) || !self.is_in_kernel_text()
+        crate::memory::layout::is_program(self.rip) || !self.is_in_kernel_text()
     }
 
     /// Whether code of the kernel was interrupted, whoever ran it.
@@ -106,7 +110,7 @@ impl TrapFrame {
         #[cfg(target_os = "none")]
         return origin::is_kernel_text(self.rip);
         #[cfg(not(target_os = "none"))]
-        return self.rip >= crate::layout::KERNEL_BASE as u64;
+        return self.rip >= crate::memory::layout::KERNEL_BASE as u64;
     }
 
     /// What an exception is about: the address for a page fault, else the instruction.
@@ -187,7 +191,7 @@ pub trait Hooks: Sync {
     fn program_fault(&self, frame: &mut TrapFrame);
     /// Kernel code touched program memory that is not mapped so; returns whether it may try again.
     fn resolve(&self, address: u64, access: Access) -> bool;
-    /// [`crate::percpu::attention`] bits are set and the frame is about to return to program code.
+    /// [`crate::cpu::percpu::attention`] bits are set and the frame is about to return to program code.
     fn attend(&self, frame: &mut TrapFrame);
     /// The one-shot timer fired and interrupted this; on the interrupt stack.
     fn timer(&self, frame: &TrapFrame, off: Off<'_>);
@@ -214,7 +218,7 @@ pub fn set_hooks(hooks: &'static dyn Hooks) {
 }
 
 /// The frame with which a thread that does not run entered the kernel from program code, if it did so by a trap.
-pub fn frame_of(context: &crate::context::Context) -> Option<TrapFrame> {
+pub fn frame_of(context: &crate::threads::context::Context) -> Option<TrapFrame> {
     let top = context.stack_top.load(core::sync::atomic::Ordering::Relaxed) as usize;
     let place = top.checked_sub(size_of::<TrapFrame>())? as *const TrapFrame;
     // SAFETY: the first words of the context's kernel stack, or of what was that: the direct map covers all memory for good,
@@ -229,7 +233,7 @@ pub fn frame_of(context: &crate::context::Context) -> Option<TrapFrame> {
 pub fn is_return_of_call(rip: u64) -> bool {
     #[cfg(target_os = "none")]
     {
-        crate::call::is_return(rip)
+        crate::trap::call::is_return(rip)
     }
     #[cfg(not(target_os = "none"))]
     {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Attributes of threads (`struct hrt_thread_attr`), checked.
 
-use hadal_hal::user;
+use hadal_hal::memory::user;
 use hadal_sched::PRIORITY_DEFAULT;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 

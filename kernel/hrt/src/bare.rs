@@ -7,8 +7,9 @@
 
 use core::sync::atomic::Ordering;
 
+use hadal_hal::memory::{layout, user};
+use hadal_hal::threads::context;
 use hadal_hal::trap::{self, TrapFrame};
-use hadal_hal::{context, layout, user};
 use hadal_linux::process::Process;
 use hadal_linux::task::Task;
 use hadal_mem::space::{MapRequest, Name, PAGE_SIZE, Placement, Prot, VmaFlags};

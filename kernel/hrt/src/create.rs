@@ -6,8 +6,9 @@
 
 use core::sync::atomic::Ordering;
 
-use hadal_hal::{call, layout, user};
-use hadal_sched::{Manner, PRIORITY_DEFAULT, Policy};
+use hadal_hal::memory::{layout, user};
+use hadal_hal::trap::call;
+use hadal_sched::{PRIORITY_DEFAULT, Params, Policy};
 
 use crate::attr::{self, Attributes, Plain};
 use crate::life::State;
@@ -33,12 +34,12 @@ fn take_plain(own: &Record, Plain { flags, class }: Plain) -> Option<Taken> {
         return None;
     }
     let cpu = place::target(ANYWHERE);
-    let manner = Manner::new(PRIORITY_DEFAULT, Policy::RoundRobin, flags & attr::STEALABLE != 0);
+    let params = Params::new(PRIORITY_DEFAULT, Policy::RoundRobin, flags & attr::STEALABLE != 0);
     let slot = slot::take(cpu, flags, class);
     if let Some(slot) = slot
         && slot.place.load(Ordering::Relaxed) == ANYWHERE
         && !slot.named.load(Ordering::Relaxed)
-        && slot.thread().is_free_in(manner)
+        && slot.thread().is_free_in(params)
     {
         slot.flags.store(flags, Ordering::Relaxed);
         return Some(Taken { slot, flags, cpu });

@@ -3,7 +3,7 @@
 
 use hadal_event::memory::{self, WaitError};
 use hadal_event::{Action, Error};
-use hadal_hal::user;
+use hadal_hal::memory::user;
 
 use crate::status::{Code, Status, code};
 
@@ -12,7 +12,7 @@ const HANDLER_VECTORS: u32 = 1;
 /// `HRT_EVENT_SELF`.
 const EVENT_SELF: u32 = 1;
 /// Words of a CPU set that are copied at a time.
-const SET_WORDS: usize = hadal_hal::percpu::MAX_CPUS / 64;
+const SET_WORDS: usize = hadal_hal::cpu::percpu::MAX_CPUS / 64;
 
 impl From<Error> for Status {
     fn from(error: Error) -> Self {

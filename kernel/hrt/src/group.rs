@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Groups of threads that run together, and periods.
 
-use hadal_hal::user;
+use hadal_hal::memory::user;
 use hadal_sched::gang::{self, GroupError, GroupId, GroupSchedule};
 use hadal_sched::{PeriodError, wait_period};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};

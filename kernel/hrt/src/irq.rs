@@ -3,7 +3,8 @@
 
 use hadal_event::ipi;
 use hadal_event::lines::{self, LineError};
-use hadal_hal::{irq, user};
+use hadal_hal::interrupts::irq;
+use hadal_hal::memory::user;
 use zerocopy::{Immutable, IntoBytes};
 
 use crate::event::{cpu_of, handler, named};

@@ -3,7 +3,7 @@
 
 use core::sync::atomic::Ordering;
 
-use hadal_hal::user;
+use hadal_hal::memory::user;
 use hadal_sched::Wake;
 
 use crate::children;

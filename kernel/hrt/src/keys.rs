@@ -9,7 +9,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
-use hadal_hal::user;
+use hadal_hal::memory::user;
 use spin::Once;
 
 use crate::status::{Code, Status, code};

@@ -2,8 +2,8 @@
 //! The kernel's side of `hadal/hrt.h`: what run-times get without a system call.
 //!
 //! [`table`] is `struct hrt_calls`, which a program finds through its auxiliary vector. Each entry runs on the calling
-//! thread's kernel stack (`hadal_hal::call`) and is a safe function here, one file per subject, that takes raw words and
-//! believes none of them: program memory is reached through `hadal_hal::user` only.
+//! thread's kernel stack (`hadal_hal::trap::call`) and is a safe function here, one file per subject, that takes raw words and
+//! believes none of them: program memory is reached through `hadal_hal::memory::user` only.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), no_std)]
 

@@ -52,9 +52,9 @@ const NAMES: u64 = u64::MAX >> 1;
 
 /// One reading of the word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Moment(u64);
+pub(crate) struct Word(u64);
 
-impl Moment {
+impl Word {
     pub(crate) fn state(self) -> State {
         match self.0 & STATE {
             1 => State::Idle,
@@ -153,13 +153,13 @@ impl Life {
         self.1.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn now(&self) -> Moment {
-        Moment(self.0.load(Ordering::Acquire))
+    pub(crate) fn now(&self) -> Word {
+        Word(self.0.load(Ordering::Acquire))
     }
 
-    fn change(&self, from: Moment, to: Moment) -> Result<(), Moment> {
+    fn change(&self, from: Word, to: Word) -> Result<(), Word> {
         let changed = self.0.compare_exchange(from.0, to.0, Ordering::AcqRel, Ordering::Acquire);
-        changed.map(drop).map_err(Moment)
+        changed.map(drop).map_err(Word)
     }
 
     /// The name that [`Life::name`] will give the record.
@@ -208,7 +208,7 @@ impl Life {
             return Finished::Kept;
         }
         // Nobody else ends this state.
-        let before = Moment(self.0.fetch_add(STEP, Ordering::AcqRel));
+        let before = Word(self.0.fetch_add(STEP, Ordering::AcqRel));
         if before.is_detached() {
             // Nobody else changes what is detached.
             self.0.store(before.with(State::Idle).0 & !DETACHED, Ordering::Release);
@@ -218,7 +218,7 @@ impl Life {
     }
 
     /// The reading of a word that must be of one generation and named.
-    fn of(&self, generation: u32) -> Result<Moment, Status> {
+    fn of(&self, generation: u32) -> Result<Word, Status> {
         let now = self.now();
         let same = now.generation() == generation && now.is_named();
         if same { Ok(now) } else { Err(Status::NoSuchThing) }
@@ -228,7 +228,7 @@ impl Life {
     #[inline(always)]
     pub(crate) fn claim(&self, generation: u32, joiner: u32) -> Result<Claimed, Status> {
         // Mostly it runs, and nobody else joins it.
-        let running = Moment(u64::from(generation) << GENERATION_SHIFT | State::Running as u64);
+        let running = Word(u64::from(generation) << GENERATION_SHIFT | State::Running as u64);
         if self.change(running, running.with_joiner(Some(joiner))).is_ok() {
             return Ok(Claimed::Waiting);
         }
@@ -304,7 +304,7 @@ impl Life {
             let (new, claimed) = if now.state() == State::Done {
                 (now.with(State::Taken), Claimed::Taken)
             } else {
-                (Moment(now.0 | DETACHED), Claimed::Waiting)
+                (Word(now.0 | DETACHED), Claimed::Waiting)
             };
             if self.change(now, new).is_ok() {
                 return Ok(claimed);

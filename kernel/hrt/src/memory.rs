@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Memory for programs through the direct map: the calls on top of `hadal_mem::blocks`.
 
-use hadal_hal::layout::DIRECT_MAP;
-use hadal_hal::{cpu, user};
+use hadal_hal::cpu;
+use hadal_hal::memory::layout::DIRECT_MAP;
+use hadal_hal::memory::user;
 use hadal_mem::blocks::{Blocks, Content, Figures, Place};
 use hadal_mem::frames::{self, ZoneId};
 use spin::Once;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Structures in program memory.
 
-use hadal_hal::user::{self, Fault};
+use hadal_hal::memory::user::{self, Fault};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use crate::status::Status;

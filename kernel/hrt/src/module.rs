@@ -6,7 +6,7 @@
 use alloc::ffi::CString;
 use alloc::vec::Vec;
 
-use hadal_hal::user;
+use hadal_hal::memory::user;
 use spin::Once;
 
 use crate::status::{Code, Status, code};

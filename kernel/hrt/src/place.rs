@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::sync::atomic::Ordering;
 
 use hadal_hal::cpu;
-use hadal_hal::cpuset::CpuSet;
+use hadal_hal::cpu::set::CpuSet;
 use hadal_mem::frames;
 use spin::Once;
 

@@ -6,10 +6,10 @@
 
 use core::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
-use hadal_hal::companion::Companions;
-use hadal_hal::link::AtomicRef;
 use hadal_hal::sync::SpinLock;
-use hadal_hal::table::ThreadTable;
+use hadal_hal::threads::companion::Companions;
+use hadal_hal::threads::link::AtomicRef;
+use hadal_hal::threads::table::ThreadTable;
 use hadal_linux::task::{NAME_LEN, Task};
 use hadal_sched::Thread;
 

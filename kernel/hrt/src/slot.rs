@@ -6,8 +6,9 @@
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use hadal_hal::percpu::CpuLocal;
-use hadal_hal::{call, cpu};
+use hadal_hal::cpu;
+use hadal_hal::cpu::percpu::CpuLocal;
+use hadal_hal::trap::call;
 use hadal_linux::signal;
 use hadal_linux::task::Task;
 use hadal_sched::{Thread, thread};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Results of calls: `enum hrt_status` of `hadal/hrt/base.h`.
 
-use hadal_hal::user::Fault;
+use hadal_hal::memory::user::Fault;
 
 /// What a call returns in EAX.
 pub(crate) type Code = i32;

@@ -3,9 +3,9 @@
 
 use core::sync::atomic::AtomicBool;
 
-use hadal_hal::call::{Entry, not_in_a_handler, nothing_in_a_handler};
 use hadal_hal::call_entry;
-use hadal_hal::percpu::CPU_ID_AT_GS;
+use hadal_hal::cpu::percpu::CPU_ID_AT_GS;
+use hadal_hal::trap::call::{Entry, not_in_a_handler, nothing_in_a_handler};
 
 use crate::{
     admission, bare, create, event, group, irq, join, keys, memory, module, slot, thread, time, timer,

@@ -3,13 +3,14 @@
 
 use core::sync::atomic::Ordering;
 
-use hadal_hal::{cpu, user};
+use hadal_hal::cpu;
+use hadal_hal::memory::user;
 use hadal_sched::{State as Doing, Wake};
 use zerocopy::{Immutable, IntoBytes};
 
 use crate::attr::{self, PRIORITIES, Schedule};
 use crate::join::deadline;
-use crate::life::{Moment, State};
+use crate::life::{State, Word};
 use crate::memory_of_program::write_prefix;
 use crate::place::{self, ANYWHERE};
 use crate::record::{self, NAME_BYTES, Record};
@@ -136,7 +137,7 @@ struct Info {
 }
 
 /// `enum hrt_thread_state`.
-fn state(now: Moment, doing: Doing) -> u32 {
+fn state(now: Word, doing: Doing) -> u32 {
     match (now.state(), doing) {
         (State::Done, _) => 4,
         (_, Doing::Running) => 1,

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Timers that call the program, and the counters of the platform (`hadal/hrt/time.h`).
 
-use hadal_hal::handler::{self, Handler, Kind};
-use hadal_hal::{cpu, pit, user};
+use hadal_hal::cpu;
+use hadal_hal::devices::pit;
+use hadal_hal::interrupts::handler::{self, Handler, Kind};
+use hadal_hal::memory::user;
 
 use crate::event::{cpu_of, handler};
 use crate::status::{Code, Status, code};

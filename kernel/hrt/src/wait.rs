@@ -3,7 +3,7 @@
 
 use core::sync::atomic::Ordering;
 
-use hadal_hal::user;
+use hadal_hal::memory::user;
 use hadal_linux::signal;
 use hadal_linux::task::Task;
 use hadal_sched::{Kick, Thread, Wake, wake_all};

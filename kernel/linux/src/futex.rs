@@ -3,7 +3,7 @@
 
 use alloc::boxed::Box;
 
-use hadal_hal::user;
+use hadal_hal::memory::user;
 use hadal_sched::{Kick, Thread, thread, wake_all};
 use hadal_sync::words::{Counts, Words};
 use hadal_sync::{AllThreads, WaitError};

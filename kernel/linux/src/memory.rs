@@ -3,8 +3,8 @@
 
 use alloc::vec::Vec;
 
-use hadal_hal::fallible;
-use hadal_hal::user::{self, Fault};
+use hadal_hal::memory::fallible;
+use hadal_hal::memory::user::{self, Fault};
 use hadal_mem::space::FaultAccess;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 

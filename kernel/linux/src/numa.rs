@@ -5,9 +5,9 @@ use alloc::sync::Arc;
 use core::fmt::{self, Write};
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use hadal_hal::fallible;
+use hadal_hal::memory::fallible;
 use hadal_hal::sync::SpinLock;
-use hadal_hal::table::ThreadTable;
+use hadal_hal::threads::table::ThreadTable;
 use hadal_mem::frames::{self, ZoneId};
 use hadal_mem::space::{Mode, PAGE_SIZE, Policy, Zones, use_thread_policies};
 

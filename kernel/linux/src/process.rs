@@ -11,8 +11,9 @@ use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use arrayvec::ArrayVec;
+use hadal_hal::cpu;
+use hadal_hal::interrupts::apic;
 use hadal_hal::sync::{Rank, SpinLock};
-use hadal_hal::{apic, cpu};
 use hadal_mem::space::ProgramSpace;
 use hadal_vfs::{Caller, FdTable, Location, Namespace};
 
@@ -136,7 +137,7 @@ const BY_SIGNAL: u32 = 1 << 8;
 const STUBBORN_NS: u64 = 50_000_000;
 
 /// The timer of [`Process::end`]: program code in ring 0 may have turned interrupts off.
-fn insist(_: usize) {
+fn interrupt_stubborn(_: usize) {
     let own = cpu::current_id();
     for other in (0..cpu::count()).filter(|&other| other != own) {
         let Some(thread) = hadal_sched::running_on(other) else { continue };
@@ -320,7 +321,7 @@ impl Process {
             task.thread().poke();
         }
         // Threads of a program are few against the machine's life; without memory for the timer the host's limit is left.
-        let _ = hadal_sched::call_at(hadal_time::now_ns() + STUBBORN_NS, insist, 0);
+        let _ = hadal_sched::call_at(hadal_time::now_ns() + STUBBORN_NS, interrupt_stubborn, 0);
     }
 
     /// Ends the process as if by SIGSEGV for something that it did in interrupt context, or with interrupts off; the first

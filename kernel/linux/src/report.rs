@@ -4,7 +4,7 @@
 //! A report is one text, handed to [`machine::Machine::report`]. It names functions of the program and its libraries:
 //! `elf` and `view` look at the mapped files, `tables` and `unwind` find the callers, `symbols` the names; `fault`, `memory`
 //! and `threads` are the three texts. Nothing here trusts the program: its memory is read through
-//! [`hadal_hal::user`], its files are checked, every walk is bounded, and large buffers are on the heap, since
+//! [`hadal_hal::memory::user`], its files are checked, every walk is bounded, and large buffers are on the heap, since
 //! reports are made on a thread's kernel stack.
 
 mod elf;

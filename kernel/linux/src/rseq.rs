@@ -8,8 +8,9 @@
 use core::mem::offset_of;
 use core::sync::atomic::Ordering;
 
+use hadal_hal::cpu;
+use hadal_hal::memory::{layout, user};
 use hadal_hal::trap::TrapFrame;
-use hadal_hal::{cpu, layout, user};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use crate::memory;

@@ -6,9 +6,9 @@
 
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
-use hadal_hal::link::AtomicRef;
 use hadal_hal::sync::{Rank, SpinLock};
-use hadal_hal::table::ThreadTable;
+use hadal_hal::threads::link::AtomicRef;
+use hadal_hal::threads::table::ThreadTable;
 use hadal_hal::trace::{self, Kind};
 use hadal_hal::trap::TrapFrame;
 use hadal_sched::{SpawnError, Thread};
@@ -220,7 +220,7 @@ impl Task {
         machine::get().thread_ends();
         futex::exit_robust_list(self);
         let clear = self.clear_child_tid.swap(0, Ordering::Relaxed);
-        if clear != 0 && hadal_hal::user::store_u32(clear, 0).is_ok() {
+        if clear != 0 && hadal_hal::memory::user::store_u32(clear, 0).is_ok() {
             futex::wake_address(process, clear, 1);
         }
         signal::leave(self, process);

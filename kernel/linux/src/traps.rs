@@ -3,11 +3,12 @@
 
 use core::sync::atomic::Ordering;
 
-use hadal_hal::handler::{Handler, Misstep};
-use hadal_hal::percpu::{self, attention};
+use hadal_hal::cpu;
+use hadal_hal::cpu::percpu::{self, attention};
+use hadal_hal::interrupts::handler::{Handler, Misstep};
+use hadal_hal::interrupts::irq;
 use hadal_hal::trace::{self, Kind};
 use hadal_hal::trap::{Access, INTERRUPT_FLAG, TrapFrame, vector};
-use hadal_hal::{cpu, irq};
 use hadal_mem::space::{FaultAccess, FaultOutcome};
 
 use crate::clock;

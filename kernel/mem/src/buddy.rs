@@ -21,7 +21,7 @@
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use arrayvec::ArrayVec;
-use hadal_hal::frames;
+use hadal_hal::memory::frames;
 
 /// Orders 0 (4 KiB) to 18 (1 GiB).
 pub(crate) const ORDERS: usize = 19;

@@ -2,7 +2,7 @@
 //! Memory: physical frames and the program's window.
 //!
 //! [`frames`] hands out blocks of physical memory: one buddy allocator for each NUMA zone, with small caches per CPU in
-//! front. It feeds the page tables and the kernel heap (through [`hadal_hal::frames::FrameSource`]) and everything here.
+//! front. It feeds the page tables and the kernel heap (through [`hadal_hal::memory::frames::FrameSource`]) and everything here.
 //! [`blocks`] is memory that programs use through the direct map, and [`space`] is the low half of the address space as the program sees it: mappings, first touch, protection, unmapping.
 //!
 //! Lock order: address space, then per-CPU frame cache, then zone. No file is read, no program memory touched and no other

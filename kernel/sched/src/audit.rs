@@ -39,7 +39,7 @@ mod simulated {
     use alloc::string::String;
     use alloc::vec::Vec;
 
-    use hadal_hal::percpu::attention;
+    use hadal_hal::cpu::percpu::attention;
     use hadal_hal::{cpu, sim};
     use std::sync::{Mutex, MutexGuard, PoisonError};
 

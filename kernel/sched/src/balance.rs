@@ -9,9 +9,10 @@
 //! ([`even_out`]). All of it concerns one other CPU at a time, the next in turn; finding an idle one looks at a bit of each CPU,
 //! 64 at a time.
 
-use hadal_hal::atomic::Ordering;
+use hadal_hal::cpu;
+use hadal_hal::interrupts::{apic, irq};
+use hadal_hal::sync::atomic::Ordering;
 use hadal_hal::trace::{self, Kind};
-use hadal_hal::{apic, cpu, irq};
 
 use crate::cpu_bits::CpuBits;
 use crate::cpus::{self, Cpu, Here, RUNNING};

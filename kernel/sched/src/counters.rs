@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What the scheduler counts, per CPU.
 
-use hadal_hal::atomic::{AtomicU64, Ordering};
+use hadal_hal::sync::atomic::{AtomicU64, Ordering};
 
 use crate::cpus::{self, Cpu};
 

@@ -3,7 +3,7 @@
 
 use alloc::boxed::Box;
 
-use hadal_hal::atomic::{AtomicU64, Ordering};
+use hadal_hal::sync::atomic::{AtomicU64, Ordering};
 use spin::Once;
 
 use crate::thread::Thread;

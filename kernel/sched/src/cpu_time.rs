@@ -2,10 +2,10 @@
 //! How long the program has run on all CPUs, without asking its threads, which may be many: what the CPUs have run since they
 //! began to schedule, less what their idle threads and the kernel's own threads have.
 
-use hadal_hal::atomic::Ordering;
+use hadal_hal::sync::atomic::Ordering;
 
-use hadal_hal::link::AtomicRef;
-use hadal_hal::tsc;
+use hadal_hal::cpu::tsc;
+use hadal_hal::threads::link::AtomicRef;
 use spin::LazyLock;
 
 use crate::cpus;

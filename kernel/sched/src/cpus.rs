@@ -7,13 +7,15 @@
 
 use alloc::vec::Vec;
 
-use hadal_hal::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
-use hadal_hal::irq::{Masked, Off};
-use hadal_hal::link::AtomicRef;
-use hadal_hal::percpu::CpuLocal;
-use hadal_hal::running::{self, Running};
+use hadal_hal::cpu;
+use hadal_hal::cpu::percpu::CpuLocal;
+use hadal_hal::cpu::tsc;
+use hadal_hal::interrupts::irq::{Masked, Off};
+use hadal_hal::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use hadal_hal::sync::{Rank, SpinLock};
-use hadal_hal::{context, cpu, tsc};
+use hadal_hal::threads::context;
+use hadal_hal::threads::link::AtomicRef;
+use hadal_hal::threads::running::{self, Running};
 use spin::Once;
 
 use crate::counters::CpuCounters;
@@ -33,7 +35,7 @@ use crate::{audit, balance, idle};
 /// When a CPU will look at its inbox.
 pub(crate) mod watch {
     /// Not before it is interrupted.
-    pub(crate) const DEAF: u8 = 0;
+    pub(crate) const NEEDS_IPI: u8 = 0;
     /// At the end of a slice.
     pub(crate) const TICKING: u8 = 1;
     /// At once: it idles and polls.
@@ -77,7 +79,7 @@ impl Cpu {
             inbox: Inbox::new(),
             levels: Levels::new(),
             edf: Edf::new(),
-            watch: AtomicU8::new(watch::DEAF),
+            watch: AtomicU8::new(watch::NEEDS_IPI),
             turns: Turns::new(),
             reviews: Inbox::new(),
             asked_by: AtomicU32::new(0),

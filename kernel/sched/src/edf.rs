@@ -5,7 +5,7 @@
 //! ordinary threads they belong to the CPU; the locks are for admission, which comes from anywhere. A running real-time
 //! thread is in no queue. Memory for a thread's place is reserved when it is admitted, so that interrupts need none.
 
-use hadal_hal::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
+use hadal_hal::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
 use hadal_hal::sync::{Rank as LockRank, SpinLock};
 use hadal_time::now_ns;
 use hadal_time::timer_queue::{TimerId, TimerQueue};

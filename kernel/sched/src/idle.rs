@@ -5,10 +5,13 @@
 //! As long as it looks by itself nobody has to interrupt it. Polling is for machines with a core for each CPU: elsewhere it
 //! would keep a core from the CPU that has the work.
 
-use hadal_hal::atomic::{AtomicU64, Ordering};
-use hadal_hal::irq::Masked;
+use hadal_hal::cpu;
+use hadal_hal::cpu::tsc;
+use hadal_hal::interrupts::irq;
+use hadal_hal::interrupts::irq::Masked;
+use hadal_hal::memory::tlb;
+use hadal_hal::sync::atomic::{AtomicU64, Ordering};
 use hadal_hal::trace::{self, Kind};
-use hadal_hal::{cpu, irq, tlb, tsc};
 
 use crate::cpus::{self, Cpu, turn, watch};
 use crate::{balance, overcommit, store_watch, switch};
@@ -62,7 +65,7 @@ fn rest(masked: Masked, own: &'static Cpu) -> Masked {
         trace::point(Kind::IdleLeave, 0, 0);
     }
     // Who pushed before this store is seen by the next look; who pushes after it interrupts.
-    own.watch.store(watch::DEAF, Ordering::SeqCst);
+    own.watch.store(watch::NEEDS_IPI, Ordering::SeqCst);
     balance::IDLE.take(own.id);
     masked
 }
@@ -96,7 +99,7 @@ fn has_work(own: &Cpu) -> bool {
 }
 
 fn halt(masked: &mut Masked, own: &Cpu) {
-    own.watch.store(watch::DEAF, Ordering::SeqCst);
+    own.watch.store(watch::NEEDS_IPI, Ordering::SeqCst);
     // A push before the store was visible sends no interrupt, so look once more.
     if own.inbox.is_empty() {
         tlb::enter_idle();

@@ -8,11 +8,11 @@
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering;
 
-use hadal_hal::link::AtomicRef;
+use hadal_hal::threads::link::AtomicRef;
 
 use crate::thread::Thread;
 #[cfg(not(loom))]
-use hadal_hal::atomic::AtomicBool;
+use hadal_hal::sync::atomic::AtomicBool;
 #[cfg(loom)]
 use loom::sync::atomic::AtomicBool;
 
@@ -232,7 +232,7 @@ mod model {
         });
     }
 
-    /// The owner says that it is deaf and looks once more; the pusher pushes and looks whether the owner is deaf: one of
+    /// The owner says that it must be interrupted and looks once more; the pusher pushes and looks whether the owner must be: one of
     /// them sees the other. Loom weakens sequentially consistent accesses, so the model puts a fence where the code has them.
     #[test]
     fn model_a_sleeper_is_interrupted() {

@@ -3,8 +3,9 @@
 
 use alloc::boxed::Box;
 
-use hadal_hal::atomic::{AtomicBool, AtomicU64, Ordering};
-use hadal_hal::{apic, cpu, irq};
+use hadal_hal::cpu;
+use hadal_hal::interrupts::{apic, irq};
+use hadal_hal::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::cpus::{self, Cpu, watch};
 use crate::table::thread;
@@ -87,7 +88,7 @@ fn send(own: &Cpu, target: usize) {
 pub(crate) fn settle(own: &Cpu) {
     own.kicks.owed.drain(|target| {
         let queue = cpus::of(target);
-        if !queue.inbox.is_empty() && queue.watch.load(Ordering::SeqCst) == watch::DEAF {
+        if !queue.inbox.is_empty() && queue.watch.load(Ordering::SeqCst) == watch::NEEDS_IPI {
             send(own, target);
         }
     });

@@ -6,11 +6,11 @@
 //! changes nothing here at all. What a level's word points to matters only while the running thread is of another level.
 //! Every operation takes constant time.
 
-use hadal_hal::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
-use hadal_hal::link::AtomicRef;
+use hadal_hal::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use hadal_hal::threads::link::AtomicRef;
 
 use crate::audit;
-use crate::thread::{Manner, PRIORITIES, Thread};
+use crate::thread::{PRIORITIES, Params, Thread};
 use crate::transition::Event;
 
 /// Nobody else looks.
@@ -111,10 +111,10 @@ impl Levels {
         self.any[usize::from(thread.place.level()) % self.any.len()].store(Some(thread), RELAXED);
     }
 
-    /// Puts a thread of this manner at the end of its level. `running` is the CPU's thread.
+    /// Puts a thread with these parameters at the end of its level. `running` is the CPU's thread.
     #[inline(always)]
-    pub(crate) fn insert(&self, thread: &'static Thread, manner: Manner, running: &'static Thread) {
-        let level = manner.priority();
+    pub(crate) fn insert(&self, thread: &'static Thread, params: Params, running: &'static Thread) {
+        let level = params.priority();
         let word = &self.any[usize::from(level) % self.any.len()];
         let any = word.load(RELAXED);
         let first = if running.place.level() == level { Some(running) } else { any };
@@ -122,7 +122,7 @@ impl Levels {
         place.level.store(level, RELAXED);
         audit::saw(thread.id(), Event::Inserted);
         self.len.store(self.len.load(RELAXED) + 1, RELAXED);
-        if thread.may_move(manner) {
+        if thread.may_move(params) {
             place.movable.store(true, RELAXED);
             self.movable.store(self.movable.load(RELAXED) + 1, RELAXED);
         }
@@ -148,18 +148,18 @@ impl Levels {
         next
     }
 
-    /// Puts a thread of this manner that is in no ring into the place of the running one of its level, which is in no ring
+    /// Puts a thread with these parameters that is in no ring into the place of the running one of its level, which is in no ring
     /// afterwards.
     #[inline(always)]
-    pub(crate) fn replace_running(&self, thread: &'static Thread, next: &'static Thread, manner: Manner) {
-        let level = manner.priority();
+    pub(crate) fn replace_running(&self, thread: &'static Thread, next: &'static Thread, params: Params) {
+        let level = params.priority();
         let (old, new) = (&thread.place, &next.place);
         self.any[usize::from(level) % self.any.len()].store(Some(next), RELAXED);
         new.level.store(level, RELAXED);
         old.level.store(NOWHERE, RELAXED);
         audit::saw(next.id(), Event::Inserted);
         audit::saw(thread.id(), Event::Removed);
-        let (left, came) = (old.is_movable(), next.may_move(manner));
+        let (left, came) = (old.is_movable(), next.may_move(params));
         if left | came {
             old.movable.store(false, RELAXED);
             new.movable.store(came, RELAXED);
@@ -249,11 +249,11 @@ impl Levels {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::{Levels, NOWHERE};
-    use crate::thread::{Manner, Policy, Thread};
+    use crate::thread::{Params, Policy, Thread};
     use std::vec::Vec;
 
-    fn of(level: u8) -> Manner {
-        Manner::new(level, Policy::RoundRobin, true)
+    fn of(level: u8) -> Params {
+        Params::new(level, Policy::RoundRobin, true)
     }
 
     fn turn(levels: &Levels, from: &'static Thread) -> Vec<u32> {

@@ -14,11 +14,11 @@
 //! | one side | the other | so | checked by |
 //! | --- | --- | --- | --- |
 //! | condition, then token to runnable (`Token::notify`) | token to parked (`Token::park`), after a look at the condition | no wake-up is lost | loom: `token.rs`; simulator |
-//! | binding or manner, fence, then token (`Thread::changed`) | token to runnable, then binding and manner (`queue_woken`) | who is woken is queued by what was asked for | simulator: `change-without-fence`, `bound-while-it-was-parked` |
-//! | binding or manner, fence, then CPU (`ask_for_review`) | CPU, then inbox or claim, then binding and manner (`enqueue`, `receive`) | a thread on its way is found, or has heard | simulator: `cpu-named-after-the-look`, `no-second-look-at-the-binding` |
-//! | binding or manner, then `in_review` (`Asked::raise`) | `in_review` cleared, then binding and manner (`review_all`) | every change is reviewed | loom: `inbox.rs`; simulator: `review-without-clear-first` |
+//! | binding or parameters, fence, then token (`Thread::changed`) | token to runnable, then binding and parameters (`queue_woken`) | who is woken is queued by what was asked for | simulator: `change-without-fence`, `bound-while-it-was-parked` |
+//! | binding or parameters, fence, then CPU (`ask_for_review`) | CPU, then inbox or claim, then binding and parameters (`enqueue`, `receive`) | a thread on its way is found, or has heard | simulator: `cpu-named-after-the-look`, `no-second-look-at-the-binding` |
+//! | binding or parameters, then `in_review` (`Asked::raise`) | `in_review` cleared, then binding and parameters (`review_all`) | every change is reviewed | loom: `inbox.rs`; simulator: `review-without-clear-first` |
 //! | `interrupted`, then CPU (`Thread::poke`) | CPU, inbox or claim, then `interrupted` (`hand_over`) | a signal is attended to | simulator |
-//! | push to the inbox, then `watch` (`must_kick`) | `watch` to deaf, then the inbox (`idle::halt`, the last tick) | no CPU sleeps over a thread | loom: `inbox.rs`; simulator: `deaf-without-a-look` |
+//! | push to the inbox, then `watch` (`must_kick`) | `watch` to `NEEDS_IPI`, then the inbox (`idle::halt`, the last tick) | no CPU sleeps over a thread | loom: `inbox.rs`; simulator: `halt-without-a-look` |
 //! | timer into the queue, then `armed` (`start_on`) | `armed` to never, then the queue (`on_timer_interrupt`) | no timer is late | by reading |
 //! | stack left, then the claim's end (the switch) | the claim (`Context::claim`), then the stack | one CPU runs a thread | simulator: `claim-not-checked` |
 //!
@@ -87,7 +87,7 @@ pub use spin::look as look_for_spinning;
 pub use store_watch::{can_sleep_on_stores, idles_on_stores, sleep_on_store};
 pub use switch::{Wake, attend, exit, park, sleep_until, yield_now};
 pub use table::{SpawnError, create, discard, live_threads, on_new_threads, thread, threads};
-pub use thread::{Info, Manner, PRIORITIES, PRIORITY_DEFAULT, Policy, State, Thread};
+pub use thread::{Info, PRIORITIES, PRIORITY_DEFAULT, Params, Policy, State, Thread};
 pub use timers::{TimerHandle, call_at, cancel_handler, handler_at, interrupt_within, on_timer_interrupt};
 pub use turns::SLICE_NS;
 pub use wake::{apply_affinity, note_affinity, on_reschedule_interrupt, set_affinity};

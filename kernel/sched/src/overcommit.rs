@@ -11,8 +11,10 @@
 //! to them there, or the CPU halts for a moment instead of keeping a core from them. `spin.rs` does the same for loops with
 //! PAUSE. On a machine with a core for each CPU none of this happens.
 
-use hadal_hal::atomic::{AtomicUsize, Ordering};
-use hadal_hal::{cpu, irq, percpu};
+use hadal_hal::cpu;
+use hadal_hal::cpu::percpu;
+use hadal_hal::interrupts::irq;
+use hadal_hal::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::cpus::current;
 use crate::{balance, cpus, spin, switch, timers};

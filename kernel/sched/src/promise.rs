@@ -3,8 +3,8 @@
 
 use core::fmt;
 
-use hadal_hal::atomic::Ordering;
-use hadal_hal::irq;
+use hadal_hal::interrupts::irq;
+use hadal_hal::sync::atomic::Ordering;
 use hadal_time::now_ns;
 
 use crate::admission::Promise;

@@ -8,10 +8,10 @@
 //! - a thread in a ring is claimed by this CPU, may run on it and is no real-time thread: this is seen to when it enters,
 //!   and when it is changed.
 
-use hadal_hal::context::Claim;
-use hadal_hal::irq::{self, Masked};
-use hadal_hal::running::Quick;
+use hadal_hal::interrupts::irq::{self, Masked};
 use hadal_hal::sync::may_wait;
+use hadal_hal::threads::context::Claim;
+use hadal_hal::threads::running::Quick;
 use hadal_hal::trace;
 
 use crate::cpus::{Cpu, RUNNING, turn};

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Handing the CPU to one certain thread: to the joiner of a thread that has ended, which would be the next to run anyway.
 
-use hadal_hal::context::Claim;
-use hadal_hal::irq::{self, Masked};
+use hadal_hal::interrupts::irq::{self, Masked};
 use hadal_hal::sync::may_wait;
+use hadal_hal::threads::context::Claim;
 
 use crate::balance;
 use crate::cpus::{RUNNING, here};
@@ -34,15 +34,15 @@ pub fn wake_and_park_call(next: &'static Thread) {
         return release_and_wake(quick.stay(), next);
     }
     // Whoever changes one of these from here on finds a thread that is not parked, and asks for a review.
-    let manner = next.manner();
-    if next.cpu() != own.id || !manner.is_of(thread.place.level()) || !next.allows(own.id) {
+    let params = next.params();
+    if next.cpu() != own.id || !params.is_of(thread.place.level()) || !next.allows(own.id) {
         return send_and_park(quick.stay(), next);
     }
     own.counters.wakes.up();
     if !thread.token.park() {
         return insert_and_stay(quick.stay(), next);
     }
-    own.levels.replace_running(thread, next, manner);
+    own.levels.replace_running(thread, next, params);
     hand_over(here, own, thread, next);
     quick.switch(next.context(), Claim::Release);
 }

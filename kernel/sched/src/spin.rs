@@ -2,18 +2,19 @@
 //! Program code that waits by spinning, on machines with more CPUs than their host has cores.
 //!
 //! What it waits for may wait for this CPU, or be on one that the host is not running because it runs this one. So the timer
-//! interrupt of a CPU looks now and then whether it has interrupted a loop with PAUSE ([`hadal_hal::spinning`]). A thread that
+//! interrupt of a CPU looks now and then whether it has interrupted a loop with PAUSE ([`hadal_hal::trap::spinning`]). A thread that
 //! is found twice in a row in the same loop gives way, if others want the CPU or more CPUs are busy than there are cores: to
 //! a thread of this CPU, or on a busy CPU, which it joins. One that must stay makes its CPU rest: that halts for a moment,
 //! runs the loop for a shorter one, and so on. A rest is the longer the more CPUs share a core, and the longer the wait has
 //! lasted, but then an eighth of it at most: threads that pass something round would else wait for each other's rests. Code
 //! that does not spin is looked at rarely; with a core for each CPU there are no looks.
 
-use hadal_hal::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use hadal_hal::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
-use hadal_hal::irq::Off;
-use hadal_hal::percpu::{self, attention};
-use hadal_hal::{cpu, irq};
+use hadal_hal::cpu;
+use hadal_hal::cpu::percpu::{self, attention};
+use hadal_hal::interrupts::irq;
+use hadal_hal::interrupts::irq::Off;
 use hadal_time::now_ns;
 
 use crate::cpus::{self, Cpu, current, here};

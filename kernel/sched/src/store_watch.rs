@@ -5,9 +5,10 @@
 //! So a timer ends each sleep after a while, at first soon, and twice as late each time it has found nothing: a lost store
 //! costs that time. A CPU on which stores get lost again and again sleeps on them no more: it halts, or polls.
 
-use hadal_hal::atomic::{AtomicBool, AtomicU64, Ordering};
+use hadal_hal::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use hadal_hal::{cpu, irq};
+use hadal_hal::cpu;
+use hadal_hal::interrupts::irq;
 use hadal_time::now_ns;
 
 use crate::counters::Count;

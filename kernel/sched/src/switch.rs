@@ -3,12 +3,12 @@
 //!
 //! What is here takes care of everything; the short ways through it, for calls of a program, are in `quick.rs`.
 
-use hadal_hal::context::Claim;
-use hadal_hal::irq::{self, Masked};
-use hadal_hal::percpu::{self, attention};
+use hadal_hal::cpu::percpu::{self, attention};
+use hadal_hal::cpu::tsc;
+use hadal_hal::interrupts::irq::{self, Masked};
 use hadal_hal::sync::may_wait;
+use hadal_hal::threads::context::Claim;
 use hadal_hal::trace::{self, Kind};
-use hadal_hal::tsc;
 use hadal_time::now_ns;
 
 use crate::cpus::{Cpu, Here, Turn, current, turn};
@@ -318,11 +318,11 @@ pub(crate) fn receive(here: Here<'_>) {
 #[inline]
 pub(crate) fn insert(own: &'static Cpu, thread: &'static Thread, running: &'static Thread) {
     irq::must_be_off();
-    let manner = thread.manner();
-    if manner.is_realtime() && edf::enqueue(own, thread) {
+    let params = thread.params();
+    if params.is_realtime() && edf::enqueue(own, thread) {
         return;
     }
-    own.levels.insert(thread, manner, running);
+    own.levels.insert(thread, params, running);
     if own.levels.len() > 1 {
         timers::start_slice(own);
     }

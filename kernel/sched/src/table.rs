@@ -6,12 +6,12 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use arrayvec::ArrayVec;
-use hadal_hal::atomic::{AtomicUsize, Ordering};
-use hadal_hal::cpuset::CpuSet;
-use hadal_hal::fallible;
+use hadal_hal::cpu::set::CpuSet;
+use hadal_hal::cpu::tsc;
+use hadal_hal::memory::fallible;
+use hadal_hal::sync::atomic::{AtomicUsize, Ordering};
 use hadal_hal::sync::{Rank, SpinLock};
 use hadal_hal::trace::{self, Kind};
-use hadal_hal::tsc;
 use spin::Once;
 
 use crate::cpus::{self, Cpu};

@@ -3,14 +3,15 @@
 
 use alloc::sync::Arc;
 
-use hadal_hal::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use hadal_hal::companion::Companion;
-use hadal_hal::context::Context;
-use hadal_hal::cpuset::CpuSet;
-use hadal_hal::link::AtomicRef;
-use hadal_hal::percpu::attention;
+use hadal_hal::cpu;
+use hadal_hal::cpu::percpu::attention;
+use hadal_hal::cpu::set::CpuSet;
+use hadal_hal::cpu::tsc;
+use hadal_hal::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use hadal_hal::sync::{Rank, SpinLock};
-use hadal_hal::{cpu, tsc};
+use hadal_hal::threads::companion::Companion;
+use hadal_hal::threads::context::Context;
+use hadal_hal::threads::link::AtomicRef;
 
 use crate::inbox::Asked;
 use crate::job::Job;
@@ -35,18 +36,18 @@ pub enum Policy {
     RunToCompletion = 1,
 }
 
-/// How a thread gets its CPU, in one word: so all of it is compared at once.
+/// Scheduling parameters of a thread in one word, so that all of them are compared at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Manner(u32);
+pub struct Params(u32);
 
-impl Manner {
+impl Params {
     const PRIORITY: u32 = 0xff;
     const POLICY: u32 = 1 << 8;
     const STEALABLE: u32 = 1 << 9;
     const REALTIME: u32 = 1 << 10;
     const IN_GROUP: u32 = 1 << 11;
 
-    /// The manner of an ordinary thread of this priority and policy that other CPUs may take, or not.
+    /// The parameters of an ordinary thread of this priority and policy that other CPUs may take, or not.
     pub const fn new(priority: u8, policy: Policy, stealable: bool) -> Self {
         Self(priority as u32 | (policy as u32 * Self::POLICY) | (stealable as u32 * Self::STEALABLE))
     }
@@ -119,8 +120,8 @@ pub struct Thread {
     pub(crate) token: Token,
     /// Attention that its CPU has to give it: [`attention::SIGNAL`] if it is interrupted, else 0.
     attention: AtomicU32,
-    /// A [`Manner`].
-    manner: AtomicU32,
+    /// [`Params`].
+    params: AtomicU32,
     index: u32,
     companion: Companion,
     /// The CPU it may run on, [`ANYWHERE`] or [`IN_SET`].
@@ -148,7 +149,7 @@ pub struct Thread {
 
 const ANYWHERE: u32 = u32::MAX;
 const IN_SET: u32 = u32::MAX - 1;
-const FIRST_MANNER: Manner = Manner::new(PRIORITY_DEFAULT, Policy::RoundRobin, true);
+const DEFAULT_PARAMS: Params = Params::new(PRIORITY_DEFAULT, Policy::RoundRobin, true);
 
 impl Thread {
     pub(crate) fn new(index: u32) -> Self {
@@ -157,7 +158,7 @@ impl Thread {
             place: Place::new(),
             token: Token::free(index),
             attention: AtomicU32::new(0),
-            manner: AtomicU32::new(FIRST_MANNER.0),
+            params: AtomicU32::new(DEFAULT_PARAMS.0),
             index,
             companion: Companion::new(),
             binding: AtomicU32::new(ANYWHERE),
@@ -186,7 +187,7 @@ impl Thread {
     /// Makes a reused control block that of a new thread; the token comes last and elsewhere.
     pub(crate) fn reset(&self, affinity: Option<Arc<CpuSet>>) {
         self.attention.store(0, Ordering::Relaxed);
-        self.manner.store(FIRST_MANNER.0, Ordering::Relaxed);
+        self.params.store(DEFAULT_PARAMS.0, Ordering::Relaxed);
         self.run_cycles.store(0, Ordering::Relaxed);
         self.switches.store(0, Ordering::Relaxed);
         self.turn.reset();
@@ -228,26 +229,26 @@ impl Thread {
 
     /// How it gets its CPU, as of now: read once where several of its parts matter.
     #[inline(always)]
-    pub(crate) fn manner(&self) -> Manner {
-        Manner(self.manner.load(Ordering::Relaxed))
+    pub(crate) fn params(&self) -> Params {
+        Params(self.params.load(Ordering::Relaxed))
     }
 
     /// Whether it has a real-time schedule.
     #[inline(always)]
     pub fn is_realtime(&self) -> bool {
-        self.manner().is_realtime()
+        self.params().is_realtime()
     }
 
     /// Whether it has neither a real-time schedule nor a group of [`crate::gang`].
     #[inline(always)]
     pub fn is_ordinary(&self) -> bool {
-        self.manner().0 & (Manner::REALTIME | Manner::IN_GROUP) == 0
+        self.params().0 & (Params::REALTIME | Params::IN_GROUP) == 0
     }
 
     /// Gives the thread a job, or none; its CPU makes its place fit. Returns whether it had one.
     pub(crate) fn set_job(&self, job: Option<Job>) -> bool {
         self.realtime.set_job(job, |has_one| {
-            self.change_manner(Manner::REALTIME, if has_one { Manner::REALTIME } else { 0 });
+            self.change_params(Params::REALTIME, if has_one { Params::REALTIME } else { 0 });
         })
     }
 
@@ -259,7 +260,7 @@ impl Thread {
     /// Makes it a member of a group, or with 0 of none.
     pub(crate) fn set_group(&self, group: u32) {
         self.group.store(group, Ordering::Relaxed);
-        self.change_manner(Manner::IN_GROUP, if group != 0 { Manner::IN_GROUP } else { 0 });
+        self.change_params(Params::IN_GROUP, if group != 0 { Params::IN_GROUP } else { 0 });
     }
 
     /// Deadlines missed under this and earlier real-time schedules.
@@ -408,30 +409,30 @@ impl Thread {
         self.affinity.lock().as_ref().is_none_or(|set| set.contains(cpu))
     }
 
-    /// Whether it is in this manner, no member of a group, and may run on every CPU.
+    /// Whether it has these parameters, is no member of a group, and may run on every CPU.
     #[inline(always)]
-    pub fn is_free_in(&self, manner: Manner) -> bool {
-        self.manner() == manner && self.is_free()
+    pub fn is_free_in(&self, params: Params) -> bool {
+        self.params() == params && self.is_free()
     }
 
-    fn change_manner(&self, mask: u32, bits: u32) {
-        let change = |manner| Some(manner & !mask | bits);
-        let _ = self.manner.fetch_update(Ordering::Relaxed, Ordering::Relaxed, change);
+    fn change_params(&self, mask: u32, bits: u32) {
+        let change = |params| Some(params & !mask | bits);
+        let _ = self.params.fetch_update(Ordering::Relaxed, Ordering::Relaxed, change);
     }
 
     /// 0 to [`PRIORITIES`] - 1, the most urgent.
     #[inline]
     pub fn priority(&self) -> u8 {
-        self.manner().priority()
+        self.params().priority()
     }
 
     pub(crate) fn store_priority(&self, priority: u8) {
-        self.change_manner(Manner::PRIORITY, priority.into());
+        self.change_params(Params::PRIORITY, priority.into());
     }
 
     /// How the thread shares its CPU with equals.
     pub fn policy(&self) -> Policy {
-        if self.manner().0 & Manner::POLICY != 0 { Policy::RunToCompletion } else { Policy::RoundRobin }
+        if self.params().0 & Params::POLICY != 0 { Policy::RunToCompletion } else { Policy::RoundRobin }
     }
 
     /// Changes how the thread shares its CPU with equals; a real-time thread becomes an ordinary one.
@@ -441,24 +442,24 @@ impl Thread {
     }
 
     pub(crate) fn store_policy(&self, policy: Policy) {
-        self.change_manner(Manner::POLICY, policy as u32 * Manner::POLICY);
+        self.change_params(Params::POLICY, policy as u32 * Params::POLICY);
     }
 
     /// Whether other CPUs may take the thread, and a wake-up may place it elsewhere.
     #[inline]
     pub fn stealable(&self) -> bool {
-        self.manner().is_stealable()
+        self.params().is_stealable()
     }
 
-    /// Whether there is another CPU that may have the thread in this manner.
+    /// Whether there is another CPU that may have the thread with these parameters.
     #[inline(always)]
-    pub(crate) fn may_move(&self, manner: Manner) -> bool {
-        manner.is_stealable() && self.bound().is_none()
+    pub(crate) fn may_move(&self, params: Params) -> bool {
+        params.is_stealable() && self.bound().is_none()
     }
 
     /// Threads are stealable at first, as those of Linux programs expect; run-times that place theirs turn it off.
     pub fn set_stealable(&self, stealable: bool) {
-        self.change_manner(Manner::STEALABLE, u32::from(stealable) * Manner::STEALABLE);
+        self.change_params(Params::STEALABLE, u32::from(stealable) * Params::STEALABLE);
     }
 
     /// Everything at once.

@@ -4,13 +4,14 @@
 //! A switch does not touch the timer. Its interrupt at the end of a slice looks how long the running thread has run: one
 //! that came in the middle gets the rest of its slice. When nothing waits any more the next end of a slice is the last.
 
-use hadal_hal::atomic::{AtomicU64, Ordering};
-use hadal_hal::handler::{self, Handler};
-use hadal_hal::irq::Off;
-use hadal_hal::percpu::{self, attention};
+use hadal_hal::cpu;
+use hadal_hal::cpu::percpu::{self, attention};
+use hadal_hal::interrupts::handler::{self, Handler};
+use hadal_hal::interrupts::irq::Off;
+use hadal_hal::interrupts::{apic, irq};
+use hadal_hal::sync::atomic::{AtomicU64, Ordering};
 use hadal_hal::sync::{Rank, SpinLock};
 use hadal_hal::trace::{self, Kind};
-use hadal_hal::{apic, cpu, irq};
 use hadal_time::now_ns;
 use hadal_time::timer_queue::{TimerId, TimerQueue};
 
@@ -197,7 +198,7 @@ fn arm_for(own: &Timers, deadline_ns: u64) {
 /// Begins to look after this CPU's queue, if nobody does: another thread waits for the running one. Interrupts are off.
 #[inline]
 pub(crate) fn start_slice(own: &Cpu) {
-    if own.watch.load(Ordering::Relaxed) == watch::DEAF {
+    if own.watch.load(Ordering::Relaxed) == watch::NEEDS_IPI {
         first_slice(own);
     }
 }
@@ -286,7 +287,7 @@ fn end_of_slice(here: Here<'_>, now: u64) {
     wake::look_again(here);
     balance::serve(here);
     if own.levels.len() <= 1 && own.inbox.looks_empty() {
-        own.watch.store(watch::DEAF, Ordering::SeqCst);
+        own.watch.store(watch::NEEDS_IPI, Ordering::SeqCst);
         // A push between the last look and this store saw the tick and sent no interrupt.
         if !own.inbox.is_empty() {
             receive(here);

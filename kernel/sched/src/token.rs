@@ -11,7 +11,7 @@ use crate::audit::Subject;
 use crate::transition::Event;
 
 #[cfg(not(loom))]
-use hadal_hal::atomic::{AtomicU32, Ordering};
+use hadal_hal::sync::atomic::{AtomicU32, Ordering};
 #[cfg(loom)]
 use loom::sync::atomic::{AtomicU32, Ordering};
 

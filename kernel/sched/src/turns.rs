@@ -11,12 +11,12 @@
 //! That is bounded to a few times for each slice: what it costs does not grow with the number of wake-ups.
 //! `docs/decisions/0032-woken-threads-and-equal-ones.md` has the reasons.
 
-use hadal_hal::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU64, Ordering};
+use hadal_hal::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU64, Ordering};
 
-use hadal_hal::percpu::attention;
+use hadal_hal::cpu::percpu::attention;
 
 use crate::cpus::Here;
-use crate::thread::{Manner, Policy, Thread};
+use crate::thread::{Params, Policy, Thread};
 
 /// How long a thread runs while an equal one is ready on its CPU.
 pub const SLICE_NS: u64 = 4_000_000;
@@ -100,18 +100,18 @@ impl Turns {
         self.announced.store(false, Ordering::Relaxed);
     }
 
-    /// Whether a thread of this manner may run before the running one of the CPU: [`precede`] decides.
+    /// Whether a thread with these parameters may run before the running one of the CPU: [`precede`] decides.
     #[inline(always)]
-    pub(crate) fn may_precede(&self, manner: Manner, running: &Thread) -> bool {
+    pub(crate) fn may_precede(&self, params: Params, running: &Thread) -> bool {
         let due = self.due.load(Ordering::Relaxed) != 0;
-        u32::from(manner.priority()) + u32::from(due) > u32::from(running.place.level())
+        u32::from(params.priority()) + u32::from(due) > u32::from(running.place.level())
     }
 
-    /// Whether a CPU that ticks should be interrupted for a thread of this manner that goes there: for a more urgent one, and
+    /// Whether a CPU that ticks should be interrupted for a thread with these parameters that goes there: for a more urgent one, and
     /// once for each slice for an equal one. For other CPUs.
-    pub(crate) fn want_interrupt(&self, manner: Manner, running: &Thread) -> bool {
-        manner.priority() > running.place.level()
-            || self.may_precede(manner, running) && !self.announced.swap(true, Ordering::Relaxed)
+    pub(crate) fn want_interrupt(&self, params: Params, running: &Thread) -> bool {
+        params.priority() > running.place.level()
+            || self.may_precede(params, running) && !self.announced.swap(true, Ordering::Relaxed)
     }
 }
 

@@ -3,12 +3,13 @@
 
 use alloc::sync::Arc;
 
-use hadal_hal::atomic::{Ordering, fence};
-use hadal_hal::cpuset::CpuSet;
-use hadal_hal::irq::Off;
-use hadal_hal::percpu::{self, attention};
+use hadal_hal::cpu;
+use hadal_hal::cpu::percpu::{self, attention};
+use hadal_hal::cpu::set::CpuSet;
+use hadal_hal::interrupts::irq::Off;
+use hadal_hal::interrupts::{apic, irq};
+use hadal_hal::sync::atomic::{Ordering, fence};
 use hadal_hal::trace::{self, Kind};
-use hadal_hal::{apic, cpu, irq};
 use hadal_time::now_ns;
 
 use crate::cpus::{self, Cpu, Here, RUNNING, current, here, watch};
@@ -156,14 +157,14 @@ pub(crate) fn made_runnable(off: Off<'_>, thread: &'static Thread, target: usize
 fn queue_woken(here: Here<'_>, thread: &'static Thread, target: usize, kick: Kick) {
     let own = here.cpu();
     own.counters.wakes.up();
-    let manner = thread.manner();
+    let params = thread.params();
     let stays = target == own.id && thread.cpu() == own.id;
-    if !stays || manner.is_realtime() || trace::enabled() || !here.claim(thread.context()) {
+    if !stays || params.is_realtime() || trace::enabled() || !here.claim(thread.context()) {
         return made_runnable_slowly(here, thread, target, kick);
     }
     let running = here.thread();
-    own.levels.insert(thread, manner, running);
-    if own.turns.may_precede(manner, running) {
+    own.levels.insert(thread, params, running);
+    if own.turns.may_precede(params, running) {
         turns::precede(here, thread);
     }
     if own.levels.len() > 1 {
@@ -212,13 +213,13 @@ fn send_away_to(own: &'static Cpu, thread: &'static Thread, target: usize, how: 
 /// Whether a CPU that was given a thread would not look, or too late.
 fn must_kick(queue: &Cpu, thread: &Thread) -> bool {
     match queue.watch.load(Ordering::SeqCst) {
-        watch::DEAF => true,
+        watch::NEEDS_IPI => true,
         watch::TICKING => {
-            let manner = thread.manner();
-            manner.is_realtime()
+            let params = thread.params();
+            params.is_realtime()
                 || RUNNING
                     .thread_of(queue.id)
-                    .is_some_and(|running| queue.turns.want_interrupt(manner, running))
+                    .is_some_and(|running| queue.turns.want_interrupt(params, running))
         }
         _ => false,
     }

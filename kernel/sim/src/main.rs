@@ -13,9 +13,10 @@ use std::process::{Command, ExitCode};
 use std::sync::OnceLock;
 use std::time::Instant;
 
-use hadal_hal::irq::Off;
+use hadal_hal::cpu;
+use hadal_hal::interrupts::irq;
+use hadal_hal::interrupts::irq::Off;
 use hadal_hal::sim::{self, Course, Random};
-use hadal_hal::{cpu, irq};
 
 /// Schedules of a batch.
 const BATCH: u64 = 5_000;

@@ -4,11 +4,12 @@
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
-use hadal_hal::atomic::{AtomicU32 as Shared, Ordering};
-use hadal_hal::cpuset::CpuSet;
-use hadal_hal::link::AtomicRef;
-use hadal_hal::percpu::{self, attention};
-use hadal_hal::{cpu, irq, sim};
+use hadal_hal::cpu::percpu::{self, attention};
+use hadal_hal::cpu::set::CpuSet;
+use hadal_hal::interrupts::irq;
+use hadal_hal::sync::atomic::{AtomicU32 as Shared, Ordering};
+use hadal_hal::threads::link::AtomicRef;
+use hadal_hal::{cpu, sim};
 use hadal_sched::{Kick, Policy, Realtime, Thread, Wake, audit};
 use hadal_time::now_ns;
 

@@ -6,7 +6,8 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt::Write;
 
-use hadal_hal::{cpu, percpu};
+use hadal_hal::cpu;
+use hadal_hal::cpu::percpu;
 use hadal_linux::task::Task;
 use hadal_mem::frames::{self, ZoneId};
 use hadal_sched::Thread;
@@ -128,7 +129,7 @@ pub(super) fn memory() -> String {
     }
     let mut text = table.to_string();
     // Writing to a string cannot fail.
-    let _ = writeln!(text, "the kernel's heap has {} KiB", hadal_hal::heap::bytes() >> 10);
+    let _ = writeln!(text, "the kernel's heap has {} KiB", hadal_hal::memory::heap::bytes() >> 10);
     text
 }
 

@@ -11,7 +11,7 @@ mod wait_queue;
 mod waiters;
 pub mod words;
 
-pub use listener::{ANYTHING, Listener, Manner};
+pub use listener::{ANYTHING, Listener, WakeMode};
 pub use mutex::{Mutex, MutexGuard};
 pub use wait_queue::{WaitError, WaitMode, WaitQueue, park_as};
 pub use waiters::{AllThreads, prepare_table};

@@ -18,16 +18,16 @@ pub trait Listener: Send + Sync {
 
 /// Which listeners hear of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Manner {
+pub enum WakeMode {
     /// This one, whatever others do.
     Always,
-    /// One of those with this manner: the first that finds somebody who will look.
-    OneOfMany,
+    /// One of those in this mode: the first that finds somebody who will look (`EPOLLEXCLUSIVE`).
+    Exclusive,
 }
 
 struct Entry {
     listener: Arc<dyn Listener>,
-    manner: Manner,
+    mode: WakeMode,
 }
 
 /// The listeners of one queue, those that always hear first.
@@ -38,13 +38,13 @@ impl Listeners {
         Self(Vec::new())
     }
 
-    pub(crate) fn add(&mut self, listener: Arc<dyn Listener>, manner: Manner) -> Result<(), TryReserveError> {
+    pub(crate) fn add(&mut self, listener: Arc<dyn Listener>, mode: WakeMode) -> Result<(), TryReserveError> {
         self.0.try_reserve(1)?;
-        let at = match manner {
-            Manner::Always => self.0.iter().take_while(|entry| entry.manner == Manner::Always).count(),
-            Manner::OneOfMany => self.0.len(),
+        let at = match mode {
+            WakeMode::Always => self.0.iter().take_while(|entry| entry.mode == WakeMode::Always).count(),
+            WakeMode::Exclusive => self.0.len(),
         };
-        self.0.insert(at, Entry { listener, manner });
+        self.0.insert(at, Entry { listener, mode });
         Ok(())
     }
 
@@ -56,12 +56,12 @@ impl Listeners {
     pub(crate) fn tell(&self, changes: u32) {
         let mut found = false;
         for entry in &self.0 {
-            match entry.manner {
-                Manner::Always => {
+            match entry.mode {
+                WakeMode::Always => {
                     entry.listener.notify(changes);
                 }
-                Manner::OneOfMany if !found => found = entry.listener.notify(changes),
-                Manner::OneOfMany => return,
+                WakeMode::Exclusive if !found => found = entry.listener.notify(changes),
+                WakeMode::Exclusive => return,
             }
         }
     }
@@ -95,9 +95,9 @@ mod tests {
         let ears = [ear(false), ear(true), ear(true)];
         let always = ear(true);
         for ear in &ears {
-            listeners.add(ear.clone(), Manner::OneOfMany).unwrap();
+            listeners.add(ear.clone(), WakeMode::Exclusive).unwrap();
         }
-        listeners.add(always.clone(), Manner::Always).unwrap();
+        listeners.add(always.clone(), WakeMode::Always).unwrap();
         listeners.tell(5);
         assert_eq!(always.heard.load(Ordering::Relaxed), 5);
         assert_eq!(ears.each_ref().map(|ear| ear.heard.load(Ordering::Relaxed)), [5, 5, 0]);

@@ -7,7 +7,7 @@ use alloc::sync::Arc;
 use hadal_hal::sync::{Rank, SpinLock, may_wait};
 use hadal_sched::{Thread, Wake, current, park};
 
-use crate::listener::{ANYTHING, Listener, Listeners, Manner};
+use crate::listener::{ANYTHING, Listener, Listeners, WakeMode};
 
 /// Whether a wait ends when the thread gets a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,8 +87,8 @@ impl WaitQueue {
     }
 
     /// Registers a listener, which hears of every change until [`WaitQueue::ignore`].
-    pub fn listen(&self, listener: Arc<dyn Listener>, manner: Manner) -> Result<(), TryReserveError> {
-        self.waiting.lock().listeners.add(listener, manner)
+    pub fn listen(&self, listener: Arc<dyn Listener>, mode: WakeMode) -> Result<(), TryReserveError> {
+        self.waiting.lock().listeners.add(listener, mode)
     }
 
     /// Takes a listener out, if it is in. When this returns it is not being told of anything by this queue.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The nodes of all threads for [`Words`](crate::words::Words), in a table with the indices of the scheduler's.
 
-use hadal_hal::table::ThreadTable;
+use hadal_hal::threads::table::ThreadTable;
 
 use crate::words::{Node, Nodes};
 

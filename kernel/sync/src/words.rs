@@ -279,13 +279,13 @@ impl<const N: usize> Words<N> {
         wake: impl FnOnce(u32),
     ) {
         let mut queue = lock(self.bucket(key).1);
-        let heir = queue.find(nodes, key, ANY);
+        let first = queue.find(nodes, key, ANY);
         let more = queue.count(nodes, key, ANY) > 1;
-        if decide(heir, more)
-            && let Some(heir) = heir
+        if decide(first, more)
+            && let Some(first) = first
         {
-            queue.release(nodes, heir);
-            wake(heir);
+            queue.release(nodes, first);
+            wake(first);
         }
     }
 

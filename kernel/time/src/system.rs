@@ -3,10 +3,11 @@
 //!
 //! The order of sources is in [`init`]; the reference that it measured against is kept for [`refine`].
 
-use hadal_hal::hpet::Hpet;
-use hadal_hal::pit::{self, Pit};
+use hadal_hal::cpu::tsc;
+use hadal_hal::devices::hpet::Hpet;
+use hadal_hal::devices::pit::{self, Pit};
+use hadal_hal::devices::rtc;
 use hadal_hal::sync::SpinLock;
-use hadal_hal::{rtc, tsc};
 use spin::Once;
 
 use crate::NS_PER_SECOND;

@@ -6,7 +6,7 @@
 
 use core::fmt;
 
-use hadal_hal::fallible::OutOfMemory;
+use hadal_hal::memory::fallible::OutOfMemory;
 use hadal_sync::WaitError;
 
 /// A Linux x86-64 error number, between 1 and 4095.

@@ -12,7 +12,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use hadal_hal::fallible::MakeRoom;
+use hadal_hal::memory::fallible::MakeRoom;
 use hadal_hal::sync::{Rank, SpinLock};
 
 use crate::errno::{Errno, Result};

@@ -6,7 +6,7 @@
 
 use alloc::sync::Arc;
 
-use hadal_hal::frames::Block;
+use hadal_hal::memory::frames::Block;
 use hadal_mem::space::{IoError, PAGE_SIZE, PageSource, SourceId};
 
 use crate::device_numbers;
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn frames_get_the_pages() {
-        let pa = hadal_hal::frames::host_arena(2 << 20);
+        let pa = hadal_hal::memory::frames::host_arena(2 << 20);
         let [one, other] = [pa, pa + 8192].map(|pa| Block::claim(pa, 0).unwrap());
         let file = MemoryFile::create(CONTENT, 0o555, Owner::default()).open(OpenFlags::empty()).unwrap();
         let source = file.page_source().unwrap();

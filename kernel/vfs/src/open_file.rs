@@ -9,7 +9,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use hadal_hal::fallible::{self, MakeRoom};
+use hadal_hal::memory::fallible::{self, MakeRoom};
 use hadal_hal::sync::SpinLock;
 use hadal_sync::Mutex;
 

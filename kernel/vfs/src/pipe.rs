@@ -10,7 +10,7 @@ use alloc::format;
 use alloc::sync::{Arc, Weak};
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use hadal_hal::fallible::{self, MakeRoom};
+use hadal_hal::memory::fallible::{self, MakeRoom};
 use hadal_sync::{Mutex, WaitMode, WaitQueue};
 use spin::Once;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock};
 
-use hadal_hal::frames::{self, Block, FrameSource};
+use hadal_hal::memory::frames::{self, Block, FrameSource};
 
 use crate::devfs;
 use crate::errno::Errno;

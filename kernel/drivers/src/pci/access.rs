@@ -2,8 +2,8 @@
 //! Access to configuration space, by memory (ECAM) or by ports, and the walk over the buses.
 
 use hadal_acpi::EcamWindow;
-use hadal_hal::mmio::Region;
-use hadal_hal::port;
+use hadal_hal::cpu::port;
+use hadal_hal::memory::mmio::Region;
 use hadal_hal::sync::{Rank, SpinLock};
 
 use super::{Address, ConfigSpace, Function};

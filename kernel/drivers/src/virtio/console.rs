@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use hadal_hal::cpu;
-use hadal_hal::frames::Block;
+use hadal_hal::memory::frames::Block;
 use hadal_hal::sync::{Rank, SpinLock};
 use hadal_mem::frames::{self, ZonePolicy};
 use hadal_sync::{Mutex, WaitMode, WaitQueue};

@@ -9,7 +9,7 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use hadal_hal::mmio::Region;
+use hadal_hal::memory::mmio::Region;
 use hadal_mem::frames::{self, ZonePolicy};
 
 use super::memory::Segment;

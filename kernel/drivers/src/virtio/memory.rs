@@ -6,8 +6,8 @@
 //! swapped: a segment stays valid as long as the borrow it was made from, which the drivers keep until the device has
 //! answered.
 
-use hadal_hal::frames::Block;
-use hadal_hal::layout::{DIRECT_MAP, DIRECT_MAP_SIZE, KERNEL_BASE};
+use hadal_hal::memory::frames::Block;
+use hadal_hal::memory::layout::{DIRECT_MAP, DIRECT_MAP_SIZE, KERNEL_BASE};
 
 /// A contiguous range of physical memory and who writes to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

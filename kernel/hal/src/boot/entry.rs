@@ -8,8 +8,10 @@
 use core::arch::global_asm;
 
 use super::{multiboot2, pvh};
-use crate::layout::{KERNEL_BASE, TRAMPOLINE_PA};
-use crate::{paging, percpu, smp};
+use crate::boot::smp;
+use crate::cpu::percpu;
+use crate::memory::layout::{KERNEL_BASE, TRAMPOLINE_PA};
+use crate::memory::paging;
 
 /// Bytes of the stack on which the boot CPU starts and later idles.
 pub(crate) const BOOT_STACK_SIZE: usize = 64 << 10;

@@ -4,7 +4,7 @@
 use multiboot2::{BootInformation, BootInformationHeader, FramebufferType, MemoryAreaType};
 
 use super::{BootInfo, Display, Framebuffer, Protocol};
-use crate::layout::DIRECT_MAP;
+use crate::memory::layout::DIRECT_MAP;
 
 /// What the loader leaves in EAX.
 pub(super) const MAGIC: u32 = multiboot2::MAGIC;

@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 
 use super::machine::{NEVER, RESCHEDULE, TIMER, is_on, machine};
 use super::report::{fail, note};
-use crate::irq;
+use crate::interrupts::irq;
 
 /// What an instruction takes that waits for others.
 const RELAX_NS: u64 = 1000;

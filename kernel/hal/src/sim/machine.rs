@@ -10,8 +10,11 @@ use super::buffer::Store;
 use super::random::Random;
 use super::report::{Note, fail, note};
 use super::stacks;
-use crate::irq::Off;
-use crate::{context, cpu, irq, percpu};
+use crate::cpu;
+use crate::cpu::percpu;
+use crate::interrupts::irq;
+use crate::interrupts::irq::Off;
+use crate::threads::context;
 
 pub(super) const NEVER: u64 = u64::MAX;
 /// What one step takes.

@@ -7,7 +7,7 @@ use alloc::string::String;
 use std::eprintln;
 
 use super::machine::{Machine, machine};
-use crate::percpu;
+use crate::cpu::percpu;
 
 /// Notes that are kept for a report.
 const NOTES: usize = 400;

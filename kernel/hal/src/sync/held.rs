@@ -6,9 +6,9 @@ use core::panic::Location;
 use core::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 
 use super::Rank;
-use crate::irq;
-use crate::link::AtomicRef;
-use crate::percpu::{self, PerCpu};
+use crate::cpu::percpu::{self, PerCpu};
+use crate::interrupts::irq;
+use crate::threads::link::AtomicRef;
 
 /// Locks that are held at once.
 const MOST: usize = 12;

@@ -6,8 +6,9 @@ use core::arch::{global_asm, naked_asm};
 use core::sync::atomic::Ordering;
 
 use super::{TrapFrame, fault, hooks, interrupt, origin, vector};
-use crate::percpu::{self, MSR_GS_BASE, PerCpu};
-use crate::{irq, layout};
+use crate::cpu::percpu::{self, MSR_GS_BASE, PerCpu};
+use crate::interrupts::irq;
+use crate::memory::layout;
 
 // One stub per vector, 16 bytes each. Vectors without an error code push a 0 in its place.
 global_asm!(

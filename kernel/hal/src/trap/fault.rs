@@ -6,9 +6,11 @@ use core::sync::atomic::Ordering;
 
 use super::entry::{BLOCK_AT, finish, repair_per_cpu_pointer, restore_registers, save_registers};
 use super::{Access, INTERRUPT_FLAG, TrapFrame, hooks, origin, vector};
-use crate::handler::{self, Misstep};
-use crate::percpu::{self, MSR_GS_BASE, PerCpu};
-use crate::{context, irq, user};
+use crate::cpu::percpu::{self, MSR_GS_BASE, PerCpu};
+use crate::interrupts::handler::{self, Misstep};
+use crate::interrupts::irq;
+use crate::memory::user;
+use crate::threads::context;
 
 /// Faults: on the fault stack, interrupts off. `move_fault` says where to continue.
 #[unsafe(naked)]
@@ -81,7 +83,7 @@ extern "C" fn move_fault(frame: &mut TrapFrame, block: &PerCpu) -> *mut TrapFram
         return frame;
     }
     let top = block.kernel_stack_top.load(Ordering::Relaxed);
-    let bottom = top.saturating_sub(crate::context::KERNEL_STACK_SIZE as u64);
+    let bottom = top.saturating_sub(crate::threads::context::KERNEL_STACK_SIZE as u64);
     let below = if origin::is_programs(frame, block) {
         frame.full_restore = FROM_PROGRAM;
         top

@@ -6,11 +6,13 @@ use core::sync::atomic::Ordering;
 
 use super::entry::{BLOCK_AT, attend_handler, repair_per_cpu_pointer, restore_registers, save_registers};
 use super::{INTERRUPT_FLAG, TrapFrame, fault, hooks, origin};
-use crate::handler::{self, Misstep};
-use crate::irq::Off;
-use crate::percpu::{self, PerCpu, offset};
+use crate::cpu::percpu::{self, PerCpu, offset};
+use crate::cpu::standstill;
+use crate::interrupts::handler::{self, Misstep};
+use crate::interrupts::irq::Off;
+use crate::interrupts::{apic, irq};
+use crate::memory::{layout, tlb};
 use crate::trace::{self, Kind};
-use crate::{apic, irq, layout, standstill, tlb};
 
 /// Interrupts: handled on the interrupt stack; continue on the thread's kernel stack if the program has to attend.
 #[unsafe(naked)]

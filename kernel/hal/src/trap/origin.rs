@@ -17,9 +17,11 @@
 use core::sync::atomic::Ordering;
 
 use super::{INTERRUPT_FLAG, TrapFrame, selector, vector};
-use crate::layout::{self, PROGRAM_START};
-use crate::percpu::PerCpu;
-use crate::{call, cpu, user};
+use crate::cpu;
+use crate::cpu::percpu::PerCpu;
+use crate::memory::layout::{self, PROGRAM_START};
+use crate::memory::user;
+use crate::trap::call;
 
 /// Bytes of the largest stack that kernel code of a thread runs on: the boot CPU's first.
 const LARGEST_STACK: u64 = crate::boot::STACK_SIZE as u64;

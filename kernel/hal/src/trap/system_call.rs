@@ -7,8 +7,8 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 
 use super::entry::{attend_handler, finish, restore_registers, save_registers};
 use super::{CALL_VECTOR, INTERRUPT_FLAG, SYSCALL_VECTOR, SystemCall, TrapFrame, selector};
-use crate::handler;
-use crate::percpu::offset;
+use crate::cpu::percpu::offset;
+use crate::interrupts::handler;
 
 /// Address of the entry.
 pub(super) fn address() -> u64 {

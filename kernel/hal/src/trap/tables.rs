@@ -12,7 +12,9 @@ use x86_64::structures::gdt::{Descriptor, GlobalDescriptorTable};
 use x86_64::structures::tss::TaskStateSegment;
 
 use super::{entry, selector, system_call, vector};
-use crate::{cpu, handler, percpu};
+use crate::cpu;
+use crate::cpu::percpu;
+use crate::interrupts::handler;
 
 /// Interrupt-stack-table slots (1-based, as in a gate).
 mod ist {

@@ -4,10 +4,10 @@
 use alloc::sync::{Arc, Weak};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use hadal_hal::fallible;
+use hadal_hal::memory::fallible;
 use hadal_hal::sync::SpinLock;
 use hadal_mem::frames;
-use hadal_sync::{Listener, Manner};
+use hadal_sync::{Listener, WakeMode};
 use hadal_vfs::{OpenFile, PollEvents, Watcher};
 use linux_raw_sys::general::{EPOLLET, EPOLLEXCLUSIVE, EPOLLIN, EPOLLONESHOT, EPOLLOUT, EPOLLWAKEUP};
 
@@ -20,7 +20,7 @@ const MANNERS: u32 = EPOLLET | EPOLLONESHOT | EPOLLEXCLUSIVE | EPOLLWAKEUP;
 /// What the program wants to hear about a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Interest {
-    /// Events and manners.
+    /// Events and wake modes.
     pub(crate) events: u32,
     /// What is given back with an event.
     pub(crate) data: u64,
@@ -83,13 +83,13 @@ impl Entry {
 
     /// Starts to hear of the file.
     pub(super) fn attach(self: &Arc<Self>, file: &OpenFile) -> Result<()> {
-        let manner = match self.interest.lock().events & EPOLLEXCLUSIVE {
-            0 => Manner::Always,
-            _ => Manner::OneOfMany,
+        let mode = match self.interest.lock().events & EPOLLEXCLUSIVE {
+            0 => WakeMode::Always,
+            _ => WakeMode::Exclusive,
         };
         file.watch(self.clone())?;
         for queue in file.file()?.wait_queues().into_iter().flatten() {
-            queue.listen(self.clone(), manner).map_err(|_| Errno::ENOMEM)?;
+            queue.listen(self.clone(), mode).map_err(|_| Errno::ENOMEM)?;
         }
         Ok(())
     }

@@ -18,7 +18,7 @@ use alloc::vec::Vec;
 use core::any::Any;
 use core::fmt::Write;
 
-use hadal_hal::fallible::MakeRoom;
+use hadal_hal::memory::fallible::MakeRoom;
 use hadal_hal::sync::SpinLock;
 use hadal_sync::{Mutex, WaitQueue, park_as};
 use hadal_vfs::{File, OpenFile, PollEvents, SeekFrom};

@@ -2,7 +2,7 @@
 //! Priority-inheritance locks: the word holds the owner's thread id, and unlocking hands the lock to the first waiter.
 //! The owner does not inherit the priority of a waiter: the protocol is all there is.
 
-use hadal_hal::user;
+use hadal_hal::memory::user;
 use hadal_sync::AllThreads;
 
 use super::robust::WAITERS;
@@ -67,15 +67,15 @@ pub fn lock_pi(
 /// Gives the lock to the thread that has waited longest, or frees it.
 pub fn unlock_pi(task: &Task, process: &Process, address: usize, key: Key) -> Result<()> {
     loop {
-        // Under the bucket's lock, so that the heir cannot give up between being named and being woken.
+        // Under the bucket's lock, so that the first waiter cannot give up between being named and being woken.
         let mut done = None;
-        let decide = |heir: Option<u32>, more: bool| {
+        let decide = |first: Option<u32>, more: bool| {
             let Ok(word) = user::load_u32(address) else { return false };
             if word & TID_MASK != task.tid() {
                 done = Some(Err(Errno::EPERM));
                 return false;
             }
-            let new = heir.map_or(0, |heir| (heir + 1) | if more { WAITERS } else { 0 });
+            let new = first.map_or(0, |first| (first + 1) | if more { WAITERS } else { 0 });
             // Otherwise changed meanwhile, or not writable now: the next turn touches it with interrupts on.
             let given = matches!(user::cmpxchg_u32(address, word, new), Ok(Ok(_)));
             if given {

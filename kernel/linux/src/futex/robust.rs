@@ -3,7 +3,7 @@
 
 use core::sync::atomic::Ordering;
 
-use hadal_hal::user;
+use hadal_hal::memory::user;
 
 use crate::futex;
 use crate::task::Task;

@@ -6,7 +6,7 @@ use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use hadal_hal::percpu::MAX_CPUS;
+use hadal_hal::cpu::percpu::MAX_CPUS;
 use hadal_vfs::FileKind;
 use hadal_vfs::synthetic::{Child, Children, Directory};
 

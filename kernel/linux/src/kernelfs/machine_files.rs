@@ -5,7 +5,8 @@ use alloc::format;
 use alloc::string::String;
 use core::fmt::Write;
 
-use hadal_hal::{cpu, percpu};
+use hadal_hal::cpu;
+use hadal_hal::cpu::percpu;
 use hadal_vfs::synthetic::Directory;
 
 use super::{add_text, cpuinfo};

@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::{self, Write};
 
-use hadal_hal::fallible::MakeRoom;
+use hadal_hal::memory::fallible::MakeRoom;
 use hadal_mem::space::{Name, Policy, Prot, VmaInfo};
 use hadal_vfs::{Result, dev_major, dev_minor};
 

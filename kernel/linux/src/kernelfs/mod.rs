@@ -43,7 +43,7 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use hadal_hal::fallible::{self, MakeRoom};
+use hadal_hal::memory::fallible::{self, MakeRoom};
 use hadal_vfs::synthetic::{Child, Directory, LinkTarget, generated_file, link};
 use hadal_vfs::{FileKind, Inode, Owner, Result};
 

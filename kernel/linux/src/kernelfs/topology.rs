@@ -6,7 +6,8 @@
 
 use alloc::vec::Vec;
 
-use hadal_hal::{cpu, percpu};
+use hadal_hal::cpu;
+use hadal_hal::cpu::percpu;
 use hadal_mem::frames;
 use spin::Once;
 

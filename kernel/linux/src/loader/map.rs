@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::sync::Arc;
 
 use hadal_abi::machine::PIE_BASE_ADDRESS;
-use hadal_hal::user;
+use hadal_hal::memory::user;
 use hadal_mem::space::{
     MapBacking, MapRequest, Name, PAGE_SIZE, PageSource, Placement, Prot, SpaceError, VmaFlags,
 };

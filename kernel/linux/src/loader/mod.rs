@@ -15,8 +15,8 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
-use hadal_hal::context;
 use hadal_hal::sync::SpinLock;
+use hadal_hal::threads::context;
 use hadal_hal::trap::{self, TrapFrame};
 use hadal_mem::frames;
 use hadal_mem::space::{KernelMmu, Layout, ProgramSpace, SpaceError};

@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use hadal_hal::cpu;
-use hadal_hal::frames::{Block, Lent};
+use hadal_hal::memory::frames::{Block, Lent};
 use hadal_mem::frames::{self, ZonePolicy};
 use hadal_mem::space::{
     IoError, MapBacking, MapRequest, Name, PAGE_SIZE, PageSource, Placement, Prot, SourceId, SpaceError,

@@ -4,7 +4,8 @@
 use alloc::vec::Vec;
 use core::sync::atomic::Ordering;
 
-use hadal_hal::{context, user};
+use hadal_hal::memory::user;
+use hadal_hal::threads::context;
 use hadal_mem::space::{PAGE_SIZE, Prot, SpaceError, WINDOW_END};
 use linux_raw_sys::auxvec::*;
 use linux_raw_sys::general::RLIMIT_STACK;

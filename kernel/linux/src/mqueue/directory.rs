@@ -7,7 +7,7 @@ use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use hadal_hal::fallible;
+use hadal_hal::memory::fallible;
 use hadal_sync::Mutex;
 use hadal_vfs::{
     Caller, Created, DirEntry, File, FileKind, Inode, InodeId, Location, MODE_STICKY, Metadata, OpenFile,

@@ -6,7 +6,7 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use core::any::Any;
 
-use hadal_hal::fallible;
+use hadal_hal::memory::fallible;
 use hadal_hal::sync::SpinLock;
 use hadal_sync::WaitQueue;
 use hadal_vfs::{

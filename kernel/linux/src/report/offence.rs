@@ -4,7 +4,7 @@
 use alloc::string::String;
 use core::fmt::{self, Write};
 
-use hadal_hal::handler::{Handler, Kind, Misstep};
+use hadal_hal::interrupts::handler::{Handler, Kind, Misstep};
 use hadal_hal::trap::{Access, TrapFrame, vector};
 
 use super::fault::{backtrace, cause, code, registers};

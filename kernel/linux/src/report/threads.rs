@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The report about what every thread of a program does, for one that does not end.
 //!
-//! All threads are looked at in one moment (`moment`); callers and names are found afterwards.
+//! All threads are looked at in one [`snapshot`]; callers and names are found afterwards.
 
-mod moment;
+mod snapshot;
 
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::{self, Write};
 
-use hadal_hal::fallible::{self, MakeRoom, OutOfMemory};
-use hadal_hal::user;
+use hadal_hal::memory::fallible::{self, MakeRoom, OutOfMemory};
+use hadal_hal::memory::user;
 
-use self::moment::{Moment, Place, Seen, State};
+use self::snapshot::{Place, Seen, Snapshot, State};
 use super::symbols::Names;
 use super::unwind::{self, Frame, Registers};
 use super::view::View;
@@ -39,24 +39,24 @@ impl Write for Text {
 /// Hands the list to `report`, and says so if memory is too short for all of it.
 pub(super) fn report(process: &Process, report: impl Fn(&str)) {
     let mut text = Text::default();
-    let outcome = moment::of(process)
+    let outcome = snapshot::of(process)
         .map_err(|OutOfMemory| fmt::Error)
-        .and_then(|moment| write_moment(&mut text, process, &moment));
+        .and_then(|snapshot| write_snapshot(&mut text, process, &snapshot));
     report(&text.0);
     if outcome.is_err() {
         report("hadal: memory is too short for the list of threads\n");
     }
 }
 
-fn write_moment(out: &mut dyn Write, process: &Process, moment: &Moment) -> fmt::Result {
+fn write_snapshot(out: &mut dyn Write, process: &Process, snapshot: &Snapshot) -> fmt::Result {
     if fallible::admit(BACKTRACES_BYTES).is_err() {
-        return write_text(out, process, moment, &[], &Names::default());
+        return write_text(out, process, snapshot, &[], &Names::default());
     }
     let view = View::of(process);
     let frames: Vec<Vec<Frame>> =
-        moment.threads.iter().take(MAX_BACKTRACES).map(|seen| frames_of(&view, seen)).collect();
+        snapshot.threads.iter().take(MAX_BACKTRACES).map(|seen| frames_of(&view, seen)).collect();
     let names = Names::of(&view, frames.iter().flatten());
-    write_text(out, process, moment, &frames, &names)
+    write_text(out, process, snapshot, &frames, &names)
 }
 
 fn frames_of(view: &View<'_>, seen: &Seen) -> Vec<Frame> {
@@ -74,34 +74,34 @@ fn frames_of(view: &View<'_>, seen: &Seen) -> Vec<Frame> {
 fn write_text(
     out: &mut dyn Write,
     process: &Process,
-    moment: &Moment,
+    snapshot: &Snapshot,
     frames: &[Vec<Frame>],
     names: &Names,
 ) -> fmt::Result {
-    let count = moment.threads.len() + moment.more;
-    let since_start = Seconds(moment.now_ns.saturating_sub(process.started_ns));
+    let count = snapshot.threads.len() + snapshot.more;
+    let since_start = Seconds(snapshot.now_ns.saturating_sub(process.started_ns));
     let plural = if count == 1 { "" } else { "s" };
     writeln!(out, "hadal: {}: {count} thread{plural}, {since_start} after the start", program_name(process))?;
     let frames_at = |index: usize| frames.get(index).map_or(&[][..], Vec::as_slice);
     let mut written: Vec<bool> =
-        fallible::filled(false, moment.threads.len()).map_err(|OutOfMemory| fmt::Error)?;
-    for (index, first) in moment.threads.iter().enumerate() {
+        fallible::filled(false, snapshot.threads.len()).map_err(|OutOfMemory| fmt::Error)?;
+    for (index, first) in snapshot.threads.iter().enumerate() {
         if written[index] {
             continue;
         }
         // Threads at the same place, as in a barrier, share one backtrace.
-        for (other, seen) in moment.threads.iter().enumerate().skip(index) {
+        for (other, seen) in snapshot.threads.iter().enumerate().skip(index) {
             if !written[other] && seen.state == first.state && frames_at(other) == frames_at(index) {
                 written[other] = true;
-                write_thread(out, seen, moment.now_ns)?;
+                write_thread(out, seen, snapshot.now_ns)?;
             }
         }
         fault::backtrace(out, frames_at(index), names, 6)?;
     }
-    if moment.more > 0 {
-        writeln!(out, "  and {} threads that began while the list was made", moment.more)?;
+    if snapshot.more > 0 {
+        writeln!(out, "  and {} threads that began while the list was made", snapshot.more)?;
     }
-    match moment.idle_slots {
+    match snapshot.idle_slots {
         0 => Ok(()),
         1 => writeln!(out, "  and 1 idle slot: a thread that waits for work"),
         count => writeln!(out, "  and {count} idle slots: threads that wait for work"),

@@ -10,7 +10,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::cell::RefCell;
 
-use hadal_hal::user;
+use hadal_hal::memory::user;
 use hadal_mem::space::{Name, Prot, VmaInfo};
 use hadal_vfs::{FileKind, Follow, OpenFlags};
 

@@ -3,7 +3,7 @@
 
 use core::sync::atomic::Ordering;
 
-use hadal_hal::layout;
+use hadal_hal::memory::layout;
 use hadal_hal::trace::{self, Kind};
 use hadal_hal::trap::{SYSCALL_VECTOR, TrapFrame};
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Signals that the program's own instructions cause.
 
-use hadal_hal::context;
+use hadal_hal::threads::context;
 use hadal_hal::trap::{TrapFrame, vector};
 use linux_raw_sys::general::{
     BUS_ADRALN, BUS_ADRERR, FPE_FLTDIV, FPE_FLTINV, FPE_FLTOVF, FPE_FLTRES, FPE_FLTUND, FPE_INTDIV,

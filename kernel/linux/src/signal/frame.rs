@@ -10,8 +10,10 @@ mod wire;
 use alloc::vec::Vec;
 use core::mem::offset_of;
 
+use hadal_hal::cpu::fpu;
+use hadal_hal::memory::user;
+use hadal_hal::threads::context;
 use hadal_hal::trap::TrapFrame;
-use hadal_hal::{context, fpu, user};
 use zerocopy::IntoBytes;
 
 pub(super) use wire::{MAGIC_END, MAGIC_START, Marker, RESERVED_AT, SigFrame};

@@ -30,7 +30,7 @@ pub mod timer;
 
 use core::sync::atomic::{AtomicBool, Ordering, fence};
 
-use hadal_hal::percpu::{self, attention};
+use hadal_hal::cpu::percpu::{self, attention};
 use hadal_hal::sync::SpinLock;
 use hadal_sync::WaitQueue;
 

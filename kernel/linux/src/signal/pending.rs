@@ -6,7 +6,7 @@
 
 use alloc::collections::VecDeque;
 
-use hadal_hal::fallible::MakeRoom;
+use hadal_hal::memory::fallible::MakeRoom;
 use hadal_hal::sync::{Rank, SpinLock};
 
 use super::info::Info;

@@ -3,7 +3,7 @@
 
 use core::sync::atomic::{AtomicBool, Ordering, fence};
 
-use hadal_hal::fallible;
+use hadal_hal::memory::fallible;
 use linux_raw_sys::general::RLIMIT_SIGPENDING;
 
 use super::default;

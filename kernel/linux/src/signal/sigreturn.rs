@@ -4,8 +4,10 @@
 
 use alloc::vec::Vec;
 
+use hadal_hal::cpu::fpu;
+use hadal_hal::memory::{layout, user};
+use hadal_hal::threads::context;
 use hadal_hal::trap::{self, TrapFrame};
-use hadal_hal::{context, fpu, layout, user};
 use zerocopy::FromBytes;
 
 use super::frame::{MAGIC_END, MAGIC_START, Marker, RESERVED_AT, SigFrame};

@@ -15,7 +15,7 @@ mod schedule;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use hadal_hal::fallible;
+use hadal_hal::memory::fallible;
 use hadal_hal::sync::{Rank, SpinLock};
 use hadal_sched::TimerHandle;
 use spin::Once;

@@ -65,7 +65,7 @@ pub(crate) struct Socket {
 
 /// How a message is read.
 #[derive(Clone, Copy)]
-pub(crate) struct Manner {
+pub(crate) struct ReceiveFlags {
     /// Whether to wait.
     pub(crate) blocking: Blocking,
     /// It stays where it is (`MSG_PEEK`).
@@ -141,14 +141,14 @@ impl Socket {
     }
 
     /// Receives: nothing at all at the end of the data.
-    pub(crate) fn receive(&self, buffer: &mut [u8], manner: Manner) -> Result<Received> {
+    pub(crate) fn receive(&self, buffer: &mut [u8], flags: ReceiveFlags) -> Result<Received> {
         let timeout_ns = self.own().options.lock().receive_timeout_ns;
-        let received = self.wait(manner.blocking, timeout_ns, || {
+        let received = self.wait(flags.blocking, timeout_ns, || {
             let mut used = Used::default();
             let mut inbox = self.own().inbox.lock();
             let found = match self.kind {
-                Kind::Stream => inbox.read_bytes(buffer, manner.peek, &mut used),
-                _ => inbox.read_message(buffer, manner.peek, &mut used),
+                Kind::Stream => inbox.read_bytes(buffer, flags.peek, &mut used),
+                _ => inbox.read_message(buffer, flags.peek, &mut used),
             };
             let over = inbox.closed || inbox.ended;
             drop(inbox);
@@ -158,7 +158,7 @@ impl Socket {
                 None => over.then(|| Ok(Received::default())),
             }
         })??;
-        if !manner.peek {
+        if !flags.peek {
             self.peer().queue.wake_all_for(PollEvents::WRITABLE.changes());
         }
         Ok(received)
@@ -242,7 +242,7 @@ impl File for Socket {
         if buffer.is_empty() {
             return Ok(0);
         }
-        self.receive(buffer, Manner { blocking, peek: false }).map(|received| received.len)
+        self.receive(buffer, ReceiveFlags { blocking, peek: false }).map(|received| received.len)
     }
 
     fn write(&self, data: &[u8], blocking: Blocking) -> Result<usize> {
@@ -353,7 +353,7 @@ mod tests {
         let mut buffer = [0; 4];
         assert_eq!(b.read(&mut buffer, NEVER), Ok(3));
         assert_eq!(b.read(&mut buffer, NEVER), Ok(0));
-        let peeked = b.receive(&mut buffer, Manner { blocking: NEVER, peek: true }).unwrap();
+        let peeked = b.receive(&mut buffer, ReceiveFlags { blocking: NEVER, peek: true }).unwrap();
         assert_eq!((peeked.len, peeked.whole), (4, 5));
         assert_eq!(b.read(&mut buffer, NEVER), Ok(4));
         drop(a);

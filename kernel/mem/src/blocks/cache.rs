@@ -7,7 +7,7 @@ use core::array;
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use alloc::boxed::Box;
-use hadal_hal::link::AtomicRef;
+use hadal_hal::threads::link::AtomicRef;
 
 use super::class::{KEPT_ORDERS, OBJECTS, per_page};
 use super::slab::{Object, Slab};

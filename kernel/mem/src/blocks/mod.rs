@@ -17,7 +17,7 @@ mod slab;
 use alloc::boxed::Box;
 use core::sync::atomic::Ordering;
 
-use hadal_hal::percpu::CpuLocal;
+use hadal_hal::cpu::percpu::CpuLocal;
 use hadal_hal::sync::{Rank, SpinLock};
 
 use crate::buddy::{Arena, FRAME_BYTES, Use};
@@ -113,7 +113,7 @@ impl Blocks {
             Class::Frames(order) => self.alloc_frames(own, order, zone, others),
         }?;
         if content == Content::Zeros {
-            hadal_hal::frames::zero_unowned(pa, bytes as usize);
+            hadal_hal::memory::frames::zero_unowned(pa, bytes as usize);
         }
         Some(pa)
     }

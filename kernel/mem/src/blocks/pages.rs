@@ -4,7 +4,7 @@
 use alloc::boxed::Box;
 use core::sync::atomic::Ordering;
 
-use hadal_hal::link::AtomicRef;
+use hadal_hal::threads::link::AtomicRef;
 use spin::Once;
 
 use super::slab::Slab;

@@ -10,7 +10,7 @@ fn lists(frames: u32, skip: u32, garbage: u32) -> (Arenas, FreeLists) {
     let base =
         frames::host_arena((all + skip) as usize * FRAME_BYTES as usize) + u64::from(skip) * FRAME_BYTES;
     for word in 0..u64::from(all) / 340 * 1024 {
-        hadal_hal::frames::host_write(base + 4 * word, &garbage.to_le_bytes());
+        hadal_hal::memory::frames::host_write(base + 4 * word, &garbage.to_le_bytes());
     }
     let mut arenas = Arenas::new(base);
     assert!(arenas.add(base, base + u64::from(all) * FRAME_BYTES, 0));

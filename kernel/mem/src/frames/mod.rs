@@ -25,9 +25,9 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 
 use arrayvec::ArrayVec;
 use hadal_hal::cpu;
-use hadal_hal::fallible;
-use hadal_hal::frames::{Block, Chain, FrameSource};
-use hadal_hal::percpu::CpuLocal;
+use hadal_hal::cpu::percpu::CpuLocal;
+use hadal_hal::memory::fallible;
+use hadal_hal::memory::frames::{Block, Chain, FrameSource};
 use hadal_hal::sync::SpinLock;
 use spin::Once;
 

@@ -4,7 +4,7 @@
 use core::fmt;
 use core::ops::Deref;
 
-use hadal_hal::frames::Block;
+use hadal_hal::memory::frames::Block;
 
 use super::FrameAllocator;
 

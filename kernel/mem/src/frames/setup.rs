@@ -4,8 +4,8 @@
 use core::sync::atomic::Ordering;
 
 use alloc::boxed::Box;
-use hadal_hal::layout::BOOT_MAPPED;
-use hadal_hal::percpu::CpuLocal;
+use hadal_hal::cpu::percpu::CpuLocal;
+use hadal_hal::memory::layout::BOOT_MAPPED;
 use hadal_hal::sync::{Rank, SpinLock};
 use spin::Once;
 

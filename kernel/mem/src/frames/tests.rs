@@ -3,7 +3,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use hadal_hal::frames::{self, Block, Chain};
+use hadal_hal::memory::frames::{self, Block, Chain};
 use proptest::prelude::*;
 
 use super::*;

@@ -9,7 +9,7 @@
 use alloc::sync::Arc;
 
 use arrayvec::ArrayVec;
-use hadal_hal::frames::{Block, Lent};
+use hadal_hal::memory::frames::{Block, Lent};
 
 use super::fault::Attempt;
 use super::mmu::{MapError, Page};

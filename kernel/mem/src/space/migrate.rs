@@ -8,8 +8,8 @@
 
 use core::sync::atomic::Ordering;
 
-use hadal_hal::frames::Block;
-use hadal_hal::paging::Stale;
+use hadal_hal::memory::frames::Block;
+use hadal_hal::memory::paging::Stale;
 
 use super::mmu::{Page, PageFlags, PageSize};
 use super::{AddressSpace, LARGE_BYTES, Mmu, PAGE_SIZE, page_start};

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What the address space needs from the machine: a page table and the TLBs.
 
-use hadal_hal::frames::Block;
-use hadal_hal::paging;
-pub use hadal_hal::paging::{MapError, Page, PageFlags, PageSize, Unmapped};
-use hadal_hal::tlb::{self, Flushed};
+use hadal_hal::memory::frames::Block;
+use hadal_hal::memory::paging;
+pub use hadal_hal::memory::paging::{MapError, Page, PageFlags, PageSize, Unmapped};
+use hadal_hal::memory::tlb::{self, Flushed};
 
 /// Page table and TLBs of the program's window. `map` may race with itself; the address space excludes everything else on
 /// the same range.

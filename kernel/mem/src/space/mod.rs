@@ -42,9 +42,9 @@ mod write_back;
 
 use core::sync::atomic::AtomicUsize;
 
-use hadal_hal::frames::FrameSource;
+use hadal_hal::memory::frames::FrameSource;
+use hadal_hal::memory::{fallible, layout};
 use hadal_hal::sync::{Rank, RwSpinLock, WriteGuard};
-use hadal_hal::{fallible, layout};
 
 pub use advise::Advice;
 pub use create::{MapBacking, MapRequest, Placement};

@@ -4,8 +4,8 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use hadal_hal::fallible;
-use hadal_hal::paging::Stale;
+use hadal_hal::memory::fallible;
+use hadal_hal::memory::paging::Stale;
 
 use super::mmu::{MapError, PageFlags, PageSize};
 use super::quarantine::{Held, Released};

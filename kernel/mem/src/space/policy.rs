@@ -220,7 +220,7 @@ impl<M: Mmu> AddressSpace<M> {
         self.change_policy(start, end, true, |old| {
             let Some(old) = old else { return Ok(None) };
             let moved = Policy { home: Some(home), ..Policy::clone(old) };
-            hadal_hal::fallible::arc(moved).map(Some).map_err(|_| SpaceError::NoMemory)
+            hadal_hal::memory::fallible::arc(moved).map(Some).map_err(|_| SpaceError::NoMemory)
         })
     }
 

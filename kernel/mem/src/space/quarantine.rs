@@ -9,9 +9,9 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use hadal_hal::frames::Chain;
-use hadal_hal::paging::Stale;
-use hadal_hal::tlb::Flushed;
+use hadal_hal::memory::frames::Chain;
+use hadal_hal::memory::paging::Stale;
+use hadal_hal::memory::tlb::Flushed;
 
 use super::vma::Vma;
 

@@ -4,7 +4,7 @@
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use hadal_hal::frames::{Block, Lent};
+use hadal_hal::memory::frames::{Block, Lent};
 
 use super::PAGE_SIZE;
 

@@ -119,10 +119,10 @@ impl Queue {
             self.join_groups(nodes, before, behind);
             return;
         }
-        let heir = nodes.node(next);
-        heir.previous.store(NIL, Ordering::Relaxed);
-        heir.last.store(node.last.load(Ordering::Relaxed), Ordering::Relaxed);
-        heir.len.store(node.len.load(Ordering::Relaxed) - 1, Ordering::Relaxed);
+        let first = nodes.node(next);
+        first.previous.store(NIL, Ordering::Relaxed);
+        first.last.store(node.last.load(Ordering::Relaxed), Ordering::Relaxed);
+        first.len.store(node.len.load(Ordering::Relaxed) - 1, Ordering::Relaxed);
         self.link(nodes, next, before, behind);
     }
 

@@ -132,8 +132,8 @@ fn a_lock_is_handed_to_the_oldest() {
         words.hand_over(
             &nodes,
             &key(8),
-            |heir, more| {
-                seen = Some((heir, more));
+            |first, more| {
+                seen = Some((first, more));
                 true
             },
             |_| {},

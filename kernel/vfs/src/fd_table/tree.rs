@@ -8,7 +8,7 @@
 use alloc::boxed::Box;
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use hadal_hal::fallible;
+use hadal_hal::memory::fallible;
 use hadal_hal::sync::SpinLock;
 use spin::Once;
 

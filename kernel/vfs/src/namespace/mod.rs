@@ -20,7 +20,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
-use hadal_hal::fallible;
+use hadal_hal::memory::fallible;
 use hadal_hal::sync::{Rank, SpinLock};
 
 use crate::errno::{Errno, Result};

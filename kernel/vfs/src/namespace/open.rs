@@ -4,7 +4,7 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use hadal_hal::fallible;
+use hadal_hal::memory::fallible;
 
 use super::access::{self, Caller};
 use super::walk::Entry;

@@ -6,7 +6,7 @@
 
 use alloc::vec::Vec;
 
-use hadal_hal::fallible;
+use hadal_hal::memory::fallible;
 use hadal_hal::sync::SpinLock;
 
 use crate::errno::{Errno, Result};

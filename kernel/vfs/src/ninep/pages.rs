@@ -10,7 +10,7 @@ use alloc::collections::BTreeMap;
 use alloc::sync::{Arc, Weak};
 use core::ops::Range;
 
-use hadal_hal::frames::{Block, Lent};
+use hadal_hal::memory::frames::{Block, Lent};
 use hadal_hal::sync::{Rank, SpinLock};
 use hadal_mem::space::{IoError, PAGE_SIZE, PageSource, SourceId};
 

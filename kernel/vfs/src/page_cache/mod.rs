@@ -17,7 +17,7 @@ use alloc::sync::{Arc, Weak};
 use core::ops::Deref;
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
-use hadal_hal::frames::{Block, FrameSource};
+use hadal_hal::memory::frames::{Block, FrameSource};
 use hadal_hal::sync::{Rank, SpinLock};
 use hadal_mem::space::PAGE_SIZE;
 

@@ -6,7 +6,7 @@ use alloc::collections::BTreeMap;
 use alloc::sync::{Arc, Weak};
 use alloc::vec::Vec;
 
-use hadal_hal::fallible::MakeRoom;
+use hadal_hal::memory::fallible::MakeRoom;
 use hadal_hal::sync::{Rank, SpinLock};
 use spin::Once;
 

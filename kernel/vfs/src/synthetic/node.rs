@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use hadal_hal::fallible;
+use hadal_hal::memory::fallible;
 use hadal_sync::Mutex;
 
 use super::directory::{Place, metadata, statfs};

@@ -8,7 +8,7 @@ use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::sync::{Arc, Weak};
 
-use hadal_hal::fallible;
+use hadal_hal::memory::fallible;
 
 use super::{Body, Node};
 use crate::errno::{Errno, Result};

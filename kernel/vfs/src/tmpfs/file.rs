@@ -4,8 +4,8 @@
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 
-use hadal_hal::fallible;
-use hadal_hal::frames::Lent;
+use hadal_hal::memory::fallible;
+use hadal_hal::memory::frames::Lent;
 use hadal_mem::space::{IoError, PageSource, SourceId};
 use hadal_sync::Mutex;
 

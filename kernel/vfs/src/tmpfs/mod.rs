@@ -17,8 +17,8 @@ use alloc::sync::{Arc, Weak};
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use hadal_hal::fallible;
-use hadal_hal::frames::FrameSource;
+use hadal_hal::memory::fallible;
+use hadal_hal::memory::frames::FrameSource;
 use hadal_hal::sync::SpinLock;
 use hadal_sync::Mutex;
 

@@ -9,8 +9,8 @@ use alloc::sync::Arc;
 use core::ops::Deref;
 use core::sync::atomic::Ordering;
 
-use hadal_hal::fallible::{self, MakeRoom};
-use hadal_hal::frames::Block;
+use hadal_hal::memory::fallible::{self, MakeRoom};
+use hadal_hal::memory::frames::Block;
 
 use super::TmpFs;
 use crate::errno::{Errno, Result};

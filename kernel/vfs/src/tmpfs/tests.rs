@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use hadal_hal::frames::{host_read, host_write};
+use hadal_hal::memory::frames::{host_read, host_write};
 use proptest::prelude::*;
 
 use super::*;

@@ -3,7 +3,7 @@
 
 use alloc::vec::Vec;
 
-use hadal_hal::fallible::MakeRoom;
+use hadal_hal::memory::fallible::MakeRoom;
 use hadal_hal::sync::{Rank, SpinLock};
 use linux_raw_sys::general::RLIMIT_SIGPENDING;
 

@@ -7,7 +7,7 @@
 
 use alloc::sync::Arc;
 
-use hadal_hal::fallible;
+use hadal_hal::memory::fallible;
 use hadal_vfs::OpenFlags;
 use linux_raw_sys::general::EPOLL_CLOEXEC;
 

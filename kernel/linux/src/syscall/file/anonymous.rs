@@ -5,7 +5,7 @@ use alloc::format;
 use alloc::sync::Arc;
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use hadal_hal::fallible;
+use hadal_hal::memory::fallible;
 use hadal_vfs::{
     Caller, File, FileKind, Inode, InodeId, Location, Metadata, OpenFile, OpenFlags, Owner, SetAttr, StatFs,
     Timespec, make_dev,

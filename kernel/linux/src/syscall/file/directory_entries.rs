@@ -3,7 +3,7 @@
 
 use alloc::vec::Vec;
 
-use hadal_hal::fallible;
+use hadal_hal::memory::fallible;
 use hadal_mem::space::FaultAccess;
 use hadal_vfs::DirEntry;
 

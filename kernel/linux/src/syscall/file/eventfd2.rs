@@ -8,7 +8,7 @@
 use alloc::string::String;
 use core::fmt::Write;
 
-use hadal_hal::fallible;
+use hadal_hal::memory::fallible;
 use hadal_hal::sync::SpinLock;
 use hadal_sync::{WaitMode, WaitQueue};
 use hadal_vfs::{Blocking, File, OpenFlags, PollEvents};

@@ -3,7 +3,7 @@
 
 use alloc::vec::Vec;
 
-use hadal_hal::fallible::{self, MakeRoom};
+use hadal_hal::memory::fallible::{self, MakeRoom};
 use hadal_vfs::{FdTable, MAX_DESCRIPTORS, PollEvents};
 
 use super::polling::{self, Watched};

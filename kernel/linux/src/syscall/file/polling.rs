@@ -6,9 +6,9 @@ use alloc::vec::Vec;
 use core::ptr;
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use hadal_hal::fallible;
+use hadal_hal::memory::fallible;
 use hadal_sched::Thread;
-use hadal_sync::{Listener, Manner, WaitQueue};
+use hadal_sync::{Listener, WaitQueue, WakeMode};
 use hadal_vfs::{OpenFile, PollEvents};
 use zerocopy::{Immutable, IntoBytes};
 
@@ -80,7 +80,7 @@ impl<'a> Registration<'a> {
         queues.dedup_by(|a, b| ptr::eq(*a, *b));
         let registration = Self { waker, queues };
         for queue in &registration.queues {
-            queue.listen(registration.waker.clone(), Manner::Always).map_err(|_| Errno::ENOMEM)?;
+            queue.listen(registration.waker.clone(), WakeMode::Always).map_err(|_| Errno::ENOMEM)?;
         }
         Ok(registration)
     }

@@ -9,7 +9,7 @@
 use alloc::collections::BTreeSet;
 use alloc::sync::Arc;
 
-use hadal_hal::fallible;
+use hadal_hal::memory::fallible;
 
 use crate::Result;
 use crate::call::Call;

@@ -9,7 +9,7 @@
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use hadal_hal::fallible;
+use hadal_hal::memory::fallible;
 use hadal_mem::space::FaultAccess;
 use hadal_vfs::OpenFile;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};

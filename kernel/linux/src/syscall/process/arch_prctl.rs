@@ -5,7 +5,9 @@
 //!
 //! Refused: ARCH_SET_GS and ARCH_GET_GS (EINVAL: GS is the kernel's in ring 0), all other codes (EINVAL).
 
-use hadal_hal::{context, handler, layout};
+use hadal_hal::interrupts::handler;
+use hadal_hal::memory::layout;
+use hadal_hal::threads::context;
 
 use crate::call::Call;
 use crate::strace::signature;

@@ -7,7 +7,7 @@
 //!
 //! Refused: FUTEX_FD, FUTEX_WAIT_REQUEUE_PI, FUTEX_CMP_REQUEUE_PI (ENOSYS).
 
-use hadal_hal::user;
+use hadal_hal::memory::user;
 use hadal_time::{now_ns, realtime_ns};
 use linux_raw_sys::general::*;
 

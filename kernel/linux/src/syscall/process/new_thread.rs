@@ -3,8 +3,9 @@
 
 use core::sync::atomic::Ordering;
 
+use hadal_hal::memory::layout;
+use hadal_hal::threads::context;
 use hadal_hal::trap;
-use hadal_hal::{context, layout};
 use hadal_vfs::Errno;
 use linux_raw_sys::general::*;
 

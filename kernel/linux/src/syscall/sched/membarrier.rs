@@ -8,7 +8,7 @@
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use hadal_hal::tlb;
+use hadal_hal::memory::tlb;
 
 use crate::call::Call;
 use crate::strace::signature;

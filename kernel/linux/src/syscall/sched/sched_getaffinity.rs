@@ -6,7 +6,7 @@
 //! Refused: a buffer that is too small or not a multiple of 8 bytes (EINVAL).
 
 use hadal_hal::cpu;
-use hadal_hal::cpuset::CpuSet;
+use hadal_hal::cpu::set::CpuSet;
 
 use super::target::{self, Target};
 use crate::call::Call;

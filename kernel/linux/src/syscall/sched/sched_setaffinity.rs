@@ -6,8 +6,8 @@
 //! Refused: a mask without a CPU of this machine (EINVAL), process 1 (EPERM), unknown threads (ESRCH).
 
 use hadal_hal::cpu;
-use hadal_hal::cpuset::CpuSet;
-use hadal_hal::fallible;
+use hadal_hal::cpu::set::CpuSet;
+use hadal_hal::memory::fallible;
 
 use super::target;
 use crate::call::Call;

@@ -9,7 +9,7 @@ use super::{address, control};
 use crate::call::Call;
 use crate::signal::number::SIGPIPE;
 use crate::signal::send;
-use crate::socket::{Kind, Manner, Rights, Socket};
+use crate::socket::{Kind, ReceiveFlags, Rights, Socket};
 use crate::syscall::file::transfer::{CHUNK, Segments};
 use crate::{Errno, Result, memory};
 
@@ -133,8 +133,8 @@ pub(super) fn receive(
     let mut files = alloc::vec::Vec::new();
     loop {
         let wanted = (total - len).min(CHUNK);
-        let manner = Manner { blocking, peek: flags & PEEK != 0 };
-        let received = match socket.receive(&mut buffer[..wanted], manner) {
+        let receive = ReceiveFlags { blocking, peek: flags & PEEK != 0 };
+        let received = match socket.receive(&mut buffer[..wanted], receive) {
             Err(error) if len == 0 => return Err(socket.receive_error(call, error)),
             Err(_) => break,
             Ok(received) => received,

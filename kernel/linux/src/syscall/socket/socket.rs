@@ -9,7 +9,7 @@
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use hadal_hal::fallible;
+use hadal_hal::memory::fallible;
 use hadal_vfs::{FileKind, OpenFlags};
 
 use super::address::{NETLINK, UNIX};

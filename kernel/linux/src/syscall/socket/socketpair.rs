@@ -6,7 +6,7 @@
 //!
 //! Refused: every other domain (`EAFNOSUPPORT`), type (`ESOCKTNOSUPPORT`) and protocol (`EPROTONOSUPPORT`).
 
-use hadal_hal::fallible;
+use hadal_hal::memory::fallible;
 use hadal_vfs::{FileKind, OpenFlags};
 
 use super::address::UNIX;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use hadal_hal::frames::Lent;
+use hadal_hal::memory::frames::Lent;
 
 use super::super::*;
 use super::machine::PAGE;

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use hadal_hal::frames;
+use hadal_hal::memory::frames;
 
 use super::super::*;
 pub(super) use super::file::TestFile;

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use hadal_hal::frames::{self, Block};
-use hadal_hal::tlb::Flushed;
+use hadal_hal::memory::frames::{self, Block};
+use hadal_hal::memory::tlb::Flushed;
 
 use super::super::mmu::{Page, Unmapped};
 use super::super::*;

@@ -7,7 +7,7 @@ mod server;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use hadal_hal::frames::{host_read, host_write};
+use hadal_hal::memory::frames::{host_read, host_write};
 use proptest::collection::vec;
 use proptest::prelude::*;
 

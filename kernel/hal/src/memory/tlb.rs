@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Translation look-aside buffers: flushing this CPU's, everybody's at once, and everybody's eventually.
+//!
+//! One global generation counts the flushes asked for. A CPU publishes the newest generation that it has flushed for, so
+//! a waiter needs no list of acknowledgements and requests from several CPUs merge. An idle CPU marks itself lazy: it is
+//! not interrupted, and flushes when it leaves idle. Generation and flag are accessed with sequential consistency: either
+//! the idle CPU sees the new generation or the requester sees that it is no longer lazy.
+
+use core::sync::atomic::{AtomicU64, Ordering};
+
+use crate::cpu::percpu;
+use crate::interrupts::{apic, irq};
+use crate::memory::layout::PAGE_SIZE;
+use crate::{cpu, sync};
+
+static GENERATION: AtomicU64 = AtomicU64::new(0);
+static SHOOTDOWNS: AtomicU64 = AtomicU64::new(0);
+
+/// Above this many pages a whole flush is cheaper than one instruction a page.
+const RANGE_LIMIT_PAGES: usize = 32;
+
+/// Number of synchronous shootdowns so far.
+pub fn shootdown_count() -> u64 {
+    SHOOTDOWNS.load(Ordering::Relaxed)
+}
+
+/// Flushes the translations of program memory on this CPU (kernel translations are global and never change).
+pub fn flush_local() {
+    #[cfg(target_os = "none")]
+    // SAFETY: reloads the same root.
+    unsafe {
+        core::arch::asm!("mov {0}, cr3", "mov cr3, {0}", out(reg) _, options(nostack));
+    }
+}
+
+/// Flushes the translations of one range on this CPU.
+pub fn flush_local_range(va: usize, len: usize) {
+    if len > RANGE_LIMIT_PAGES * PAGE_SIZE {
+        flush_local();
+        return;
+    }
+    #[cfg(target_os = "none")]
+    for page in (va..va + len).step_by(PAGE_SIZE) {
+        // SAFETY: dropping a translation changes no memory.
+        unsafe { core::arch::asm!("invlpg [{}]", in(reg) page, options(nostack)) };
+    }
+    #[cfg(not(target_os = "none"))]
+    let _ = va;
+}
+
+/// The proof that every CPU has forgotten what it knew of a range before a certain flush.
+#[derive(Clone, Copy, Debug)]
+pub struct Flushed {
+    start: usize,
+    end: usize,
+    through: u64,
+}
+
+impl Flushed {
+    /// The flush that is over, by [`begin_lazy`]'s number.
+    pub fn through(&self) -> u64 {
+        self.through
+    }
+
+    /// Whether pages of a range are forgotten that were removed when the newest flush was `before`.
+    pub(crate) fn covers(&self, start: usize, end: usize, before: u64) -> bool {
+        self.start <= start && end <= self.end && before < self.through
+    }
+
+    /// The proof of a flush of simulated TLBs.
+    #[cfg(not(target_os = "none"))]
+    pub fn simulated(va: usize, len: usize, through: u64) -> Self {
+        Self { start: va, end: va.saturating_add(len), through }
+    }
+}
+
+/// The number of the newest flush.
+pub(crate) fn newest() -> u64 {
+    GENERATION.load(Ordering::Relaxed)
+}
+
+/// Makes every CPU forget a range before it returns. For process context with interrupts on.
+pub fn shootdown(va: usize, len: usize) -> Flushed {
+    // Not only `irq::enabled`: a program may have interrupts off, and then the loop below answers for it.
+    sync::may_wait_for_cpus();
+    flush_local_range(va, len);
+    let flushed = |through| Flushed { start: va, end: va.saturating_add(len), through };
+    if cpu::count() == 1 {
+        return flushed(newest() + 1);
+    }
+    SHOOTDOWNS.fetch_add(1, Ordering::Relaxed);
+    let generation = begin_lazy();
+    kick_until(generation);
+    for other in 0..cpu::count() {
+        // A CPU never waits for itself: its own range is flushed, and it takes requests of others meanwhile.
+        while other != cpu::current_id() && behind(other, generation) {
+            if !irq::enabled() {
+                service();
+            }
+            cpu::relax();
+        }
+    }
+    flushed(generation)
+}
+
+/// Starts a flush that nobody waits for: when [`completed`] has reached the returned generation, no CPU uses a
+/// translation that was removed before this call.
+pub fn begin_lazy() -> u64 {
+    GENERATION.fetch_add(1, Ordering::SeqCst) + 1
+}
+
+/// The newest generation that every CPU has flushed everything for.
+pub fn completed() -> Flushed {
+    let newest = GENERATION.load(Ordering::SeqCst);
+    let of = |id| if behind(id, newest) { seen(id) } else { newest };
+    let through = (0..cpu::count()).map(of).min().unwrap_or(newest);
+    Flushed { start: 0, end: usize::MAX, through }
+}
+
+/// Asks the CPUs that have not flushed for the newest generation to do it now.
+pub fn kick() {
+    service();
+    kick_until(GENERATION.load(Ordering::SeqCst));
+}
+
+fn kick_until(generation: u64) {
+    for other in 0..cpu::count() {
+        if other != cpu::current_id() && behind(other, generation) {
+            apic::send_ipi(other, irq::VECTOR_TLB);
+        }
+    }
+}
+
+fn seen(id: usize) -> u64 {
+    percpu::of(id).tlb_seen.load(Ordering::SeqCst)
+}
+
+fn behind(id: usize, generation: u64) -> bool {
+    seen(id) < generation && !percpu::of(id).tlb_lazy.load(Ordering::SeqCst)
+}
+
+/// Flushes this CPU if a generation is open; called by the interrupt, on every thread switch and on leaving idle.
+pub fn service() {
+    let newest = GENERATION.load(Ordering::SeqCst);
+    let block = percpu::this();
+    if block.tlb_seen.load(Ordering::Relaxed) < newest {
+        flush_local();
+        block.tlb_seen.store(newest, Ordering::SeqCst);
+    }
+}
+
+/// Marks this CPU idle: it touches no program memory until [`leave_idle`].
+pub fn enter_idle() {
+    percpu::this().tlb_lazy.store(true, Ordering::SeqCst);
+}
+
+/// Ends [`enter_idle`].
+pub fn leave_idle() {
+    percpu::this().tlb_lazy.store(false, Ordering::SeqCst);
+    service();
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! What a higher layer keeps of a thing of a lower one, one load away: a link in the thing, which does not know the type.
+//!
+//! The link has a word for the reference and one for the address of the one static that may use it; [`Companions`] is that
+//! static, and comparing its address makes the type safe, as in [`crate::threads::running`].
+
+use core::marker::PhantomData;
+use core::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+
+/// The link, in a thing that lives for ever.
+#[derive(Debug, Default)]
+pub struct Companion {
+    key: AtomicUsize,
+    thing: AtomicUsize,
+}
+
+/// The key to the links of companions of type `T`: a static of its own.
+pub struct Companions<T: 'static> {
+    of: PhantomData<&'static T>,
+    /// Gives every instance an address of its own: what can be changed is never merged with what looks the same.
+    _place: AtomicU8,
+}
+
+impl Companion {
+    /// A link that nobody uses yet.
+    pub const fn new() -> Self {
+        Self { key: AtomicUsize::new(0), thing: AtomicUsize::new(0) }
+    }
+}
+
+impl<T: Sync> Default for Companions<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T: Sync> Companions<T> {
+    /// A key that no link has yet.
+    pub const fn new() -> Self {
+        Self { of: PhantomData, _place: AtomicU8::new(0) }
+    }
+
+    fn key(&'static self) -> usize {
+        core::ptr::from_ref(self) as usize
+    }
+
+    /// What the link leads to, if it has this key and leads anywhere.
+    #[inline(always)]
+    pub fn get(&'static self, link: &Companion) -> Option<&'static T> {
+        let thing = link.thing.load(Ordering::Acquire) as *const T;
+        // SAFETY: where the key is ours, null or what `set` made of a `&'static T`: a key never changes.
+        if link.key.load(Ordering::Relaxed) == self.key() { unsafe { thing.as_ref() } } else { None }
+    }
+
+    /// Makes the link lead to `thing`, or nowhere.
+    ///
+    /// # Panics
+    /// If the link has another key.
+    pub fn set(&'static self, link: &Companion, thing: Option<&'static T>) {
+        let taken = link.key.compare_exchange(0, self.key(), Ordering::Relaxed, Ordering::Relaxed);
+        assert!(taken.is_ok() || taken == Err(self.key()), "a link has one key");
+        let thing = thing.map_or(core::ptr::null(), core::ptr::from_ref);
+        link.thing.store(thing as usize, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Companion, Companions};
+
+    #[test]
+    fn only_its_key_opens_a_link() {
+        static FIRST: Companions<u32> = Companions::new();
+        static SECOND: Companions<u64> = Companions::new();
+        let link = Companion::new();
+        assert_eq!(FIRST.get(&link), None);
+        FIRST.set(&link, Some(&7));
+        assert_eq!((FIRST.get(&link), SECOND.get(&link)), (Some(&7), None));
+        FIRST.set(&link, None);
+        assert_eq!(FIRST.get(&link), None);
+    }
+
+    #[test]
+    #[should_panic(expected = "one key")]
+    fn types_cannot_be_confused() {
+        static FIRST: Companions<u32> = Companions::new();
+        static SECOND: Companions<u64> = Companions::new();
+        let link = Companion::new();
+        FIRST.set(&link, Some(&7));
+        SECOND.set(&link, Some(&8));
+    }
+}
