@@ -7,3 +7,4 @@ pub mod context;
 pub mod link;
 pub mod running;
 pub mod table;
+mod type_key;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What a higher layer keeps of a thing of a lower one, one load away: a link in the thing, which does not know the type.
 //!
-//! The link has a word for the reference and one for the address of the one static that may use it; [`Companions`] is that
-//! static, and comparing its address makes the type safe, as in [`crate::threads::running`].
+//! The link has a word for the reference and one for the key; [`Companions`] has the key ([`super::type_key`]).
 
-use core::marker::PhantomData;
-use core::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+use super::type_key::TypeKey;
 
 /// The link, in a thing that lives for ever.
 #[derive(Debug, Default)]
@@ -16,9 +16,7 @@ pub struct Companion {
 
 /// The key to the links of companions of type `T`: a static of its own.
 pub struct Companions<T: 'static> {
-    of: PhantomData<&'static T>,
-    /// Gives every instance an address of its own: what can be changed is never merged with what looks the same.
-    _place: AtomicU8,
+    key: TypeKey<T>,
 }
 
 impl Companion {
@@ -37,11 +35,7 @@ impl<T: Sync> Default for Companions<T> {
 impl<T: Sync> Companions<T> {
     /// A key that no link has yet.
     pub const fn new() -> Self {
-        Self { of: PhantomData, _place: AtomicU8::new(0) }
-    }
-
-    fn key(&'static self) -> usize {
-        core::ptr::from_ref(self) as usize
+        Self { key: TypeKey::new() }
     }
 
     /// What the link leads to, if it has this key and leads anywhere.
@@ -49,7 +43,7 @@ impl<T: Sync> Companions<T> {
     pub fn get(&'static self, link: &Companion) -> Option<&'static T> {
         let thing = link.thing.load(Ordering::Acquire) as *const T;
         // SAFETY: where the key is ours, null or what `set` made of a `&'static T`: a key never changes.
-        if link.key.load(Ordering::Relaxed) == self.key() { unsafe { thing.as_ref() } } else { None }
+        if self.key.fits(&link.key, Ordering::Relaxed) { unsafe { thing.as_ref() } } else { None }
     }
 
     /// Makes the link lead to `thing`, or nowhere.
@@ -57,8 +51,9 @@ impl<T: Sync> Companions<T> {
     /// # Panics
     /// If the link has another key.
     pub fn set(&'static self, link: &Companion, thing: Option<&'static T>) {
-        let taken = link.key.compare_exchange(0, self.key(), Ordering::Relaxed, Ordering::Relaxed);
-        assert!(taken.is_ok() || taken == Err(self.key()), "a link has one key");
+        let key = self.key.address();
+        let taken = link.key.compare_exchange(0, key, Ordering::Relaxed, Ordering::Relaxed);
+        assert!(taken.is_ok() || taken == Err(key), "a link has one key");
         let thing = thing.map_or(core::ptr::null(), core::ptr::from_ref);
         link.thing.store(thing as usize, Ordering::Release);
     }

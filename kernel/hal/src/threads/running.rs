@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What runs on each CPU: the scheduler's thread and its state of the CPU, one instruction away by `%gs`.
 //!
-//! The hardware layer does not know the scheduler's types. Its per-CPU block has two untyped words for them and the address
-//! of the one static that may use them; [`Running`] is that static, and comparing its address makes the types safe.
+//! The hardware layer does not know the scheduler's types. Its per-CPU block has two untyped words for them and one for the
+//! key; [`Running`] has the key ([`super::type_key`]).
 //!
 //! What must not be interrupted is done by way of a [`Here`], which lives as long as the proof that interrupts are off:
 //!
@@ -64,17 +64,16 @@
 //! ```
 
 use core::marker::PhantomData;
-use core::sync::atomic::{AtomicU8, Ordering};
+use core::sync::atomic::Ordering;
 
+use super::type_key::TypeKey;
 use crate::cpu::percpu::{self, PerCpu};
 use crate::interrupts::irq::{self, Masked, Off};
 use crate::threads::context::{self, Claim, Context, Switch};
 
 /// The scheduler's key to the words: a static of its own. `T` is its thread, `C` its state of a CPU.
 pub struct Running<T: 'static, C: 'static> {
-    types: PhantomData<(&'static T, &'static C)>,
-    /// Gives every instance an address of its own: what can be changed is never merged with what looks the same.
-    _place: AtomicU8,
+    key: TypeKey<(T, C)>,
 }
 
 /// The calling CPU's words, checked, while interrupts are off.
@@ -101,11 +100,7 @@ impl<T: Sync, C: Sync> Default for Running<T, C> {
 impl<T: Sync, C: Sync> Running<T, C> {
     /// A key that no CPU uses yet.
     pub const fn new() -> Self {
-        Self { types: PhantomData, _place: AtomicU8::new(0) }
-    }
-
-    fn key(&'static self) -> usize {
-        core::ptr::from_ref(self) as usize
+        Self { key: TypeKey::new() }
     }
 
     /// Says what the calling CPU runs for the first time.
@@ -115,11 +110,13 @@ impl<T: Sync, C: Sync> Running<T, C> {
     pub fn install(&'static self, thread: &'static T, cpu: &'static C) {
         let block = percpu::this();
         let used = block.running_key.load(Ordering::Relaxed);
-        assert!(used == 0 || used == self.key(), "one scheduler");
+        assert!(used == 0 || used == self.key.address(), "one scheduler");
         block.thread.store(core::ptr::from_ref(thread) as usize, Ordering::Relaxed);
         block.cpu.store(core::ptr::from_ref(cpu) as usize, Ordering::Relaxed);
-        block.running_key.store(self.key(), Ordering::Release);
-        block.quick_key.store(if context::has_fsgsbase() { self.key() } else { 0 }, Ordering::Relaxed);
+        block.running_key.store(self.key.address(), Ordering::Release);
+        block
+            .quick_key
+            .store(if context::has_fsgsbase() { self.key.address() } else { 0 }, Ordering::Relaxed);
     }
 
     #[inline(always)]
@@ -127,7 +124,7 @@ impl<T: Sync, C: Sync> Running<T, C> {
         let block = percpu::this();
         // SAFETY: only this CPU writes the word, in `install`. A plain read, since the compiler compares those in place.
         let key = unsafe { *block.running_key.as_ptr() };
-        assert!(key == self.key(), "no scheduler on this CPU");
+        assert!(key == self.key.address(), "no scheduler on this CPU");
         block
     }
 
@@ -155,13 +152,13 @@ impl<T: Sync, C: Sync> Running<T, C> {
         let block = percpu::this();
         // SAFETY: as in `block`.
         let key = unsafe { *block.quick_key.as_ptr() };
-        if key == self.key() { Ok(Quick { block, masked, types: PhantomData }) } else { Err(masked) }
+        if key == self.key.address() { Ok(Quick { block, masked, types: PhantomData }) } else { Err(masked) }
     }
 
     /// The calling CPU, if it has called [`Running::install`].
     pub fn try_here<'a>(&'static self, off: Off<'a>) -> Option<Here<'a, T, C>> {
         let block = percpu::this();
-        (block.running_key.load(Ordering::Relaxed) == self.key()).then_some(Here {
+        self.key.fits(&block.running_key, Ordering::Relaxed).then_some(Here {
             block,
             off,
             types: PhantomData,
@@ -191,7 +188,7 @@ impl<T: Sync, C: Sync> Running<T, C> {
     /// The thread that a CPU runs, as of now; `None` before [`Running::install`] there.
     pub fn thread_of(&'static self, cpu: usize) -> Option<&'static T> {
         let block = percpu::of(cpu);
-        (block.running_key.load(Ordering::Acquire) == self.key()).then(|| {
+        self.key.fits(&block.running_key, Ordering::Acquire).then(|| {
             // SAFETY: the key is ours, so only this type's `install` and `set_thread` store to the word.
             unsafe { &*(block.thread.load(Ordering::Acquire) as *const T) }
         })
