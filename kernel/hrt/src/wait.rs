@@ -8,7 +8,7 @@ use hadal_linux::signal;
 use hadal_linux::task::Task;
 use hadal_sched::{Kick, Thread, Wake, wake_all};
 use hadal_sync::AllThreads;
-use hadal_sync::words::{ANY, Counts, Key, Words};
+use hadal_sync::words::{ANY, BadWord, Counts, Key, Words, check_word, with_word};
 
 use crate::join::deadline;
 use crate::record;
@@ -26,20 +26,11 @@ static WORDS: Words<1024> = Words::new();
 
 /// The key of an aligned word of the program's.
 fn checked(word: usize) -> Result<Key, Status> {
-    if !word.is_multiple_of(4) {
-        return Err(Status::Invalid);
-    }
-    if user::in_window(word, 4) { Ok(Key::private(word)) } else { Err(Status::BadAddress) }
-}
-
-/// Calls `act`, which reads the word under a lock; retries while its page comes and goes.
-fn with_word<R>(word: usize, mut act: impl FnMut() -> Result<R, user::Fault>) -> Result<R, Status> {
-    loop {
-        user::load_u32(word)?;
-        if let Ok(outcome) = act() {
-            return Ok(outcome);
-        }
-    }
+    check_word(word).map_err(|bad| match bad {
+        BadWord::Unaligned => Status::Invalid,
+        BadWord::Outside => Status::BadAddress,
+    })?;
+    Ok(Key::private(word))
 }
 
 fn wait_for(word: usize, expected: u32, deadline_ns: u64, flags: u32) -> Result<(), Status> {

@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 
 use hadal_hal::memory::user;
 use hadal_sched::{Kick, Thread, thread, wake_all};
-use hadal_sync::words::{Counts, Words};
+use hadal_sync::words::{self, BadWord, Counts, Words, with_word};
 use hadal_sync::{AllThreads, WaitError};
 
 pub use hadal_sync::words::{ANY, Key};
@@ -25,12 +25,10 @@ const BUCKETS: usize = 256;
 /// The key of an aligned word. `private` is the program's promise that no other process uses it, and spares the look at the
 /// mapping; memory that is not a shared file's has the same key either way.
 pub fn key(process: &Process, address: usize, private: bool) -> Result<Key> {
-    if !address.is_multiple_of(4) {
-        return Err(Errno::EINVAL);
-    }
-    if !user::in_window(address, 4) {
-        return Err(Errno::EFAULT);
-    }
+    words::check_word(address).map_err(|bad| match bad {
+        BadWord::Unaligned => Errno::EINVAL,
+        BadWord::Outside => Errno::EFAULT,
+    })?;
     let shared = if private { None } else { process.space.shared_key(address) };
     Ok(match shared {
         Some(key) => Key::shared((key.source.dev, key.source.ino), key.offset),
@@ -63,16 +61,6 @@ fn unpark(index: u32) {
     thread(index).unpark();
 }
 
-/// Calls `act`, which reads the word at `address` under a lock; retries while its page comes and goes.
-fn with_word<R>(address: usize, mut act: impl FnMut() -> core::result::Result<R, user::Fault>) -> Result<R> {
-    loop {
-        user::load_u32(address).map_err(efault)?;
-        if let Ok(outcome) = act() {
-            return Ok(outcome);
-        }
-    }
-}
-
 /// Waits while the word at `address` is `expected`, until woken with a matching bit or `deadline_ns`. `EAGAIN` when the
 /// word differs, `ETIMEDOUT`, `EINTR`.
 pub fn wait(
@@ -86,7 +74,8 @@ pub fn wait(
     let thread = hadal_sched::current();
     let words = &process.futexes.words;
     let look = || user::load_u32(address).map(|value| value == expected);
-    let joined = with_word(address, || words.join(&AllThreads, thread.id(), (&key, bitset), look))?;
+    let joined =
+        with_word(address, || words.join(&AllThreads, thread.id(), (&key, bitset), look)).map_err(efault)?;
     if !joined {
         return Err(Errno::EAGAIN);
     }
@@ -144,8 +133,8 @@ pub fn requeue(
     };
     let requeue = || words.requeue(&AllThreads, (&from, &to), most, look, |batch| wake_all(batch, Kick::Yes));
     let done = match expected {
-        Some(_) => with_word(address, requeue)?,
-        None => requeue().map_err(efault)?,
+        Some(_) => with_word(address, requeue),
+        None => requeue(),
     };
-    done.map(|counts| (counts.woken, counts.moved)).ok_or(Errno::EAGAIN)
+    done.map_err(efault)?.map(|counts| (counts.woken, counts.moved)).ok_or(Errno::EAGAIN)
 }

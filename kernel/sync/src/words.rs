@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Threads that wait on words of memory: what futexes and the waits of `hadal/hrt.h` have in common.
 //!
-//! A word's waiters hang in one of many buckets, by its [`Key`], the most urgent first, of equals the oldest. Looking at the word and joining the bucket
-//! happen under the bucket's lock, and so does taking out who is woken, so no wake-up is lost. Waiters are linked through one [`Node`] for
-//! each thread, so nothing is allocated, and a thread waits on one word at a time.
+//! A word's waiters hang in one of many buckets, by its [`Key`], the most urgent first, of equals the oldest. Looking at the
+//! word and joining the bucket happen under the bucket's lock, and so does taking out who is woken, so no wake-up is lost.
+//! Waiters are linked through one [`Node`] for each thread, so nothing is allocated, and a thread waits on one word at a
+//! time.
 //!
-//! The lock keeps interrupts off, so wake-ups work from interrupts. Program memory must not fault then: whoever looks at the
-//! word under the lock and cannot reads it once before, which brings its page in, and starts over.
+//! The lock keeps interrupts off, so wake-ups work from interrupts. Program memory must not fault then: [`with_word`].
 
 #[cfg(not(all(test, loom)))]
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 #[cfg(all(test, loom))]
 use loom::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
+pub use program::{BadWord, check_word, with_word};
 use queue::Queue;
 
+mod program;
 mod queue;
 
 const NIL: u32 = u32::MAX;
