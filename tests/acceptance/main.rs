@@ -8,6 +8,7 @@
 
 mod bad_input;
 mod bench;
+mod bench_page;
 mod bochs;
 mod cc;
 mod cli;
@@ -53,6 +54,7 @@ fn main() -> ExitCode {
     let mut suite = Suite::from_environment();
     style::register(&mut suite);
     bench::register(&mut suite);
+    bench_page::register(&mut suite);
     openmp::register(&mut suite);
     projects::register(&mut suite);
     threads::register(&mut suite);

@@ -8,6 +8,7 @@
 //! - [`run`]: a command with its input, a time limit, and everything it wrote.
 //! - [`machine`]: the `hadal` command line of one run, and how many machines may run at once.
 //! - [`bochs`]: machines of another emulator, for paths that QEMU does not take.
+//! - [`browser`]: a page in a browser, and the faults of its layout.
 //! - [`picture`]: what a trace shows, and what must hold for every one.
 //! - [`case`]: one comparison of a program on both systems.
 //!
@@ -17,6 +18,7 @@
 #![forbid(unsafe_code)]
 
 pub mod bochs;
+pub mod browser;
 pub mod case;
 pub mod debug_kernel;
 pub mod elf;

@@ -1,4 +1,4 @@
-// The page is complete without this: it switches colours and narrows the tables.
+// The page is complete without this: it switches the theme and narrows the page to figures of a name.
 const root = document.documentElement;
 const stored = localStorage.getItem("hadal-bench-theme");
 if (stored) root.dataset.theme = stored;
