@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
+use serde::{Deserialize, Serialize};
 
 use crate::results::Mode;
 
@@ -20,13 +21,16 @@ const EXAMPLES: &str = "\
 Examples:
   hadal bench list
   hadal bench run --mode path thread sync.mutex          exact instruction counts, beside Linux's
+  hadal bench run --quick                                a first look: few samples of everything
   hadal bench run --mode parallel --html report.html     times and their distributions
+  hadal bench run --resume results.json                  go on where a run was interrupted
   hadal bench compare bench/baseline.json                has a path grown?
-  hadal bench report results.json --html report.html
+  hadal bench report results.json                        the table again; --html: the page
 
-The Linux guest is Debian's cloud kernel with busybox on the same QEMU line; both packages are downloaded once with
-apt-get. Under TCG, instructions are exact; times are worth something only as ratios, on a machine that does nothing
-else, and tell nothing about switches of privilege, TLBs and caches.";
+The Linux guest is Debian's cloud kernel with busybox on the same QEMU line; both packages are
+downloaded once with apt-get. Under TCG, instructions are exact; times are worth something only as
+ratios, on a machine that does nothing else, and tell nothing about switches of privilege, TLBs and
+caches.";
 
 /// The subcommands of `hadal bench`.
 #[derive(Debug, Subcommand)]
@@ -37,7 +41,7 @@ pub enum BenchCommand {
     Run(RunArgs),
     /// Compare path lengths with a baseline: fails when one has grown by more than 2%
     Compare(CompareArgs),
-    /// Make the page with plots from a file of results
+    /// Show results again: as a table, or as a page with plots
     Report(ReportArgs),
 }
 
@@ -62,11 +66,14 @@ pub struct ListArgs {
     pub names: Vec<String>,
 }
 
+/// QEMU where nobody says otherwise.
+pub(crate) const DEFAULT_QEMU: &str = "qemu-system-x86_64";
+
 /// The machine of a run.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, PartialEq, Eq, Args, Serialize, Deserialize)]
 pub struct MachineArgs {
     /// QEMU command, for both guests
-    #[arg(long, value_name = "PATH", default_value = "qemu-system-x86_64", env = "HADAL_QEMU")]
+    #[arg(long, value_name = "PATH", default_value = DEFAULT_QEMU, env = "HADAL_QEMU")]
     pub qemu: PathBuf,
     /// How QEMU executes both guests in parallel mode: tcg or kvm
     #[arg(long, value_name = "ACCEL", default_value = "tcg")]
@@ -82,15 +89,22 @@ pub struct RunArgs {
     /// What is counted
     #[arg(long, value_enum, default_value_t = Mode::Path)]
     pub mode: Mode,
-    /// Write the results here
+    /// Write the results here, after each turn [default: a file in the cache directory, named at the end]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub json: Option<PathBuf>,
+    /// Go on with an unfinished run, as its file says: same options, machine, QEMU and kernel
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath,
+        conflicts_with_all = ["json", "mode", "peer", "rounds", "quick", "accel", "memory", "names"])]
+    pub resume: Option<PathBuf>,
     /// Write a page with plots here
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub html: Option<PathBuf>,
     /// What to measure beside Hadal [default: pik,linux in path mode, pik,linux,native in parallel mode]
     #[arg(long, value_enum, value_delimiter = ',', value_name = "PEER")]
     pub peer: Vec<Peer>,
+    /// A look at everything in a few minutes: one round, a tenth of the samples, no machine with more CPUs than this one
+    #[arg(long)]
+    pub quick: bool,
     /// Turns that each place gets, one after the other [default: 1 in path mode, 3 in parallel mode]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub rounds: Option<u32>,
@@ -133,10 +147,10 @@ pub struct CompareArgs {
 /// `hadal bench report`.
 #[derive(Debug, Args)]
 pub struct ReportArgs {
-    /// What `hadal bench run --json` wrote; several files make one page
+    /// What `hadal bench run --json` wrote; several files are joined
     #[arg(value_name = "RESULT.json", required = true, value_hint = ValueHint::FilePath)]
     pub results: Vec<PathBuf>,
-    /// The page to write
+    /// Write a page with plots here instead of the table
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub html: PathBuf,
+    pub html: Option<PathBuf>,
 }

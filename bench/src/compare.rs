@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `hadal bench compare`: has a path grown?
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 use crate::args::CompareArgs;
 use crate::goals::number;
-use crate::progress::Progress;
+use crate::order::Order;
 use crate::results::{Entry, Mode, Place, Results};
 use crate::stats::Summary;
 use crate::{Environment, runner, table};
@@ -67,6 +67,7 @@ pub(crate) fn run(args: &CompareArgs, environment: &Environment) -> Result<u8> {
         Some(file) => Results::read(std::slice::from_ref(file))?,
         None => measure(args, environment)?,
     };
+    check_comparable(&baseline, &results)?;
     let changes = changes(&baseline, &results);
     for change in &changes {
         println!("{}", change.text());
@@ -89,11 +90,24 @@ pub(crate) fn run(args: &CompareArgs, environment: &Environment) -> Result<u8> {
     Ok(u8::from(failures > 0))
 }
 
+/// Few samples may miss what many show.
+fn check_comparable(baseline: &Results, results: &Results) -> Result<()> {
+    let is_quick = |results: &Results| results.settings.iter().any(|setting| setting.quick);
+    ensure!(
+        is_quick(baseline) == is_quick(results),
+        "one of these is a quick run, the other a full one: measure again without --quick"
+    );
+    ensure!(
+        results.unfinished.is_none(),
+        "the run is unfinished: `hadal bench run --resume` goes on with it"
+    );
+    Ok(())
+}
+
 /// Measures what baselines hold.
 fn measure(args: &CompareArgs, environment: &Environment) -> Result<Results> {
-    let order = runner::Order::exact(&args.machine);
-    let results =
-        runner::measure(&order, environment, Progress::new).context("cannot measure path lengths")?;
+    let order = Order::exact(&args.machine);
+    let results = runner::measure(order, environment).context("cannot measure path lengths")?;
     if !results.failed.is_empty() {
         eprint!("{}", table::text(&results));
     }

@@ -31,9 +31,9 @@ const MACHINE_OPTIONS: [&str; 14] = [
     "-numa",
 ];
 
-const RUN_LIMIT: Duration = Duration::from_secs(300);
+const RUN_LIMIT: Duration = Duration::from_secs(960);
 /// After this the kernel itself says where its threads are.
-const GUEST_LIMIT: &str = "240";
+const GUEST_LIMIT: &str = "900";
 
 /// The command and the machine that it is asked for.
 #[derive(Debug)]

@@ -1,29 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `hadal bench`: what the kernel's primitives cost, beside a Linux guest on the same QEMU line and beside the host.
 //!
-//! [`catalogue`] lists the benchmarks; [`runner`] takes those that were asked for, has [`toolchain`] compile their
-//! programs and runs them in each place: [`hadal`], [`linux`] and [`native`]. What they print ([`protocol`]) becomes
-//! [`results`] by way of [`stats`]; [`table`], [`html`] and [`compare`] show and judge those, [`goals`] has the figures
-//! to reach. [`boot`] and [`heat`] are the benchmarks that are no programs of this harness.
+//! [`catalogue`] lists the benchmarks; [`order`] makes turns of those that were asked for. [`runner`] takes the turns one
+//! after the other: it has [`toolchain`] compile a program and runs it in its place ([`hadal`], [`linux`], [`native`]). What
+//! the programs print ([`protocol`]) is [`collected`], saved after each turn ([`saved`]), and becomes [`results`] by way
+//! of [`stats`]; [`table`], [`html`] and [`compare`] show and judge those, [`goals`] has the figures to reach. [`boot`] and
+//! [`heat`] are the benchmarks that are no programs of this harness.
 #![forbid(unsafe_code)]
 
 mod args;
 mod boot;
 mod catalogue;
+mod collected;
 mod compare;
+mod forecast;
 mod goals;
 mod hadal;
 mod heat;
 mod host;
 mod html;
 mod initramfs;
+mod interrupt;
 mod linux;
 mod native;
+mod order;
 mod packages;
 mod progress;
 mod protocol;
 mod results;
 mod runner;
+mod saved;
 mod stats;
 mod table;
 mod timed;
@@ -59,7 +65,11 @@ pub fn run(args: &BenchArgs, environment: &Environment) -> Result<u8> {
         BenchCommand::Run(args) => runner::run(args, environment),
         BenchCommand::Compare(args) => compare::run(args, environment),
         BenchCommand::Report(args) => {
-            html::write(&results::Results::read(&args.results)?, &args.html)?;
+            let results = results::Results::read(&args.results)?;
+            match &args.html {
+                Some(file) => html::write(&results, file)?,
+                None => print!("{}", table::text(&results)),
+            }
             Ok(0)
         }
     }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What was measured, as a file holds it.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
+use crate::saved::{self, Unfinished};
 use crate::stats::Summary;
 
 /// What is counted.
@@ -130,6 +130,9 @@ pub(crate) struct Setting {
     pub(crate) linux: Option<String>,
     /// CPUs of the host.
     pub(crate) host_cores: u32,
+    /// What was measured: the kernel's build and that of the benchmark programs.
+    #[serde(default)]
+    pub(crate) build: String,
     /// Load average of the host before and after.
     pub(crate) load: [f64; 2],
     /// Whether it was a look with few samples.
@@ -166,6 +169,9 @@ pub(crate) struct Results {
     /// One for each mode.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) settings: Vec<Setting>,
+    /// What a run that has not ended yet needs to go on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) unfinished: Option<Box<Unfinished>>,
 }
 
 impl Results {
@@ -181,7 +187,7 @@ impl Results {
     pub(crate) fn read(files: &[PathBuf]) -> Result<Self> {
         let mut all = Self::default();
         for file in files {
-            all.take(read_one(file)?);
+            all.take(saved::read(file)?);
         }
         if all.results.is_empty() {
             bail!(
@@ -200,27 +206,13 @@ impl Results {
         }
         self.failed.extend(other.failed);
         self.skipped.extend(other.skipped);
+        self.unfinished = other.unfinished.or(self.unfinished.take());
         for setting in other.settings {
             if !self.settings.contains(&setting) {
                 self.settings.push(setting);
             }
         }
     }
-
-    /// The file's text.
-    pub(crate) fn json(&self) -> Result<String> {
-        Ok(serde_json::to_string_pretty(self).context("cannot write the results")? + "\n")
-    }
-
-    /// Writes the file.
-    pub(crate) fn write(&self, file: &Path) -> Result<()> {
-        fs::write(file, self.json()?).with_context(|| format!("cannot write {}", file.display()))
-    }
-}
-
-fn read_one(file: &Path) -> Result<Results> {
-    let text = fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
-    serde_json::from_str(&text).with_context(|| format!("{}: not a file of results", file.display()))
 }
 
 #[cfg(test)]

@@ -1,92 +1,68 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Measures what was asked for, place by place and turn by turn, so that what disturbs the host disturbs all alike.
+//! A run: one turn after the other, saved after each, until all are done or somebody interrupts it.
 
-use std::collections::BTreeMap;
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::args::{MachineArgs, Peer, RunArgs};
-use crate::catalogue::{self, Benchmark, How, Shape};
+use crate::args::{DEFAULT_QEMU, RunArgs};
+use crate::catalogue::{Benchmark, How, Shape};
+use crate::collected::Collected;
+use crate::forecast::Forecast;
 use crate::hadal::Hadal;
-use crate::host::{HostUse, Watch};
+use crate::host::Watch;
 use crate::initramfs::Init;
 use crate::linux::{self, Guest};
+use crate::order::{Order, Turn};
 use crate::packages::{self, Linux};
 use crate::progress::Progress;
 use crate::protocol::{self, Line};
-use crate::results::{Entry, Missing, Mode, Place, Results, Setting};
-use crate::stats::Summary;
+use crate::results::{Missing, Place, Results, Setting};
+use crate::saved::{self, Unfinished};
 use crate::timed::Ended;
 use crate::toolchain::{Program, Toolchain};
-use crate::{Environment, boot, heat, host, html, native, table};
+use crate::{Environment, boot, heat, host, html, interrupt, native, table};
 
-/// Turns in parallel mode unless the user says otherwise.
-const PARALLEL_ROUNDS: u32 = 3;
-
-/// What to measure.
-#[derive(Clone, Debug)]
-pub(crate) struct Order {
-    mode: Mode,
-    names: Vec<String>,
-    pik: bool,
-    linux: bool,
-    native: bool,
-    rounds: u32,
-    /// Leaves out machines of several CPUs.
-    one_cpu: bool,
-    machine: MachineArgs,
-}
-
-impl Order {
-    fn of(args: &RunArgs) -> Self {
-        Self {
-            mode: args.mode,
-            names: args.names.clone(),
-            pik: args.has_peer(Peer::Pik),
-            linux: args.has_peer(Peer::Linux),
-            native: args.mode == Mode::Parallel && args.has_peer(Peer::Native),
-            rounds: args.rounds.unwrap_or(match args.mode {
-                Mode::Path => 1,
-                Mode::Parallel => PARALLEL_ROUNDS,
-            }),
-            one_cpu: false,
-            machine: args.machine.clone(),
-        }
-    }
-
-    /// Whether a work is measured in a place.
-    fn measures(&self, work: &Work, place: Place) -> bool {
-        let exists = match (work.how, place) {
-            (How::BootPath, _) => place == Place::Pik,
-            (How::BootTime, _) => matches!(place, Place::Pik | Place::Linux),
-            (How::Heat, Place::Hadal) => false,
-            // More threads than cores, each on a core of its own, cannot be had here.
-            (_, Place::Native) => work.shape.cpus <= host::cores(),
-            _ => true,
-        };
-        let wanted = match place {
-            Place::Hadal => true,
-            // What is not a program of the harness has no image.
-            Place::Pik => self.pik || !matches!(work.how, How::Program(_)),
-            Place::Linux => self.linux,
-            Place::Native => self.native,
-        };
-        exists && wanted
-    }
-
-    /// Every path length that is exact, on Hadal: those of one CPU.
-    pub(crate) fn exact(machine: &MachineArgs) -> Self {
-        let (mode, names, machine) = (Mode::Path, Vec::new(), machine.clone());
-        Self { mode, names, pik: true, linux: false, native: false, rounds: 1, one_cpu: true, machine }
-    }
-}
+/// What a shell adds to a signal's number for the status of a command that it ended.
+const SIGNAL_STATUS: u8 = 128;
 
 /// `hadal bench run`: measures, shows, writes the files that were asked for.
 pub(crate) fn run(args: &RunArgs, environment: &Environment) -> Result<u8> {
-    let results = measure(&Order::of(args), environment, Progress::new)?;
+    interrupt::catch()?;
+    let mut session = match &args.resume {
+        Some(file) => {
+            let (unfinished, setting) = saved::unfinished(file)?;
+            let (then, now) = (&unfinished.order.machine.qemu, &args.machine.qemu);
+            ensure!(
+                now == then || now == Path::new(DEFAULT_QEMU),
+                "the run began with the QEMU {}, not {}",
+                then.display(),
+                now.display()
+            );
+            Session::resume(unfinished, &setting, environment)?
+        }
+        None => Session::new(Order::of(args), environment)?,
+    };
+    let file = match args.resume.as_ref().or(args.json.as_ref()) {
+        Some(file) => file.clone(),
+        None => saved::unnamed(&environment.cache, session.order.mode)?,
+    };
+    // A terminal or a pipe gets the results at the end.
+    session.save_to = (!saved::is_special(&file)).then(|| file.clone());
+    let interrupt = session.measure()?;
+    session.progress.end();
+    if let Some(signal) = interrupt {
+        eprintln!("{}", session.farewell(&file));
+        return Ok(SIGNAL_STATUS + signal);
+    }
+    let results = session.results();
+    results.write(&file)?;
     print!("{}", table::text(&results));
-    if let Some(file) = &args.json {
-        results.write(file)?;
+    if args.json.is_none() {
+        eprintln!("The results are in {}", file.display());
     }
     if let Some(file) = &args.html {
         html::write(&results, file)?;
@@ -94,121 +70,129 @@ pub(crate) fn run(args: &RunArgs, environment: &Environment) -> Result<u8> {
     Ok(u8::from(!results.failed.is_empty()))
 }
 
-/// Measures.
-pub(crate) fn measure(
-    order: &Order,
-    environment: &Environment,
-    progress: impl FnOnce(usize) -> Progress,
-) -> Result<Results> {
-    let chosen = catalogue::select(&order.names)?;
-    let mut works = works(&chosen, order.mode);
-    works.retain(|work| work.shape.cpus == 1 || !order.one_cpu);
-    ensure!(!works.is_empty(), "none of these is measured in {} mode", order.mode.name());
-    let toolchain = Toolchain::new(&environment.cache, &environment.hadal)?;
-    let steps: usize = works
-        .iter()
-        .map(|work| Place::ALL.iter().filter(|place| order.measures(work, **place)).count())
-        .sum();
-    let mut session = Session {
-        hadal: Hadal::new(&environment.hadal, toolchain.programs(), &order.machine),
-        linux: order.linux.then(|| packages::linux(&environment.cache)).transpose()?,
-        toolchain,
-        order,
-        progress: progress(steps * order.rounds as usize),
-        collected: Collected { wanted: chosen, ..Collected::default() },
-    };
-    let load_before = host::load();
-    for _ in 0..order.rounds {
-        for work in &works {
-            session.measure(work);
-        }
-    }
-    let setting = session.setting(works[0].shape, load_before)?;
-    Ok(session.collected.into_results(order.mode, setting))
+/// Measures without a file.
+pub(crate) fn measure(order: Order, environment: &Environment) -> Result<Results> {
+    let mut session = Session::new(order, environment)?;
+    session.measure()?;
+    session.progress.end();
+    Ok(session.results())
 }
 
-/// What is run as one: the figures of one program on one machine.
-#[derive(Clone, Debug)]
-pub(crate) struct Work {
-    pub(crate) how: How,
-    pub(crate) shape: Shape,
-    pub(crate) figures: Vec<&'static str>,
-}
-
-/// The chosen benchmarks by program and machine, in the order of the catalogue.
-fn works(chosen: &[&'static Benchmark], mode: Mode) -> Vec<Work> {
-    let mut works: Vec<Work> = Vec::new();
-    for benchmark in chosen {
-        for shape in benchmark.shapes(mode, host::cores()) {
-            match works.iter_mut().find(|work| (work.how, work.shape) == (benchmark.how, shape)) {
-                Some(work) => work.figures.push(benchmark.name),
-                None => works.push(Work { how: benchmark.how, shape, figures: vec![benchmark.name] }),
-            }
-        }
-    }
-    works
-}
-
-struct Session<'a> {
+struct Session {
     hadal: Hadal,
     linux: Option<Linux>,
     toolchain: Toolchain,
-    order: &'a Order,
-    progress: Progress,
+    order: Order,
+    chosen: Vec<&'static Benchmark>,
+    turns: Vec<Turn>,
+    done: usize,
     collected: Collected,
+    setting: Setting,
+    forecast: Forecast,
+    progress: Progress,
+    save_to: Option<PathBuf>,
 }
 
-impl Session<'_> {
-    /// One turn of one work in every place. What fails is noted, and the next goes on.
-    fn measure(&mut self, work: &Work) {
-        for place in Place::ALL {
-            if !self.order.measures(work, place) {
-                continue;
+impl Session {
+    /// A run from its beginning.
+    fn new(order: Order, environment: &Environment) -> Result<Self> {
+        Self::at(order, 0, Collected::default(), environment)
+    }
+
+    /// A run from where it was interrupted.
+    fn resume(begun: Unfinished, then: &Setting, environment: &Environment) -> Result<Self> {
+        let mut session = Self::at(begun.order, begun.done, begun.collected, environment)?;
+        saved::check_same(then, &session.setting)?;
+        session.setting.load[0] = then.load[0];
+        Ok(session)
+    }
+
+    fn at(order: Order, done: usize, collected: Collected, environment: &Environment) -> Result<Self> {
+        let (chosen, turns) = (order.chosen()?, order.turns()?);
+        let toolchain = Toolchain::new(&environment.cache, &environment.hadal)?;
+        let hadal = Hadal::new(&environment.hadal, toolchain.programs(), &order.machine);
+        let linux = order.linux.then(|| packages::linux(&environment.cache)).transpose()?;
+        let setting = setting(&hadal, linux.as_ref(), &order, turns[0].work.shape)?;
+        Ok(Self {
+            forecast: Forecast::load(&environment.cache),
+            progress: Progress::new(turns.len(), done),
+            save_to: None,
+            hadal,
+            linux,
+            toolchain,
+            order,
+            chosen,
+            turns,
+            done,
+            collected,
+            setting,
+        })
+    }
+
+    /// Takes the turns that are left, saving after each; a signal that ended it early.
+    fn measure(&mut self) -> Result<Option<u8>> {
+        while let Some(turn) = self.turns.get(self.done).cloned() {
+            self.take(&turn);
+            if let Some(signal) = interrupt::signal() {
+                return Ok(Some(signal));
             }
-            let name = match work.how {
-                How::Program(name) => name,
-                _ => work.figures[0],
-            };
-            let cpus =
-                if work.shape.cpus == 1 { "1 CPU".into() } else { format!("{} CPUs", work.shape.cpus) };
-            self.progress.step(&format!("{name} on {cpus}: {}", place.title()));
-            let watch = Watch::start();
-            match self.measure_in(place, work) {
-                Ok(Measured { lines, failure }) => {
-                    self.collected.add(place, work.shape, lines, watch.end());
-                    if let Some(why) = failure {
-                        self.fail(place, name, why);
-                    }
+            self.done += 1;
+            self.setting.load[1] = host::load();
+            if let Some(file) = &self.save_to {
+                self.results().write(file)?;
+            }
+        }
+        Ok(None)
+    }
+
+    /// One turn. What fails is noted, and the next goes on; of an interrupted one nothing is kept.
+    fn take(&mut self, turn: &Turn) {
+        let left = self.turns[self.done..].iter().map(|turn| turn.key(&self.order));
+        self.progress.step(&turn.title(), self.forecast.left(left));
+        let (watch, started) = (Watch::start(), Instant::now());
+        let measured = self.measure_turn(turn);
+        let (host, duration) = (watch.end(), started.elapsed());
+        if interrupt::signal().is_some() {
+            return;
+        }
+        match measured {
+            Ok(Measured { mut lines, failure }) => {
+                // A program may measure two figures at once, of which one was asked for.
+                lines.retain(|line| self.chosen.iter().any(|benchmark| benchmark.owns(&line.name)));
+                self.collected.add(turn.place, turn.work.shape, lines, host);
+                match failure {
+                    Some(why) => self.fail(turn, &why),
+                    None => self.forecast.learn(turn.key(&self.order), duration),
                 }
-                Err(error) => self.fail(place, name, format!("{error:#}")),
             }
+            Err(error) => self.fail(turn, &format!("{error:#}")),
         }
     }
 
-    fn fail(&mut self, place: Place, name: &str, why: String) {
-        self.progress.note(&format!("{name} failed on {}: {why}", place.title()));
+    fn fail(&mut self, turn: &Turn, why: &str) {
+        let (name, place) = (turn.work.name(), turn.place.title());
+        self.progress.note(&format!("{name} failed on {place}: {why}"));
         let why = why.lines().next().unwrap_or_default().to_owned();
-        let missing = Missing { name: name.to_owned(), place: place.title().to_owned(), why };
-        if !self.collected.failed.contains(&missing) {
-            self.collected.failed.push(missing);
-        }
+        self.collected.fail(Missing { name: name.to_owned(), place: place.to_owned(), why });
     }
 
-    fn measure_in(&self, place: Place, work: &Work) -> Result<Measured> {
-        let lines = match work.how {
-            How::Program(name) => return self.run_program(place, name, work),
-            How::BootPath => boot::path(&self.hadal, &self.toolchain, work.shape)?,
-            How::BootTime => {
-                boot::time(&self.hadal, &self.toolchain, self.linux.as_ref(), place, work.shape)?
-            }
-            How::Heat => heat::time(&self.hadal, &self.toolchain, self.linux.as_ref(), place, work.shape)?,
+    fn measure_turn(&self, turn: &Turn) -> Result<Measured> {
+        let (shape, place) = (turn.work.shape, turn.place);
+        let (hadal, toolchain, linux) = (&self.hadal, &self.toolchain, self.linux.as_ref());
+        let lines = match turn.work.how {
+            How::Program(name) => return self.run_program(name, turn),
+            How::BootPath => boot::path(hadal, toolchain, shape)?,
+            How::BootTime => boot::time(hadal, toolchain, linux, place, shape)?,
+            How::Heat => heat::time(hadal, toolchain, linux, place, shape)?,
         };
         Ok(Measured { lines, failure: None })
     }
 
-    fn run_program(&self, place: Place, name: &str, work: &Work) -> Result<Measured> {
-        let mode = self.order.mode;
-        let arguments = [mode.name(), &work.shape.cpus.to_string()].map(str::to_owned);
+    fn run_program(&self, name: &str, turn: &Turn) -> Result<Measured> {
+        let Turn { work, place } = turn;
+        let (mode, place) = (self.order.mode, *place);
+        let quick = if self.order.quick { "quick-" } else { "" };
+        let arguments = [format!("{quick}{}", mode.name()), work.shape.cpus.to_string()];
         let figures = work.figures.iter().map(|name| (*name).to_owned());
         let program = self.toolchain.program(name, place)?.with_args(arguments.into_iter().chain(figures));
         match place {
@@ -225,16 +209,45 @@ impl Session<'_> {
         }
     }
 
-    fn setting(&self, shape: Shape, load_before: f64) -> Result<Setting> {
-        Ok(Setting {
-            machine: self.hadal.qemu_line(self.order.mode, shape)?.machine.join(" "),
-            qemu: host::first_line_of(self.hadal.qemu(), "--version")?,
-            linux: self.linux.as_ref().map(Linux::describe),
-            host_cores: host::cores(),
-            load: [load_before, host::load()],
-            quick: false,
-        })
+    /// What there is so far.
+    fn results(&self) -> Results {
+        let (done, turns) = (self.done, self.turns.len());
+        let unfinished = (done < turns).then(|| {
+            let (order, collected) = (self.order.clone(), self.collected.clone());
+            Box::new(Unfinished { order, done, turns, collected })
+        });
+        let settings = vec![self.setting.clone()];
+        Results { settings, unfinished, ..self.collected.results(self.order.mode) }
     }
+
+    /// What to say to who interrupted the run.
+    fn farewell(&self, file: &Path) -> String {
+        let turns = format!("Interrupted after {} of {} turns", self.done, self.turns.len());
+        match (self.done, &self.save_to) {
+            (0, _) | (_, None) => format!("{turns}; nothing is saved."),
+            _ => format!(
+                "{turns}, which are in {0}. To go on: hadal bench run --resume {0}",
+                shlex::try_quote(&file.to_string_lossy()).unwrap_or_default()
+            ),
+        }
+    }
+}
+
+fn setting(hadal: &Hadal, linux: Option<&Linux>, order: &Order, shape: Shape) -> Result<Setting> {
+    let line = hadal.qemu_line(order.mode, shape)?;
+    let kernel = fs::read(&line.kernel).with_context(|| format!("cannot read {}", line.kernel.display()))?;
+    let mut hasher = DefaultHasher::new();
+    kernel.hash(&mut hasher);
+    let load = host::load();
+    Ok(Setting {
+        machine: line.machine.join(" "),
+        qemu: host::first_line_of(hadal.qemu(), "--version")?,
+        linux: linux.map(Linux::describe),
+        host_cores: host::cores(),
+        build: format!("kernel {:016x}, benchmarks {}", hasher.finish(), env!("HADAL_BENCH_SOURCES")),
+        load: [load, load],
+        quick: order.quick,
+    })
 }
 
 /// What a run of a program gave: figures, even if it failed later.
@@ -274,121 +287,9 @@ impl Measured {
     }
 }
 
-/// Samples of all turns.
-#[derive(Default)]
-struct Collected {
-    wanted: Vec<&'static Benchmark>,
-    figures: Vec<Figure>,
-    failed: Vec<Missing>,
-    skipped: Vec<Missing>,
-}
-
-struct Figure {
-    name: String,
-    cpus: u32,
-    unit: String,
-    places: BTreeMap<Place, Samples>,
-}
-
-/// What all turns of one place gave.
-#[derive(Default)]
-struct Samples {
-    samples: Vec<f64>,
-    host: HostUse,
-}
-
-impl Samples {
-    fn add(&mut self, samples: Vec<f64>, host: HostUse) {
-        self.samples.extend(samples);
-        self.host = self.host.worse(host);
-    }
-
-    fn summary(&self) -> Option<Summary> {
-        Some(Summary { host: Some(self.host), ..Summary::of(&self.samples)? })
-    }
-}
-
-impl Collected {
-    fn add(&mut self, place: Place, shape: Shape, lines: Vec<Line>, host: HostUse) {
-        for line in lines {
-            // A program may measure two figures at once, of which one was asked for.
-            if !self.wanted.iter().any(|benchmark| benchmark.owns(&line.name)) {
-                continue;
-            }
-            if let Some(why) = line.skipped {
-                let missing = Missing { name: line.name, place: place.title().to_owned(), why };
-                if !self.skipped.contains(&missing) {
-                    self.skipped.push(missing);
-                }
-                continue;
-            }
-            let found =
-                self.figures.iter().position(|figure| figure.name == line.name && figure.cpus == shape.cpus);
-            let index = found.unwrap_or_else(|| {
-                let (name, cpus, unit) = (line.name, shape.cpus, line.unit);
-                self.figures.push(Figure { name, cpus, unit, places: BTreeMap::new() });
-                self.figures.len() - 1
-            });
-            self.figures[index].places.entry(place).or_default().add(line.samples, host);
-        }
-    }
-
-    /// Summaries in the order of the catalogue; members of a family in the order in which they came.
-    fn into_results(mut self, mode: Mode, setting: Setting) -> Results {
-        self.figures.sort_by_key(|figure| catalogue::rank(&figure.name));
-        let summary = |figure: &Figure, place| figure.places.get(&place)?.summary();
-        let entry = |figure: &Figure| Entry {
-            name: figure.name.clone(),
-            mode,
-            cpus: figure.cpus,
-            unit: figure.unit.clone(),
-            hadal: summary(figure, Place::Hadal),
-            pik: summary(figure, Place::Pik),
-            linux: summary(figure, Place::Linux),
-            native: summary(figure, Place::Native),
-        };
-        Results {
-            results: self.figures.iter().map(entry).collect(),
-            failed: self.failed,
-            skipped: self.skipped,
-            settings: vec![setting],
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn line(name: &str, samples: &[f64]) -> Line {
-        let (unit, overhead) = ("ns".into(), 0.0);
-        Line { name: name.into(), unit, cpus: 2, samples: samples.into(), overhead, skipped: None }
-    }
-
-    #[test]
-    fn turns_are_joined_by_figure_and_place() {
-        let shape = Shape { cpus: 2, zones: 1 };
-        let quiet = HostUse::default();
-        let busy = HostUse { others: 0.5, ..quiet };
-        let mut collected = Collected { wanted: catalogue::select(&[]).unwrap(), ..Collected::default() };
-        collected.add(
-            Place::Hadal,
-            shape,
-            vec![line("syscall.getppid", &[1.0]), line("not.asked", &[9.0])],
-            quiet,
-        );
-        collected.add(Place::Linux, shape, vec![line("syscall.getppid", &[5.0])], quiet);
-        collected.add(Place::Hadal, shape, vec![line("syscall.getppid", &[3.0])], busy);
-        let skipped = Line { skipped: Some("why".into()), ..line("syscall.getppid", &[]) };
-        collected.add(Place::Native, shape, vec![skipped.clone(), skipped], quiet);
-        let results = collected.into_results(Mode::Parallel, Setting::default());
-        assert_eq!((results.results.len(), results.skipped.len()), (1, 1));
-        let entry = &results.results[0];
-        assert_eq!((entry.hadal.as_ref().unwrap().median, entry.hadal.as_ref().unwrap().samples), (2.0, 2));
-        assert_eq!(entry.times_better(Place::Hadal), Some(2.5));
-        assert!(entry.is_disturbed(Place::Hadal) && !entry.is_disturbed(Place::Linux));
-        assert!(entry.native.is_none());
-    }
 
     #[test]
     fn figures_of_a_program_that_fails_later_count() {
@@ -398,13 +299,5 @@ mod tests {
         assert!(Measured::with_lines("", None).unwrap().failure.is_some());
         assert!(Measured::with_lines("{\"name\":\"a", None).is_err());
         assert!(Measured::with_lines("{\"name\":\"a", Some("killed".into())).unwrap().lines.is_empty());
-    }
-
-    #[test]
-    fn figures_of_one_program_run_together() {
-        let works = works(&catalogue::select(&[]).unwrap(), Mode::Path);
-        for work in &works {
-            assert_eq!(works.iter().filter(|w| (w.how, w.shape) == (work.how, work.shape)).count(), 1);
-        }
     }
 }

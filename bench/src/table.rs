@@ -26,6 +26,9 @@ pub(crate) fn text(results: &Results) -> String {
             DISTURBING_PART * 100.0
         );
     }
+    if let Some(unfinished) = &results.unfinished {
+        text += &format!("UNFINISHED: {} of {} turns\n", unfinished.done, unfinished.turns);
+    }
     for missing in &results.skipped {
         text += &format!("not on {}: {} ({})\n", missing.place, missing.name, missing.why);
     }

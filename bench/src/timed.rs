@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! One command run to its end or its time limit, with the time it took.
+//! One command run to its end, its time limit or an interrupt, with the time it took.
 
 use std::io::Read;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -8,7 +8,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
+
+use crate::interrupt;
 
 /// A command that has ended.
 #[derive(Debug)]
@@ -39,7 +42,11 @@ pub(crate) fn run(command: &mut Command, limit: Duration) -> Result<Ended> {
     let mut guard = Guard(command.spawn().with_context(|| format!("cannot start {line}"))?);
     let stdout = reader(guard.0.stdout.take());
     let stderr = reader(guard.0.stderr.take());
-    if !ends_within(&guard.0, limit)? {
+    let ends = ends_within(&guard.0, limit)?;
+    if interrupt::signal().is_some() {
+        bail!("interrupted");
+    }
+    if !ends {
         drop(guard);
         let shown = [stdout, stderr].map(|thread| thread.join().unwrap_or_default()).join("\n");
         bail!("no end within {} s: {line}\n{shown}", limit.as_secs());
@@ -54,14 +61,24 @@ pub(crate) fn run(command: &mut Command, limit: Duration) -> Result<Ended> {
     })
 }
 
-/// Waits for the end of a child without collecting it; whether it came in time.
+/// Waits for the end of a child without collecting it; whether it came in time and before an interrupt.
 fn ends_within(child: &Child, limit: Duration) -> Result<bool> {
     let pid = Pid::from_child(child);
     let end = pidfd_open(pid, PidfdFlags::empty()).context("cannot watch a child")?;
     let limit = Timespec::try_from(limit).context("the time limit is too long")?;
-    let ready =
-        poll(&mut [PollFd::new(&end, PollFlags::IN)], Some(&limit)).context("cannot wait for a child")?;
-    Ok(ready > 0)
+    let interrupts = interrupt::pipe();
+    let mut watched = vec![PollFd::new(&end, PollFlags::IN)];
+    if let Some(pipe) = &interrupts {
+        watched.push(PollFd::new(pipe, PollFlags::IN));
+    }
+    loop {
+        match poll(&mut watched, Some(&limit)) {
+            Ok(_) => return Ok(!watched[0].revents().is_empty()),
+            // A signal that is caught is also readable from the pipe.
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error).context("cannot wait for a child"),
+        }
+    }
 }
 
 fn reader(pipe: Option<impl Read + Send + 'static>) -> thread::JoinHandle<String> {

@@ -4,11 +4,15 @@
 
 use std::fs;
 use std::path::Path;
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use hadal_tests::case::{expect_status, wrong};
-use hadal_tests::machine::hadal;
+use hadal_tests::machine::{Permit, hadal, hadal_command, with_default_signals};
+use hadal_tests::run::Running;
 use hadal_tests::{Outcome, TestError, scratch};
+use rustix::process::Signal;
+use serde_json::Value;
 
 use crate::suite::Suite;
 
@@ -18,6 +22,9 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.hadal("bench/list", list);
     suite.hadal("bench/path-to-page", path_to_page);
     suite.hadal("bench/compare", compare);
+    suite.hadal("bench/quick", quick);
+    suite.hadal("bench/busy", busy);
+    suite.hadal("bench/resume", resume);
     suite.hadal("bench/parallel", parallel);
     suite.hadal_slow("bench/boot-in-turns", boot_in_turns);
 }
@@ -50,17 +57,20 @@ fn list(name: &str) -> Result<(), TestError> {
 fn path_to_page(name: &str) -> Result<(), TestError> {
     let directory = scratch::empty_directory(name)?;
     let run = [
-        "bench", "run", "--mode", "path", "--peer", "none", "--json", "r.json", "--html", "r.html", "syscall",
+        "bench", "run", "--mode", "path", "--peer", "pik", "--json", "r.json", "--html", "r.html", "syscall",
     ];
     let outcome = hadal(&run, &directory, LIMIT)?;
     expect_status(&outcome, 0)?;
-    expect_parts(&outcome.stdout_text(), &["syscall.getppid", "instructions", "TCG models no"], &outcome)?;
+    // Where rep movsb is said to be fast, QEMU counts the bytes that it copies.
+    let parts = ["syscall.getppid", "instructions", "Hadal pik", "erms=off,fsrm=off", "TCG models no"];
+    expect_parts(&outcome.stdout_text(), &parts, &outcome)?;
     let json = read(&directory.join("r.json"))?;
     let parts = [
         "\"name\": \"syscall.getppid\"",
         "\"mode\": \"path\"",
         "\"cpus\": 1",
         "\"hadal\": {",
+        "\"pik\": {",
         "\"median\": ",
     ];
     expect_parts(&json, &parts, &outcome)?;
@@ -94,6 +104,120 @@ fn compare(name: &str) -> Result<(), TestError> {
         expect_parts(&outcome.stdout_text(), &[part], &outcome)?;
     }
     Ok(())
+}
+
+/// A first look is marked as one, and not taken for a whole run.
+fn quick(name: &str) -> Result<(), TestError> {
+    let directory = scratch::empty_directory(name)?;
+    let run = ["bench", "run", "--quick", "--peer", "none", "--json", "q.json", "syscall"];
+    let outcome = hadal(&run, &directory, LIMIT)?;
+    expect_status(&outcome, 0)?;
+    expect_parts(&outcome.stdout_text(), &["syscall.getppid", "Quick:"], &outcome)?;
+    let json = parse(&directory.join("q.json"))?;
+    if json["settings"][0]["quick"] != true || json["results"][0]["hadal"]["samples"].as_u64() >= Some(100) {
+        return Err(wrong(&format!("no quick run: {json}"), &outcome));
+    }
+    write(
+        &directory.join("full.json"),
+        &one_result(r#""median": 1000, "p5": 1000, "p95": 1000, "samples": 9"#),
+    )?;
+    let refused = hadal(&["bench", "compare", "full.json", "q.json"], &directory, LIMIT)?;
+    expect_parts(&refused.stderr_text(), &["one of these is a quick run"], &refused)
+}
+
+fn one_result(summary: &str) -> String {
+    format!(
+        "{{\"results\": [{{\"name\": \"syscall.getppid\", \"mode\": \"parallel\", \"cpus\": 2, \"unit\": \"ns\", \
+         \"hadal\": {{{summary}}}}}]}}"
+    )
+}
+
+fn parse(file: &Path) -> Result<Value, TestError> {
+    serde_json::from_str(&read(file)?)
+        .map_err(|error| TestError::Wrong(format!("{} is no JSON: {error}", file.display())))
+}
+
+/// Times that were taken while others used the host are marked, those of a quiet host and old files' are not.
+fn busy(name: &str) -> Result<(), TestError> {
+    let directory = scratch::empty_directory(name)?;
+    let numbers = r#""median": 1234, "p5": 1234, "p95": 1234, "samples": 9"#;
+    let host =
+        |others: &str| format!(r#"{numbers}, "host": {{"load": 1.0, "others": {others}, "steal": 0.0}}"#);
+    let note = "! others took more than 5%";
+    for (summary, is_marked) in [(numbers.to_owned(), false), (host("0.04"), false), (host("0.06"), true)] {
+        write(&directory.join("r.json"), &one_result(&summary))?;
+        let outcome = hadal(&["bench", "report", "r.json"], &directory, LIMIT)?;
+        expect_status(&outcome, 0)?;
+        let text = outcome.stdout_text();
+        if text.contains("1234!") != is_marked || text.contains(note) != is_marked {
+            return Err(wrong(&format!("of {summary}, a mark is {is_marked}"), &outcome));
+        }
+    }
+    Ok(())
+}
+
+const RESUMED: [&str; 3] = ["syscall", "fiber", "task"];
+
+/// A run that is ended by Ctrl-C, and then by force, goes on where it was; not with another QEMU.
+fn resume(name: &str) -> Result<(), TestError> {
+    let directory = scratch::empty_directory(name)?;
+    let file = directory.join("r.json");
+    let begin = ["bench", "run", "--peer", "pik", "--json", "r.json"];
+    let interrupted = end_after(&directory, &[&begin[..], &RESUMED].concat(), 1, Signal::INT)?;
+    expect_status(&interrupted, 130)?;
+    let text = interrupted.stderr_text();
+    expect_parts(
+        &text,
+        &["of 6 turns, which are in r.json", "hadal bench run --resume r.json"],
+        &interrupted,
+    )?;
+
+    let shown = hadal(&["bench", "report", "r.json"], &directory, LIMIT)?;
+    expect_parts(&shown.stdout_text(), &["syscall.getppid", "UNFINISHED: "], &shown)?;
+    let good = read(&file)?;
+    write(&file, &good.replace("QEMU emulator version", "QEMU emulator of another version"))?;
+    let refused = hadal(&["bench", "run", "--resume", "r.json"], &directory, LIMIT)?;
+    expect_parts(&refused.stderr_text(), &["cannot go on here: QEMU was"], &refused)?;
+    let options = hadal(&["bench", "run", "--resume", "r.json", "--quick"], &directory, LIMIT)?;
+    expect_parts(&options.stderr_text(), &["cannot be used with"], &options)?;
+
+    write(&file, &good)?;
+    let done = turns_done(&file).unwrap_or(0);
+    let killed = end_after(&directory, &["bench", "run", "--resume", "r.json"], done + 1, Signal::KILL)?;
+    expect_status(&killed, 137)?;
+    let done = turns_done(&file).unwrap_or(0);
+    let outcome = hadal(&["bench", "run", "--resume", "r.json"], &directory, LIMIT)?;
+    expect_status(&outcome, 0)?;
+    if outcome.stderr_text().lines().filter(|line| line.starts_with('[')).count() as u64 != 6 - done {
+        return Err(wrong(&format!("it did not go on after turn {done}"), &outcome));
+    }
+    let json = parse(&file)?;
+    let of_both = |entry: &Value| entry.get("hadal").is_some() && entry.get("pik").is_some();
+    let figures =
+        json["results"].as_array().map_or(0, |entries| entries.iter().filter(|e| of_both(e)).count());
+    match (figures, json.get("unfinished")) {
+        (4, None) => Ok(()),
+        _ => Err(wrong(&format!("{figures} figures in\n{json}"), &outcome)),
+    }
+}
+
+/// Turns done by the unfinished run in a file.
+fn turns_done(file: &Path) -> Option<u64> {
+    parse(file).ok()?["unfinished"]["done"].as_u64()
+}
+
+/// Starts a run and ends it as soon as its file says that so many turns are done.
+fn end_after(directory: &Path, line: &[&str], turns: u64, signal: Signal) -> Result<Outcome, TestError> {
+    let mut command = with_default_signals(&hadal_command()?);
+    command.args(line).current_dir(directory);
+    let _permit = Permit::one();
+    let running = Running::start(command, b"")?;
+    let deadline = Instant::now() + LIMIT;
+    while turns_done(&directory.join("r.json")) < Some(turns) && Instant::now() < deadline {
+        thread::sleep(Duration::from_millis(10));
+    }
+    running.signal_group(signal);
+    running.finish(LIMIT)
 }
 
 /// Two machines' CPUs, threads on each, and the host beside them.

@@ -225,7 +225,8 @@ impl Hadal {
 }
 
 /// A command that starts with no signal ignored: a shell makes its background jobs ignore some, and they hand that down.
-pub(crate) fn with_default_signals(program: &Path) -> Command {
+#[must_use]
+pub fn with_default_signals(program: &Path) -> Command {
     let mut command = Command::new("/usr/bin/env");
     command.arg("--default-signal=INT,QUIT,HUP,TERM").arg(program);
     command
