@@ -29,6 +29,9 @@ pub(crate) fn print_instructions(port: u16, launch: &Launch) -> Result<(), Failu
     };
     let words = [
         "gdb".into(),
+        // Adding symbols would ask whether it may.
+        "-ex".into(),
+        "set confirm off".into(),
         "-ex".into(),
         format!("symbol-file {}", symbols.display()).into(),
         "-ex".into(),

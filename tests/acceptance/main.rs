@@ -10,6 +10,7 @@ mod bad_input;
 mod bench;
 mod bench_page;
 mod bochs;
+mod book;
 mod cc;
 mod cli;
 mod crowded;
@@ -55,6 +56,7 @@ fn main() -> ExitCode {
     style::register(&mut suite);
     bench::register(&mut suite);
     bench_page::register(&mut suite);
+    book::register(&mut suite);
     openmp::register(&mut suite);
     projects::register(&mut suite);
     threads::register(&mut suite);

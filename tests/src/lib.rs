@@ -10,6 +10,7 @@
 //! - [`bochs`]: machines of another emulator, for paths that QEMU does not take.
 //! - [`browser`]: a page in a browser, and the faults of its layout.
 //! - [`picture`]: what a trace shows, and what must hold for every one.
+//! - [`book`]: what README and the book show, as tests.
 //! - [`case`]: one comparison of a program on both systems.
 //!
 //! The tests themselves are in `acceptance/`, one module for each part of the specification; `hadal-soak` repeats
@@ -18,6 +19,7 @@
 #![forbid(unsafe_code)]
 
 pub mod bochs;
+pub mod book;
 pub mod browser;
 pub mod case;
 pub mod debug_kernel;
