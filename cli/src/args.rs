@@ -396,7 +396,7 @@ pub(crate) struct PackArgs {
 Examples:
   hadal sdk ~/hadal-sdk
   PKG_CONFIG_PATH=~/hadal-sdk/lib/pkgconfig pkg-config --cflags --libs hadal-hrt
-  cmake -B build -DCMAKE_TOOLCHAIN_FILE=~/hadal-sdk/hadal-toolchain.cmake")]
+  cmake -B build -DCMAKE_TOOLCHAIN_FILE=$HOME/hadal-sdk/hadal-toolchain.cmake")]
 pub(crate) struct SdkArgs {
     /// The directory: include/hadal/hrt.h, lib/libhrt.a, lib/libhrt-linux.a, lib/pkgconfig, hadal-toolchain.cmake
     #[arg(value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
