@@ -16,7 +16,7 @@ use crate::run::Running;
 use crate::scratch;
 
 /// A block may take this long.
-const LIMIT: Duration = Duration::from_secs(180);
+const LIMIT: Duration = Duration::from_secs(300);
 
 /// Stands in the output around the status of each command.
 const MARK: char = '\u{1e}';
