@@ -152,6 +152,9 @@ fn warnings(results: &Results) -> Markup {
     let is_busy = |entry: &&Entry| Place::ALL.iter().any(|place| entry.is_disturbed(*place));
     let busy = results.results.iter().filter(is_busy).count();
     html! {
+        @if results.unfinished.is_some() {
+            p.warning { b { "Unfinished run." } " Figures are missing, and others have fewer samples than they will have." }
+        }
         @if results.settings.iter().any(|setting| setting.quick) {
             p.warning { b { "Quick run." } " Few samples and turns: a look at the order of magnitude, not figures to cite." }
         }
@@ -176,11 +179,14 @@ fn summary(results: &Results) -> Markup {
 /// What was measured with.
 fn describe(setting: &Setting) -> Markup {
     let [before, after] = setting.load;
+    let mode = setting.mode.map_or("", Mode::name);
     html! {
         dl {
+            dt { "run" } dd { b { (mode) " mode" } ", begun " (setting.started) @if setting.quick { ", quick" } }
             dt { "machine" } dd { code { (setting.machine) } }
             dt { "QEMU" } dd { (setting.qemu) }
             dt { "Linux guest" } dd { (setting.linux.as_deref().unwrap_or("none")) }
+            @if !setting.build.is_empty() { dt { "build" } dd { (setting.build) } }
             dt { "host" } dd { (setting.host_cores) " cores, load " (format!("{before:.1} before, {after:.1} after")) }
         }
     }
@@ -307,7 +313,12 @@ mod tests {
     #[test]
     fn quick_runs_are_marked() {
         let mut results = sample();
-        results.settings[0].quick = true;
-        assert!(text(&results).contains("Quick run"));
+        let setting = &mut results.settings[0];
+        (setting.quick, setting.mode, setting.started) =
+            (true, Some(Mode::Path), "2026-11-23T05:19:53Z".into());
+        let page = text(&results);
+        let parts = ["Quick run", "path mode", "begun 2026-11-23T05:19:53Z, quick"];
+        assert!(parts.iter().all(|part| page.contains(part)));
+        assert!(!page.contains("Unfinished run"));
     }
 }

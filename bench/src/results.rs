@@ -121,6 +121,12 @@ impl Entry {
 /// What the measuring was done with.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Setting {
+    /// What was counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) mode: Option<Mode>,
+    /// When the run began (RFC 3339).
+    #[serde(default)]
+    pub(crate) started: String,
     /// QEMU's line, as far as it describes the machine.
     pub(crate) machine: String,
     /// QEMU's version.

@@ -4,7 +4,7 @@
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use anyhow::{Context, Result, ensure};
 
@@ -104,6 +104,7 @@ impl Session {
         let mut session = Self::at(begun.order, begun.done, begun.collected, environment)?;
         saved::check_same(then, &session.setting)?;
         session.setting.load[0] = then.load[0];
+        session.setting.started.clone_from(&then.started);
         Ok(session)
     }
 
@@ -240,6 +241,8 @@ fn setting(hadal: &Hadal, linux: Option<&Linux>, order: &Order, shape: Shape) ->
     kernel.hash(&mut hasher);
     let load = host::load();
     Ok(Setting {
+        mode: Some(order.mode),
+        started: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
         machine: line.machine.join(" "),
         qemu: host::first_line_of(hadal.qemu(), "--version")?,
         linux: linux.map(Linux::describe),
