@@ -92,7 +92,8 @@ pub(crate) struct MachineOptions {
     #[arg(long, value_name = "PATH", default_value = "qemu-system-x86_64", env = "HADAL_QEMU")]
     pub(crate) qemu: PathBuf,
 
-    /// Count instructions: one CPU, time is the number of instructions executed, every run the same
+    /// Count instructions: time is the number executed; one CPU, every run the same. With --cpus N the CPUs
+    /// take turns, and time is what all of them execute together
     #[arg(long)]
     pub(crate) icount: bool,
 }

@@ -363,7 +363,7 @@ fn configuration(
         realtime_ns: now.as_nanos() as i64,
         random_seed,
         rlimit_stack_bytes: getrlimit(Resource::Stack).current.unwrap_or(u64::MAX),
-        host_cores: std::thread::available_parallelism().map_or(0, |cores| cores.get() as u32),
+        host_cores: machine::cores(&args.machine),
     })
 }
 

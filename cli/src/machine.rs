@@ -30,10 +30,7 @@ pub(crate) fn spec(options: &MachineOptions) -> Result<MachineSpec, Failure> {
     limits::raise_open_files()?;
     let qemu =
         paths::find_command(&options.qemu).ok_or_else(|| Failure::QemuMissing(options.qemu.clone()))?;
-    let cpus = if options.icount { 1 } else { options.cpus.unwrap_or_else(default_cpus) };
-    if options.icount && options.cpus.is_some_and(|cpus| cpus > 1) {
-        return Err(Failure::setup("--icount counts the instructions of one CPU", "leave out --cpus"));
-    }
+    let cpus = options.cpus.unwrap_or_else(|| if options.icount { 1 } else { default_cpus() });
     let memory = options.memory.unwrap_or_else(default_memory);
     if options.numa > cpus {
         return Err(Failure::setup(
@@ -60,6 +57,16 @@ pub(crate) fn spec(options: &MachineOptions) -> Result<MachineSpec, Failure> {
         numa_distance: options.numa_distance,
         gdb_port: None,
     })
+}
+
+/// How many CPUs of a machine can run at the same time, as the kernel should see it; 0 if that is not known. Those of a
+/// machine that counts instructions take turns, and none of them ever waits for a core that another one has.
+pub(crate) fn cores(options: &MachineOptions) -> u32 {
+    let host = thread::available_parallelism().map_or(0, |cores| cores.get() as u32);
+    match options.icount {
+        true => host.max(options.cpus.unwrap_or(1)),
+        false => host,
+    }
 }
 
 /// CPUs of a machine when nobody says how many: those of the host.
