@@ -19,6 +19,7 @@
 #define _GNU_SOURCE
 #endif
 
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdarg.h>
@@ -105,6 +106,9 @@ static inline void bench_pause(void) { __builtin_ia32_pause(); }
 static inline bool bench_on_hadal(void) { return BENCH_IMAGE; }
 
 static inline bool bench_is_path(void) { return bench.mode == BENCH_PATH; }
+
+/* Whether there is one CPU, on which a thread that waits for another one must give way. */
+static inline bool bench_is_alone(void) { return bench.cpus == 1; }
 
 /* `path` in path mode, `parallel` in the other: numbers of samples and of repetitions. */
 static inline unsigned bench_choose(unsigned path, unsigned parallel) {
@@ -207,6 +211,16 @@ static inline void bench_delay_ns(uint64_t ns) {
     }
 }
 
+/* CPU of a second thread: another one where there is one. */
+static inline unsigned bench_other_cpu(void) { return bench_is_alone() ? 0 : 1; }
+
+/* Lets the calling thread run anywhere. */
+static inline void bench_unpin(void) {
+    cpu_set_t set;
+    memset(&set, 0xff, sizeof set);
+    BENCH_CHECK(pthread_setaffinity_np(pthread_self(), sizeof set, &set));
+}
+
 /* Binds the calling thread to a CPU. */
 static inline void bench_pin(unsigned cpu) {
     cpu_set_t set;
@@ -215,14 +229,19 @@ static inline void bench_pin(unsigned cpu) {
     BENCH_CHECK(pthread_setaffinity_np(pthread_self(), sizeof set, &set));
 }
 
-/* Waits until a word has a value, giving way in path mode, where the one who changes it needs this CPU. */
+/* One iteration of a loop that waits for another thread. */
+static inline void bench_give_way(void) {
+    if (bench_is_alone()) {
+        sched_yield();
+    } else {
+        bench_pause();
+    }
+}
+
+/* Waits until a word has a value. */
 static inline void bench_await(const uint32_t *word, uint32_t value) {
     while (__atomic_load_n(word, __ATOMIC_ACQUIRE) != value) {
-        if (bench_is_path()) {
-            sched_yield();
-        } else {
-            bench_pause();
-        }
+        bench_give_way();
     }
 }
 
@@ -297,6 +316,23 @@ static inline int bench_main(int argc, char **argv, const struct bench_figure *f
     }
     return 0;
 }
+
+/* Takes samples of a statement: `path` of them in path mode, `parallel` in the other. */
+#define BENCH_TIME(path, parallel, ...)                                                                      \
+    for (unsigned bench_round = 0; bench_round < bench_rounds(bench_choose(path, parallel));                 \
+         bench_round++) {                                                                                    \
+        uint64_t bench_start = bench_ticks();                                                                \
+        __VA_ARGS__;                                                                                         \
+        bench_sample(bench_ticks() - bench_start, 1);                                                        \
+    }
+
+/* For system calls, which return -1 and set errno. The comparison is part of what is measured. */
+#define BENCH_EXPECT(call, expected)                                                                         \
+    do {                                                                                                     \
+        if ((call) != (expected)) {                                                                          \
+            bench_fail("%s:%d: %s: %s", __FILE__, __LINE__, #call, strerror(errno));                         \
+        }                                                                                                    \
+    } while (0)
 
 #define BENCH_REPEAT_4(statement) statement statement statement statement
 /* So often that a loop around it costs next to nothing per operation. */

@@ -1,33 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //
 // Nemo events: from the notification to its arrival on another CPU, by mechanism. The limits are a raw IPI
-// and a polled cache line. Times are those of the time-stamp counter, which all CPUs share. In path mode
-// there is one CPU, which notifies itself. On Linux, condition variables are those of pthreads; IPIs and
-// active messages are what libhrt-linux makes of signals and threads.
+// and a polled cache line. Times are those of the time-stamp counter, which all CPUs share. In path mode a
+// single CPU notifies itself, and the sender's and the receiver's part are figures of their own; or two CPUs
+// take turns, and the time from one to the other is the instructions of both. On Linux, condition variables
+// are those of pthreads; of IPIs libhrt-linux makes a signal, and of active messages a futex wake-up, each to
+// a thread that sleeps on the CPU concerned and then calls the handler.
 
 #include "bench.h"
 
 #include <hadal/hrt.h>
 #include <unistd.h>
 
-/* How long a thread has been asleep when it is woken: as among threads that work together, and for ages. */
-enum { SHORT_NS = 5000, LONG_NS = 300000 };
+/* How long a thread has been asleep when it is woken. Hadal's idle CPUs poll for 20 us before they halt, so
+ * after the shorter time no interrupt is needed; after the longer ones the CPU has halted. */
+enum { POLLING_NS = 5000, HALTED_NS = 300000, HALTED_PATH_NS = 60000 };
 
 static unsigned samples(void) { return bench_choose(100, 1000); }
 
 /* CPUs to notify in turn: every one but the own. */
-static unsigned target_of(unsigned round) { return bench_is_path() ? 0 : 1 + round % (bench.cpus - 1); }
+static unsigned target_of(unsigned round) { return bench_is_alone() ? 0 : 1 + round % (bench.cpus - 1); }
 
 static BENCH_ALIGNED uint64_t arrived;
+
+static void give_way(void) {
+    if (bench_is_alone()) {
+        hrt_thread_yield();
+    } else {
+        bench_pause();
+    }
+}
 
 /* When the notification sent at `start` has arrived. */
 static void take_sample(uint64_t start) {
     while (__atomic_load_n(&arrived, __ATOMIC_ACQUIRE) == 0) {
-        if (bench_is_path()) {
-            hrt_thread_yield();
-        } else {
-            bench_pause();
-        }
+        give_way();
     }
     bench_sample(arrived - start, 1);
 }
@@ -78,6 +85,58 @@ static void notify(const char *name) {
     BENCH_CHECK(hrt_event_unregister(event));
     bench_report(name);
 }
+
+/* --- both sides of an interrupt ------------------------------------------------------------------------- */
+
+/* With interrupts off, what a CPU sends to itself waits, and the sender's part ends before the receiver's
+ * begins. */
+static void sides_of(const char *name, bool sender, int (*send)(uint32_t number), uint32_t number) {
+    for (unsigned i = 0; i < bench_rounds(samples()); i++) {
+        arrived = 0;
+        uint64_t state = hrt_irq_disable();
+        uint64_t start = bench_ticks();
+        int status = send(number);
+        uint64_t sent = bench_ticks();
+        hrt_irq_restore(state);
+        uint64_t end = bench_ticks();
+        BENCH_CHECK(status);
+        if (arrived < sent || arrived > end) {
+            bench_fail("%s: the handler did not run when interrupts were on", name);
+        }
+        bench_sample(sender ? sent - start : end - sent, 1);
+    }
+    bench_report(name);
+}
+
+static int send_ipi(uint32_t vector) { return hrt_ipi_send(vector, 0); }
+static int send_message(uint32_t event) { return hrt_event_notify(event, 0); }
+
+static void ipi_side(const char *name, bool sender) {
+    uint32_t vector;
+    if (!bench_on_hadal()) {
+        bench_skip(name, "measured in images only");
+        return;
+    }
+    BENCH_CHECK(hrt_ipi_register(note_arrival, NULL, 0, &vector));
+    sides_of(name, sender, send_ipi, vector);
+    BENCH_CHECK(hrt_ipi_unregister(vector));
+}
+
+static void notify_side(const char *name, bool sender) {
+    uint32_t event;
+    if (!bench_on_hadal()) {
+        bench_skip(name, "measured in images only");
+        return;
+    }
+    BENCH_CHECK(hrt_event_register(note_arrival, NULL, 0, &event));
+    sides_of(name, sender, send_message, event);
+    BENCH_CHECK(hrt_event_unregister(event));
+}
+
+static void ipi_send(const char *name) { ipi_side(name, true); }
+static void ipi_receive(const char *name) { ipi_side(name, false); }
+static void notify_send(const char *name) { notify_side(name, true); }
+static void notify_receive(const char *name) { notify_side(name, false); }
 
 /* --- cache lines ---------------------------------------------------------------------------------------- */
 
@@ -187,9 +246,9 @@ static void let_it_sleep(struct sleeper *sleeper, uint64_t ns) {
         if (waits) {
             break;
         }
-        hrt_thread_yield();
+        give_way();
     }
-    if (!bench_is_path()) {
+    if (!bench_is_alone()) {
         bench_delay_ns(ns);
     }
 }
@@ -221,9 +280,13 @@ static void condvar(const char *name, uint32_t flags, uint64_t asleep_ns) {
     bench_report(name);
 }
 
-static void condvar_wake(const char *name) { condvar(name, HRT_WAKE_NO_KICK, SHORT_NS); }
-static void condvar_wake_kick(const char *name) { condvar(name, HRT_WAKE_KICK, SHORT_NS); }
-static void condvar_halted(const char *name) { condvar(name, HRT_WAKE_KICK, LONG_NS); }
+static void condvar_wake(const char *name) { condvar(name, HRT_WAKE_NO_KICK, 0); }
+static void condvar_wake_kick(const char *name) { condvar(name, HRT_WAKE_KICK, 0); }
+static void condvar_polling(const char *name) { condvar(name, HRT_WAKE_KICK, POLLING_NS); }
+static void condvar_halted(const char *name) {
+    condvar(name, HRT_WAKE_KICK, bench_choose(HALTED_PATH_NS, HALTED_NS));
+}
+static void condvar_halted_no_kick(const char *name) { condvar(name, HRT_WAKE_NO_KICK, HALTED_NS); }
 
 /* --- a system call for another CPU ---------------------------------------------------------------------- */
 
@@ -262,7 +325,7 @@ static void forwarded_syscall(const char *name) {
     }
     BENCH_CHECK(pthread_create(&server, NULL, serve, &rounds));
     for (unsigned i = 0; i < rounds; i++) {
-        bench_delay_ns(SHORT_NS);
+        bench_delay_ns(POLLING_NS);
         uint64_t start = bench_ticks();
         BENCH_CHECK(hrt_event_notify(event, 1));
         bench_await(&answer, i + 1);
@@ -275,12 +338,19 @@ static void forwarded_syscall(const char *name) {
 
 static const struct bench_figure figures[] = {
     {"event.ipi", ipi},
+    {"event.ipi_send", ipi_send},
+    {"event.ipi_receive", ipi_receive},
+    {"event.notify", notify},
+    {"event.notify_send", notify_send},
+    {"event.notify_receive", notify_receive},
     {"event.polled", polled},
     {"event.memory_wait", memory_wait},
-    {"event.notify", notify},
     {"event.condvar_wake", condvar_wake},
     {"event.condvar_wake_kick", condvar_wake_kick},
+    {"event.condvar_polling", condvar_polling},
+    {"event.condvar_both_polling", condvar_polling},
     {"event.condvar_halted", condvar_halted},
+    {"event.condvar_halted_no_kick", condvar_halted_no_kick},
     {"event.forwarded_syscall", forwarded_syscall},
 };
 

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The benchmarks: what each is, how it is measured, in which modes and on how many CPUs.
+//! The benchmarks: how each is measured, in which modes and on how many CPUs. [`list`] has them.
+
+mod list;
 
 use anyhow::{Result, bail};
 
 use crate::results::Mode;
+
+pub(crate) use list::BENCHMARKS;
 
 /// What measures a benchmark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -18,9 +22,15 @@ pub(crate) enum How {
     Heat,
 }
 
-/// The machines of parallel mode.
+/// On how many CPUs a benchmark runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Machine {
+    /// One CPU.
+    One,
+    /// Two CPUs.
+    Two,
+    /// One CPU, and two.
+    OneAndTwo,
     /// As many CPUs as the host has, at least two.
     Host,
     /// The same, split into two NUMA zones.
@@ -29,10 +39,14 @@ pub(crate) enum Machine {
     Steps,
     /// Eight CPUs, which may be more than the host has.
     Eight,
+    /// One, two and so on up to 32 CPUs.
+    Turns,
 }
 
 /// CPUs of the machines of [`Machine::Steps`].
 const STEPS: [u32; 4] = [1, 2, 4, 8];
+/// CPUs of the machines of [`Machine::Turns`].
+const TURNS: [u32; 6] = [1, 2, 4, 8, 16, 32];
 
 /// Shape of one machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,10 +61,14 @@ impl Machine {
         let one_zone = |cpus| Shape { cpus, zones: 1 };
         let host = host_cores.max(2);
         match self {
+            Self::One => vec![one_zone(1)],
+            Self::Two => vec![one_zone(2)],
+            Self::OneAndTwo => [1, 2].map(one_zone).into(),
             Self::Host => vec![one_zone(host)],
             Self::HostZones => vec![Shape { cpus: host, zones: 2 }],
             Self::Steps => STEPS.map(one_zone).into(),
             Self::Eight => vec![one_zone(8)],
+            Self::Turns => TURNS.map(one_zone).into(),
         }
     }
 }
@@ -60,8 +78,8 @@ impl Machine {
 pub(crate) struct Benchmark {
     pub(crate) name: &'static str,
     pub(crate) how: How,
-    /// Whether it counts instructions.
-    path: bool,
+    /// Where it counts instructions, if it does. Several CPUs take turns, and what all of them execute is counted.
+    path: Option<Machine>,
     /// Where it measures time, if it does.
     parallel: Option<Machine>,
     pub(crate) what: &'static str,
@@ -70,21 +88,18 @@ pub(crate) struct Benchmark {
 impl Benchmark {
     /// The machines on which it runs in a mode.
     pub(crate) fn shapes(&self, mode: Mode, host_cores: u32) -> Vec<Shape> {
-        let one = Shape { cpus: 1, zones: 1 };
-        match (mode, self.how) {
-            (Mode::Path, _) if !self.path => Vec::new(),
-            // The one path on which other CPUs have a part.
-            (Mode::Path, How::BootPath) => Machine::Steps.shapes(host_cores),
-            (Mode::Path, _) => vec![one],
-            (Mode::Parallel, _) => self.parallel.map_or_else(Vec::new, |machine| machine.shapes(host_cores)),
-        }
+        let machine = match mode {
+            Mode::Path => self.path,
+            Mode::Parallel => self.parallel,
+        };
+        machine.map_or_else(Vec::new, |machine| machine.shapes(host_cores))
     }
 
     fn modes(&self) -> &'static str {
         match (self.path, self.parallel) {
-            (true, Some(_)) => "path parallel",
-            (true, None) => "path",
-            (false, _) => "parallel",
+            (Some(_), Some(_)) => "path parallel",
+            (Some(_), None) => "path",
+            (None, _) => "parallel",
         }
     }
 
@@ -98,134 +113,27 @@ impl Benchmark {
     }
 }
 
+/// A benchmark of a program in both modes.
 const fn both(name: &'static str, program: &'static str, machine: Machine, what: &'static str) -> Benchmark {
-    Benchmark { name, how: How::Program(program), path: true, parallel: Some(machine), what }
+    Benchmark { path: Some(Machine::One), ..time(name, program, machine, what) }
 }
 
+/// A benchmark of a program in parallel mode.
 const fn time(name: &'static str, program: &'static str, machine: Machine, what: &'static str) -> Benchmark {
-    Benchmark { name, how: How::Program(program), path: false, parallel: Some(machine), what }
+    Benchmark { name, how: How::Program(program), path: None, parallel: Some(machine), what }
 }
 
-use Machine::{Eight, Host, HostZones, Steps};
+/// A benchmark of a program in path mode.
+const fn path(name: &'static str, program: &'static str, machine: Machine, what: &'static str) -> Benchmark {
+    Benchmark { path: Some(machine), parallel: None, ..time(name, program, machine, what) }
+}
 
-/// All benchmarks, in the order of every table.
-pub(crate) const BENCHMARKS: &[Benchmark] = &[
-    Benchmark {
-        name: "boot.entry_to_main",
-        how: How::BootPath,
-        path: true,
-        parallel: None,
-        what: "instructions of all CPUs from the kernel's entry to the program's first one",
-    },
-    Benchmark {
-        name: "boot.time",
-        how: How::BootTime,
-        path: false,
-        parallel: Some(Steps),
-        what: "a dynamic hello, from the command to its end",
-    },
-    Benchmark {
-        name: "openmp.heat",
-        how: How::Heat,
-        path: false,
-        parallel: Some(Host),
-        what: "1000 steps of examples/heat on all CPUs: what it computes, not how it starts",
-    },
-    both("syscall.getppid", "syscall", Host, "the shortest system call: ring 0 on Hadal, ring 3 on Linux"),
-    both("thread.create", "thread", Host, "create a thread that may use libc; Linux: pthread_create"),
-    both("thread.create_bare", "thread", Host, "create a thread without libc's part"),
-    both("thread.create_tls", "thread", Host, "what libc's part adds to creating and joining"),
-    both("thread.create_join", "thread", Host, "create a thread with an empty function and join it"),
-    both("thread.create_join_bare", "thread", Host, "the same without libc's part"),
-    both(
-        "thread.fork_join",
-        "thread",
-        Host,
-        "fork the calling function and join the child; Linux: create and join",
-    ),
-    both("thread.sequence", "thread", Host, "create N threads, join them all: per thread"),
-    both(
-        "thread.yield",
-        "thread",
-        Host,
-        "one switch between two threads of a CPU, caller-saved registers lost",
-    ),
-    both("thread.yield_fpu", "thread", Host, "one switch that keeps every register; Linux: sched_yield"),
-    both("sync.spin", "sync", Host, "lock and unlock a free spin lock; Linux: pthread_spin_lock"),
-    both("sync.ticket", "sync", Host, "lock and unlock a free ticket lock; the same source on Linux"),
-    both("sync.mcs", "sync", Host, "lock and unlock a free MCS lock; the same source on Linux"),
-    both("sync.mutex", "sync", Host, "lock and unlock a free mutex; Linux: pthread_mutex_lock"),
-    time("sync.spin_contended", "sync", Host, "a turn in a spin lock that all CPUs want"),
-    time("sync.ticket_contended", "sync", Host, "a turn in a ticket lock that all CPUs want"),
-    time("sync.mcs_contended", "sync", Host, "a turn in an MCS lock that all CPUs want"),
-    time("sync.mutex_contended", "sync", Host, "a turn in a mutex that all CPUs want"),
-    both("event.ipi", "event", Host, "raw IPI to its handler: the limit; Linux: a signal"),
-    time(
-        "event.polled",
-        "event",
-        Host,
-        "a store to a line that another CPU polls: the limit without interrupts",
-    ),
-    time(
-        "event.memory_wait",
-        "event",
-        Host,
-        "the same by hrt_memory_wait: MWAIT where there is one, else polling",
-    ),
-    both(
-        "event.notify",
-        "event",
-        Host,
-        "active message to its action, each CPU in turn; Linux: a signal to a thread",
-    ),
-    both("event.condvar_wake", "event", Host, "signal to the woken thread, without kick; Linux: pthreads"),
-    both("event.condvar_wake_kick", "event", Host, "signal to the woken thread, with kick; Linux: pthreads"),
-    time(
-        "event.condvar_halted",
-        "event",
-        Host,
-        "the same for a thread that has slept for 300 us, so that its CPU has halted; Linux: pthreads",
-    ),
-    time(
-        "event.forwarded_syscall",
-        "event",
-        Host,
-        "a system call that another CPU does, by active message, and back",
-    ),
-    time("event.broadcast_last", "broadcast", Eight, "condition variable to 7 CPUs: until the last goes on"),
-    time(
-        "event.broadcast_spread",
-        "broadcast",
-        Eight,
-        "condition variable to 7 CPUs: from the first to the last",
-    ),
-    time("event.message_last", "broadcast", Eight, "active message to 7 CPUs: until the last has it"),
-    time("event.message_spread", "broadcast", Eight, "active message to 7 CPUs: from the first to the last"),
-    both("task.submit", "task", Host, "submit a task and wait for its end on the own CPU"),
-    time("task.steal", "task", Host, "submit a task until another CPU begins it"),
-    both("fiber.switch", "fiber", Host, "one switch between two fibers of a thread"),
-    both("fiber.create_join", "fiber", Host, "create a fiber with an empty function and join it"),
-    time("barrier.central", "barrier", Steps, "a barrier with one counter; Linux: pthread_barrier_wait"),
-    time("barrier.dissemination", "barrier", Steps, "a dissemination barrier; Linux: pthread_barrier_wait"),
-    time("barrier.tree", "barrier", Steps, "a barrier by topology; Linux: pthread_barrier_wait"),
-    time("timer.accuracy", "timer", Host, "how late a one-shot timer fires; Linux: clock_nanosleep"),
-    time("timer.jitter", "timer", Host, "how much that differs from one shot to the next"),
-    both("memory.page_touch", "memory", Host, "map 2 MiB of anonymous memory and touch it, per 4 KiB"),
-    both("memory.alloc", "memory", Host, "64 bytes by hrt_alloc; Linux: malloc"),
-    both("memory.free", "memory", Host, "and back"),
-    both("memory.alloc_page", "memory", Host, "4 KiB by hrt_alloc; Linux: malloc"),
-    both("memory.free_page", "memory", Host, "and back"),
-    time("memory.pair_all", "memory", Host, "64 bytes taken and given back while all CPUs do so"),
-    time("memory.alloc_scaling", "memory", Host, "that in parts of its cost while no other CPU does"),
-    time("memory.alloc_local", "memory", HostZones, "4 KiB from the own zone"),
-    time("memory.alloc_remote", "memory", HostZones, "4 KiB from another zone"),
-    time(
-        "noise.fixed_work",
-        "noise",
-        Host,
-        "a quantum of computing on all CPUs: what others take shows in its tail",
-    ),
-];
+impl Benchmark {
+    /// The same, in path mode on this machine.
+    const fn with_path(self, machine: Machine) -> Self {
+        Self { path: Some(machine), ..self }
+    }
+}
 
 /// The benchmarks that the words mean, all when there are none, in the order of the list.
 pub(crate) fn select(words: &[String]) -> Result<Vec<&'static Benchmark>> {
@@ -264,6 +172,7 @@ pub(crate) fn table(words: &[String]) -> Result<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::Machine::{Eight, Host, HostZones, Steps, Turns};
     use super::*;
 
     #[test]
@@ -294,6 +203,8 @@ mod tests {
         assert_eq!(benchmark.shapes(Mode::Path, 16), [Shape { cpus: 1, zones: 1 }]);
         assert_eq!(benchmark.shapes(Mode::Parallel, 16), [Shape { cpus: 16, zones: 1 }]);
         assert_eq!(time("a.b", "c", Eight, "d").shapes(Mode::Path, 2), []);
+        assert_eq!(path("a.b", "c", Turns, "d").shapes(Mode::Path, 2).last().unwrap().cpus, 32);
+        assert_eq!(path("a.b", "c", Turns, "d").shapes(Mode::Parallel, 2), []);
         assert_eq!(time("a.b", "c", Steps, "d").shapes(Mode::Parallel, 2).len(), STEPS.len());
         assert_eq!(time("a.b", "c", HostZones, "d").shapes(Mode::Parallel, 1), [Shape { cpus: 2, zones: 2 }]);
     }

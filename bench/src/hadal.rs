@@ -76,10 +76,9 @@ impl Hadal {
         command.current_dir(&self.cwd).args(["run", "--clear-env", "--memory", &self.machine.memory]);
         match mode {
             Mode::Path => command.arg("--icount"),
-            Mode::Parallel => {
-                command.args(["--accel", &self.machine.accel, "--cpus", &shape.cpus.to_string()])
-            }
+            Mode::Parallel => command.args(["--accel", &self.machine.accel]),
         };
+        command.args(["--cpus", &shape.cpus.to_string()]);
         if shape.zones > 1 {
             command.args(["--numa", &shape.zones.to_string()]);
         }
@@ -151,7 +150,7 @@ mod tests {
         let hadal = Hadal::new(Path::new("hadal"), Path::new("/"), &machine);
         let line = |mode, shape| format!("{:?}", hadal.command(mode, shape, &[], &["p".into()]));
         let path = line(Mode::Path, Shape { cpus: 1, zones: 1 });
-        assert!(path.contains("--icount") && !path.contains("--cpus"), "{path}");
+        assert!(path.contains("\"--icount\" \"--cpus\" \"1\""), "{path}");
         let parallel = line(Mode::Parallel, Shape { cpus: 4, zones: 2 });
         assert!(parallel.contains("\"--cpus\" \"4\" \"--numa\" \"2\""), "{parallel}");
     }

@@ -93,14 +93,16 @@ impl Toolchain {
         &self.built
     }
 
-    /// A program of `programs/` for a place: an image for Hadal, and one static program with libhrt-linux for all others. Both
-    /// keep libc's own threads, which are only there to have something on every CPU.
+    /// A program of `programs/` for a place: an image for Hadal, and one static program with libhrt-linux for all others.
     pub(crate) fn program(&self, name: &str, place: Place) -> Result<Program> {
         let source = format!("bench/programs/{name}.c");
         let mut compiler = Command::new(&self.hadal);
         compiler.arg("cc").args(FLAGS);
         match place {
-            Place::Hadal => self.build(&format!("{name}.hadal"), compiler.arg("-DBENCH_IMAGE=1").arg(source)),
+            Place::Hadal => self.build(
+                &format!("{name}.hadal"),
+                compiler.arg("-DBENCH_IMAGE=1").args(image_flags(name)).arg(source),
+            ),
             Place::Pik | Place::Linux | Place::Native => {
                 self.build(name, compiler.args(["--linux", "-static"]).arg(source))
             }
@@ -133,6 +135,15 @@ impl Toolchain {
         let plugin = self.compile(&format!("path-{api}.so"), "bench/plugin/path.c", &flags)?;
         ensure!(plugin.file.is_file(), "the plugin is gone");
         Ok(plugin.file)
+    }
+}
+
+/// Programs that measure pthreads get libhrt-pthread in images. All others keep libc's threads, which are only there to have
+/// something on every CPU.
+fn image_flags(program: &str) -> &'static [&'static str] {
+    match program {
+        "pthread" | "scaling" => &["-pthread"],
+        _ => &[],
     }
 }
 

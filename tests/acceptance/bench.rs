@@ -48,7 +48,7 @@ fn list(name: &str) -> Result<(), TestError> {
     let directory = scratch::empty_directory(name)?;
     let outcome = hadal(&["bench", "list"], &directory, LIMIT)?;
     expect_status(&outcome, 0)?;
-    let names = ["thread.create ", "event.condvar_wake_kick", "boot.entry_to_main", "path parallel"];
+    let names = ["thread.create ", "event.condvar_polling", "boot.entry_to_main", "path parallel"];
     expect_parts(&outcome.stdout_text(), &names, &outcome)?;
     let unknown = hadal(&["bench", "run", "no.such"], &directory, LIMIT)?;
     expect_parts(&unknown.stderr_text(), &["no.such: no benchmark"], &unknown)

@@ -13,13 +13,12 @@ use crate::goals;
 use crate::results::{Entry, Mode, Place, Results};
 
 /// Ways to notify one CPU, the limits first.
-const MECHANISMS: [(&str, &str); 7] = [
+const MECHANISMS: [(&str, &str); 6] = [
     ("event.ipi", "raw IPI"),
     ("event.polled", "polled line"),
     ("event.memory_wait", "memory event"),
     ("event.notify", "active message"),
-    ("event.condvar_wake_kick", "condvar, kick"),
-    ("event.condvar_wake", "condvar, no kick"),
+    ("event.condvar_polling", "condvar, polling"),
     ("event.condvar_halted", "condvar, halted"),
 ];
 
