@@ -100,7 +100,7 @@ pub(crate) fn time(
         Place::Linux => {
             let linux = linux.context("the Linux guest was not asked for")?;
             let line = hadal.qemu_line(Mode::Parallel, shape)?;
-            Some(Guest::new(linux, &line, Init::Bare, std::slice::from_ref(&hello))?)
+            Some(Guest::new(linux, &line, "", Init::Bare, std::slice::from_ref(&hello))?)
         }
         _ => None,
     };

@@ -82,6 +82,8 @@ pub(crate) struct Benchmark {
     path: Option<Machine>,
     /// Where it measures time, if it does.
     parallel: Option<Machine>,
+    /// Parameters for the kernel of the Linux guest, besides those that it always has.
+    pub(crate) linux_parameters: &'static str,
     pub(crate) what: &'static str,
 }
 
@@ -120,7 +122,14 @@ const fn both(name: &'static str, program: &'static str, machine: Machine, what:
 
 /// A benchmark of a program in parallel mode.
 const fn time(name: &'static str, program: &'static str, machine: Machine, what: &'static str) -> Benchmark {
-    Benchmark { name, how: How::Program(program), path: None, parallel: Some(machine), what }
+    Benchmark {
+        name,
+        how: How::Program(program),
+        path: None,
+        parallel: Some(machine),
+        linux_parameters: "",
+        what,
+    }
 }
 
 /// A benchmark of a program in path mode.

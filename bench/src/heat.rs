@@ -34,7 +34,7 @@ pub(crate) fn time(
         Place::Linux => {
             let linux = linux.context("the Linux guest was not asked for")?;
             let line = hadal.qemu_line(Mode::Parallel, shape)?;
-            Guest::new(linux, &line, Init::Mounts, std::slice::from_ref(&program))?.run()?
+            Guest::new(linux, &line, "", Init::Mounts, std::slice::from_ref(&program))?.run()?
         }
     };
     let threads = value_of(&ended.stdout, "threads")?;

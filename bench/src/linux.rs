@@ -29,13 +29,27 @@ pub(crate) struct Guest {
 }
 
 impl Guest {
-    /// Packs programs for a guest on a machine.
-    pub(crate) fn new(linux: &Linux, line: &QemuLine, init: Init, programs: &[Program]) -> Result<Self> {
+    /// Packs programs for a guest on a machine. `parameters` are for its kernel, besides those that it always has.
+    pub(crate) fn new(
+        linux: &Linux,
+        line: &QemuLine,
+        parameters: &str,
+        init: Init,
+        programs: &[Program],
+    ) -> Result<Self> {
         let initramfs = tempfile::NamedTempFile::new().context("cannot make a file for the initramfs")?;
         let archive = initramfs::build(&linux.busybox, init, programs)?;
         std::fs::write(&initramfs, archive).context("cannot write the initramfs")?;
         let kernel = linux.kernel.to_str().context("the cache directory's name is not UTF-8")?;
-        let serial = ["-append", PARAMETERS, "-chardev", "stdio,id=log,signal=off", "-serial", "chardev:log"];
+        let parameters = format!("{PARAMETERS} {parameters}");
+        let serial = [
+            "-append",
+            parameters.trim_end(),
+            "-chardev",
+            "stdio,id=log,signal=off",
+            "-serial",
+            "chardev:log",
+        ];
         let mut command = line.machine.clone();
         command.extend(["-kernel", kernel].iter().chain(&serial).map(|word| (*word).to_owned()));
         Ok(Self { command, initramfs, programs: programs.len() as u32 })

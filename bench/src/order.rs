@@ -34,6 +34,8 @@ pub(crate) struct Order {
 pub(crate) struct Work {
     pub(crate) how: How,
     pub(crate) shape: Shape,
+    /// For the kernel of the Linux guest, besides those that it always has.
+    pub(crate) linux_parameters: &'static str,
     pub(crate) figures: Vec<&'static str>,
 }
 
@@ -125,6 +127,12 @@ impl Order {
 }
 
 impl Work {
+    /// Whether both are figures of one program on one machine.
+    fn runs_with(&self, other: &Self) -> bool {
+        let key = |work: &Self| (work.how, work.shape, work.linux_parameters);
+        key(self) == key(other)
+    }
+
     /// The program, or the figure where there is none.
     pub(crate) fn name(&self) -> &'static str {
         match self.how {
@@ -141,7 +149,11 @@ impl Turn {
             1 => "1 CPU".to_owned(),
             cpus => format!("{cpus} CPUs"),
         };
-        format!("{} on {cpus}: {}", self.work.name(), self.place.title())
+        let parameters = match (self.place, self.work.linux_parameters) {
+            (Place::Linux, parameters) if !parameters.is_empty() => format!(" with {parameters}"),
+            _ => String::new(),
+        };
+        format!("{} on {cpus}: {}{parameters}", self.work.name(), self.place.title())
     }
 
     /// The same for turns that take equally long, in any run.
@@ -159,9 +171,11 @@ fn works(chosen: &[&'static Benchmark], mode: Mode) -> Vec<Work> {
     let mut works: Vec<Work> = Vec::new();
     for benchmark in chosen {
         for shape in benchmark.shapes(mode, host::cores()) {
-            match works.iter_mut().find(|work| (work.how, work.shape) == (benchmark.how, shape)) {
+            let (how, linux_parameters) = (benchmark.how, benchmark.linux_parameters);
+            let new = Work { how, shape, linux_parameters, figures: vec![benchmark.name] };
+            match works.iter_mut().find(|work| work.runs_with(&new)) {
                 Some(work) => work.figures.push(benchmark.name),
-                None => works.push(Work { how: benchmark.how, shape, figures: vec![benchmark.name] }),
+                None => works.push(new),
             }
         }
     }
@@ -181,8 +195,11 @@ pub(crate) mod tests {
     fn figures_of_one_program_run_together() {
         let works = works(&catalogue::select(&[]).unwrap(), Mode::Path);
         for work in &works {
-            assert_eq!(works.iter().filter(|w| (w.how, w.shape) == (work.how, work.shape)).count(), 1);
+            assert_eq!(works.iter().filter(|other| work.runs_with(other)).count(), 1);
         }
+        let polling: Vec<&Work> = works.iter().filter(|work| work.linux_parameters == "idle=poll").collect();
+        assert_eq!(polling.len(), 1);
+        assert_eq!(polling[0].figures, ["event.condvar_both_polling"]);
     }
 
     #[test]

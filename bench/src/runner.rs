@@ -204,7 +204,9 @@ impl Session {
             Place::Linux => {
                 let linux = self.linux.as_ref().context("the Linux guest was not asked for")?;
                 let line = self.hadal.qemu_line(mode, work.shape)?;
-                let ended = Guest::new(linux, &line, Init::Mounts, std::slice::from_ref(&program))?.boot()?;
+                let programs = std::slice::from_ref(&program);
+                let ended =
+                    Guest::new(linux, &line, work.linux_parameters, Init::Mounts, programs)?.boot()?;
                 Measured::of_guest(&ended, &program)
             }
         }

@@ -138,6 +138,16 @@ pub(crate) const BENCHMARKS: &[Benchmark] = &[
          has halted; pthreads on Linux",
     )
     .with_path(Two),
+    Benchmark {
+        linux_parameters: "idle=poll",
+        ..time(
+            "event.condvar_both_polling",
+            "event",
+            Host,
+            "the same beside Linux with idle=poll, whose idle CPUs never halt and get no interrupt either",
+        )
+        .with_path(Two)
+    },
     time(
         "event.condvar_halted",
         "event",
