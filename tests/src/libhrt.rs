@@ -88,6 +88,7 @@ impl Library {
             }
         }
         headers.extend(files(&include().join("hadal/hrt"))?);
+        headers.extend(files(&include().join("hadal/hrt/layout"))?);
         sources.sort();
         Ok((sources, headers))
     }

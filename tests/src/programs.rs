@@ -179,7 +179,7 @@ impl Program {
         let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
         let common = tests.join("programs").join("common");
         let interface = tests.join("../kernel/hrt/include/hadal");
-        let shared = [common, interface.join("hrt"), interface];
+        let shared = [common, interface.join("hrt/layout"), interface.join("hrt"), interface];
         let sources = self.source_paths();
         let directories =
             sources.iter().filter_map(|source| source.parent()).chain(shared.iter().map(PathBuf::as_path));

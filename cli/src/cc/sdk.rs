@@ -249,7 +249,9 @@ mod tests {
         assert!(
             FILES.iter().any(|(path, text)| *path == "include/hadal/hrt.h" && text.contains("HADAL_HRT_H"))
         );
-        assert!(FILES.iter().any(|(path, _)| *path == "include/hadal/hrt/base.h"));
+        for header in ["base.h", "layout/base.h"] {
+            assert!(FILES.iter().any(|(path, _)| path.strip_prefix("include/hadal/hrt/") == Some(header)));
+        }
     }
 
     #[test]

@@ -1,65 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Attributes of threads (`struct hrt_thread_attr`), checked.
 
+use core::mem::offset_of;
+
 use hadal_hal::memory::user;
+use hadal_hrt_abi::thread::{
+    self as abi, NAME_BYTES, PRIORITIES, Policy, THREAD_BARE, THREAD_DETACHED, THREAD_STEALABLE, ThreadAttr,
+};
 use hadal_sched::PRIORITY_DEFAULT;
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use crate::memory_of_program::read;
 use crate::place::{self, ANYWHERE, IN_ZONE};
-use crate::record::NAME_BYTES;
 use crate::slot::{self, DEFAULT_CLASS};
 use crate::status::Status;
 
-/// `HRT_THREAD_DETACHED`.
-pub(crate) const DETACHED: u32 = 1;
-/// `HRT_THREAD_BARE`.
-pub(crate) const BARE: u32 = 2;
-/// `HRT_THREAD_STEALABLE`.
-pub(crate) const STEALABLE: u32 = 4;
-/// `HRT_PRIORITIES`: the scheduler has more, for Linux's real-time policies and for the kernel itself.
-pub(crate) const PRIORITIES: u8 = 32;
-const FLAGS: u32 = DETACHED | BARE | STEALABLE;
+/// Attribute flags that there are.
+const FLAGS: u32 = THREAD_DETACHED | THREAD_BARE | THREAD_STEALABLE;
 
-/// As the program lays it out: what every thread needs, then [`Times`], then the name.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
-struct Raw {
-    size: u32,
-    flags: u32,
-    cpu: i32,
-    zone: i32,
-    policy: u32,
-    priority: i32,
-    stack_bytes: u64,
-}
-
-const TIMES: usize = size_of::<Raw>();
-const NAME: usize = TIMES + size_of::<Times>();
-const BYTES: usize = NAME + size_of::<u64>();
-
-/// Who runs when (`enum hrt_policy`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u32)]
-pub(crate) enum Policy {
-    RoundRobin = 0,
-    RunToCompletion = 1,
-    Periodic = 2,
-    Sporadic = 3,
-    Aperiodic = 4,
-}
-
-impl Policy {
-    fn from_number(number: u32) -> Result<Self, Status> {
-        match number {
-            0 => Ok(Self::RoundRobin),
-            1 => Ok(Self::RunToCompletion),
-            2 => Ok(Self::Periodic),
-            3 => Ok(Self::Sporadic),
-            4 => Ok(Self::Aperiodic),
-            _ => Err(Status::Invalid),
-        }
-    }
+fn policy(number: u32) -> Result<Policy, Status> {
+    use Policy::{EdfAperiodic, EdfPeriodic, EdfSporadic, RoundRobin, RunToCompletion};
+    let known = [RoundRobin, RunToCompletion, EdfPeriodic, EdfSporadic, EdfAperiodic];
+    known.into_iter().find(|&policy| policy as u32 == number).ok_or(Status::Invalid)
 }
 
 /// A schedule that was asked for.
@@ -67,13 +28,12 @@ impl Policy {
 pub(crate) struct Schedule {
     pub(crate) policy: Policy,
     pub(crate) priority: u8,
-    /// Where the attributes are, for [`Schedule::times`]; null for the defaults.
-    address: usize,
+    /// For the real-time policies.
+    pub(crate) times: Times,
 }
 
 /// What real-time policies need besides: nanoseconds, as the header says.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Times {
     pub(crate) period_ns: u64,
     pub(crate) work_ns: u64,
@@ -98,7 +58,11 @@ pub(crate) struct Attributes {
 const DEFAULT: Attributes = Attributes {
     flags: 0,
     place: ANYWHERE,
-    schedule: Schedule { policy: Policy::RoundRobin, priority: PRIORITY_DEFAULT, address: 0 },
+    schedule: Schedule {
+        policy: Policy::RoundRobin,
+        priority: PRIORITY_DEFAULT,
+        times: Times { period_ns: 0, work_ns: 0, deadline_ns: 0, start_ns: 0 },
+    },
     class: DEFAULT_CLASS,
     name: 0,
 };
@@ -134,6 +98,14 @@ impl Plain {
     }
 }
 
+const BYTES: usize = size_of::<ThreadAttr>();
+const NAME: usize = offset_of!(ThreadAttr, name);
+
+// The words that `Plain::read` takes, and the scheduler's default.
+const _: () = assert!(offset_of!(ThreadAttr, cpu) == 8 && offset_of!(ThreadAttr, policy) == 16);
+const _: () = assert!(offset_of!(ThreadAttr, stack_bytes) == 24);
+const _: () = assert!(PRIORITY_DEFAULT as i32 == abi::PRIORITY_DEFAULT);
+
 /// Neither `cpu` nor `zone`.
 const PLAIN_PLACE: u64 = u64::MAX;
 /// `HRT_POLICY_ROUND_ROBIN` and the default priority.
@@ -145,18 +117,17 @@ impl Attributes {
         if address == 0 {
             return Ok(DEFAULT);
         }
-        let attributes = Self::check(&read(address)?, address)?;
-        Ok(Self { name: user::load_u64(address.wrapping_add(NAME))? as usize, ..attributes })
+        Self::check(&read(address)?)
     }
 
-    fn check(raw: &Raw, address: usize) -> Result<Self, Status> {
-        let schedule = Schedule::check(raw, address)?;
+    fn check(raw: &ThreadAttr) -> Result<Self, Status> {
+        let schedule = Schedule::check(raw)?;
         let place = if raw.cpu & raw.zone == ANYWHERE { ANYWHERE } else { Self::place(raw.cpu, raw.zone)? };
         let class = slot::class_of(raw.stack_bytes)?;
         if raw.flags & !FLAGS != 0 {
             return Err(Status::Invalid);
         }
-        Ok(Self { flags: raw.flags, place, schedule, class, name: 0 })
+        Ok(Self { flags: raw.flags, place, schedule, class, name: raw.name as usize })
     }
 
     fn place(cpu: i32, zone: i32) -> Result<i32, Status> {
@@ -172,23 +143,19 @@ impl Attributes {
 }
 
 impl Schedule {
-    fn check(raw: &Raw, address: usize) -> Result<Self, Status> {
-        let fits = raw.size as usize >= BYTES && (0..PRIORITIES.into()).contains(&raw.priority);
+    fn check(raw: &ThreadAttr) -> Result<Self, Status> {
+        let fits = raw.size as usize >= BYTES && (0..PRIORITIES).contains(&raw.priority);
         if !fits {
             return Err(Status::Invalid);
         }
-        Ok(Self { policy: Policy::from_number(raw.policy)?, priority: raw.priority as u8, address })
+        let ThreadAttr { period_ns, work_ns, deadline_ns, start_ns, .. } = *raw;
+        let times = Times { period_ns, work_ns, deadline_ns, start_ns };
+        Ok(Self { policy: policy(raw.policy)?, priority: raw.priority as u8, times })
     }
 
     /// Reads the schedule in attributes whose other fields do not matter.
     pub(crate) fn read(address: usize) -> Result<Self, Status> {
-        Self::check(&read(address)?, address)
-    }
-
-    /// Reads what only real-time policies need: ordinary threads, which are made by the thousand, do without.
-    #[cold]
-    pub(crate) fn times(&self) -> Result<Times, Status> {
-        Ok(read(self.address.wrapping_add(TIMES))?)
+        Self::check(&read(address)?)
     }
 }
 
@@ -209,8 +176,8 @@ pub(crate) fn read_name(address: usize) -> Result<[u8; NAME_BYTES], Status> {
 mod tests {
     use super::*;
 
-    fn raw() -> Raw {
-        Raw {
+    fn raw() -> ThreadAttr {
+        ThreadAttr {
             size: BYTES as u32,
             flags: 0,
             cpu: -1,
@@ -218,14 +185,19 @@ mod tests {
             policy: 0,
             priority: 16,
             stack_bytes: 256 << 10,
+            period_ns: 0,
+            work_ns: 0,
+            deadline_ns: 0,
+            start_ns: 0,
+            name: 0,
         }
     }
 
     #[test]
     fn what_is_out_of_range_is_refused() {
         place::init();
-        assert!(Attributes::check(&raw(), 0).is_ok_and(|attr| attr.class == DEFAULT_CLASS));
-        let changes: [fn(&mut Raw); 8] = [
+        assert!(Attributes::check(&raw()).is_ok_and(|attr| attr.class == DEFAULT_CLASS));
+        let changes: [fn(&mut ThreadAttr); 8] = [
             |raw| raw.size -= 1,
             |raw| raw.flags = 8,
             |raw| raw.cpu = 1,
@@ -238,7 +210,7 @@ mod tests {
         for change in changes {
             let mut raw = raw();
             change(&mut raw);
-            assert_eq!(Attributes::check(&raw, 0).map(drop), Err(Status::Invalid), "{raw:?}");
+            assert_eq!(Attributes::check(&raw).map(drop), Err(Status::Invalid), "{raw:?}");
         }
     }
 }

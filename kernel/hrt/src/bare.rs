@@ -10,14 +10,16 @@ use core::sync::atomic::Ordering;
 use hadal_hal::memory::{layout, user};
 use hadal_hal::threads::context;
 use hadal_hal::trap::{self, TrapFrame};
+use hadal_hrt_abi::calls::SlotKind;
+use hadal_hrt_abi::thread::THREAD_BARE;
 use hadal_linux::process::Process;
 use hadal_linux::task::Task;
 use hadal_mem::space::{MapRequest, Name, PAGE_SIZE, Placement, Prot, VmaFlags};
 use zerocopy::IntoBytes;
 
+use crate::record;
 use crate::slot::Kind;
 use crate::status::{Code, Status, code};
-use crate::{attr, record};
 
 /// Bytes at the top of a stack for the block that FS points to and the slot's kind.
 const TOP_BYTES: usize = 256;
@@ -28,7 +30,7 @@ const PROTECTOR: usize = 0x28;
 const KIND: usize = 0x80;
 
 fn add(kind_address: usize, entry: usize) -> Result<(), Status> {
-    let kind = Kind::read(kind_address)?;
+    let Kind(kind) = Kind::read(kind_address)?;
     if kind.bare != 1 {
         return Err(Status::Invalid);
     }
@@ -53,7 +55,7 @@ fn add(kind_address: usize, entry: usize) -> Result<(), Status> {
     record.stack_top.store(bottom + size, Ordering::Relaxed);
     record.entry.store(entry, Ordering::Relaxed);
     record.place.store(kind.cpu, Ordering::Relaxed);
-    record.flags.store(attr::BARE, Ordering::Relaxed);
+    record.flags.store(THREAD_BARE, Ordering::Relaxed);
     task.thread().bind(Some(kind.cpu as usize));
     task.thread().start_on(kind.cpu as usize);
     Ok(())
@@ -91,7 +93,7 @@ fn begin(protector: usize) -> ! {
 
 fn write_top(block: usize, protector: usize, size: usize) -> Result<(), user::Fault> {
     let cpu = record::own().place.load(Ordering::Relaxed);
-    let kind = Kind { cpu, bare: 1, stack_bytes: size as u64 };
+    let kind = SlotKind { cpu, bare: 1, stack_bytes: size as u64 };
     for offset in SELF {
         user::store_u64(block + offset, block as u64)?;
     }

@@ -8,6 +8,8 @@ use core::sync::atomic::Ordering;
 
 use hadal_hal::memory::{layout, user};
 use hadal_hal::trap::call;
+use hadal_hrt_abi::calls::Reserved;
+use hadal_hrt_abi::thread::{THREAD_DETACHED, THREAD_STEALABLE};
 use hadal_sched::{PRIORITY_DEFAULT, Params, Policy};
 
 use crate::attr::{self, Attributes, Plain};
@@ -34,7 +36,7 @@ fn take_plain(own: &Record, Plain { flags, class }: Plain) -> Option<Taken> {
         return None;
     }
     let cpu = place::target(ANYWHERE);
-    let params = Params::new(PRIORITY_DEFAULT, Policy::RoundRobin, flags & attr::STEALABLE != 0);
+    let params = Params::new(PRIORITY_DEFAULT, Policy::RoundRobin, flags & THREAD_STEALABLE != 0);
     let slot = slot::take(cpu, flags, class);
     if let Some(slot) = slot
         && slot.place.load(Ordering::Relaxed) == ANYWHERE
@@ -85,7 +87,7 @@ fn take(own: &Record, attributes: &Attributes, need: usize) -> Result<&'static R
     if let Some(slot) = slot::take_or_move(cpu, attributes.flags, attributes.class) {
         return Ok(slot);
     }
-    write(need, &Kind::new(cpu, attributes.flags, attributes.class))?;
+    write(need, &Kind::new(cpu, attributes.flags, attributes.class).0)?;
     own.missed_on.store(cpu as i32, Ordering::Relaxed);
     Err(Status::NoSpace)
 }
@@ -97,7 +99,7 @@ fn prepare(slot: &'static Record, attributes: &Attributes) -> Result<(), Status>
     }
     place::bind(slot, attributes.place);
     slot.flags.store(attributes.flags, Ordering::Relaxed);
-    slot.thread().set_stealable(attributes.flags & attr::STEALABLE != 0);
+    slot.thread().set_stealable(attributes.flags & THREAD_STEALABLE != 0);
     schedule::set(slot, &attributes.schedule)
 }
 
@@ -129,7 +131,7 @@ fn slot_for<const USUAL: bool>(own: &Record, attr: usize, need: usize) -> Result
 /// Makes the slot a new thread of `own` with a name.
 #[inline(always)]
 fn begin(own: &'static Record, slot: &'static Record, flags: u32, state: State) -> u64 {
-    let detached = flags & attr::DETACHED != 0;
+    let detached = flags & THREAD_DETACHED != 0;
     let name = slot.life.name(state, detached);
     slot.creator.store(own.word(), Ordering::Relaxed);
     if detached {
@@ -188,15 +190,6 @@ pub(crate) extern "C" fn thread_create(
     } else {
         create_as::<false>(attr, function, argument, out, need)
     }
-}
-
-/// `struct hrt_reserved`, returned in registers.
-#[repr(C)]
-pub(crate) struct Reserved {
-    /// Name, or 0.
-    thread: u64,
-    /// Stack pointer, or a status.
-    stack: usize,
 }
 
 fn not_reserved(status: Status) -> Reserved {

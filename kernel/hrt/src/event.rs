@@ -4,13 +4,13 @@
 use hadal_event::memory::{self, WaitError};
 use hadal_event::{Action, Error};
 use hadal_hal::memory::user;
+use hadal_hrt_abi::base::FOREVER;
+use hadal_hrt_abi::event::{EVENT_SELF, EVENTS_MAX, HANDLER_VECTORS};
 
 use crate::status::{Code, Status, code};
 
-/// `HRT_HANDLER_VECTORS`.
-const HANDLER_VECTORS: u32 = 1;
-/// `HRT_EVENT_SELF`.
-const EVENT_SELF: u32 = 1;
+const _: () = assert!(hadal_event::EVENTS == EVENTS_MAX);
+
 /// Words of a CPU set that are copied at a time.
 const SET_WORDS: usize = hadal_hal::cpu::percpu::MAX_CPUS / 64;
 
@@ -51,7 +51,7 @@ pub(crate) fn cpu_of(cpu: i32) -> Result<usize, Status> {
 
 /// A deadline: `HRT_FOREVER` is none.
 pub(crate) fn deadline(ns: u64) -> Option<u64> {
-    (ns != u64::MAX).then_some(ns)
+    (ns != FOREVER).then_some(ns)
 }
 
 /// `event_register`.

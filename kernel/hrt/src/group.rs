@@ -2,24 +2,14 @@
 //! Groups of threads that run together, and periods.
 
 use hadal_hal::memory::user;
+use hadal_hrt_abi::thread::{GroupAttr, Policy};
 use hadal_sched::gang::{self, GroupError, GroupId, GroupSchedule};
 use hadal_sched::{PeriodError, wait_period};
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use crate::admission;
-use crate::attr::{Policy, Schedule, Times};
+use crate::attr::{Schedule, Times};
 use crate::memory_of_program::read;
 use crate::status::{Code, Status, code};
-
-/// `struct hrt_group_attr`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
-struct GroupAttributes {
-    size: u32,
-    members: u32,
-    skew_ns: u64,
-    name: u64,
-}
 
 impl From<GroupError> for Status {
     fn from(error: GroupError) -> Self {
@@ -41,8 +31,8 @@ impl From<GroupError> for Status {
 }
 
 fn create(attr: usize, out: usize) -> Result<(), Status> {
-    let attributes: GroupAttributes = read(attr)?;
-    if (attributes.size as usize) < size_of::<GroupAttributes>() {
+    let attributes: GroupAttr = read(attr)?;
+    if (attributes.size as usize) < size_of::<GroupAttr>() {
         return Err(Status::Invalid);
     }
     let group = gang::create(attributes.members as usize, attributes.skew_ns)?;
@@ -70,10 +60,10 @@ pub(crate) extern "C" fn group_leave(group: u32) -> Code {
 
 fn admit(group: u32, attr: usize) -> Result<(), Status> {
     let schedule = Schedule::read(attr)?;
-    if schedule.policy != Policy::Periodic {
+    if schedule.policy != Policy::EdfPeriodic {
         return Err(Status::Invalid);
     }
-    let Times { period_ns, work_ns, start_ns, .. } = schedule.times()?;
+    let Times { period_ns, work_ns, start_ns, .. } = schedule.times;
     Ok(gang::admit(GroupId::from_number(group), GroupSchedule { period_ns, work_ns, start_ns })?)
 }
 

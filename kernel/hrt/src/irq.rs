@@ -5,9 +5,10 @@ use hadal_event::ipi;
 use hadal_event::lines::{self, LineError};
 use hadal_hal::interrupts::irq;
 use hadal_hal::memory::user;
-use zerocopy::{Immutable, IntoBytes};
+use hadal_hrt_abi::irq::IrqInfo;
 
 use crate::event::{cpu_of, handler, named};
+use crate::memory_of_program::write_prefix;
 use crate::status::{Code, Status, code};
 
 /// `ipi_register`.
@@ -67,20 +68,6 @@ pub(crate) extern "C" fn mask(line: u32, masked: bool) -> Code {
     code(lines::mask(line, masked).map_err(Status::from))
 }
 
-/// `struct hrt_irq_info`.
-#[repr(C)]
-#[derive(IntoBytes, Immutable)]
-struct Info {
-    line: u32,
-    cpu: i32,
-    vector: u32,
-    masked: u8,
-    kernel: u8,
-    reserved: [u8; 2],
-    count: u64,
-    name: [u8; 24],
-}
-
 /// `irq_info`.
 pub(crate) extern "C" fn info(index: u32, info: usize, info_bytes: u64) -> Code {
     let give = || {
@@ -88,18 +75,17 @@ pub(crate) extern "C" fn info(index: u32, info: usize, info_bytes: u64) -> Code 
         let mut name = [0; 24];
         let length = found.name.len().min(name.len() - 1);
         name[..length].copy_from_slice(&found.name.as_bytes()[..length]);
-        let record = Info {
+        let record = IrqInfo {
             line: found.line,
             cpu: found.cpu as i32,
             vector: found.vector.into(),
-            masked: found.masked.into(),
-            kernel: found.kernel.into(),
+            masked: found.masked,
+            kernel: found.kernel,
             reserved: [0; 2],
             count: found.count,
             name,
         };
-        let length = record.as_bytes().len().min(info_bytes as usize);
-        Ok(user::copy_to(info, &record.as_bytes()[..length])?)
+        write_prefix(info, &record, info_bytes)
     };
     code(give())
 }

@@ -4,6 +4,7 @@
 use core::sync::atomic::Ordering;
 
 use hadal_hal::memory::user;
+use hadal_hrt_abi::base::FOREVER;
 use hadal_sched::Wake;
 
 use crate::children;
@@ -11,9 +12,6 @@ use crate::life::{Claimed, Name, State};
 use crate::record::{self, Record};
 use crate::slot;
 use crate::status::{Code, Status, code};
-
-/// A deadline that never passes (`HRT_FOREVER`).
-const FOREVER: u64 = u64::MAX;
 
 /// [`Record::waits_for`], with the thread's id above.
 pub(crate) const WAITS_FOR_THREAD: u64 = 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Thread-local data by key.
 //!
-//! Keys are 128 lines of one table. A key's generation is odd while it is in use, and a value counts only with the generation
+//! Keys are lines of one table. A key's generation is odd while it is in use, and a value counts only with the generation
 //! it was set under, so a key that was deleted and made again starts without values. A thread's values are made at its first
 //! `key_set` and kept for the next use of its record.
 
@@ -10,21 +10,19 @@ use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use hadal_hal::memory::user;
+use hadal_hrt_abi::thread::KEYS_MAX;
 use spin::Once;
 
 use crate::status::{Code, Status, code};
 use crate::{footprint, record};
-
-/// Number of keys (`HRT_KEYS_MAX`).
-const KEYS: usize = 128;
 
 struct Key {
     generation: AtomicU32,
     destructor: AtomicUsize,
 }
 
-static TABLE: [Key; KEYS] =
-    [const { Key { generation: AtomicU32::new(0), destructor: AtomicUsize::new(0) } }; KEYS];
+static TABLE: [Key; KEYS_MAX] =
+    [const { Key { generation: AtomicU32::new(0), destructor: AtomicUsize::new(0) } }; KEYS_MAX];
 
 #[derive(Default)]
 struct Value {
@@ -36,12 +34,12 @@ struct Value {
 pub(crate) struct Values {
     all: Once<Box<[Value]>>,
     /// A bit for each value that is not null.
-    set: [AtomicU64; KEYS / 64],
+    set: [AtomicU64; KEYS_MAX / 64],
 }
 
 impl Values {
     pub(crate) const fn new() -> Self {
-        Self { all: Once::new(), set: [const { AtomicU64::new(0) }; KEYS / 64] }
+        Self { all: Once::new(), set: [const { AtomicU64::new(0) }; KEYS_MAX / 64] }
     }
 
     fn make(&self) -> Result<&[Value], Status> {
@@ -49,8 +47,8 @@ impl Values {
             return Ok(all);
         }
         let mut values = Vec::new();
-        values.try_reserve_exact(KEYS).map_err(|_| Status::NoMemory)?;
-        values.resize_with(KEYS, Value::default);
+        values.try_reserve_exact(KEYS_MAX).map_err(|_| Status::NoMemory)?;
+        values.resize_with(KEYS_MAX, Value::default);
         Ok(self.all.call_once(|| values.into_boxed_slice()))
     }
 

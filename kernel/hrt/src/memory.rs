@@ -4,6 +4,8 @@
 use hadal_hal::cpu;
 use hadal_hal::memory::layout::DIRECT_MAP;
 use hadal_hal::memory::user;
+use hadal_hrt_abi::base::ZONE_ANY;
+use hadal_hrt_abi::memory::{ALLOC_HUGE, ALLOC_INTERLEAVE, ALLOC_STRICT, ALLOC_ZERO};
 use hadal_mem::blocks::{Blocks, Content, Figures, Place};
 use hadal_mem::frames::{self, ZoneId};
 use spin::Once;
@@ -11,15 +13,8 @@ use spin::Once;
 use crate::status::{Code, Status};
 use crate::topology;
 
-/// `HRT_ALLOC_ZERO`, `_STRICT`, `_INTERLEAVE`, `_HUGE`.
-const ZERO: u32 = 1;
-const STRICT: u32 = 2;
-const INTERLEAVE: u32 = 4;
-const HUGE: u32 = 8;
-/// Bytes of the smallest block for `HUGE`.
+/// Bytes of the smallest block for `ALLOC_HUGE`.
 const HUGE_BYTES: u64 = 2 << 20;
-/// `HRT_ZONE_ANY`.
-const ANY: i32 = -1;
 
 static BLOCKS: Once<Blocks> = Once::new();
 
@@ -56,26 +51,26 @@ fn physical(address: usize) -> Option<u64> {
 
 #[cold]
 fn allocate(bytes: u64, align: u64, zone: i32, flags: u32) -> Option<u64> {
-    if flags & !(ZERO | STRICT | INTERLEAVE | HUGE) != 0 {
+    if flags & !(ALLOC_ZERO | ALLOC_STRICT | ALLOC_INTERLEAVE | ALLOC_HUGE) != 0 {
         return None;
     }
     let zone = match zone {
-        ANY => None,
+        ZONE_ANY => None,
         _ => Some(topology::known_zone(u32::try_from(zone).ok()?)?),
     };
     let place = match () {
-        () if flags & INTERLEAVE != 0 => Place::Interleave,
-        () if flags & STRICT != 0 => Place::Only(zone),
+        () if flags & ALLOC_INTERLEAVE != 0 => Place::Interleave,
+        () if flags & ALLOC_STRICT != 0 => Place::Only(zone),
         () => Place::Prefer(zone),
     };
-    let content = if flags & ZERO != 0 { Content::Zeros } else { Content::Any };
-    let bytes = if flags & HUGE != 0 && bytes != 0 { bytes.max(HUGE_BYTES) } else { bytes };
+    let content = if flags & ALLOC_ZERO != 0 { Content::Zeros } else { Content::Any };
+    let bytes = if flags & ALLOC_HUGE != 0 && bytes != 0 { bytes.max(HUGE_BYTES) } else { bytes };
     blocks().alloc(bytes, align, place, content)
 }
 
 /// `alloc`.
 pub(crate) extern "C" fn alloc(bytes: u64, align: u64, zone: i32, flags: u32) -> usize {
-    let pa = if (align, zone, flags) == (16, ANY, 0) {
+    let pa = if (align, zone, flags) == (16, ZONE_ANY, 0) {
         blocks().alloc_small(bytes)
     } else {
         allocate(bytes, align, zone, flags)
@@ -101,5 +96,5 @@ pub(crate) extern "C" fn usable_bytes(memory: usize) -> u64 {
 
 /// `zone_of`.
 pub(crate) extern "C" fn zone_of(memory: usize) -> i32 {
-    physical(memory).and_then(|pa| blocks().zone_of(pa)).map_or(ANY, |zone| zone.0.into())
+    physical(memory).and_then(|pa| blocks().zone_of(pa)).map_or(ZONE_ANY, |zone| zone.0.into())
 }

@@ -6,9 +6,10 @@
 use alloc::ffi::CString;
 use alloc::vec::Vec;
 
-use hadal_hal::memory::user;
+use hadal_hrt_abi::module as abi;
 use spin::Once;
 
+use crate::memory_of_program::write_prefix;
 use crate::status::{Code, Status, code};
 
 /// A file that came with the kernel.
@@ -37,24 +38,16 @@ pub fn modules() -> &'static [Module] {
     BROUGHT.get().map_or(&[], |brought| &brought.modules)
 }
 
-/// `struct hrt_module`: name, data, length.
-const MODULE_WORDS: usize = 3;
-
 /// `module`: writes the description with this index, as much of it as the caller knows.
 pub(crate) extern "C" fn module(index: u32, out: usize, out_bytes: u64) -> Code {
     let write = || {
         let module = modules().get(index as usize).ok_or(Status::NoDevice)?;
-        let words = [
-            module.name.as_ptr().expose_provenance(),
-            module.content.as_ptr().expose_provenance(),
-            module.content.len(),
-        ];
-        let mut bytes = [0; MODULE_WORDS * size_of::<usize>()];
-        for (place, word) in bytes.as_chunks_mut::<8>().0.iter_mut().zip(words) {
-            *place = word.to_le_bytes();
-        }
-        let len = usize::try_from(out_bytes).unwrap_or(usize::MAX).min(bytes.len());
-        Ok(user::copy_to(out, &bytes[..len])?)
+        let description = abi::Module {
+            name: module.name.as_ptr().expose_provenance() as u64,
+            data: module.content.as_ptr().expose_provenance() as u64,
+            bytes: module.content.len() as u64,
+        };
+        write_prefix(out, &description, out_bytes)
     };
     code(write())
 }

@@ -7,14 +7,15 @@ use core::sync::atomic::Ordering;
 
 use hadal_hal::cpu;
 use hadal_hal::cpu::set::CpuSet;
+use hadal_hrt_abi::base::CPU_ANY;
 use hadal_mem::frames;
 use spin::Once;
 
 use crate::record::Record;
 use crate::status::Status;
 
-/// [`Record::place`] of a thread that may run anywhere (`HRT_CPU_ANY`).
-pub(crate) const ANYWHERE: i32 = -1;
+/// [`Record::place`] of a thread that may run anywhere.
+pub(crate) const ANYWHERE: i32 = CPU_ANY;
 /// [`Record::place`] of a thread bound to zone `z` is `IN_ZONE - z`.
 pub(crate) const IN_ZONE: i32 = -2;
 

@@ -10,6 +10,7 @@ use hadal_hal::sync::SpinLock;
 use hadal_hal::threads::companion::Companions;
 use hadal_hal::threads::link::AtomicRef;
 use hadal_hal::threads::table::ThreadTable;
+use hadal_hrt_abi::thread::NAME_BYTES;
 use hadal_linux::task::{NAME_LEN, Task};
 use hadal_sched::Thread;
 
@@ -19,9 +20,6 @@ use crate::life::{Life, Name, State};
 use crate::pool::{Link, Links};
 use crate::slot::Home;
 use crate::status::Status;
-
-/// Longest name with its NUL (`HRT_NAME_BYTES`).
-pub(crate) const NAME_BYTES: usize = 32;
 
 /// One thread.
 #[repr(C, align(512))]

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Schedules: policy, priority, real time.
 
+use hadal_hrt_abi::thread::Policy;
 use hadal_sched::{Policy as Ordinary, Realtime, admit, gang};
 
 use crate::admission;
-use crate::attr::{Policy, Schedule, Times};
+use crate::attr::{Schedule, Times};
 use crate::record::Record;
 use crate::status::Status;
 
@@ -17,7 +18,9 @@ pub(crate) fn set(record: &Record, schedule: &Schedule) -> Result<(), Status> {
     let ordinary = match schedule.policy {
         Policy::RoundRobin => Ordinary::RoundRobin,
         Policy::RunToCompletion => Ordinary::RunToCompletion,
-        Policy::Periodic | Policy::Sporadic | Policy::Aperiodic => return set_realtime(record, schedule),
+        Policy::EdfPeriodic | Policy::EdfSporadic | Policy::EdfAperiodic => {
+            return set_realtime(record, schedule);
+        }
     };
     if thread.is_realtime() || thread.policy() != ordinary {
         thread.set_policy(ordinary);
@@ -26,14 +29,14 @@ pub(crate) fn set(record: &Record, schedule: &Schedule) -> Result<(), Status> {
 }
 
 fn set_realtime(record: &Record, schedule: &Schedule) -> Result<(), Status> {
-    let Times { period_ns, work_ns, deadline_ns, start_ns } = schedule.times()?;
+    let Times { period_ns, work_ns, deadline_ns, start_ns } = schedule.times;
     let wanted = match schedule.policy {
-        Policy::Sporadic => Realtime::Sporadic { work_ns, deadline_ns, start_ns },
-        Policy::Aperiodic => Realtime::Aperiodic { deadline_ns, start_ns },
+        Policy::EdfSporadic => Realtime::Sporadic { work_ns, deadline_ns, start_ns },
+        Policy::EdfAperiodic => Realtime::Aperiodic { deadline_ns, start_ns },
         _ => Realtime::Periodic { period_ns, work_ns, start_ns },
     };
-    let within_ns = if schedule.policy == Policy::Periodic { period_ns } else { deadline_ns };
-    if schedule.policy != Policy::Aperiodic && !(1..=within_ns).contains(&work_ns) {
+    let within_ns = if schedule.policy == Policy::EdfPeriodic { period_ns } else { deadline_ns };
+    if schedule.policy != Policy::EdfAperiodic && !(1..=within_ns).contains(&work_ns) {
         return Err(Status::Invalid);
     }
     admit(record.thread(), wanted).map_err(|refusal| {
@@ -55,9 +58,9 @@ pub(crate) fn end(record: &Record) {
 /// `enum hrt_policy` of a thread as it is.
 pub(crate) fn policy_of(info: &hadal_sched::Info) -> Policy {
     match (info.realtime, info.policy) {
-        (Some(Realtime::Periodic { .. }), _) => Policy::Periodic,
-        (Some(Realtime::Sporadic { .. }), _) => Policy::Sporadic,
-        (Some(Realtime::Aperiodic { .. }), _) => Policy::Aperiodic,
+        (Some(Realtime::Periodic { .. }), _) => Policy::EdfPeriodic,
+        (Some(Realtime::Sporadic { .. }), _) => Policy::EdfSporadic,
+        (Some(Realtime::Aperiodic { .. }), _) => Policy::EdfAperiodic,
         (None, Ordinary::RoundRobin) => Policy::RoundRobin,
         (None, Ordinary::RunToCompletion) => Policy::RunToCompletion,
     }

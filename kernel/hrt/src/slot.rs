@@ -9,11 +9,12 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use hadal_hal::cpu;
 use hadal_hal::cpu::percpu::CpuLocal;
 use hadal_hal::trap::call;
+use hadal_hrt_abi::calls::{SlotKind, Work};
+use hadal_hrt_abi::thread::{STACK_DEFAULT, STACK_MIN, THREAD_BARE};
 use hadal_linux::signal;
 use hadal_linux::task::Task;
 use hadal_sched::{Thread, thread};
 use spin::Once;
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use crate::life::{Finished, State};
 use crate::memory_of_program::read;
@@ -21,33 +22,19 @@ use crate::place;
 use crate::pool::Pool;
 use crate::record::{self, Record, Table};
 use crate::status::Status;
-use crate::{attr, children, footprint, schedule};
+use crate::{children, footprint, schedule};
 
-/// The smallest stack, a power of two (`HRT_STACK_MIN`).
-const SMALLEST_STACK: u64 = 16 << 10;
+/// The smallest stack, a power of two.
+const SMALLEST_STACK: u64 = STACK_MIN as u64;
 /// Stack sizes: powers of two up to 512 MiB.
 const CLASSES: u32 = 16;
-/// Of `HRT_STACK_DEFAULT`, 256 KiB.
-pub(crate) const DEFAULT_CLASS: u32 = 4;
+/// Of stacks that nobody asks a size for.
+pub(crate) const DEFAULT_CLASS: u32 = (STACK_DEFAULT / STACK_MIN).ilog2();
 const POOLS: usize = 2 * CLASSES as usize;
 
-/// `struct hrt_slot_kind`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
-pub(crate) struct Kind {
-    pub(crate) cpu: i32,
-    pub(crate) bare: u32,
-    pub(crate) stack_bytes: u64,
-}
-
-/// `struct hrt_work`, returned in registers.
-#[repr(C)]
-pub(crate) struct Work {
-    /// 0 if there is none.
-    function: usize,
-    /// Its argument, or a status.
-    argument: usize,
-}
+/// What a slot is for, checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Kind(pub(crate) SlotKind);
 
 /// What one CPU has.
 struct Cpu {
@@ -120,30 +107,30 @@ pub(crate) fn class_of(stack_bytes: u64) -> Result<u32, Status> {
 impl Kind {
     /// What a thread with these attributes needs on a CPU.
     pub(crate) fn new(cpu: usize, flags: u32, class: u32) -> Self {
-        let bare = u32::from(flags & attr::BARE != 0);
-        Self { cpu: cpu as i32, bare, stack_bytes: SMALLEST_STACK << class }
+        let bare = u32::from(flags & THREAD_BARE != 0);
+        Self(SlotKind { cpu: cpu as i32, bare, stack_bytes: SMALLEST_STACK << class })
     }
 
     /// Reads and checks a program's; the size is rounded up to its class's.
     pub(crate) fn read(address: usize) -> Result<Self, Status> {
-        let kind: Self = read(address)?;
+        let kind: SlotKind = read(address)?;
         place::checked_cpu(kind.cpu)?;
         if kind.bare > 1 {
             return Err(Status::Invalid);
         }
-        Ok(Self { stack_bytes: SMALLEST_STACK << class_of(kind.stack_bytes)?, ..kind })
+        Ok(Self(SlotKind { stack_bytes: SMALLEST_STACK << class_of(kind.stack_bytes)?, ..kind }))
     }
 
     fn class(self) -> u32 {
-        (self.stack_bytes / SMALLEST_STACK).trailing_zeros()
+        (self.0.stack_bytes / SMALLEST_STACK).trailing_zeros()
     }
 
     fn number(self) -> u32 {
-        self.bare * CLASSES + self.class()
+        self.0.bare * CLASSES + self.class()
     }
 
     fn home(self) -> &'static Home {
-        &cpus().of(self.cpu as usize).homes[self.number() as usize]
+        &cpus().of(self.0.cpu as usize).homes[self.number() as usize]
     }
 }
 
@@ -155,7 +142,7 @@ pub(crate) fn cpu_of(slot: &Record) -> usize {
 
 #[inline(always)]
 fn number_of(flags: u32, class: u32) -> usize {
-    let bare = if flags & attr::BARE != 0 { CLASSES as usize } else { 0 };
+    let bare = if flags & THREAD_BARE != 0 { CLASSES as usize } else { 0 };
     (bare + class as usize) % POOLS
 }
 
@@ -220,7 +207,7 @@ fn enter(own: &'static Record, kind_address: usize) -> Result<(), Status> {
         // A stack that libc made: the mapping ends at the guard, or further down if stacks are cut from one mapping.
         let pointer = call::program_stack_pointer();
         let mapping = Task::current().process().space.find(pointer);
-        let lowest = pointer.saturating_sub(kind.stack_bytes as usize);
+        let lowest = pointer.saturating_sub(kind.0.stack_bytes as usize);
         own.stack_bottom.store(mapping.map_or(lowest, |vma| vma.start.max(lowest)), Ordering::Relaxed);
         own.stack_top.store(pointer, Ordering::Relaxed);
     }
@@ -291,14 +278,14 @@ fn next_work(kind: usize, result: usize) -> Result<Work, Status> {
     };
     wait(own, joiner)?;
     Ok(Work {
-        function: own.function.load(Ordering::Relaxed),
-        argument: own.argument.load(Ordering::Relaxed),
+        r#fn: own.function.load(Ordering::Relaxed) as u64,
+        arg: own.argument.load(Ordering::Relaxed) as u64,
     })
 }
 
 /// `slot_wait`.
 pub(crate) extern "C" fn slot_wait(kind: usize, result: usize) -> Work {
-    next_work(kind, result).unwrap_or_else(|status| Work { function: 0, argument: status as usize })
+    next_work(kind, result).unwrap_or_else(|status| Work { r#fn: 0, arg: status as u64 })
 }
 
 /// `slot_leave`.
@@ -354,9 +341,9 @@ mod tests {
     fn kinds_have_pools_of_their_own() {
         let kinds = [
             Kind::new(0, 0, 4),
-            Kind::new(0, attr::BARE, 4),
+            Kind::new(0, THREAD_BARE, 4),
             Kind::new(1, 0, 4),
-            Kind::new(1, attr::BARE, 15),
+            Kind::new(1, THREAD_BARE, 15),
         ];
         assert_eq!(kinds.map(Kind::number), [4, 20, 4, 31]);
     }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Results of calls: `enum hrt_status` of `hadal/hrt/base.h`.
+//! Results of calls: `enum hrt_status` of `hadal/hrt.h`.
 
 use hadal_hal::memory::user::Fault;
+use hadal_hrt_abi::base::Status as Number;
 
 /// What a call returns in EAX.
 pub(crate) type Code = i32;
@@ -11,22 +12,22 @@ pub(crate) type Code = i32;
 #[repr(i32)]
 #[allow(dead_code, reason = "the header's whole list")]
 pub(crate) enum Status {
-    NotPermitted = 1,
-    NoSuchThing = 3,
-    Interrupted = 4,
-    TryAgain = 11,
-    NoMemory = 12,
-    BadAddress = 14,
-    Busy = 16,
-    Exists = 17,
-    NoDevice = 19,
-    Invalid = 22,
-    NoSpace = 28,
-    Deadlock = 35,
-    NotThere = 38,
-    Overflow = 75,
-    TimedOut = 110,
-    NotAdmitted = 1000,
+    NotPermitted = Number::Eperm as i32,
+    NoSuchThing = Number::Esrch as i32,
+    Interrupted = Number::Eintr as i32,
+    TryAgain = Number::Eagain as i32,
+    NoMemory = Number::Enomem as i32,
+    BadAddress = Number::Efault as i32,
+    Busy = Number::Ebusy as i32,
+    Exists = Number::Eexist as i32,
+    NoDevice = Number::Enodev as i32,
+    Invalid = Number::Einval as i32,
+    NoSpace = Number::Enospc as i32,
+    Deadlock = Number::Edeadlk as i32,
+    NotThere = Number::Enosys as i32,
+    Overflow = Number::Eoverflow as i32,
+    TimedOut = Number::Etimedout as i32,
+    NotAdmitted = Number::Eadmit as i32,
 }
 
 impl From<Fault> for Status {
@@ -38,7 +39,7 @@ impl From<Fault> for Status {
 /// Turns a result into what the program sees.
 pub(crate) fn code(result: Result<(), Status>) -> Code {
     match result {
-        Ok(()) => 0,
+        Ok(()) => Number::Ok as Code,
         Err(status) => status as Code,
     }
 }

@@ -1,23 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! `struct hrt_calls`: the exported table, one line for each entry, in the order of `hadal/hrt/calls.h`.
+//! `struct hrt_calls`: the exported table, one line for each entry, in the order of [`abi::Calls`], which the compiler checks.
 
+use core::mem::offset_of;
 use core::sync::atomic::AtomicBool;
 
 use hadal_hal::call_entry;
 use hadal_hal::cpu::percpu::CPU_ID_AT_GS;
 use hadal_hal::trap::call::{Entry, not_in_a_handler, nothing_in_a_handler};
+use hadal_hrt_abi::calls as abi;
 
 use crate::{
     admission, bare, create, event, group, irq, join, keys, memory, module, slot, thread, time, timer,
     topology, trace, wait,
 };
 
-/// The version of the table (`HRT_CALLS_VERSION`).
-const VERSION: u32 = 1;
-/// `HRT_PLACE_KERNEL`.
-const PLACE_KERNEL: u32 = 1;
-/// Key of the table's address in the auxiliary vector (`HRT_AT_HADAL_HRT`).
-pub const AUXILIARY_KEY: usize = 0x4852_5400;
+/// Key of the table's address in the auxiliary vector.
+pub const AUXILIARY_KEY: usize = abi::AT_HADAL_HRT as usize;
 
 /// Address of the table, for the auxiliary vector.
 pub fn address() -> usize {
@@ -40,9 +38,9 @@ macro_rules! table {
         }
 
         static CALLS: Calls = Calls {
-            version: VERSION,
+            version: abi::CALLS_VERSION,
             size: size_of::<Calls>() as u32,
-            place: PLACE_KERNEL,
+            place: abi::Place::Kernel as u32,
             cpu_at_gs: CPU_ID_AT_GS,
             $($name: table!(@entry $implementation, $kind),)*
             // Marks in traces: a flag to look at, and what to call then.
@@ -50,12 +48,14 @@ macro_rules! table {
             trace_mark: table!(@entry trace::mark, anywhere),
         };
 
-        #[cfg(test)]
-        const OFFSETS: &[(&str, usize)] = &[
-            $((stringify!($name), core::mem::offset_of!(Calls, $name)),)*
-            ("tracing", core::mem::offset_of!(Calls, tracing)),
-            ("trace_mark", core::mem::offset_of!(Calls, trace_mark)),
-        ];
+        // Each entry is where programs look for it.
+        const _: () = {
+            $(assert!(offset_of!(Calls, $name) == offset_of!(abi::Calls, $name), stringify!($name));)*
+            assert!(offset_of!(Calls, cpu_at_gs) == offset_of!(abi::Calls, cpu_at_gs));
+            assert!(offset_of!(Calls, tracing) == offset_of!(abi::Calls, tracing));
+            assert!(offset_of!(Calls, trace_mark) == offset_of!(abi::Calls, trace_mark));
+            assert!(size_of::<Calls>() == size_of::<abi::Calls>());
+        };
     };
     (@entry $implementation:path, status) => { call_entry!($implementation, not_in_a_handler) };
     (@entry $implementation:path, number) => { call_entry!($implementation, nothing_in_a_handler) };
@@ -143,38 +143,4 @@ table! {
     command_line: module::command_line, anywhere;
     // topology
     core_count: topology::core_count, anywhere;
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{AUXILIARY_KEY, Calls, OFFSETS, PLACE_KERNEL, VERSION};
-    use std::fmt::Write;
-    use std::process::Command;
-
-    /// The C compiler lays the header's structure out as this file does.
-    #[test]
-    fn the_table_is_the_headers() {
-        let mut source = String::from("#include <hadal/hrt/calls.h>\n");
-        for (name, offset) in OFFSETS {
-            writeln!(source, "_Static_assert(offsetof(struct hrt_calls, {name}) == {offset}, \"{name}\");")
-                .unwrap();
-        }
-        let size = size_of::<Calls>();
-        writeln!(source, "_Static_assert(sizeof(struct hrt_calls) == {size}, \"size\");").unwrap();
-        for (constant, value) in [
-            ("HRT_CALLS_VERSION", VERSION as usize),
-            ("HRT_PLACE_KERNEL", PLACE_KERNEL as usize),
-            ("HRT_AT_HADAL_HRT", AUXILIARY_KEY),
-        ] {
-            writeln!(source, "_Static_assert({constant} == {value}, \"{constant}\");").unwrap();
-        }
-        let file = std::env::temp_dir().join(format!("hadal-hrt-table-{}.c", std::process::id()));
-        std::fs::write(&file, source).unwrap();
-        let compiler = Command::new("cc")
-            .args(["-std=c11", "-fsyntax-only", "-I", concat!(env!("CARGO_MANIFEST_DIR"), "/include")])
-            .arg(&file)
-            .status();
-        std::fs::remove_file(&file).unwrap();
-        assert!(compiler.unwrap().success());
-    }
 }

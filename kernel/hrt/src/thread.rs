@@ -5,15 +5,17 @@ use core::sync::atomic::Ordering;
 
 use hadal_hal::cpu;
 use hadal_hal::memory::user;
+use hadal_hrt_abi::thread::{
+    PRIORITIES, THREAD_BARE, THREAD_DETACHED, THREAD_STEALABLE, ThreadInfo, ThreadState,
+};
 use hadal_sched::{State as Doing, Wake};
-use zerocopy::{Immutable, IntoBytes};
 
-use crate::attr::{self, PRIORITIES, Schedule};
+use crate::attr::{self, Schedule};
 use crate::join::deadline;
 use crate::life::{State, Word};
 use crate::memory_of_program::write_prefix;
 use crate::place::{self, ANYWHERE};
-use crate::record::{self, NAME_BYTES, Record};
+use crate::record::{self, Record};
 use crate::schedule;
 use crate::status::{Code, Status, code};
 
@@ -116,55 +118,34 @@ pub(crate) extern "C" fn thread_set_name(thread: u64, name: usize) -> Code {
     code(set_name(thread, name))
 }
 
-/// `struct hrt_thread_info`.
-#[repr(C)]
-#[derive(Debug, IntoBytes, Immutable)]
-struct Info {
-    thread: u64,
-    creator: u64,
-    state: u32,
-    cpu: i32,
-    bound_cpu: i32,
-    policy: u32,
-    priority: i32,
-    flags: u32,
-    run_ns: u64,
-    switches: u64,
-    deadlines_missed: u64,
-    stack_bottom: u64,
-    stack_top: u64,
-    name: [u8; NAME_BYTES],
-}
-
-/// `enum hrt_thread_state`.
-fn state(now: Word, doing: Doing) -> u32 {
+fn state(now: Word, doing: Doing) -> ThreadState {
     match (now.state(), doing) {
-        (State::Done, _) => 4,
-        (_, Doing::Running) => 1,
-        (_, Doing::Ready) => 2,
-        (_, Doing::Waiting) => 3,
+        (State::Done, _) => ThreadState::Done,
+        (_, Doing::Running) => ThreadState::Running,
+        (_, Doing::Ready) => ThreadState::Ready,
+        (_, Doing::Waiting) => ThreadState::Waiting,
     }
 }
 
-fn describe(record: &Record) -> Info {
+fn describe(record: &Record) -> ThreadInfo {
     let (now, info) = (record.life.now(), record.thread().info());
-    let detached = if now.is_detached() { attr::DETACHED } else { 0 };
-    let stealable = if info.stealable { attr::STEALABLE } else { 0 };
-    let bare = record.flags.load(Ordering::Relaxed) & attr::BARE;
-    Info {
+    let detached = if now.is_detached() { THREAD_DETACHED } else { 0 };
+    let stealable = if info.stealable { THREAD_STEALABLE } else { 0 };
+    let bare = record.flags.load(Ordering::Relaxed) & THREAD_BARE;
+    ThreadInfo {
         thread: record.name().to_word(),
         creator: record.creator.load(Ordering::Relaxed),
-        state: state(now, info.state),
+        state: state(now, info.state) as u32,
         cpu: info.cpu as i32,
         bound_cpu: info.bound.map_or(ANYWHERE, |cpu| cpu as i32),
         policy: schedule::policy_of(&info) as u32,
-        priority: info.priority.min(PRIORITIES - 1).into(),
+        priority: i32::from(info.priority).min(PRIORITIES - 1),
         flags: detached | stealable | bare,
         run_ns: info.run_ns,
         switches: info.switches,
         deadlines_missed: info.deadlines_missed,
-        stack_bottom: record.stack_bottom.load(Ordering::Relaxed) as u64,
-        stack_top: record.stack_top.load(Ordering::Relaxed) as u64,
+        stack_bottom: record.stack_bottom.load(Ordering::Relaxed),
+        stack_top: record.stack_top.load(Ordering::Relaxed),
         name: record.text(),
     }
 }

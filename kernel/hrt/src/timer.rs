@@ -5,12 +5,10 @@ use hadal_hal::cpu;
 use hadal_hal::devices::pit;
 use hadal_hal::interrupts::handler::{self, Handler, Kind};
 use hadal_hal::memory::user;
+use hadal_hrt_abi::base::CPU_ANY;
 
 use crate::event::{cpu_of, handler};
 use crate::status::{Code, Status, code};
-
-/// `HRT_CPU_ANY`.
-const CPU_ANY: i32 = -1;
 
 /// `timer_start`.
 pub(crate) extern "C" fn start(

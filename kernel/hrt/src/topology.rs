@@ -2,9 +2,9 @@
 //! CPUs, caches and zones.
 
 use hadal_hal::cpu;
+use hadal_hrt_abi::topology::{CacheInfo, CacheKind as Kind, CpuInfo, ZoneInfo};
 use hadal_linux::kernelfs::{CacheKind, Topology};
 use hadal_mem::frames::{self, ZoneId};
-use zerocopy::{Immutable, IntoBytes};
 
 use crate::memory;
 use crate::memory_of_program::write_prefix;
@@ -23,18 +23,6 @@ pub(crate) extern "C" fn cpu_count() -> u32 {
 /// `cpu_self`.
 pub(crate) extern "C" fn cpu_self() -> u32 {
     cpu::current_id() as u32
-}
-
-/// `struct hrt_cpu_info`.
-#[repr(C)]
-#[derive(IntoBytes, Immutable)]
-pub(crate) struct CpuInfo {
-    cpu: u32,
-    apic_id: u32,
-    socket: u32,
-    core: u32,
-    thread: u32,
-    zone: u32,
 }
 
 /// A CPU's number, checked.
@@ -63,19 +51,6 @@ pub(crate) extern "C" fn cpu_info(cpu: u32, out: usize, bytes: u64) -> Code {
     code(describe_cpu(cpu, out, bytes))
 }
 
-/// `struct hrt_cache_info`.
-#[repr(C)]
-#[derive(IntoBytes, Immutable)]
-pub(crate) struct CacheInfo {
-    level: u32,
-    kind: u32,
-    bytes: u64,
-    line_bytes: u32,
-    ways: u32,
-    first_cpu: u32,
-    cpus: u32,
-}
-
 fn describe_cache(cpu: u32, index: u32, out: usize, bytes: u64) -> Result<(), Status> {
     let number = known(cpu)?;
     let topology = Topology::get();
@@ -85,10 +60,10 @@ fn describe_cache(cpu: u32, index: u32, out: usize, bytes: u64) -> Result<(), St
     let info = CacheInfo {
         level: cache.level,
         kind: match cache.kind {
-            CacheKind::Data => 1,
-            CacheKind::Instruction => 2,
-            CacheKind::Unified => 3,
-        },
+            CacheKind::Data => Kind::Data,
+            CacheKind::Instruction => Kind::Instruction,
+            CacheKind::Unified => Kind::Unified,
+        } as u32,
         bytes: cache.bytes(),
         line_bytes: cache.line_bytes,
         ways: cache.ways,
@@ -112,19 +87,6 @@ pub(crate) extern "C" fn zone_count() -> u32 {
 pub(crate) fn known_zone(zone: u32) -> Option<ZoneId> {
     let exists = (zone as usize) < frames::global().zone_count();
     exists.then_some(ZoneId(zone as u8))
-}
-
-/// `struct hrt_zone_info`.
-#[repr(C)]
-#[derive(IntoBytes, Immutable)]
-pub(crate) struct ZoneInfo {
-    zone: u32,
-    cpus: u32,
-    total_bytes: u64,
-    free_bytes: u64,
-    hrt_bytes: u64,
-    allocations: u64,
-    huge_pages_total: u64,
 }
 
 fn describe_zone(zone: u32, out: usize, bytes: u64) -> Result<(), Status> {

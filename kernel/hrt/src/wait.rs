@@ -4,6 +4,7 @@
 use core::sync::atomic::Ordering;
 
 use hadal_hal::memory::user;
+use hadal_hrt_abi::sync::{WAIT_NO_INTR, WAKE_NO_KICK};
 use hadal_linux::signal;
 use hadal_linux::task::Task;
 use hadal_sched::{Kick, Thread, Wake, wake_all};
@@ -13,11 +14,6 @@ use hadal_sync::words::{ANY, BadWord, Counts, Key, Words, check_word, with_word}
 use crate::join::deadline;
 use crate::record;
 use crate::status::{Code, Status, code};
-
-/// `HRT_WAKE_NO_KICK`.
-const NO_KICK: u32 = 1;
-/// `HRT_WAIT_NO_INTR`.
-const NO_INTR: u32 = 1;
 
 /// [`record::Record::waits_for`], with the word's address, a multiple of 4.
 pub(crate) const WAITS_FOR_WORD: u64 = 2;
@@ -35,7 +31,7 @@ fn checked(word: usize) -> Result<Key, Status> {
 
 fn wait_for(word: usize, expected: u32, deadline_ns: u64, flags: u32) -> Result<(), Status> {
     let key = checked(word)?;
-    if flags & !NO_INTR != 0 {
+    if flags & !WAIT_NO_INTR != 0 {
         return Err(Status::Invalid);
     }
     let own = hadal_sched::current();
@@ -45,7 +41,7 @@ fn wait_for(word: usize, expected: u32, deadline_ns: u64, flags: u32) -> Result<
     }
     let note = &record::own().waits_for;
     note.store(WAITS_FOR_WORD | word as u64, Ordering::Relaxed);
-    let failed = if flags & NO_INTR == 0 {
+    let failed = if flags & WAIT_NO_INTR == 0 {
         sleep(own, deadline_ns, || own.interrupted())
     } else {
         let task = Task::current();
@@ -83,7 +79,7 @@ pub(crate) extern "C" fn wait(word: usize, expected: u32, deadline_ns: u64, flag
 
 /// `wake`: no word is read, so any address will do.
 pub(crate) extern "C" fn wake(word: usize, count: u32, flags: u32) -> u32 {
-    let kick = if flags & NO_KICK != 0 { Kick::No } else { Kick::Yes };
+    let kick = if flags & WAKE_NO_KICK != 0 { Kick::No } else { Kick::Yes };
     let wake = |batch: &[u32]| wake_all(batch, kick);
     WORDS.wake(&AllThreads, (&Key::private(word), ANY), count as usize, wake) as u32
 }

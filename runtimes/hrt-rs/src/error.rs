@@ -4,6 +4,8 @@
 use std::ffi::{CStr, c_int};
 use std::fmt;
 
+use hadal_hrt_abi::base::Status;
+
 use crate::ffi;
 
 /// Why a call failed.
@@ -43,33 +45,37 @@ pub enum Error {
     Other(i32),
 }
 
+const KNOWN: [(Status, Error); 14] = [
+    (Status::Eperm, Error::NotPermitted),
+    (Status::Esrch, Error::NotFound),
+    (Status::Eintr, Error::Interrupted),
+    (Status::Eagain, Error::Exhausted),
+    (Status::Enomem, Error::NoMemory),
+    (Status::Ebusy, Error::Busy),
+    (Status::Eexist, Error::Exists),
+    (Status::Enodev, Error::NoDevice),
+    (Status::Einval, Error::Invalid),
+    (Status::Enospc, Error::NoSpace),
+    (Status::Edeadlk, Error::Deadlock),
+    (Status::Enosys, Error::Unsupported),
+    (Status::Eoverflow, Error::Overflow),
+    (Status::Etimedout, Error::TimedOut),
+];
+
 /// Result of a call.
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
     fn from_status(status: c_int) -> Self {
-        match status {
-            1 => Self::NotPermitted,
-            3 => Self::NotFound,
-            4 => Self::Interrupted,
-            11 => Self::Exhausted,
-            12 => Self::NoMemory,
-            16 => Self::Busy,
-            17 => Self::Exists,
-            19 => Self::NoDevice,
-            22 => Self::Invalid,
-            28 => Self::NoSpace,
-            35 => Self::Deadlock,
-            38 => Self::Unsupported,
-            75 => Self::Overflow,
-            110 => Self::TimedOut,
-            1000 => {
-                // SAFETY: the interface promises a string, which lives until the thread's next request.
-                let text = unsafe { CStr::from_ptr(ffi::hrt_rs_admission_text()) };
-                Self::Refused(text.to_string_lossy().into_owned())
-            }
-            other => Self::Other(other),
+        if let Some((_, error)) = KNOWN.iter().find(|&&(number, _)| number as c_int == status) {
+            return error.clone();
         }
+        if status == Status::Eadmit as c_int {
+            // SAFETY: the interface promises a string, which lives until the thread's next request.
+            let text = unsafe { CStr::from_ptr(ffi::hrt_rs_admission_text()) };
+            return Self::Refused(text.to_string_lossy().into_owned());
+        }
+        Self::Other(status)
     }
 }
 

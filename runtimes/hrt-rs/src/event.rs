@@ -14,8 +14,8 @@ use crate::error::{Error, Result, check};
 use crate::ffi::{self, HandlerFn};
 use crate::time::Deadline;
 
-/// `HRT_HANDLER_VECTORS`: Rust functions are compiled with vector registers.
-const VECTORS: u32 = 1;
+/// Rust functions are compiled with vector registers.
+const VECTORS: u32 = hadal_hrt_abi::event::HANDLER_VECTORS;
 
 /// What runs, and what it gets.
 pub type Handler = unsafe extern "C" fn(*mut c_void);

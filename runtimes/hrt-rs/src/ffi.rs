@@ -1,182 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The C interface. Names with `hrt_rs_` are the header's inline functions (`inline.c`, which also checks the sizes here).
+//! The C interface. Structures and constants are those of `abi/hrt`; names with `hrt_rs_` are the header's inline functions
+//! (`inline.c`).
 
 use std::cell::UnsafeCell;
 use std::ffi::{c_char, c_int, c_void};
 
-pub(crate) const OK: c_int = 0;
-pub(crate) const FOREVER: u64 = u64::MAX;
-pub(crate) const CPU_ANY: i32 = -1;
-pub(crate) const ZONE_ANY: i32 = -1;
+use hadal_hrt_abi as abi;
 
-pub(crate) type ThreadFn = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
-pub(crate) type HandlerFn = unsafe extern "C" fn(*mut c_void);
+pub(crate) use abi::base::{CPU_ANY, FOREVER, ZONE_ANY};
+pub(crate) use abi::module::Module;
+pub(crate) use abi::thread::{ThreadAttr, ThreadInfo};
+pub(crate) use abi::topology::{CacheInfo, CpuInfo, ZoneInfo};
+pub(crate) use abi::words::{HandlerFunction as HandlerFn, ThreadFunction as ThreadFn};
 
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ThreadAttr {
-    pub(crate) size: u32,
-    pub(crate) flags: u32,
-    pub(crate) cpu: i32,
-    pub(crate) zone: i32,
-    pub(crate) policy: u32,
-    pub(crate) priority: i32,
-    pub(crate) stack_bytes: u64,
-    pub(crate) period_ns: u64,
-    pub(crate) work_ns: u64,
-    pub(crate) deadline_ns: u64,
-    pub(crate) start_ns: u64,
-    pub(crate) name: *const c_char,
-}
+pub(crate) const OK: c_int = abi::base::Status::Ok as c_int;
 
-#[repr(C)]
-pub(crate) struct ThreadInfo {
-    pub(crate) thread: u64,
-    pub(crate) creator: u64,
-    pub(crate) state: u32,
-    pub(crate) cpu: i32,
-    pub(crate) bound_cpu: i32,
-    pub(crate) policy: u32,
-    pub(crate) priority: i32,
-    pub(crate) flags: u32,
-    pub(crate) run_ns: u64,
-    pub(crate) switches: u64,
-    pub(crate) deadlines_missed: u64,
-    pub(crate) stack_bottom: usize,
-    pub(crate) stack_top: usize,
-    pub(crate) name: [c_char; 32],
-}
+/// An object of the C interface that several threads change: a shared reference to one is a pointer for C.
+#[repr(transparent)]
+pub(crate) struct Shared<T>(UnsafeCell<T>);
 
-/// `struct hrt_cpu_info`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CpuInfo {
-    /// Its number.
-    pub cpu: u32,
-    /// Its number in the machine's interrupt controllers.
-    pub apic_id: u32,
-    /// Socket.
-    pub socket: u32,
-    /// Core within the socket.
-    pub core: u32,
-    /// Hardware thread within the core.
-    pub thread: u32,
-    /// The zone whose memory is local.
-    pub zone: u32,
-}
-
-/// `struct hrt_cache_info`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CacheInfo {
-    /// 1 is the nearest.
-    pub level: u32,
-    /// 1 for data, 2 for instructions, 3 for both.
-    pub kind: u32,
-    /// Size.
-    pub bytes: u64,
-    /// Size of a line.
-    pub line_bytes: u32,
-    /// Associativity.
-    pub ways: u32,
-    /// The lowest CPU that shares it.
-    pub first_cpu: u32,
-    /// How many CPUs share it.
-    pub cpus: u32,
-}
-
-/// `struct hrt_zone_info`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ZoneInfo {
-    /// Its number.
-    pub zone: u32,
-    /// How many CPUs are local to it.
-    pub cpus: u32,
-    /// Memory of the zone.
-    pub total_bytes: u64,
-    /// Free memory, as of the call.
-    pub free_bytes: u64,
-    /// Given out by this interface.
-    pub hrt_bytes: u64,
-    /// Allocations served from it.
-    pub allocations: u64,
-    /// Free blocks of at least 2 MiB, as of the call.
-    pub huge_pages_total: u64,
-}
-
-#[repr(C)]
-pub(crate) struct Module {
-    pub(crate) name: *const c_char,
-    pub(crate) data: *const c_void,
-    pub(crate) bytes: u64,
-}
-
-// Initial values are those of the header's HRT_*_INIT, which `inline.c` compares.
-#[repr(C)]
-pub(crate) struct Mutex(UnsafeCell<MutexFields>);
-#[repr(C)]
-struct MutexFields {
-    word: u32,
-    depth: u32,
-    owner: u64,
-}
-impl Mutex {
-    pub(crate) const fn new() -> Self {
-        Self(UnsafeCell::new(MutexFields { word: 0x4d54_0000, depth: 0, owner: 0 }))
+impl<T> Shared<T> {
+    pub(crate) const fn new(value: T) -> Self {
+        Self(UnsafeCell::new(value))
     }
 }
 
-#[repr(C)]
-pub(crate) struct RwLock(UnsafeCell<u64>);
-impl RwLock {
-    pub(crate) const fn new() -> Self {
-        Self(UnsafeCell::new(0x5200_0000))
-    }
-}
-
-#[repr(C)]
-pub(crate) struct Cond(UnsafeCell<CondFields>);
-#[repr(C)]
-struct CondFields {
-    sequence: u32,
-    state: u32,
-}
-impl Cond {
-    pub(crate) const fn new() -> Self {
-        Self(UnsafeCell::new(CondFields { sequence: 0, state: 0x5710_0000 }))
-    }
-}
-
-#[repr(C)]
-pub(crate) struct Sem(UnsafeCell<u64>);
-impl Sem {
-    /// At most 0x7fffffff.
-    pub(crate) const fn new(value: u32) -> Self {
-        Self(UnsafeCell::new(0x5e40_0000_0000_0000 | value as u64))
-    }
-}
-
-#[repr(C)]
-pub(crate) struct Spin(UnsafeCell<u32>);
-impl Spin {
-    pub(crate) const fn new() -> Self {
-        Self(UnsafeCell::new(0))
-    }
-}
+pub(crate) type Mutex = Shared<abi::sync::Mutex>;
+pub(crate) type RwLock = Shared<abi::sync::Rwlock>;
+pub(crate) type Cond = Shared<abi::sync::Cond>;
+pub(crate) type Sem = Shared<abi::sync::Sem>;
+pub(crate) type Spin = Shared<abi::sync::Spin>;
+pub(crate) type Task = Shared<abi::task::Task>;
 
 #[repr(C)]
 pub(crate) struct Barrier([u8; 0]);
 #[repr(C)]
 pub(crate) struct Fiber([u8; 0]);
-
-#[repr(C)]
-pub(crate) struct Task(UnsafeCell<[u64; 4]>);
-impl Task {
-    pub(crate) const fn new() -> Self {
-        Self(UnsafeCell::new([0; 4]))
-    }
-}
 
 unsafe extern "C" {
     pub(crate) fn hrt_rs_thread_create(

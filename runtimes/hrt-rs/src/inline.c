@@ -1,22 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-// Functions that hadal/hrt.h has inline, for callers that are not C, and the sizes that src/ffi.rs must have
-// right.
+// Functions that hadal/hrt.h has inline, for callers that are not C.
 #include <hadal/hrt.h>
-
-_Static_assert(sizeof(hrt_mutex_t) == 16 && sizeof(hrt_rwlock_t) == 8 && sizeof(hrt_cond_t) == 8 &&
-                   sizeof(hrt_sem_t) == 8 && sizeof(hrt_spin_t) == 4,
-               "src/ffi.rs: synchronisation objects");
-_Static_assert(sizeof(hrt_task_t) == 32, "src/ffi.rs: hrt_task_t");
-_Static_assert(sizeof(struct hrt_thread_attr) == 72 && sizeof(struct hrt_thread_info) == 112,
-               "src/ffi.rs: threads");
-_Static_assert(sizeof(struct hrt_cpu_info) == 24 && sizeof(struct hrt_cache_info) == 32 &&
-                   sizeof(struct hrt_zone_info) == 48 && sizeof(struct hrt_module) == 24,
-               "src/ffi.rs: topology");
-
-_Static_assert(HRT_MUTEX_FREE(HRT_MUTEX_NORMAL) == 0x4d540000 && HRT_RWLOCK_MAGIC == 0x52000000 &&
-                   HRT_WAIT_QUEUE_MAGIC == 0x57100000 && HRT_SEM_MAGIC == 0x5e40000000000000 &&
-                   HRT_SEM_MAX == 0x7fffffff,
-               "src/ffi.rs: initial values");
 
 #define INLINE(result, name, parameters, ...)                                                                \
     result hrt_rs_##name parameters { return hrt_##name(__VA_ARGS__); }

@@ -42,5 +42,9 @@ pub enum Place {
 /// Where the program runs.
 #[must_use]
 pub fn place() -> Place {
-    if ffi::hrt_rs_place() == 1 { Place::Kernel } else { Place::Linux }
+    if ffi::hrt_rs_place() == hadal_hrt_abi::calls::Place::Kernel as u32 {
+        Place::Kernel
+    } else {
+        Place::Linux
+    }
 }

@@ -5,6 +5,8 @@ use std::alloc::Layout;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
+use hadal_hrt_abi::memory::{ALLOC_HUGE, ALLOC_INTERLEAVE, ALLOC_STRICT};
+
 use crate::error::{Error, Result};
 use crate::ffi;
 
@@ -19,7 +21,7 @@ impl Placement {
     /// Local to the caller's CPU, else wherever there is memory.
     pub const LOCAL: Self = Self { zone: None, flags: 0 };
     /// Zone by zone in turn, from one block to the next.
-    pub const INTERLEAVED: Self = Self { zone: None, flags: 4 };
+    pub const INTERLEAVED: Self = Self { zone: None, flags: ALLOC_INTERLEAVE };
 
     /// In this zone, else in others when it is full.
     #[must_use]
@@ -30,13 +32,13 @@ impl Placement {
     /// In this zone or not at all.
     #[must_use]
     pub fn only_zone(zone: u32) -> Self {
-        Self { zone: Some(zone), flags: 2 }
+        Self { zone: Some(zone), flags: ALLOC_STRICT }
     }
 
     /// At least one whole page of 2 MiB.
     #[must_use]
     pub fn huge(self) -> Self {
-        Self { flags: self.flags | 8, ..self }
+        Self { flags: self.flags | ALLOC_HUGE, ..self }
     }
 
     fn allocate(self, layout: Layout, flags: u32) -> Result<NonNull<u8>> {

@@ -16,16 +16,21 @@ pub struct Module {
     pub data: &'static [u8],
 }
 
+/// The pointer that a field of a C structure has.
+fn address<T>(field: u64) -> *const T {
+    ptr::with_exposed_provenance(field as usize)
+}
+
 /// All modules, in the order in which the boot named them.
 pub fn all() -> impl Iterator<Item = Module> {
     (0..).map_while(|index| {
-        let mut raw = ffi::Module { name: ptr::null(), data: ptr::null(), bytes: 0 };
+        let mut raw = ffi::Module { name: 0, data: 0, bytes: 0 };
         // SAFETY: the structure has the C one's layout, and is the caller's.
         check(unsafe { ffi::hrt_rs_module(index, &raw mut raw) }).ok()?;
         // SAFETY: the interface promises a string and that many bytes, read-only for as long as the machine runs.
         Some(unsafe {
-            let data = std::slice::from_raw_parts(raw.data.cast(), usize::try_from(raw.bytes).ok()?);
-            Module { name: CStr::from_ptr(raw.name), data }
+            let data = std::slice::from_raw_parts(address(raw.data), usize::try_from(raw.bytes).ok()?);
+            Module { name: CStr::from_ptr(address(raw.name)), data }
         })
     })
 }

@@ -7,6 +7,8 @@ use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::ptr::{self, NonNull};
 
+use hadal_hrt_abi::sync as abi;
+
 use crate::error::{Error, Result, check};
 use crate::ffi;
 use crate::time::Deadline;
@@ -44,7 +46,7 @@ unsafe impl<T: ?Sized + Sync> Sync for MutexGuard<'_, T> {}
 impl<T> Mutex<T> {
     /// A free lock.
     pub const fn new(value: T) -> Self {
-        Self { raw: ffi::Mutex::new(), value: UnsafeCell::new(value) }
+        Self { raw: ffi::Mutex::new(abi::Mutex::new()), value: UnsafeCell::new(value) }
     }
 
     /// The value.
@@ -135,7 +137,7 @@ unsafe impl<T: ?Sized + Sync> Sync for WriteGuard<'_, T> {}
 impl<T> RwLock<T> {
     /// A free lock. Readers join other readers past waiting writers.
     pub const fn new(value: T) -> Self {
-        Self { raw: ffi::RwLock::new(), value: UnsafeCell::new(value) }
+        Self { raw: ffi::RwLock::new(abi::Rwlock::new()), value: UnsafeCell::new(value) }
     }
 }
 
@@ -213,12 +215,13 @@ impl<T: ?Sized> Drop for WriteGuard<'_, T> {
 
 /// Whether a woken thread's CPU is interrupted for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u32)]
 pub enum Wake {
     /// Interrupt it if it sleeps or runs something less urgent.
     #[default]
-    Kick,
+    Kick = abi::WAKE_KICK,
     /// It runs when its CPU looks next.
-    NoKick,
+    NoKick = abi::WAKE_NO_KICK,
 }
 
 /// A condition variable.
@@ -239,7 +242,7 @@ impl Condvar {
     /// With nobody waiting.
     #[must_use]
     pub const fn new() -> Self {
-        Self(ffi::Cond::new())
+        Self(ffi::Cond::new(abi::Cond::new()))
     }
 
     /// Unlocks, waits and locks again; may return for no reason.
@@ -294,7 +297,7 @@ unsafe impl Sync for Semaphore {}
 
 impl Semaphore {
     /// The largest value.
-    pub const MAX: u32 = 0x7fff_ffff;
+    pub const MAX: u32 = abi::SEM_MAX;
 
     /// With this value.
     ///
@@ -304,7 +307,7 @@ impl Semaphore {
     #[must_use]
     pub const fn new(value: u32) -> Self {
         assert!(value <= Self::MAX);
-        Self(ffi::Sem::new(value))
+        Self(ffi::Sem::new(abi::Sem::new(value)))
     }
 
     /// Waits for the value to be positive and takes one.
@@ -368,7 +371,7 @@ unsafe impl<T: ?Sized + Sync> Sync for SpinGuard<'_, T> {}
 impl<T> SpinLock<T> {
     /// A free lock.
     pub const fn new(value: T) -> Self {
-        Self { raw: ffi::Spin::new(), value: UnsafeCell::new(value) }
+        Self { raw: ffi::Spin::new(abi::Spin { held: 0 }), value: UnsafeCell::new(value) }
     }
 }
 

@@ -77,7 +77,7 @@ where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
 {
-    let task = Box::new(ffi::Task::new());
+    let task = Box::new(ffi::Task::new(hadal_hrt_abi::task::Task::default()));
     let job = Job::new(function);
     submit(&task, &job, options)?;
     Ok(Task { task, job })
@@ -121,7 +121,7 @@ where
     B: FnOnce() -> RB + Send,
     RB: Send,
 {
-    let task = ffi::Task::new();
+    let task = ffi::Task::new(hadal_hrt_abi::task::Task::default());
     let job = Job::new(second);
     if let Err(error) = submit(&task, &job, Options::default()) {
         panic!("cannot submit a task: {error}");

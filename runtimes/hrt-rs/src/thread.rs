@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Threads, made from waiting ones: stack, thread-local data and libc's state are ready.
 
-use std::ffi::{CStr, CString};
+use std::ffi::CString;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+
+use hadal_hrt_abi::thread as abi;
 
 use crate::error::{Error, Result, check};
 use crate::ffi::{self, ThreadAttr, ThreadInfo};
@@ -13,7 +15,7 @@ use crate::job::{Job, Outcome, Pending};
 use crate::time::Deadline;
 
 /// Most urgent priority plus one.
-pub const PRIORITIES: i32 = 32;
+pub const PRIORITIES: i32 = abi::PRIORITIES;
 
 /// Who runs when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,11 +54,6 @@ pub struct Builder {
     name: Option<CString>,
 }
 
-// SAFETY: the pointer in `attr` is null; the name is set for the time of a call only.
-unsafe impl Send for Builder {}
-// SAFETY: as above.
-unsafe impl Sync for Builder {}
-
 impl Default for Builder {
     fn default() -> Self {
         Self::new()
@@ -66,15 +63,20 @@ impl Default for Builder {
 fn set_policy(attr: &mut ThreadAttr, policy: Policy) {
     (attr.period_ns, attr.work_ns, attr.deadline_ns, attr.start_ns) = (0, 0, 0, 0);
     match policy {
-        Policy::RoundRobin => attr.policy = 0,
-        Policy::RunToCompletion => attr.policy = 1,
+        Policy::RoundRobin => attr.policy = abi::Policy::RoundRobin as u32,
+        Policy::RunToCompletion => attr.policy = abi::Policy::RunToCompletion as u32,
         Policy::Periodic { period_ns, work_ns, start_ns } => {
-            (attr.policy, attr.period_ns, attr.work_ns, attr.start_ns) = (2, period_ns, work_ns, start_ns);
+            attr.policy = abi::Policy::EdfPeriodic as u32;
+            (attr.period_ns, attr.work_ns, attr.start_ns) = (period_ns, work_ns, start_ns);
         }
         Policy::Sporadic { work_ns, deadline_ns } => {
-            (attr.policy, attr.work_ns, attr.deadline_ns) = (3, work_ns, deadline_ns);
+            attr.policy = abi::Policy::EdfSporadic as u32;
+            (attr.work_ns, attr.deadline_ns) = (work_ns, deadline_ns);
         }
-        Policy::Aperiodic { deadline_ns } => (attr.policy, attr.deadline_ns) = (4, deadline_ns),
+        Policy::Aperiodic { deadline_ns } => {
+            attr.policy = abi::Policy::EdfAperiodic as u32;
+            attr.deadline_ns = deadline_ns;
+        }
     }
 }
 
@@ -87,14 +89,14 @@ impl Builder {
             flags: 0,
             cpu: ffi::CPU_ANY,
             zone: ffi::ZONE_ANY,
-            policy: 0,
-            priority: 16,
-            stack_bytes: 256 << 10,
+            policy: abi::Policy::RoundRobin as u32,
+            priority: abi::PRIORITY_DEFAULT,
+            stack_bytes: abi::STACK_DEFAULT.into(),
             period_ns: 0,
             work_ns: 0,
             deadline_ns: 0,
             start_ns: 0,
-            name: ptr::null(),
+            name: 0,
         };
         Self { attr, name: None }
     }
@@ -168,7 +170,7 @@ impl Builder {
 
     fn start<F: FnOnce() -> T + Send, T: Send>(&self, job: &Arc<Job<F, T>>) -> Result<Thread> {
         let mut attr = self.attr;
-        attr.name = self.name.as_deref().map_or(ptr::null(), CStr::as_ptr);
+        attr.name = self.name.as_deref().map_or(0, |name| name.as_ptr().expose_provenance() as u64);
         let arg = Arc::clone(job).into_arg();
         let mut thread = 0;
         // SAFETY: attributes and name live over the call; `run` gets its own argument, once.
@@ -497,8 +499,7 @@ impl Thread {
         check(unsafe { ffi::hrt_rs_thread_info(self.0, info.as_mut_ptr()) })?;
         // SAFETY: numbers, for which zero and all that C writes are values.
         let info = unsafe { info.assume_init() };
-        let bytes: Vec<u8> =
-            info.name.iter().map(|&byte| byte.cast_unsigned()).take_while(|&byte| byte != 0).collect();
+        let bytes: Vec<u8> = info.name.into_iter().take_while(|&byte| byte != 0).collect();
         Ok(Info {
             creator: Some(Thread(info.creator)).filter(|creator| creator.0 != 0),
             cpu: info.cpu.cast_unsigned(),

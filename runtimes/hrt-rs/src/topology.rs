@@ -4,7 +4,7 @@
 use crate::error::{Result, check};
 use crate::ffi;
 
-pub use crate::ffi::{CacheInfo, CpuInfo, ZoneInfo};
+pub use hadal_hrt_abi::topology::{CacheInfo, CpuInfo, ZoneInfo};
 
 /// Number of CPUs; they are numbered from 0.
 #[must_use]

@@ -4,7 +4,7 @@
 use crate::ffi;
 
 /// Bytes of a mark's text that are kept.
-pub const TEXT_BYTES: usize = 16;
+pub const TEXT_BYTES: usize = hadal_hrt_abi::trace::TRACE_TEXT_BYTES;
 
 /// Shows a text in the trace, at this moment in the row of the calling thread. A longer text is cut, and one with a NUL ends
 /// there. Does nothing without a trace, and on Linux.

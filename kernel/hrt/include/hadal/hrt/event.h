@@ -14,15 +14,9 @@
 #define HADAL_HRT_EVENT_H
 
 #include "calls.h"
+#include "layout/event.h"
 
 HRT_BEGIN
-
-#define HRT_EVENTS_MAX 256
-/* The action uses vector registers: they are saved around it. Without this flag the action and what it calls
- * must be compiled as HRT_HANDLER functions (general registers only); the kernel cannot check that. */
-#define HRT_HANDLER_VECTORS 1u
-/* For event_notify_all: the calling CPU is notified, too. */
-#define HRT_EVENT_SELF 1u
 
 /* Marks a function that may run as a handler without HRT_HANDLER_VECTORS: general registers only, and no
  * stack protector, which reads thread-local data. */

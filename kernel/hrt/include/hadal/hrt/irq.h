@@ -17,6 +17,7 @@
 #define HADAL_HRT_IRQ_H
 
 #include "calls.h"
+#include "layout/irq.h"
 
 HRT_BEGIN
 
@@ -29,19 +30,6 @@ static inline int hrt_ipi_register(hrt_handler_fn handler, void *arg, uint32_t f
 static inline int hrt_ipi_unregister(uint32_t vector) { return hrt_calls->ipi_unregister(vector); }
 /* Interrupts a CPU. Handler-safe. HRT_EINVAL: not a registered vector, or no such CPU. */
 static inline int hrt_ipi_send(uint32_t vector, int32_t cpu) { return hrt_calls->ipi_send(vector, cpu); }
-
-/* The kernel's devices send messages instead of using lines. */
-#define HRT_IRQ_MESSAGE 0x10000u
-
-struct hrt_irq_info {
-    uint32_t line;   /* global system interrupt; the kernel's own have numbers from HRT_IRQ_MESSAGE on */
-    int32_t cpu;     /* where it is steered to */
-    uint32_t vector; /* or 0 */
-    bool masked;
-    bool kernel;    /* the kernel's own device: steerable, not maskable */
-    uint64_t count; /* interrupts so far */
-    char name[24];
-};
 
 /* Binds handler(arg) to an interrupt line and unmasks it, steered to CPU 0. HRT_EBUSY: a kernel device's;
  * HRT_ENODEV: no such line; HRT_ENOSPC. The handler of a line that signals by level must quiet the device. */

@@ -9,13 +9,9 @@
 #define HADAL_HRT_MEMORY_H
 
 #include "calls.h"
+#include "layout/memory.h"
 
 HRT_BEGIN
-
-#define HRT_ALLOC_ZERO 1u       /* zeroed; otherwise the content is whatever was there */
-#define HRT_ALLOC_STRICT 2u     /* this zone or nothing: no fall-back to others */
-#define HRT_ALLOC_INTERLEAVE 4u /* zone by zone in turn, from one call to the next; `zone` is ignored */
-#define HRT_ALLOC_HUGE 8u       /* at least one whole 2 MiB page */
 
 /* Allocates; NULL when the zones allowed have no such block, when bytes is 0, or on a bad zone. */
 static inline void *hrt_alloc(uint64_t bytes, int32_t zone, uint32_t flags) {

@@ -4,16 +4,9 @@
 #define HADAL_HRT_MODULE_H
 
 #include "calls.h"
+#include "layout/module.h"
 
 HRT_BEGIN
-
-/* A file that the boot loader, or `hadal run --module NAME=FILE`, put into memory; read-only for as long as
- * the machine runs. */
-struct hrt_module {
-    const char *name;
-    const void *data;
-    uint64_t bytes;
-};
 
 /* HRT_ENODEV behind the last. On Linux: the files that the variable HRT_MODULES names, as
  * NAME=FILE:NAME=FILE. */

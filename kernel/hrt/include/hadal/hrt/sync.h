@@ -18,17 +18,13 @@
 
 #include "atomic.h"
 #include "calls.h"
+#include "layout/sync.h"
 
 HRT_BEGIN
 
 #define HRT_CACHE_LINE 64 /* bytes; what writers of two objects should keep between them */
 
 /* --- waiting on words of memory ------------------------------------------------------------------------- */
-
-#define HRT_WAKE_KICK 0u    /* interrupt the woken thread's CPU if it sleeps or runs something less urgent */
-#define HRT_WAKE_NO_KICK 1u /* no interrupt: the thread runs when its CPU looks next, at most 1 ms later */
-#define HRT_WAIT_NO_INTR 1u /* signals do not end the wait; they are handled when it is over */
-#define HRT_WAKE_ALL UINT32_MAX
 
 static inline int hrt_wait(const uint32_t *word, uint32_t expected, uint64_t deadline_ns, uint32_t flags) {
     return hrt_calls->wait(word, expected, deadline_ns, flags);
@@ -45,10 +41,7 @@ static inline uint32_t hrt_wake(const uint32_t *word, uint32_t count, uint32_t f
  * memory of who holds them, and a zeroed one is free.
  */
 
-/* Test-and-set: the cheapest when it is rarely contended, and unfair. */
-typedef struct {
-    uint32_t held;
-} hrt_spin_t;
+typedef struct hrt_spin hrt_spin_t;
 #define HRT_SPIN_INIT                                                                                        \
     { 0 }
 
@@ -133,23 +126,8 @@ static inline void hrt_mcs_unlock(hrt_mcs_t *lock, hrt_mcs_node_t *node) {
 
 /* --- mutex ---------------------------------------------------------------------------------------------- */
 
-enum hrt_mutex_kind {
-    HRT_MUTEX_NORMAL = 0,         /* no owner: locking it twice waits for ever, any thread may unlock it */
-    HRT_MUTEX_ERROR_CHECKING = 1, /* knows its owner: HRT_EDEADLK and HRT_EPERM instead */
-    HRT_MUTEX_RECURSIVE = 2       /* knows its owner, who may lock it again */
-};
-
-/*
- * The word is magic, kind, and two bits of state, so that the inline paths check all of them with one
- * compare-and-swap. A waiter spins for a bounded while as long as nobody sleeps, where there is more than
- * one CPU, and then sleeps.
- */
-typedef struct {
-    uint32_t word;
-    uint32_t depth; /* of the recursive kind, less one */
-    uint64_t owner; /* hrt_thread_t; not of the normal kind */
-} hrt_mutex_t;
-#define HRT_MUTEX_FREE(kind) (0x4d540000u | (uint32_t)(kind) << 4)
+typedef struct hrt_mutex hrt_mutex_t;
+#define HRT_MUTEX_FREE(kind) (HRT_MUTEX_MAGIC | (uint32_t)(kind) << 4)
 #define HRT_MUTEX_HELD 1u
 #define HRT_MUTEX_SLEEPERS 2u /* with HELD: the unlock must wake one */
 #define HRT_MUTEX_INIT                                                                                       \
@@ -199,15 +177,7 @@ static inline int hrt_mutex_unlock(hrt_mutex_t *mutex) {
 
 /* --- reader-writer lock --------------------------------------------------------------------------------- */
 
-/*
- * One writer or many readers. By default a reader joins other readers past waiting writers, so a thread may
- * read-lock again what it has read-locked; with HRT_RWLOCK_PREFER_WRITER it waits behind them, and may not.
- *
- * One 64-bit word: readers see, and sleep on, its lower half; writers sleep on the upper one.
- */
-typedef struct {
-    uint64_t state;
-} hrt_rwlock_t;
+typedef struct hrt_rwlock hrt_rwlock_t;
 #define HRT_RWLOCK_PREFER_WRITER 1u /* flag of init */
 
 #define HRT_RWLOCK_READERS 0x000fffffull /* how many hold it */
@@ -215,7 +185,6 @@ typedef struct {
 #define HRT_RWLOCK_WRITER 0x00100000ull         /* a writer holds it */
 #define HRT_RWLOCK_READERS_ASLEEP 0x00200000ull /* the unlock must wake them */
 #define HRT_RWLOCK_WRITERS_FIRST 0x00400000ull  /* made with HRT_RWLOCK_PREFER_WRITER */
-#define HRT_RWLOCK_MAGIC 0x52000000ull          /* of the bits 24 to 31 */
 #define HRT_RWLOCK_MAGIC_MASK 0xff000000ull
 #define HRT_RWLOCK_WRITERS 0x000fffff00000000ull /* how many writers wait */
 #define HRT_RWLOCK_ONE_WRITER 0x0000000100000000ull
@@ -282,11 +251,7 @@ static inline int hrt_rwlock_unlock(hrt_rwlock_t *lock) {
  * A wake after the prepare ends the wait, whenever it comes; so none is lost. wait may also end with HRT_OK
  * for no reason: look again.
  */
-typedef struct {
-    uint32_t sequence; /* grows with every wake; sleepers wait for that */
-    uint32_t state;    /* magic and how many are between prepare and the end of wait */
-} hrt_wait_queue_t;
-#define HRT_WAIT_QUEUE_MAGIC 0x57100000u
+typedef struct hrt_wait_queue hrt_wait_queue_t;
 #define HRT_WAIT_QUEUE_WAITERS 0x000fffffu
 #define HRT_WAIT_QUEUE_INIT                                                                                  \
     { 0, HRT_WAIT_QUEUE_MAGIC }
@@ -318,11 +283,7 @@ static inline int hrt_wait_queue_wake(hrt_wait_queue_t *queue, uint32_t count, u
 
 /* --- condition variable --------------------------------------------------------------------------------- */
 
-/* A wait queue that hands back a mutex. Threads that need no lock to look wait on `queue` itself: prepare,
- * look, wait; signal and broadcast reach both, and none of the woken has to queue for a mutex. */
-typedef struct {
-    hrt_wait_queue_t queue;
-} hrt_cond_t;
+typedef struct hrt_cond hrt_cond_t;
 #define HRT_COND_INIT                                                                                        \
     { HRT_WAIT_QUEUE_INIT }
 
@@ -346,14 +307,9 @@ static inline int hrt_cond_broadcast(hrt_cond_t *cond, uint32_t flags) {
 
 /* --- semaphore ------------------------------------------------------------------------------------------ */
 
-/* One 64-bit word, so that a post touches the object once: whoever it lets go on may destroy it. */
-typedef struct {
-    uint64_t state; /* value in the lower half; number of waiters and magic in the upper one */
-} hrt_sem_t;
-#define HRT_SEM_MAX 0x7fffffffu
+typedef struct hrt_sem hrt_sem_t;
 #define HRT_SEM_ONE_WAITER 0x0000000100000000ull
 #define HRT_SEM_WAITERS 0x000fffff00000000ull
-#define HRT_SEM_MAGIC 0x5e40000000000000ull
 #define HRT_SEM_MAGIC_MASK 0xfff0000000000000ull
 #define HRT_SEM_INIT(value)                                                                                  \
     { HRT_SEM_MAGIC | (uint32_t)(value) }

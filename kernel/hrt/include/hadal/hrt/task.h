@@ -10,18 +10,11 @@
 #define HADAL_HRT_TASK_H
 
 #include "calls.h"
+#include "layout/task.h"
 
 HRT_BEGIN
 
-/* A task, or the future of its result. Memory of the caller's, where it stays until the task
- * is done and waited for. It needs no initial value. */
-typedef struct hrt_task {
-    hrt_thread_fn fn; /* of libhrt once it runs */
-    void *arg;
-    void *result;
-    uint32_t state;     /* of libhrt */
-    uint32_t size_hint; /* as given to submit */
-} hrt_task_t;
+typedef struct hrt_task hrt_task_t;
 
 #define HRT_TASK_SIZE_UNKNOWN 0u
 

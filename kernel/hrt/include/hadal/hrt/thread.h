@@ -8,65 +8,9 @@
 #define HADAL_HRT_THREAD_H
 
 #include "calls.h"
+#include "layout/thread.h"
 
 HRT_BEGIN
-
-#define HRT_STACK_MIN (16u << 10)      /* smallest stack of a bare thread, bytes */
-#define HRT_STACK_DEFAULT (256u << 10) /* bytes; sizes are rounded up to a power of two */
-#define HRT_PRIORITIES 32              /* 0 is the least urgent */
-#define HRT_PRIORITY_DEFAULT 16
-#define HRT_NAME_BYTES 32 /* longest name with its NUL; longer ones are cut */
-#define HRT_KEYS_MAX 128
-
-/* Attribute flags. */
-#define HRT_THREAD_DETACHED 1u  /* nobody joins it; its result is dropped */
-#define HRT_THREAD_BARE 2u      /* may not use libc or __thread: no TLS block is prepared */
-#define HRT_THREAD_STEALABLE 4u /* an idle CPU may take it (work stealing is opt-in) */
-
-/* Who runs when. Real-time threads precede all others of their CPU. */
-enum hrt_policy {
-    HRT_POLICY_ROUND_ROBIN = 0,       /* by priority; equals take turns, 4 ms each */
-    HRT_POLICY_RUN_TO_COMPLETION = 1, /* by priority; never preempted by its equals */
-    HRT_POLICY_EDF_PERIODIC = 2,      /* work_ns in each period_ns, from start_ns on */
-    HRT_POLICY_EDF_SPORADIC = 3,      /* work_ns once, by deadline_ns; then as HRT_POLICY_ROUND_ROBIN */
-    HRT_POLICY_EDF_APERIODIC =
-        4 /* when no admitted thread wants the CPU, earliest deadline_ns first; never refused */
-};
-
-/* Attributes; hrt_thread_attr_init() first, then change what matters. */
-struct hrt_thread_attr {
-    uint32_t size;   /* sizeof(struct hrt_thread_attr) */
-    uint32_t flags;  /* HRT_THREAD_* */
-    int32_t cpu;     /* bound to this CPU, or HRT_CPU_ANY */
-    int32_t zone;    /* bound to the CPUs of this zone, or HRT_ZONE_ANY */
-    uint32_t policy; /* enum hrt_policy */
-    int32_t priority;
-    uint64_t stack_bytes;
-    uint64_t period_ns;   /* HRT_POLICY_EDF_PERIODIC */
-    uint64_t work_ns;     /* CPU time per period, or in all: what admission counts */
-    uint64_t deadline_ns; /* sporadic and aperiodic: relative to start_ns */
-    uint64_t start_ns;    /* absolute start of the first period; 0: now */
-    const char *name;     /* or NULL */
-};
-
-enum hrt_thread_state { HRT_THREAD_RUNNING = 1, HRT_THREAD_READY, HRT_THREAD_WAITING, HRT_THREAD_DONE };
-
-struct hrt_thread_info {
-    hrt_thread_t thread;
-    hrt_thread_t creator; /* 0: not made through this interface */
-    uint32_t state;       /* enum hrt_thread_state, as of the call */
-    int32_t cpu;          /* where it runs, or ran last */
-    int32_t bound_cpu;    /* or HRT_CPU_ANY */
-    uint32_t policy;
-    int32_t priority;
-    uint32_t flags; /* HRT_THREAD_* */
-    uint64_t run_ns;
-    uint64_t switches;
-    uint64_t deadlines_missed;
-    uintptr_t stack_bottom; /* 0: unknown (a stack that pthread_create made) */
-    uintptr_t stack_top;
-    char name[HRT_NAME_BYTES];
-};
 
 /* Defaults: joinable, any CPU, round robin, default priority and stack. */
 static inline void hrt_thread_attr_init(struct hrt_thread_attr *attr) {
@@ -183,16 +127,7 @@ static inline int hrt_key_delete(uint32_t key) { return hrt_calls->key_delete(ke
 static inline void *hrt_key_get(uint32_t key) { return hrt_calls->key_get(key); }
 static inline int hrt_key_set(uint32_t key, void *value) { return hrt_calls->key_set(key, value); }
 
-/*
- * Groups: threads that run together. After hrt_group_admit() every member, each bound to a CPU of its own,
- * runs in the same periods: a member's start in a period differs from any other's by at most `skew_ns`.
- */
-struct hrt_group_attr {
-    uint32_t size;    /* sizeof(struct hrt_group_attr) */
-    uint32_t members; /* how many will join */
-    uint64_t skew_ns; /* what the program can bear; 0: as small as the machine allows */
-    const char *name;
-};
+/* Groups: see struct hrt_group_attr. */
 static inline int hrt_group_create(const struct hrt_group_attr *attr, uint32_t *group) {
     return hrt_calls->group_create(attr, group);
 }

@@ -4,39 +4,9 @@
 #define HADAL_HRT_TOPOLOGY_H
 
 #include "calls.h"
+#include "layout/topology.h"
 
 HRT_BEGIN
-
-struct hrt_cpu_info {
-    uint32_t cpu;
-    uint32_t apic_id;
-    uint32_t socket;
-    uint32_t core;   /* within the socket */
-    uint32_t thread; /* within the core */
-    uint32_t zone;
-};
-
-enum hrt_cache_kind { HRT_CACHE_DATA = 1, HRT_CACHE_INSTRUCTION = 2, HRT_CACHE_UNIFIED = 3 };
-
-struct hrt_cache_info {
-    uint32_t level;
-    uint32_t kind; /* enum hrt_cache_kind */
-    uint64_t bytes;
-    uint32_t line_bytes;
-    uint32_t ways;
-    uint32_t first_cpu; /* lowest CPU that shares it */
-    uint32_t cpus;      /* how many share it */
-};
-
-struct hrt_zone_info {
-    uint32_t zone;
-    uint32_t cpus; /* how many CPUs are local to it */
-    uint64_t total_bytes;
-    uint64_t free_bytes;       /* as of the call */
-    uint64_t hrt_bytes;        /* given out by hrt_alloc */
-    uint64_t allocations;      /* hrt_alloc calls served from it */
-    uint64_t huge_pages_total; /* free blocks of at least 2 MiB, as of the call */
-};
 
 /* Of libhrt: what the kernel keeps at %gs about the CPU that runs the caller. */
 static inline uint64_t hrt_cpu_at_gs(uintptr_t offset) {

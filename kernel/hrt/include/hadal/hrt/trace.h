@@ -4,10 +4,9 @@
 #define HADAL_HRT_TRACE_H
 
 #include "calls.h"
+#include "layout/trace.h"
 
 HRT_BEGIN
-
-#define HRT_TRACE_TEXT_BYTES 16
 
 /* libhrt's: marks whether a trace is recorded or not. */
 void hrt_trace_mark_now(const char *text);
