@@ -179,10 +179,12 @@ fn summary(results: &Results) -> Markup {
 /// What was measured with.
 fn describe(setting: &Setting) -> Markup {
     let [before, after] = setting.load;
-    let mode = setting.mode.map_or("", Mode::name);
     html! {
         dl {
-            dt { "run" } dd { b { (mode) " mode" } ", begun " (setting.started) @if setting.quick { ", quick" } }
+            @if let Some(mode) = setting.mode {
+                dt { "run" }
+                dd { b { (mode.name()) " mode" } ", begun " (setting.started) @if setting.quick { ", quick" } }
+            }
             dt { "machine" } dd { code { (setting.machine) } }
             dt { "QEMU" } dd { (setting.qemu) }
             dt { "Linux guest" } dd { (setting.linux.as_deref().unwrap_or("none")) }
@@ -209,11 +211,11 @@ fn how_to_read(results: &Results) -> Markup {
                     dt class=(colour::of(place).name) { (place.title()) } dd { (what(place)) }
                 }
                 dt { "1,200" } dd { "median of all samples; below it the 5th and the 95th percentile, if they differ" }
-                dt { span.good { "55x" } } dd { "how many times the Linux guest's median is this place's: Hadal is better" }
-                dt { span.bad { "0.8x" } } dd { "the Linux guest is better" }
+                dt { span.good { "55x" } } dd { "the Linux guest's median is 55 times this one: Hadal is better" }
+                dt { span.bad { "0.8x" } } dd { "the Linux guest's median is 0.8 times this one: Linux is better" }
                 dt { span.even { "1.1x" } } dd { "no difference can be claimed: the ranges overlap" }
                 dt.busy { "red" } dd { "others used the host meanwhile; do not trust the time" }
-                dt { "goal" } dd { "what the project wants of the Hadal image's median" }
+                dt { "goal" } dd { "what the project wants of the image's median, or of the unmodified program's where there is no image" }
                 dt { "limits" }
                 dd {
                     (TCG_NOTE) " What is called fast or slow here is so in number of steps, not in nanoseconds of real \
@@ -236,7 +238,7 @@ fn missing(title: &str, all: &[Missing]) -> Markup {
     html! {
         @if !reasons.is_empty() {
             h2 { (title) }
-            ul { @for (place, why, names) in &reasons { li { (place) ": " (why) ": " (names.join(", ")) } } }
+            ul { @for (place, why, names) in &reasons { li { b { (names.join(", ")) } " on " (place) ": " (why) } } }
         }
     }
 }
@@ -300,7 +302,7 @@ mod tests {
             "medians over N",
             "share of samples",
             "A system call on another CPU",
-            "a &lt;b&gt; &amp; &quot;c&quot;: x.y, x.z",
+            "<b>x.y, x.z</b> on Linux guest: a &lt;b&gt; &amp; &quot;c&quot;",
             "goals are met",
             "TCG models no cost",
             "-M q35",

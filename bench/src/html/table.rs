@@ -75,7 +75,8 @@ fn row(entry: &Entry, places: &[Place], goal: Markup) -> Markup {
             @for place in places {
                 td.busy[entry.is_disturbed(*place)] { (value(entry, *place)) }
                 @if is_compared(*place, places) {
-                    td.ratio.busy[entry.is_disturbed(*place)] { (ratio(entry, *place)) }
+                    @let is_busy = entry.is_disturbed(*place) || entry.is_disturbed(Place::Linux);
+                    td.ratio.busy[is_busy] { (ratio(entry, *place)) }
                 }
             }
             td.goal { (goal) }
