@@ -13,7 +13,7 @@ use crate::goals::number;
 const LOGARITHMIC_FROM: f64 = 8.0;
 
 /// About the width in pixels of a character of a label.
-pub(super) const CHARACTER: u32 = 7;
+const CHARACTER: u32 = 7;
 
 /// Values along one direction of a plot.
 #[derive(Clone)]

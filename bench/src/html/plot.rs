@@ -7,7 +7,7 @@ use maud::{Markup, PreEscaped, html};
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
-use super::axis::{Axis, CHARACTER, Room};
+use super::axis::{Axis, Room};
 use super::colour::{self, Colour, INK, LINE};
 use crate::results::{Entry, Place};
 use crate::stats::Summary;
@@ -20,6 +20,8 @@ const WIDTH: u32 = 352;
 const WIDE: u32 = 720;
 
 const TEXT: u32 = 12;
+/// About the width of a character of a name with many wide ones, such as `mmap.map_touch_unmap`.
+const WIDE_CHARACTER: u32 = 8;
 /// Room below a plot for ticks and the axis' name.
 const BELOW: u32 = 40;
 /// Room on the left for a vertical axis' ticks and name.
@@ -68,7 +70,7 @@ fn text<'a>() -> TextStyle<'a> {
 /// Room for labels of rows.
 fn room_for(labels: &[&str]) -> u32 {
     let longest = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
-    longest as u32 * CHARACTER + 12
+    longest as u32 * WIDE_CHARACTER + 12
 }
 
 /// Axes with their names and lines at the ticks.
