@@ -101,8 +101,14 @@ impl Session {
 
     /// A run from where it was interrupted.
     fn resume(begun: Unfinished, then: &Setting, environment: &Environment) -> Result<Self> {
+        let all = begun.turns;
         let mut session = Self::at(begun.order, begun.done, begun.collected, environment)?;
         saved::check_same(then, &session.setting)?;
+        let turns = session.turns.len();
+        ensure!(
+            turns == all,
+            "the run had {all} turns and would have {turns} now: measure again from the start"
+        );
         session.setting.load[0] = then.load[0];
         session.setting.started.clone_from(&then.started);
         Ok(session)

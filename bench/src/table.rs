@@ -110,6 +110,9 @@ fn align(rows: &[Vec<String>]) -> String {
 fn describe(setting: &Setting) -> String {
     let quick = if setting.quick { "Quick:   few samples, for a first look\n" } else { "" };
     let mut text = format!("{quick}Machine: {}\n", setting.machine);
+    if !setting.build.is_empty() {
+        text += &format!("Build:   {}\n", setting.build);
+    }
     if let Some(linux) = &setting.linux {
         text += &format!("Linux:   {linux}\n");
     }
