@@ -14,11 +14,13 @@ use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::calls::CallTrace;
+
 /// First bytes of an encoded configuration.
 pub const MAGIC: &[u8; 8] = b"HADALCFG";
 
 /// Version of the encoding; kernel and command must have the same one.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// Bytes before the postcard part: magic, version, length.
 pub const HEADER_LEN: usize = 16;
@@ -141,8 +143,8 @@ pub struct RunConfig {
     pub stdio: [StdioKind; 3],
     /// Log levels, such as `info,mem=debug`: a level for all, then exceptions by module.
     pub log_filter: String,
-    /// Whether to send one line per system call.
-    pub strace: bool,
+    /// The trace of system calls, if there is one.
+    pub strace: Option<CallTrace>,
     /// Whether to send counters at the end.
     pub stats: bool,
     /// Bytes of each CPU's trace buffer; 0 means: no trace.
@@ -181,7 +183,7 @@ impl RunConfig {
             groups: Vec::new(),
             stdio: [StdioKind::Null, StdioKind::Pipe, StdioKind::Pipe],
             log_filter: String::from("warn"),
-            strace: false,
+            strace: None,
             stats: false,
             trace_buffer_bytes: 0,
             profile_hz: 0,
@@ -290,6 +292,7 @@ pub fn split(bytes: &[u8]) -> Result<Decoded<'_>, DecodeError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::calls::{CallOutput, CallSet};
     use proptest::prelude::*;
 
     fn sample() -> RunConfig {
@@ -305,6 +308,7 @@ mod tests {
                 StdioKind::Closed,
             ],
             groups: vec![4, 24],
+            strace: Some(CallTrace { calls: CallSet::ALL, output: CallOutput::Counts }),
             realtime_ns: -1,
             ..RunConfig::report()
         }

@@ -14,10 +14,11 @@ use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::calls::CallCount;
 use crate::{paths, profile, status, stream_file, trace};
 
 /// Version of the channel, the payload of `Hello`.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// Bytes of a frame header.
 pub const HEADER_LEN: usize = 8;
@@ -42,6 +43,7 @@ mod kind {
     pub(super) const PROFILE_SAMPLES: u8 = 0x0d;
     pub(super) const PATHS: u8 = 0x0e;
     pub(super) const FILE_REQUEST: u8 = 0x0f;
+    pub(super) const CALL_COUNTS: u8 = 0x10;
     pub(super) const STDIN: u8 = 0x81;
     pub(super) const SIGNAL: u8 = 0x82;
     pub(super) const REPORT_THREADS: u8 = 0x83;
@@ -162,6 +164,8 @@ pub enum GuestMessage {
     Strace(String),
     /// Counters, sent once before `Exit` when they were asked for.
     Stats(Stats),
+    /// System calls that were made, sent once before `Exit` when they were to be counted.
+    CallCounts(Vec<CallCount>),
     /// The trace begins.
     TraceStart(trace::Head),
     /// A piece of the trace: a [`trace::PieceHead`] and records.
@@ -272,6 +276,7 @@ impl GuestMessage {
             Self::Report(text) => put(out, kind::REPORT, text.as_bytes()),
             Self::Strace(text) => put(out, kind::STRACE, text.as_bytes()),
             Self::Stats(stats) => put_packed(out, kind::STATS, stats),
+            Self::CallCounts(counts) => put_packed(out, kind::CALL_COUNTS, counts),
             Self::TraceStart(head) => put_packed(out, kind::TRACE_START, head),
             Self::TraceRecords(piece) => put(out, kind::TRACE_RECORDS, piece),
             Self::TraceThreads(names) => put_packed(out, kind::TRACE_THREADS, names),
@@ -296,6 +301,7 @@ impl TryFrom<Frame> for GuestMessage {
             kind::REPORT => Self::Report(text(payload)),
             kind::STRACE => Self::Strace(text(payload)),
             kind::STATS => Self::Stats(packed(kind, &payload)?),
+            kind::CALL_COUNTS => Self::CallCounts(packed(kind, &payload)?),
             kind::TRACE_START => Self::TraceStart(packed(kind, &payload)?),
             kind::TRACE_RECORDS => Self::TraceRecords(payload),
             kind::TRACE_THREADS => Self::TraceThreads(packed(kind, &payload)?),
@@ -413,6 +419,10 @@ mod tests {
                 counters: vec![("system calls".into(), 7), ("ipis".into(), u64::MAX)],
                 by_cpu: vec![("system calls".into(), vec![3, 4])],
             }),
+            GuestMessage::CallCounts(vec![
+                CallCount { number: Some(202), calls: 3, errors: 1, time_ns: 1 << 40 },
+                CallCount::default(),
+            ]),
             GuestMessage::TraceStart(trace::Head {
                 start: trace::Timestamp { tsc: 1, ns: 2 },
                 idle_threads: vec![0, 300],

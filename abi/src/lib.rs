@@ -7,6 +7,7 @@
 //! - [`status`]: exit statuses of Hadal's own failures.
 //! - [`symbols`]: names of the kernel's functions, behind the configuration in the same boot module.
 //! - [`paths`]: what the kernel uses of a machine, and whether that works.
+//! - [`calls`]: the trace of system calls.
 //! - [`profile`]: samples of where the CPUs were.
 //! - [`trace`]: records of what happened when, and their end of the channel.
 //! - [`machine`]: the few device constants that both sides name.
@@ -17,6 +18,7 @@
 
 extern crate alloc;
 
+pub mod calls;
 pub mod config;
 pub mod control;
 pub mod image;

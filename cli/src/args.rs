@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use hadal_abi::calls::CallTrace;
 
+use crate::strace;
 use crate::values::{self, Bytes, MountArg};
 
 /// Runs parallel programs as the operating system kernel of a virtual machine.
@@ -116,6 +118,8 @@ pub(crate) enum StatsChoice {
     All,
     /// Those, and a table with a column for each CPU
     Cpu,
+    /// Both, as one line of JSON
+    Json,
 }
 
 /// What is logged where, and when to give up.
@@ -149,14 +153,21 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) observe: ObserveOptions,
 
-    /// One line per system call on standard error, with arguments and result
-    #[arg(long, help_heading = "Observation")]
-    pub(crate) strace: bool,
+    /// One line per system call on standard error, with arguments and result. CALLS are names (openat,read), classes
+    /// (%file, %process, %signal, %desc, %network, %memory, %ipc, %creds, %clock), or with a ! before the list all others;
+    /// count among them: only a table at the end
+    #[arg(long, value_name = "CALLS", num_args = 0..=1, require_equals = true, default_missing_value = "all",
+          value_parser = strace::parse, help_heading = "Observation")]
+    pub(crate) strace: Option<CallTrace>,
 
     /// Counters on standard error at the end (system calls, interrupts, switches, memory...); =cpu: of each CPU, too
     #[arg(long, value_enum, value_name = "OF", num_args = 0..=1, require_equals = true,
           default_missing_value = "all", help_heading = "Observation")]
     pub(crate) stats: Option<StatsChoice>,
+
+    /// Write the counters to a file at the end, as JSON
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, help_heading = "Observation")]
+    pub(crate) stats_file: Option<PathBuf>,
 
     /// Write what each CPU and thread did when to a file for ui.perfetto.dev (Chrome trace format)
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, help_heading = "Observation")]
@@ -235,6 +246,8 @@ Examples:
   hadal run --mount /data:/data:rw ./a.out    a second directory that the program may write to
   hadal run --timeout 10s ./deadlock          ends with status 122 and a list of threads
   hadal run --strace ./a.out 2> calls.txt
+  hadal run --strace=%file,read ./a.out       only calls that take a file name, and read
+  hadal run --strace=count ./a.out            how often each call was made, and for how long
   hadal run --trace out.json ./a.out          open out.json at ui.perfetto.dev
   hadal run --profile hot ./a.out             writes hot.svg, a flame graph
   hadal run --gdb ./a.out                     prints how to attach

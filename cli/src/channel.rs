@@ -11,6 +11,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{self, Sender};
 use std::thread;
 
+use hadal_abi::calls::CallCount;
 use hadal_abi::control::{
     ChannelError, Decoder, ExitStatus, Frame, GuestMessage, HostMessage, OutputStream, Stats,
 };
@@ -28,9 +29,7 @@ const MAX_INPUT_LEN: usize = 64 << 10;
 pub(crate) enum Event {
     /// The kernel is up and speaks this version of the channel.
     Hello { version: u32 },
-    /// Counters of the run.
-    Stats(Stats),
-    /// A part of the trace or of the profile.
+    /// A part of the trace or of the profile, or counters.
     Recorded(Recorded),
     /// What the kernel uses of the machine.
     Paths(Paths),
@@ -48,7 +47,7 @@ pub(crate) enum Event {
     HostSignal(u8),
 }
 
-/// What the guest sends of a trace or a profile.
+/// What the guest sends of its inside: traces, profiles, counters.
 #[derive(Debug)]
 pub(crate) enum Recorded {
     TraceStart(trace::Head),
@@ -56,6 +55,8 @@ pub(crate) enum Recorded {
     TraceNames(Vec<trace::ThreadName>),
     ProfileHead(profile::Head),
     Samples(Vec<u8>),
+    Stats(Stats),
+    CallCounts(Vec<CallCount>),
 }
 
 /// Where reports for people go.
@@ -214,7 +215,8 @@ impl Reader {
             GuestMessage::ProfileHead(head) => Event::Recorded(Recorded::ProfileHead(head)),
             GuestMessage::ProfileSamples(piece) => Event::Recorded(Recorded::Samples(piece)),
             GuestMessage::Hello { version } => Event::Hello { version },
-            GuestMessage::Stats(stats) => Event::Stats(stats),
+            GuestMessage::Stats(stats) => Event::Recorded(Recorded::Stats(stats)),
+            GuestMessage::CallCounts(counts) => Event::Recorded(Recorded::CallCounts(counts)),
             GuestMessage::Paths(paths) => Event::Paths(paths),
             GuestMessage::Exit(status) => Event::Exit(status),
         };

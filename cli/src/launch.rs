@@ -356,7 +356,7 @@ fn configuration(
         stdio: stdio::kinds(),
         log_filter: machine::log_filter(&args.observe),
         strace: args.strace,
-        stats: args.stats.is_some(),
+        stats: args.stats.is_some() || args.stats_file.is_some(),
         trace_buffer_bytes: 0,
         profile_hz: 0,
         hostname: rustix::system::uname().nodename().to_string_lossy().into_owned(),

@@ -47,6 +47,7 @@ mod session;
 mod signals;
 mod stats;
 mod stdio;
+mod strace;
 mod stream_file;
 mod symbols;
 mod test;

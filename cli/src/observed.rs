@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What a machine sends of its inside while it runs, and the files that it becomes: the trace (`--trace`) and the profile
-//! (`--profile`).
+//! What a machine sends of its inside, and what that becomes: the files of the trace (`--trace`) and the profile
+//! (`--profile`), and the counters (`--stats`, `--strace=count`).
 
 use std::fs;
 use std::path::Path;
 
 use anyhow::Result;
+use hadal_abi::calls::CallCount;
+use hadal_abi::control::Stats;
 
-use crate::args::RunArgs;
+use crate::args::{RunArgs, StatsChoice};
 use crate::channel::Recorded;
 use crate::failure::Failure;
 use crate::launch::Launch;
 use crate::profile::{ProfileFiles, Samples};
 use crate::program_image::ProgramImage;
+use crate::stats::{self, StatsFile};
+use crate::strace;
 use crate::trace::{Recording, TraceFile};
 use crate::view::View;
 
@@ -21,6 +25,8 @@ use crate::view::View;
 pub(crate) struct Observed {
     recording: Recording,
     samples: Samples,
+    stats: Option<Stats>,
+    calls: Option<Vec<CallCount>>,
 }
 
 impl Observed {
@@ -30,6 +36,8 @@ impl Observed {
             Recorded::TraceStart(head) => self.recording.head = Some(head),
             Recorded::TraceNames(names) => self.recording.names.extend(names),
             Recorded::TraceRecords(piece) => return self.recording.add_piece(&piece),
+            Recorded::Stats(stats) => self.stats = Some(stats),
+            Recorded::CallCounts(counts) => self.calls = Some(counts),
             Recorded::ProfileHead(head) => self.samples.head = Some(head),
             Recorded::Samples(piece) => match hadal_abi::profile::words(&piece) {
                 Some(words) => self.samples.pieces.push(words),
@@ -52,6 +60,9 @@ struct Facts {
 pub(crate) struct Files {
     trace: Option<TraceFile>,
     profile: Option<ProfileFiles>,
+    stats: Option<StatsFile>,
+    /// How counters are printed.
+    printed_stats: Option<StatsChoice>,
     facts: Facts,
 }
 
@@ -67,13 +78,24 @@ impl Files {
         Ok(Self {
             trace: args.trace.as_deref().map(TraceFile::create).transpose()?,
             profile: args.profile.as_deref().map(ProfileFiles::create).transpose()?,
+            stats: args.stats_file.as_deref().map(StatsFile::create).transpose()?,
+            printed_stats: args.stats,
             facts,
         })
     }
 
-    /// Writes what was observed; the guest's files are in `view`.
+    /// Prints the counters and writes the files; the guest's files are in `view`.
     pub(crate) fn write(self, observed: Observed, view: &mut View) -> Result<()> {
         let Facts { program, symbols } = &self.facts;
+        if let Some(counts) = &observed.calls {
+            eprint!("{}", strace::table(counts));
+        }
+        if let (Some(stats), Some(choice)) = (&observed.stats, self.printed_stats) {
+            eprint!("{}", stats::text(stats, choice)?);
+        }
+        if let Some(file) = self.stats {
+            file.write(observed.stats.as_ref())?;
+        }
         if let Some(file) = self.trace {
             file.write(observed.recording, program, symbols)?;
         }

@@ -4,13 +4,13 @@
 
 use hadal_abi::config::{BootAction, RunConfig};
 
-use crate::args::{RunArgs, StatsChoice};
+use crate::args::RunArgs;
 use crate::channel::ReportTarget;
 use crate::failure::Failure;
 use crate::observed::Observed;
 use crate::session::Session;
 use crate::values::Bytes;
-use crate::{dry_run, gdb, hidden_input, launch, machine, observed, stats, stdio, trace, waiting};
+use crate::{dry_run, gdb, hidden_input, launch, machine, observed, stdio, trace, waiting};
 
 /// Runs the program; returns the status with which the command ends.
 pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
@@ -40,6 +40,9 @@ pub(crate) fn shell(args: &RunArgs) -> Result<u8, Failure> {
 /// The first option that says something about a program that is not there.
 fn options_for_programs(args: &RunArgs) -> Option<&'static str> {
     let given = [
+        ("--strace", args.strace.is_some()),
+        ("--stats", args.stats.is_some()),
+        ("--stats-file", args.stats_file.is_some()),
         ("--trace", args.trace.is_some()),
         ("--profile", args.profile.is_some()),
         ("--gdb", args.gdb.is_some()),
@@ -89,12 +92,6 @@ fn run_until_end(args: &RunArgs, on_boot: BootAction) -> Result<u8, Failure> {
     written?;
     if outcome.status != 0 {
         eprint!("{}", hidden_input::note(&launch.view, &args.command[1..]).unwrap_or_default());
-    }
-    if let Some(stats) = &outcome.stats {
-        eprint!("{}", stats::table(stats));
-        if args.stats == Some(StatsChoice::Cpu) {
-            eprint!("{}", stats::cpu_table(stats));
-        }
     }
     Ok(outcome.status)
 }

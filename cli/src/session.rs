@@ -14,7 +14,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
 use hadal_abi::config::RunConfig;
-use hadal_abi::control::{self, ExitStatus, HostMessage, OutputStream, Stats};
+use hadal_abi::control::{self, ExitStatus, HostMessage, OutputStream};
 use hadal_abi::machine::{QEMU_STATUS_DONE, QEMU_STATUS_PANIC};
 use hadal_abi::paths::Paths;
 use rustix::fs::MemfdFlags;
@@ -87,8 +87,6 @@ impl Boot {
 pub(crate) struct Outcome {
     /// Exit status of the program.
     pub(crate) status: u8,
-    /// Counters, when they were asked for.
-    pub(crate) stats: Option<Stats>,
     /// What the kernel uses of the machine, when the machine report was asked for.
     pub(crate) paths: Option<Paths>,
 }
@@ -136,7 +134,6 @@ impl Session {
             hello: false,
             ending: None,
             observed,
-            stats: None,
             paths: None,
             last_signal: None,
             output_error: None,
@@ -186,7 +183,6 @@ struct Watch<'a> {
     hello: bool,
     /// Set when last words are awaited, with the time when patience ends.
     ending: Option<(Ending, Instant)>,
-    stats: Option<Stats>,
     paths: Option<Paths>,
     observed: &'a mut Observed,
     last_signal: Option<(u8, Instant)>,
@@ -236,7 +232,6 @@ impl Watch<'_> {
                     "HADAL_KERNEL names a kernel of another version",
                 ));
             }
-            Event::Stats(stats) => self.stats = Some(stats),
             Event::Paths(paths) => self.paths = Some(paths),
             Event::Recorded(part) => self.keep(part)?,
             Event::OutputFailed(stream, error) => {
@@ -348,7 +343,7 @@ impl Watch<'_> {
                 status.command_status()
             )));
         }
-        Ok(Outcome { status: status.command_status(), stats: self.stats, paths: self.paths })
+        Ok(Outcome { status: status.command_status(), paths: self.paths })
     }
 
     /// The control channel is gone and the guest had not said that the run is over.

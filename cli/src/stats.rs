@@ -1,10 +1,103 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! `--stats`: the counters of a run as text.
+//! `--stats` and `--stats-file`: the counters of a run as text and as JSON.
 
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
 use hadal_abi::control::Stats;
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+
+use crate::args::StatsChoice;
+use crate::failure::Failure;
+
+/// Version of the JSON document; it grows when a member changes its meaning or goes.
+const FORMAT: u32 = 1;
+
+/// The counters in the form that was asked for.
+pub(crate) fn text(stats: &Stats, choice: StatsChoice) -> Result<String> {
+    Ok(match choice {
+        StatsChoice::All => table(stats),
+        StatsChoice::Cpu => table(stats) + &cpu_table(stats),
+        StatsChoice::Json => json(stats)?,
+    })
+}
+
+/// The file of `--stats-file`.
+#[derive(Debug)]
+pub(crate) struct StatsFile {
+    file: File,
+    path: PathBuf,
+}
+
+impl StatsFile {
+    /// Makes the file, so that one that cannot be written is known before the run.
+    pub(crate) fn create(path: &Path) -> Result<Self, Failure> {
+        let file = File::create(path).map_err(|error| {
+            Failure::setup(
+                format!("--stats-file {}: {error}", path.display()),
+                "name a file in a directory that you may write to",
+            )
+        })?;
+        Ok(Self { file, path: path.to_owned() })
+    }
+
+    /// Writes the counters, or says that there are none.
+    pub(crate) fn write(mut self, stats: Option<&Stats>) -> Result<()> {
+        let path = self.path.display();
+        match stats {
+            Some(stats) => self
+                .file
+                .write_all(json(stats)?.as_bytes())
+                .with_context(|| format!("cannot write {path}"))?,
+            None => eprintln!("hadal: {path}: the machine ended without sending its counters"),
+        }
+        Ok(())
+    }
+}
+
+/// The JSON document.
+#[derive(Serialize)]
+struct Document<'a> {
+    format: u32,
+    counters: Counters<'a>,
+}
+
+/// An object with a member for each counter, in their order.
+struct Counters<'a>(&'a Stats);
+
+#[derive(Serialize)]
+struct Counter<'a> {
+    total: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by_cpu: Option<&'a Vec<u64>>,
+}
+
+impl Serialize for Counters<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Stats { counters, by_cpu } = self.0;
+        let by_cpu: HashMap<&str, &Vec<u64>> =
+            by_cpu.iter().map(|(name, values)| (name.as_str(), values)).collect();
+        let mut map = serializer.serialize_map(Some(counters.len()))?;
+        for (name, total) in counters {
+            let counter = Counter { total: *total, by_cpu: by_cpu.get(name.as_str()).copied() };
+            map.serialize_entry(name, &counter)?;
+        }
+        map.end()
+    }
+}
+
+/// One line of JSON.
+fn json(stats: &Stats) -> Result<String> {
+    let document = Document { format: FORMAT, counters: Counters(stats) };
+    Ok(serde_json::to_string(&document).context("the counters cannot be written as JSON")? + "\n")
+}
 
 /// Counters as lines, the numbers right-aligned.
-pub(crate) fn table(stats: &Stats) -> String {
+fn table(stats: &Stats) -> String {
     let name_width = stats.counters.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     let value_width = stats.counters.iter().map(|(_, value)| value.to_string().len()).max().unwrap_or(0);
     let line = |(name, value): &(String, u64)| format!("  {name:name_width$}  {value:>value_width$}\n");
@@ -13,7 +106,7 @@ pub(crate) fn table(stats: &Stats) -> String {
 }
 
 /// A column for each CPU.
-pub(crate) fn cpu_table(stats: &Stats) -> String {
+fn cpu_table(stats: &Stats) -> String {
     let name_width = stats.by_cpu.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     let cpus = stats.by_cpu.iter().map(|(_, values)| values.len()).max().unwrap_or(0);
     let titles: Vec<String> = (0..cpus).map(|cpu| format!("CPU {cpu}")).collect();
@@ -45,6 +138,17 @@ mod tests {
         assert_eq!(
             table(&stats),
             "hadal: counters of the run\n  system calls  12345\n  ipis              7\n"
+        );
+    }
+
+    #[test]
+    fn json_has_totals_and_cpus_in_order() {
+        let counters = vec![("b \"x\"".into(), 7), ("a, bytes".into(), u64::MAX)];
+        let stats = Stats { counters, by_cpu: vec![("b \"x\"".into(), vec![3, 4])] };
+        assert_eq!(
+            json(&stats).unwrap(),
+            "{\"format\":1,\"counters\":{\"b \\\"x\\\"\":{\"total\":7,\"by_cpu\":[3,4]},\
+             \"a, bytes\":{\"total\":18446744073709551615}}}\n"
         );
     }
 

@@ -152,7 +152,7 @@ fn help_of_the_program_is_the_programs() {
 /// Files with messages: the command's but for those that call compilers and cargo, and what the kernel says to people.
 fn sources_with_messages() -> Vec<PathBuf> {
     let mut dirs: Vec<PathBuf> =
-        ["src", "src/trace", "src/profile", "src/elf"].map(|dir| cli().join(dir)).into();
+        ["src", "src/elf", "src/profile", "src/strace", "src/trace"].map(|dir| cli().join(dir)).into();
     let kernel = cli().join("../kernel");
     dirs.extend(["src", "shell/src", "hrt/src", "linux/src", "linux/src/loader"].map(|dir| kernel.join(dir)));
     dirs.extend(["linux/src/report", "linux/src/syscall/process"].map(|dir| kernel.join(dir)));

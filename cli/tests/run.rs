@@ -38,6 +38,8 @@ fn main() -> ExitCode {
         ("time_limit_of_a_hung_kernel", time_limit_of_a_hung_kernel),
         ("killed_command_leaves_no_machine", killed_command_leaves_no_machine),
         ("counters_are_printed", counters_are_printed),
+        ("counters_are_json", counters_are_json),
+        ("calls_are_counted_or_chosen", calls_are_counted_or_chosen),
         ("trace_is_written_however_the_run_ends", trace_is_written_however_the_run_ends),
         ("files_are_opened_before_the_run", files_are_opened_before_the_run),
         ("log_goes_where_it_was_asked", log_goes_where_it_was_asked),
@@ -228,6 +230,49 @@ fn counters_are_printed() {
     assert!(!text(&output.stderr).contains("CPU 1"), "{}", text(&output.stderr));
     let output = run("stats", &["--stats=cpu", PROGRAM]);
     assert!(text(&output.stderr).contains("  system calls     40      2\n"), "{}", text(&output.stderr));
+}
+
+fn counters_are_json() {
+    let expected = "{\"format\":1,\"counters\":{\"system calls\":{\"total\":42,\"by_cpu\":[40,2]}}}\n";
+    let output = run("stats", &["--stats=json", PROGRAM]);
+    assert_eq!((output.status.code(), text(&output.stderr).as_str()), (Some(0), expected));
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("stats.json");
+    let option = format!("--stats-file={}", file.display());
+    let output = run("stats", &[&option, PROGRAM]);
+    assert_eq!((output.status.code(), text(&output.stderr).as_str()), (Some(0), ""));
+    assert_eq!(fs::read_to_string(&file).unwrap(), expected);
+    // They are there however the run ends, if the kernel could send them.
+    let output = run("stats and panic", &[&option, "--stats", PROGRAM]);
+    assert_fails(&output, status::KERNEL_PANIC, &["  system calls  42\n"]);
+    assert!(fs::read_to_string(&file).unwrap().contains("{\"total\":42}"));
+    let output = run("exit 0", &["--stats-file", "/no/such/directory/file", PROGRAM]);
+    assert_fails(&output, status::CANNOT_START, &["--stats-file /no/such/directory/file"]);
+    let output = run("panic", &[&option, PROGRAM]);
+    assert_fails(&output, status::KERNEL_PANIC, &["the machine ended without sending its counters"]);
+}
+
+fn calls_are_counted_or_chosen() {
+    let output = run("call counts", &["--strace=count", PROGRAM]);
+    assert_fails(
+        &output,
+        3,
+        &["100.00    0.000001           0         4         1 read\n", "         1           exit_group\n"],
+    );
+    for (list, wrong, parts) in [
+        ("opnat", "opnat", ["no system call opnat", "is openat meant?"]),
+        ("%fil", "%fil", ["no class of system calls %fil", "is %file meant?"]),
+        ("read,!write", "read,!write", ["stands before the whole list", "!read,write"]),
+    ] {
+        let output = run("exit 0", &[&format!("--strace={list}"), PROGRAM]);
+        assert_fails(&output, status::USAGE, &[&format!("invalid value '{wrong}'")]);
+        assert_fails(&output, status::USAGE, &parts);
+    }
+    let config = run("config", &["--strace=!read,%signal,count", PROGRAM]);
+    assert!(
+        text(&config.stdout).lines().any(|line| line == "traced Counts: 1 but not 0, not 13"),
+        "{config:?}"
+    );
 }
 
 fn trace_is_written_however_the_run_ends() {

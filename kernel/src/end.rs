@@ -6,6 +6,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 
 use hadal_abi::control::{ExitStatus, GuestMessage};
 use hadal_hal::cpu;
+use hadal_linux::strace;
 
 use crate::{console, control, counters, power, profile, run, trace};
 
@@ -22,6 +23,9 @@ pub(crate) fn machine(status: ExitStatus) -> ! {
     profile::finish();
     if run::wants_stats() {
         control::send(&GuestMessage::Stats(counters::stats()));
+    }
+    if let Some(counts) = strace::counts::list() {
+        control::send(&GuestMessage::CallCounts(counts));
     }
     if !control::is_open() {
         say_on_console(&status);

@@ -9,15 +9,16 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicBool, Ordering};
 
+use hadal_abi::calls::CallOutput;
 use hadal_abi::config::{BootAction, Filling, RunConfig};
 use hadal_abi::control::{ExitStatus, GuestMessage};
 use hadal_drivers::Devices;
 use hadal_hal::boot::BootInfo;
-use hadal_hal::memory::fallible;
+use hadal_hal::memory::fallible::{self, OutOfMemory};
 use hadal_hal::sync::SpinLock;
 use hadal_linux::credentials::Credentials;
 use hadal_linux::process::{LIMIT_COUNT, Limit, Process, ProcessSetup, UNLIMITED};
-use hadal_linux::{loader, machine};
+use hadal_linux::{loader, machine, strace};
 use hadal_vfs::Namespace;
 use spin::Once;
 
@@ -193,6 +194,9 @@ fn prepare(
     if config.profile_hz != 0 {
         profile::start(config.profile_hz)?;
     }
+    if config.strace.is_some_and(|trace| trace.output == CallOutput::Counts) {
+        strace::counts::start().map_err(|OutOfMemory| "no memory to count system calls".to_string())?;
+    }
     if config.program.is_empty() {
         return Ok(());
     }
@@ -240,7 +244,7 @@ fn setup(
         executable: config.program.clone(),
         arguments: argv,
         environment: config.env.clone(),
-        traced: config.strace,
+        call_trace: config.strace,
         fills_at_once: config.filling == Filling::Mapping && surroundings.zones == 1,
     }))
 }

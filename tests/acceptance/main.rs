@@ -11,6 +11,7 @@ mod bench;
 mod bench_page;
 mod bochs;
 mod book;
+mod calls;
 mod cc;
 mod cli;
 mod crowded;
@@ -81,6 +82,7 @@ fn main() -> ExitCode {
     crowded::register(&mut suite);
     numa::register(&mut suite);
     observe::register(&mut suite);
+    calls::register(&mut suite);
     scale::register(&mut suite);
     image::register(&mut suite);
     bochs::register(&mut suite);

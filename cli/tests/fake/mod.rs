@@ -10,6 +10,7 @@ use std::process::ExitCode;
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use hadal_abi::calls::CallCount;
 use hadal_abi::config::{self, RunConfig};
 use hadal_abi::control::{Decoder, ExitStatus, GuestMessage, HostMessage, OutputStream, Stats, VERSION};
 use hadal_abi::trace::{Head, Kind, PieceHead, Record, Timestamp, text_words};
@@ -143,6 +144,21 @@ pub(crate) fn play(behaviour: &str) -> ExitCode {
             }));
             guest.exit(ExitStatus::Exited(0))
         }
+        "stats and panic" => {
+            guest.send(&GuestMessage::Stats(Stats {
+                counters: vec![("system calls".into(), 42)],
+                by_cpu: Vec::new(),
+            }));
+            log_panic();
+            ExitCode::from(35)
+        }
+        "call counts" => {
+            guest.send(&GuestMessage::CallCounts(vec![
+                CallCount { number: Some(0), calls: 4, errors: 1, time_ns: 1_000 },
+                CallCount { number: Some(231), calls: 1, errors: 0, time_ns: 0 },
+            ]));
+            guest.exit(ExitStatus::Exited(3))
+        }
         "trace" => {
             trace(&guest);
             guest.exit(ExitStatus::Exited(0))
@@ -230,6 +246,10 @@ fn describe(guest: &mut Guest) -> ExitCode {
         lines.push(format!("{name} {kind:?}"));
     }
     lines.push(format!("log {}", config.log_filter));
+    if let Some(trace) = config.strace {
+        let has = |number| if trace.calls.contains(number) { "" } else { "not " };
+        lines.push(format!("traced {:?}: {}1 but {}0, {}13", trace.output, has(1), has(0), has(13)));
+    }
     let preloaded = if std::env::var_os("LD_PRELOAD").is_some() { "yes" } else { "no" };
     lines.push(format!("preloaded into QEMU: {preloaded}"));
     let HostMessage::Clock { realtime_ns } = guest.receive() else { panic!("no clock") };

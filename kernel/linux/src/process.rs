@@ -11,6 +11,7 @@ use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use arrayvec::ArrayVec;
+use hadal_abi::calls::CallTrace;
 use hadal_hal::cpu;
 use hadal_hal::interrupts::apic;
 use hadal_hal::sync::{Rank, SpinLock};
@@ -70,8 +71,8 @@ pub struct ProcessSetup {
     pub arguments: Vec<Vec<u8>>,
     /// Environment, for `/proc/self/environ`.
     pub environment: Vec<Vec<u8>>,
-    /// Each system call is traced to [`machine::Machine::trace`].
-    pub traced: bool,
+    /// System calls that are watched: lines go to [`machine::Machine::trace`], counts are kept ([`crate::strace::counts`]).
+    pub call_trace: Option<CallTrace>,
     /// Memory is filled when it is mapped ([`crate::filling`]), not at the first touch.
     pub fills_at_once: bool,
 }
@@ -106,8 +107,8 @@ pub struct Process {
     pub auxiliary: SpinLock<Vec<u8>>,
     /// Stack pointer at the start, for `/proc/self/stat`.
     pub stack_start: AtomicUsize,
-    /// Each system call is traced.
-    pub traced: bool,
+    /// System calls that are watched.
+    pub call_trace: Option<CallTrace>,
     /// Memory is filled when it is mapped.
     pub fills_at_once: bool,
     /// Monotonic time of the start.
@@ -166,7 +167,7 @@ impl Process {
             environment: setup.environment,
             auxiliary: SpinLock::new(Vec::new()),
             stack_start: AtomicUsize::new(0),
-            traced: setup.traced,
+            call_trace: setup.call_trace,
             fills_at_once: setup.fills_at_once,
             started_ns: hadal_time::now_ns(),
             threads: SpinLock::ranked(Rank::Process, BTreeSet::new()),

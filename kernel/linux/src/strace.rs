@@ -1,29 +1,68 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The trace of system calls (`hadal run --strace`): one line for each call, in the form people know from `strace(1)`.
+//! The trace of system calls (`hadal run --strace`): one line for each call, in the form people know from `strace(1)`, or
+//! [`counts`]. Only calls that are asked for come here.
 //!
 //! [`signature`](mod@signature) has the kinds of arguments; which ones a call has is written in the call's own file. The names
 //! of flag bits are in [`flags`](mod@flags), [`values`](mod@values) shows one argument. A line is sent when the call has
 //! returned, because some arguments are results; a call that never returns is sent before it is made.
 
+pub mod counts;
 pub(crate) mod flags;
 mod signature;
 mod values;
 
 use alloc::string::String;
 use core::fmt::Write;
+use core::sync::atomic::Ordering;
 
+use hadal_abi::calls::CallOutput;
 use hadal_hal::trap::TrapFrame;
 use syscalls::Sysno;
 
 use crate::call::{Call, Entry};
-use crate::syscall::word_result;
+use crate::process::Process;
+use crate::syscall::{self, word_result};
 use crate::task::Task;
 use crate::{Errno, Result, machine};
 use signature::Words;
 pub(crate) use signature::{Arg, Args, Returned, Signature, signature};
 
+/// Makes the call that the frame asks for, stores its result in the frame, and sends its line or counts it.
+pub(crate) fn dispatch(
+    output: CallOutput,
+    task: &'static Task,
+    process: &'static Process,
+    frame: &mut TrapFrame,
+) {
+    match output {
+        CallOutput::Lines => with_line(task, process, frame),
+        CallOutput::Counts => with_count(task, process, frame),
+    }
+}
+
+fn with_count(task: &'static Task, process: &'static Process, frame: &mut TrapFrame) {
+    let number = frame.rax;
+    let has_result = syscall::entry(number).is_none_or(|entry| entry.signature.returned != Returned::Nothing);
+    counts::begins(number);
+    let start_ns = hadal_time::now_ns();
+    syscall::dispatch(task, process, frame);
+    let is_error = has_result && word_result(frame.rax).is_err();
+    counts::returned(number, hadal_time::now_ns().saturating_sub(start_ns), is_error);
+}
+
+fn with_line(task: &'static Task, process: &'static Process, frame: &mut TrapFrame) {
+    let number = frame.rax;
+    let Some(entry) = syscall::entry(number) else {
+        unknown(task, frame);
+        return syscall::dispatch(task, process, frame);
+    };
+    task.call_number.store(number, Ordering::Relaxed);
+    let word = traced(entry, &mut Call { task, process, frame });
+    frame.rax = word;
+}
+
 /// Makes a call, sends its line and returns what the program finds in RAX.
-pub(crate) fn traced(entry: &Entry, call: &mut Call<'_>) -> u64 {
+fn traced(entry: &Entry, call: &mut Call<'_>) -> u64 {
     let tid = call.task.tid();
     let words: Words = core::array::from_fn(|index| call.arg(index));
     let args = entry.signature.args(&words);
@@ -47,7 +86,7 @@ pub(crate) fn traced(entry: &Entry, call: &mut Call<'_>) -> u64 {
 }
 
 /// Sends the line of a call that is not there.
-pub(crate) fn unknown(task: &Task, frame: &TrapFrame) {
+fn unknown(task: &Task, frame: &TrapFrame) {
     let mut line = String::new();
     let _ = write!(line, "[{}] ", task.tid());
     let _ = match usize::try_from(frame.rax).ok().and_then(Sysno::new) {
@@ -91,7 +130,7 @@ mod tests {
 
     fn line(name: &str, words: Words, result: Result<usize>) -> String {
         let mut line = String::from(name);
-        let entry = crate::syscall::entries().find(|entry| entry.name == name).expect("a call's name");
+        let entry = syscall::entries().find(|entry| entry.name == name).expect("a call's name");
         let args = entry.signature.args(&words);
         line.push('(');
         arguments(&mut line, args, &words, 0..args.len(), result);

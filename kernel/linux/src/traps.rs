@@ -16,7 +16,7 @@ use crate::process::{ExitStatus, Process};
 use crate::report::Offence;
 use crate::signal::{self, FaultSignal};
 use crate::task::Task;
-use crate::{report, rseq, syscall, vsyscall};
+use crate::{report, rseq, strace, syscall, vsyscall};
 
 /// Outside of a system call.
 pub(crate) const NO_CALL: u64 = u64::MAX;
@@ -29,7 +29,7 @@ const MEMORY_PAUSE_NS: u64 = 2_000_000;
 pub extern "C" fn system_call(frame: &mut TrapFrame) {
     let task = Task::current();
     let process = task.process();
-    if process.traced || trace::enabled() {
+    if process.call_trace.is_some() || trace::enabled() {
         watched_call(task, process, frame);
     } else {
         syscall::dispatch(task, process, frame);
@@ -44,10 +44,11 @@ pub extern "C" fn system_call(frame: &mut TrapFrame) {
 #[cold]
 fn watched_call(task: &'static Task, process: &'static Process, frame: &mut TrapFrame) {
     trace::point(Kind::CallEnter, frame.rax, frame.rdi);
-    if process.traced {
-        syscall::dispatch_traced(task, process, frame);
-    } else {
-        syscall::dispatch(task, process, frame);
+    match &process.call_trace {
+        Some(watched) if watched.calls.contains(frame.rax) => {
+            strace::dispatch(watched.output, task, process, frame);
+        }
+        _ => syscall::dispatch(task, process, frame),
     }
     trace::point(Kind::CallExit, frame.rax, 0);
 }

@@ -13,7 +13,6 @@ use syscalls::Sysno;
 use crate::call::{Call, Entry, Handler};
 use crate::process::Process;
 use crate::restart::Restart;
-use crate::strace;
 use crate::task::Task;
 use crate::traps::NO_CALL;
 use crate::{Errno, Result};
@@ -115,20 +114,6 @@ pub(crate) fn dispatch(task: &'static Task, process: &'static Process, frame: &m
     let handler = HANDLERS.get(number as usize).copied().unwrap_or(refuse);
     let mut call = Call { task, process, frame };
     let word = handler(&mut call);
-    frame.rax = word;
-}
-
-/// The same, with a line for each call.
-pub(crate) fn dispatch_traced(task: &'static Task, process: &'static Process, frame: &mut TrapFrame) {
-    let number = frame.rax;
-    let Some(entry) = entry(number) else {
-        strace::unknown(task, frame);
-        frame.rax = result_word(unknown(process, number));
-        return;
-    };
-    task.call_number.store(number, Ordering::Relaxed);
-    let mut call = Call { task, process, frame };
-    let word = strace::traced(entry, &mut call);
     frame.rax = word;
 }
 
