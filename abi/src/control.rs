@@ -44,11 +44,13 @@ mod kind {
     pub(super) const PATHS: u8 = 0x0e;
     pub(super) const FILE_REQUEST: u8 = 0x0f;
     pub(super) const CALL_COUNTS: u8 = 0x10;
+    pub(super) const THREAD_LIST: u8 = 0x11;
     pub(super) const STDIN: u8 = 0x81;
     pub(super) const SIGNAL: u8 = 0x82;
     pub(super) const REPORT_THREADS: u8 = 0x83;
     pub(super) const CLOCK: u8 = 0x84;
     pub(super) const FILE_ANSWER: u8 = 0x85;
+    pub(super) const LIST_THREADS: u8 = 0x86;
 }
 
 /// Kind and payload length of a frame whose payload the sender writes itself.
@@ -166,6 +168,8 @@ pub enum GuestMessage {
     Stats(Stats),
     /// System calls that were made, sent once before `Exit` when they were to be counted.
     CallCounts(Vec<CallCount>),
+    /// A piece of the answer to `ListThreads`; the last one is empty.
+    ThreadList(String),
     /// The trace begins.
     TraceStart(trace::Head),
     /// A piece of the trace: a [`trace::PieceHead`] and records.
@@ -193,6 +197,8 @@ pub enum HostMessage {
     Signal(u8),
     /// Send a `Report` that lists every thread and where it waits, then `Exit`.
     ReportThreads,
+    /// Send the same list as `ThreadList`, and go on.
+    ListThreads,
     /// Host clock in nanoseconds since 1970, the answer to `Hello`: it corrects the clock by the time the boot took.
     Clock {
         /// Nanoseconds since 1970-01-01 00:00 UTC.
@@ -277,6 +283,7 @@ impl GuestMessage {
             Self::Strace(text) => put(out, kind::STRACE, text.as_bytes()),
             Self::Stats(stats) => put_packed(out, kind::STATS, stats),
             Self::CallCounts(counts) => put_packed(out, kind::CALL_COUNTS, counts),
+            Self::ThreadList(text) => put(out, kind::THREAD_LIST, text.as_bytes()),
             Self::TraceStart(head) => put_packed(out, kind::TRACE_START, head),
             Self::TraceRecords(piece) => put(out, kind::TRACE_RECORDS, piece),
             Self::TraceThreads(names) => put_packed(out, kind::TRACE_THREADS, names),
@@ -302,6 +309,7 @@ impl TryFrom<Frame> for GuestMessage {
             kind::STRACE => Self::Strace(text(payload)),
             kind::STATS => Self::Stats(packed(kind, &payload)?),
             kind::CALL_COUNTS => Self::CallCounts(packed(kind, &payload)?),
+            kind::THREAD_LIST => Self::ThreadList(text(payload)),
             kind::TRACE_START => Self::TraceStart(packed(kind, &payload)?),
             kind::TRACE_RECORDS => Self::TraceRecords(payload),
             kind::TRACE_THREADS => Self::TraceThreads(packed(kind, &payload)?),
@@ -322,6 +330,7 @@ impl HostMessage {
             Self::FileAnswer(answer) => put_packed(out, kind::FILE_ANSWER, answer),
             Self::Signal(signal) => put(out, kind::SIGNAL, &[*signal]),
             Self::ReportThreads => put(out, kind::REPORT_THREADS, &[]),
+            Self::ListThreads => put(out, kind::LIST_THREADS, &[]),
             Self::Clock { realtime_ns } => put(out, kind::CLOCK, &realtime_ns.to_le_bytes()),
         }
     }
@@ -341,6 +350,10 @@ impl TryFrom<Frame> for HostMessage {
             kind::REPORT_THREADS => {
                 let [] = fixed(kind, &payload)?;
                 Self::ReportThreads
+            }
+            kind::LIST_THREADS => {
+                let [] = fixed(kind, &payload)?;
+                Self::ListThreads
             }
             kind::CLOCK => Self::Clock { realtime_ns: i64::from_le_bytes(fixed(kind, &payload)?) },
             _ => return Err(ChannelError::Kind(kind)),
@@ -423,6 +436,8 @@ mod tests {
                 CallCount { number: Some(202), calls: 3, errors: 1, time_ns: 1 << 40 },
                 CallCount::default(),
             ]),
+            GuestMessage::ThreadList("thread 1 waits\n".into()),
+            GuestMessage::ThreadList(String::new()),
             GuestMessage::TraceStart(trace::Head {
                 start: trace::Timestamp { tsc: 1, ns: 2 },
                 idle_threads: vec![0, 300],
@@ -485,6 +500,7 @@ mod tests {
             HostMessage::Stdin(Vec::new()),
             HostMessage::Signal(2),
             HostMessage::ReportThreads,
+            HostMessage::ListThreads,
             HostMessage::Clock { realtime_ns: -5 },
         ];
         let mut stream = Vec::new();

@@ -103,6 +103,7 @@ fn probe(qemu: &Path) -> Result<(), String> {
         reports: ReportTarget::Nowhere,
         time_limit: Some(PROBE_LIMIT),
         forward_signals: false,
+        listed: None,
     };
     match session.run() {
         Ok(outcome) if outcome.status == 0 => Ok(()),

@@ -41,6 +41,12 @@ pub(crate) enum Command {
     /// Boot to a prompt: threads, CPUs, memory, counters, and the program as often as you like
     #[command(mut_arg("command", |arg| arg.required(false)), after_help = SHELL_EXAMPLES)]
     Shell(Box<RunArgs>),
+    /// List your live runs on this host
+    Ps(PsArgs),
+    /// End live runs: the program gets SIGTERM, and its machine ends after a while
+    Stop(StopArgs),
+    /// Show where each thread of a live run is and what it waits for; the run goes on
+    Stacks(StacksArgs),
     /// Boot the machine without a program and print its CPUs and memory zones
     Machine(MachineArgs),
     /// Make a bootable image (BIOS and UEFI) with a program and what it needs inside
@@ -263,6 +269,59 @@ Examples:
   qemu-system-x86_64 -cpu max -smp 2 -m 1G -display none -serial mon:stdio -kernel heat.hadal -append shell
 
 The options are those of `hadal run`; without a program there is nothing to run.";
+
+/// `hadal ps`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  hadal ps
+
+Each run listens on a socket in the directory hadal of XDG_RUNTIME_DIR, or else in /tmp/hadal-UID. A run that cannot make
+it is not listed.")]
+pub(crate) struct PsArgs {}
+
+/// `hadal stop`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  hadal stop 18223
+  hadal stop heat                 every live run of a program with this file name
+  hadal stop --grace 60s --all
+  hadal stop --kill               without a name: the only live run
+
+The status is 0 when all of them have ended, 1 otherwise.")]
+pub(crate) struct StopArgs {
+    /// Runs: the PID that `hadal ps` shows, or the program's file name [default: the only one]
+    #[arg(value_name = "PID|NAME", conflicts_with = "all")]
+    pub(crate) runs: Vec<String>,
+
+    /// End all of your live runs
+    #[arg(long)]
+    pub(crate) all: bool,
+
+    /// End the machine at once; the program gets no signal
+    #[arg(long, conflicts_with = "grace")]
+    pub(crate) kill: bool,
+
+    /// Time for the program to end by itself (10, 1.5s, 2m)
+    #[arg(long, value_name = "TIME", value_parser = values::parse_time, default_value = "10s")]
+    pub(crate) grace: Duration,
+}
+
+/// `hadal stacks`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  hadal stacks                    of the only live run
+  hadal stacks 18223
+  hadal stacks heat
+
+The list is the one that `hadal run --timeout` prints. The status is 0 when it came, 1 otherwise.")]
+pub(crate) struct StacksArgs {
+    /// The run: the PID that `hadal ps` shows, or the program's file name [default: the only one]
+    #[arg(value_name = "PID|NAME")]
+    pub(crate) run: Option<String>,
+}
 
 /// `hadal machine`.
 #[derive(Debug, Args)]

@@ -19,6 +19,7 @@ use hadal_abi::paths::Paths;
 use hadal_abi::{profile, trace};
 use rustix::event::{PollFd, PollFlags, poll};
 
+use crate::live::Asked;
 use crate::stream_file;
 
 /// Longest answer to one request for input.
@@ -45,6 +46,10 @@ pub(crate) enum Event {
     PanicLogged,
     /// Someone sent this process a signal.
     HostSignal(u8),
+    /// A piece of the list of threads that was asked for; the last one is empty.
+    ThreadList(String),
+    /// Somebody has asked on the socket of this run.
+    Asked(Asked),
 }
 
 /// What the guest sends of its inside: traces, profiles, counters.
@@ -217,6 +222,7 @@ impl Reader {
             GuestMessage::Hello { version } => Event::Hello { version },
             GuestMessage::Stats(stats) => Event::Recorded(Recorded::Stats(stats)),
             GuestMessage::CallCounts(counts) => Event::Recorded(Recorded::CallCounts(counts)),
+            GuestMessage::ThreadList(piece) => Event::ThreadList(piece),
             GuestMessage::Paths(paths) => Event::Paths(paths),
             GuestMessage::Exit(status) => Event::Exit(status),
         };

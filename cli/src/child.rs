@@ -44,6 +44,11 @@ impl QemuProcess {
         Ok(Self(child))
     }
 
+    /// Its process id.
+    pub(crate) fn id(&self) -> u32 {
+        self.0.id()
+    }
+
     /// Takes the pipe from its standard error.
     pub(crate) fn take_stderr(&mut self) -> Option<std::process::ChildStderr> {
         self.0.stderr.take()

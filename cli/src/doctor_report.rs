@@ -154,6 +154,7 @@ fn run(qemu: &Path, accel: Accel, cpus: u32) -> Run {
         reports: ReportTarget::Nowhere,
         time_limit: Some(LIMIT),
         forward_signals: false,
+        listed: None,
     };
     match session.run() {
         Ok(outcome) => Run {

@@ -6,11 +6,15 @@
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use hadal_abi::status;
 
 use crate::elf::ElfError;
 use crate::qemu_failure::Cause;
+
+/// The signal of an end that a program cannot prevent.
+const SIGKILL: u8 = 9;
 
 /// A failure of Hadal, as opposed to an exit status of the program.
 #[derive(Debug, thiserror::Error)]
@@ -89,6 +93,12 @@ pub(crate) enum Failure {
         /// How it ended.
         ended: String,
     },
+    /// `hadal stop` ended the machine.
+    #[error("{}", stopped_text(*.grace))]
+    Stopped {
+        /// Time that the program had to end by itself; `None`: it had none.
+        grace: Option<Duration>,
+    },
     /// A second Ctrl-C ended the run.
     #[error("interrupted")]
     Interrupted {
@@ -106,6 +116,16 @@ fn timeout_text(seconds: f64, answered: bool) -> String {
         text.push_str(", and the kernel did not answer any more");
     }
     text
+}
+
+fn stopped_text(grace: Option<Duration>) -> String {
+    match grace {
+        Some(grace) => format!(
+            "ended by hadal stop: the program did not end within {} s after SIGTERM",
+            grace.as_secs_f64()
+        ),
+        None => "ended by hadal stop".to_owned(),
+    }
 }
 
 fn qemu_missing_text(qemu: &Path) -> String {
@@ -135,6 +155,7 @@ impl Failure {
             Self::Timeout { .. } => status::TIMEOUT,
             Self::Lost { .. } => status::LOST,
             Self::Compile { .. } => status::COMPILE,
+            Self::Stopped { .. } => status::SIGNAL_BASE + SIGKILL,
             Self::Interrupted { signal } => status::SIGNAL_BASE + signal,
             Self::Other(_) => status::INTERNAL,
         }

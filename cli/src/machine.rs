@@ -11,6 +11,7 @@ use hadal_abi::machine::MAX_CPUS;
 use crate::args::{MachineArgs, MachineOptions, ObserveOptions};
 use crate::channel::ReportTarget;
 use crate::failure::Failure;
+use crate::live::Description;
 use crate::log_tail::LogSink;
 use crate::qemu::MachineSpec;
 use crate::session::{Boot, Session};
@@ -115,14 +116,16 @@ pub(crate) fn log_sink(options: &ObserveOptions) -> Result<LogSink, Failure> {
 /// `hadal machine`: boots, prints what the kernel found, ends.
 pub(crate) fn report(args: &MachineArgs) -> Result<u8, Failure> {
     let config = RunConfig { log_filter: log_filter(&args.observe), ..RunConfig::report() };
-    boot(&args.machine, &args.observe, config)
+    boot(&args.machine, &args.observe, config, None)
 }
 
-/// Boots a machine that has no program and no files; reports go to standard output.
+/// Boots a machine that has no program and no files; reports go to standard output. With a description it is in the list of
+/// live runs.
 pub(crate) fn boot(
     machine: &MachineOptions,
     observe: &ObserveOptions,
     config: RunConfig,
+    listed: Option<Description>,
 ) -> Result<u8, Failure> {
     let spec = spec(machine)?;
     let boot = Boot::plain(config)?;
@@ -137,6 +140,7 @@ pub(crate) fn boot(
         reports: ReportTarget::Stdout,
         time_limit: observe.timeout,
         forward_signals: true,
+        listed,
     };
     Ok(session.run()?.status)
 }

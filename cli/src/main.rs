@@ -5,7 +5,8 @@
 //! with [`view`], [`compile`], [`elf`] and [`libraries`] (the program and the files it sees), [`session`] with
 //! [`qemu`], [`child`], [`channel`], [`signals`] and [`log_tail`] (the running machine), and back to [`run`] with the
 //! exit status. Every failure is a [`failure::Failure`]; [`qemu_failure`] finds out why QEMU did not start a machine,
-//! [`hidden_input`] what a program that failed may have missed.
+//! [`hidden_input`] what a program that failed may have missed. [`live`] lets other commands find
+//! a run and ask it.
 #![deny(unsafe_code)]
 
 mod accel;
@@ -30,6 +31,7 @@ mod kernel;
 mod launch;
 mod libraries;
 mod limits;
+mod live;
 mod log_tail;
 mod machine;
 mod observed;
@@ -90,6 +92,9 @@ fn run(command: Command) -> Result<u8, Failure> {
         Command::Shell(args) => run::shell(&args),
         Command::Machine(args) => machine::report(&args),
         Command::Image(args) => image::make(&args),
+        Command::Ps(_) => live::ps(),
+        Command::Stop(args) => live::stop(&args),
+        Command::Stacks(args) => live::stacks(&args),
         Command::Doctor(args) => match &args.report {
             Some(file) => doctor_report::write(&args.qemu, file),
             None => doctor::report(&args.qemu),

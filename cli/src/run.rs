@@ -7,6 +7,7 @@ use hadal_abi::config::{BootAction, RunConfig};
 use crate::args::RunArgs;
 use crate::channel::ReportTarget;
 use crate::failure::Failure;
+use crate::live::Description;
 use crate::observed::Observed;
 use crate::session::Session;
 use crate::values::Bytes;
@@ -34,7 +35,7 @@ pub(crate) fn shell(args: &RunArgs) -> Result<u8, Failure> {
         log_filter: machine::log_filter(&args.observe),
         ..RunConfig::report()
     };
-    machine::boot(&args.machine, &args.observe, config)
+    machine::boot(&args.machine, &args.observe, config, Some(Description::of_shell()))
 }
 
 /// The first option that says something about a program that is not there.
@@ -83,6 +84,7 @@ fn run_until_end(args: &RunArgs, on_boot: BootAction) -> Result<u8, Failure> {
         reports: ReportTarget::Stderr,
         time_limit: args.observe.timeout,
         forward_signals: true,
+        listed: Some(Description::of_program(&args.command)),
     };
     let mut observed = Observed::default();
     let outcome = session.observe(&mut observed);

@@ -24,6 +24,7 @@ use crate::channel::{self, Event, GuestSender, Recorded, ReportTarget};
 use crate::child::QemuProcess;
 use crate::failure::Failure;
 use crate::kernel::Kernel;
+use crate::live::{Asked, Description, Listener, Requests};
 use crate::log_tail::{LogSink, LogTail};
 use crate::observed::Observed;
 use crate::qemu::{self, Endpoints, MachineSpec};
@@ -45,6 +46,7 @@ const SECOND_SIGNAL_WINDOW: Duration = Duration::from_secs(3);
 
 const SIGINT: u8 = 2;
 const SIGPIPE: u8 = 13;
+const SIGTERM: u8 = 15;
 
 /// What to run and how to watch it.
 #[derive(Debug)]
@@ -57,6 +59,8 @@ pub(crate) struct Session {
     pub(crate) time_limit: Option<Duration>,
     /// Whether signals to this process go to the program.
     pub(crate) forward_signals: bool,
+    /// What the run is called in the list of live runs; `None`: it is not listed.
+    pub(crate) listed: Option<Description>,
 }
 
 /// What a machine is started with.
@@ -118,6 +122,9 @@ impl Session {
         let mut process = QemuProcess::spawn(&line)
             .with_context(|| format!("cannot start {}", self.spec.qemu.display()))?;
         drop((control_far, log_far, kernel, config));
+        let _listener = self
+            .listed
+            .and_then(|described| Listener::open(described, &self.spec, process.id(), sender.clone()));
 
         let stderr = process.take_stderr().context("QEMU's standard error is a pipe")?;
         let on_panic = sender.clone();
@@ -134,11 +141,12 @@ impl Session {
             hello: false,
             ending: None,
             observed,
+            requests: Requests::default(),
             paths: None,
             last_signal: None,
             output_error: None,
         };
-        watch.follow()
+        watch.run()
     }
 }
 
@@ -183,6 +191,8 @@ struct Watch<'a> {
     hello: bool,
     /// Set when last words are awaited, with the time when patience ends.
     ending: Option<(Ending, Instant)>,
+    /// What others have asked on the run's socket.
+    requests: Requests,
     paths: Option<Paths>,
     observed: &'a mut Observed,
     last_signal: Option<(u8, Instant)>,
@@ -190,7 +200,18 @@ struct Watch<'a> {
 }
 
 impl Watch<'_> {
-    fn follow(mut self) -> Result<Outcome, Failure> {
+    /// Watches the machine to its end, and tells those who wait for that.
+    fn run(mut self) -> Result<Outcome, Failure> {
+        let outcome = self.follow();
+        let (status, killed) = match &outcome {
+            Ok(outcome) => (outcome.status, false),
+            Err(failure) => (failure.status(), matches!(failure, Failure::Stopped { .. })),
+        };
+        self.requests.ended(status, killed);
+        outcome
+    }
+
+    fn follow(&mut self) -> Result<Outcome, Failure> {
         loop {
             let event = match self.deadline() {
                 Some(at) => self.events.recv_timeout(at.saturating_duration_since(Instant::now())),
@@ -212,7 +233,8 @@ impl Watch<'_> {
             return Some(at);
         }
         let boot = self.boot_limit.filter(|_| !self.hello);
-        [self.time_limit, boot].into_iter().flatten().min().map(|limit| self.started + limit)
+        let limit = [self.time_limit, boot].into_iter().flatten().min().map(|limit| self.started + limit);
+        [limit, self.requests.deadline()].into_iter().flatten().min()
     }
 
     /// Handles an event that does not end the run.
@@ -246,6 +268,8 @@ impl Watch<'_> {
                 self.ending = Some((Ending::Panic, Instant::now() + LAST_WORDS_LIMIT));
             }
             Event::HostSignal(signal) => return self.host_signal(signal),
+            Event::ThreadList(piece) => self.requests.add_to_list(&piece),
+            Event::Asked(asked) => return self.asked(asked),
             Event::PanicLogged | Event::Reported | Event::Exit(_) | Event::ChannelEnded(_) => {}
         }
         Ok(())
@@ -279,10 +303,35 @@ impl Watch<'_> {
         Ok(())
     }
 
+    /// Does what `hadal stop` or `hadal stacks` wants.
+    fn asked(&mut self, asked: Asked) -> Result<(), Failure> {
+        match asked {
+            Asked::Threads(threads) => {
+                if self.requests.add_threads(threads, self.hello) {
+                    self.guest.send(&HostMessage::ListThreads);
+                }
+            }
+            Asked::Stop(stop) => {
+                let grace = stop.grace.filter(|_| self.hello);
+                self.requests.add_stop(stop);
+                if grace.is_none() {
+                    self.process.kill();
+                    return Err(Failure::Stopped { grace: None });
+                }
+                self.guest.send(&HostMessage::Signal(SIGTERM));
+            }
+        }
+        Ok(())
+    }
+
     fn deadline_passed(&mut self) -> Result<(), Failure> {
         let now = Instant::now();
         if let Some((ending, at)) = self.ending {
             return if now < at { Ok(()) } else { Err(self.patience_ended(ending)) };
+        }
+        if let Some(grace) = self.requests.grace_over(now) {
+            self.process.kill();
+            return Err(Failure::Stopped { grace: Some(grace) });
         }
         if self.time_limit.is_some_and(|limit| now >= self.started + limit) {
             self.guest.send(&HostMessage::ReportThreads);
@@ -322,7 +371,7 @@ impl Watch<'_> {
     }
 
     /// The guest said how the run ended; everything it wrote has been passed on.
-    fn exited(mut self, status: ExitStatus) -> Result<Outcome, Failure> {
+    fn exited(&mut self, status: ExitStatus) -> Result<Outcome, Failure> {
         self.process.kill();
         self.log.wait_for_end(REAP_LIMIT);
         if let Some((Ending::TimeLimit, _)) = self.ending {
@@ -333,7 +382,7 @@ impl Watch<'_> {
             ExitStatus::KernelFailure(text) => return Err(self.panic_failure(Some(text.clone()))),
             ExitStatus::Exited(_) | ExitStatus::Signaled { .. } => {}
         }
-        if let Some((stream, error)) = self.output_error {
+        if let Some((stream, error)) = self.output_error.take() {
             let name = match stream {
                 OutputStream::Stdout => "standard output",
                 OutputStream::Stderr => "standard error",
@@ -343,11 +392,11 @@ impl Watch<'_> {
                 status.command_status()
             )));
         }
-        Ok(Outcome { status: status.command_status(), paths: self.paths })
+        Ok(Outcome { status: status.command_status(), paths: self.paths.take() })
     }
 
     /// The control channel is gone and the guest had not said that the run is over.
-    fn channel_ended(mut self, error: Option<control::ChannelError>) -> Failure {
+    fn channel_ended(&mut self, error: Option<control::ChannelError>) -> Failure {
         if let Some(error) = error {
             self.process.kill();
             return Failure::Lost {

@@ -9,10 +9,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// Subcommands, and the name of the text without one.
-const PAGES: [&str; 14] = [
+const PAGES: [&str; 17] = [
     "hadal",
     "run",
     "shell",
+    "ps",
+    "stop",
+    "stacks",
     "machine",
     "image",
     "cc",
@@ -151,8 +154,9 @@ fn help_of_the_program_is_the_programs() {
 
 /// Files with messages: the command's but for those that call compilers and cargo, and what the kernel says to people.
 fn sources_with_messages() -> Vec<PathBuf> {
-    let mut dirs: Vec<PathBuf> =
-        ["src", "src/elf", "src/profile", "src/strace", "src/trace"].map(|dir| cli().join(dir)).into();
+    let mut dirs: Vec<PathBuf> = ["src", "src/elf", "src/live", "src/profile", "src/strace", "src/trace"]
+        .map(|dir| cli().join(dir))
+        .into();
     let kernel = cli().join("../kernel");
     dirs.extend(["src", "shell/src", "hrt/src", "linux/src", "linux/src/loader"].map(|dir| kernel.join(dir)));
     dirs.extend(["linux/src/report", "linux/src/syscall/process"].map(|dir| kernel.join(dir)));

@@ -71,8 +71,13 @@ pub(crate) fn flush_polled() {
     let _ = CHANNEL.get().is_some_and(|channel| channel.flush_polled());
 }
 
-/// Sends text for people, in pieces that fit a frame.
+/// Sends text for people.
 pub(crate) fn report(text: &str) {
+    send_pieces(text, GuestMessage::Report);
+}
+
+/// Sends a text in pieces that fit a frame.
+fn send_pieces(text: &str, message: fn(String) -> GuestMessage) {
     let mut rest = text;
     while !rest.is_empty() {
         let mut end = rest.len().min(MAX_PAYLOAD_LEN / 2);
@@ -80,7 +85,7 @@ pub(crate) fn report(text: &str) {
             end -= 1;
         }
         let (piece, behind) = rest.split_at(end);
-        send(&GuestMessage::Report(String::from(piece)));
+        send(&message(String::from(piece)));
         rest = behind;
     }
 }
@@ -135,6 +140,12 @@ fn handle(message: HostMessage) {
             }
             const SIGKILL: u8 = 9;
             end::machine(ExitStatus::Signaled { signal: SIGKILL });
+        }
+        HostMessage::ListThreads => {
+            if let Some(process) = run::process() {
+                report::list_threads(process, |text| send_pieces(text, GuestMessage::ThreadList));
+            }
+            send(&GuestMessage::ThreadList(String::new()));
         }
         HostMessage::Clock { realtime_ns } => hadal_time::set_realtime(realtime_ns),
     }

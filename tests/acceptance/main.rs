@@ -25,6 +25,7 @@ mod hrt_examples;
 mod hrt_lib;
 mod image;
 mod linux;
+mod live;
 mod memory;
 mod messages;
 mod model;
@@ -83,6 +84,7 @@ fn main() -> ExitCode {
     numa::register(&mut suite);
     observe::register(&mut suite);
     calls::register(&mut suite);
+    live::register(&mut suite);
     scale::register(&mut suite);
     image::register(&mut suite);
     bochs::register(&mut suite);

@@ -70,6 +70,8 @@ pub(crate) fn hadal(behaviour: &str, args: &[&str]) -> Command {
         .env("HADAL_ACCEL", "tcg")
         .env("FAKE_QEMU", behaviour);
     command.env("XDG_CACHE_HOME", fake_qemu().with_file_name("cache"));
+    // Runs of tests are none that the user wants to see listed.
+    command.env("XDG_RUNTIME_DIR", fake_qemu().with_file_name(""));
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }

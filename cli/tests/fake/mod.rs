@@ -133,6 +133,28 @@ pub(crate) fn play(behaviour: &str) -> ExitCode {
             guest.send(&GuestMessage::Report("thread 1 waits in futex\n".into()));
             guest.exit(ExitStatus::Signaled { signal: 9 })
         }
+        "list threads when asked to go on" => {
+            guest.print("x");
+            loop {
+                match guest.receive() {
+                    HostMessage::ListThreads => {
+                        for piece in
+                            ["hadal: true: 1 thread\n  thread 1 \"", "\u{1b}[31mred\" waits in futex\n", ""]
+                        {
+                            guest.send(&GuestMessage::ThreadList(piece.into()));
+                        }
+                    }
+                    HostMessage::Signal(signal) => return guest.exit(ExitStatus::Signaled { signal }),
+                    _ => {}
+                }
+            }
+        }
+        "list no threads" => {
+            guest.print("x");
+            while guest.receive() != HostMessage::ListThreads {}
+            guest.send(&GuestMessage::ThreadList(String::new()));
+            hang()
+        }
         "print pid and hang" => {
             guest.print(format!("{}\n", std::process::id()));
             hang()

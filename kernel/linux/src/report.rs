@@ -54,7 +54,12 @@ pub fn offence(process: &Process, offence: &Offence) {
 
 /// Reports where each thread of a program is and what it waits for, all in one moment. For any kernel thread.
 pub fn threads(process: &Process) {
-    threads::report(process, |text| machine::get().report(text));
+    list_threads(process, |text| machine::get().report(text));
+}
+
+/// Hands the same list to `to`, in parts.
+pub fn list_threads(process: &Process, to: impl Fn(&str)) {
+    threads::report(process, to);
 }
 
 /// The program's file name.

@@ -102,6 +102,8 @@ impl<'a> Session<'a> {
         shell.env("PATH", format!("{}:{search}", self.directory.join(".bin").display()));
         shell.env("BACKGROUND", self.directory.join(BACKGROUND));
         shell.env("HADAL_CPUS", "2").env("HADAL_MEMORY", "1G").env("HOME", &self.home);
+        // Live runs of other tests are none of the reader's.
+        shell.env("XDG_RUNTIME_DIR", &self.home);
         shell.env("LC_ALL", "C.UTF-8").env("TERM", "dumb").env_remove("XDG_CACHE_HOME");
         // Rust's tools are in the home of whoever runs the tests.
         for (variable, name) in [("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup")] {
