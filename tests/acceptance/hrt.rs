@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The kernel's call table for run-times (`hadal/hrt.h`), without libhrt.
+//! The entries of the call table for run-times (`hadal/hrt.h`), on Linux and on the kernel, with the same binary; and
+//! real-time schedules, which only the kernel keeps, through its table without libhrt.
 
 use std::time::Duration;
 
@@ -16,20 +17,17 @@ pub(crate) fn register(suite: &mut Suite) {
     }
     suite.hadal("hrt/realtime/counting", |name| realtime(name, Hadal::plain().option("--icount")));
     suite.hadal("hrt/realtime/64cpus", groups_of_many);
-    let programs: [(&str, &'static Program, &'static str); 4] = [
-        ("calls", &HRT_CALLS, "calls work\n"),
-        ("threads", &HRT_THREADS, "threads work\n"),
-        ("memory", &HRT_MEMORY, "memory works\n"),
-        ("words", &HRT_WORDS, "words work\n"),
-    ];
-    for (subject, program, expected) in programs {
+    let programs: [(&str, &'static Program); 4] =
+        [("calls", &HRT_CALLS), ("threads", &HRT_THREADS), ("memory", &HRT_MEMORY), ("words", &HRT_WORDS)];
+    for (subject, program) in programs {
         for cpus in [1, 2, 4, 8] {
-            suite.hadal(format!("hrt/{subject}/{cpus}cpus"), move |name| {
-                run(name, program, expected, Hadal::new(cpus), 1)
+            suite.compare(format!("hrt/{subject}/{cpus}cpus"), program, Way::GccDynamic, cpus, |case| {
+                case.args(&["1"]).limit_s(90)
             });
         }
-        suite.hadal(format!("hrt/{subject}/numa"), move |name| {
-            run(name, program, expected, Hadal::new(4).with("--numa", "2").with("--memory", "2G"), 2)
+        suite.compare(format!("hrt/{subject}/numa"), program, Way::GccDynamic, 4, |case| {
+            let two_zones = |hadal: Hadal| hadal.with("--numa", "2").with("--memory", "2G");
+            case.args(&["2"]).limit_s(90).hadal(two_zones)
         });
     }
 }
@@ -48,12 +46,4 @@ fn groups_of_many(name: &str) -> Result<(), TestError> {
     let outcome = hadal.run(&HRT_REALTIME.build(Way::GccDynamic)?, &arguments(&["gang".to_string()]))?;
     expect_status(&outcome, 0)?;
     expect_stdout(&outcome, "promises are kept\n")
-}
-
-fn run(name: &str, program: &Program, expected: &str, hadal: Hadal, zones: u32) -> Result<(), TestError> {
-    let directory = scratch::empty_directory(name)?;
-    let hadal = hadal.cwd(&directory).limit(Duration::from_secs(90));
-    let outcome = hadal.run(&program.build(Way::GccDynamic)?, &arguments(&[zones.to_string()]))?;
-    expect_status(&outcome, 0)?;
-    expect_stdout(&outcome, expected)
 }

@@ -236,14 +236,14 @@ programs! {
     /// POSIX message queues.
     QUEUES = "queues", ["linux/queues/main.c", "linux/queues/common.c", "linux/queues/names.c",
         "linux/queues/messages.c", "linux/queues/waiting.c", "linux/queues/notification.c"], ["-pthread"];
-    /// Calls through the kernel's table: registers, signals.
-    HRT_CALLS = "hrt-calls", ["hrt/calls.c"], ["-pthread", HRT_INCLUDE];
-    /// Threads through the kernel's table.
-    HRT_THREADS = "hrt-threads", ["hrt/threads.c"], ["-pthread", HRT_INCLUDE];
-    /// Topology and memory through the kernel's table.
-    HRT_MEMORY = "hrt-memory", ["hrt/memory.c"], ["-pthread", HRT_INCLUDE];
-    /// Waiting on words through the kernel's table.
-    HRT_WORDS = "hrt-words", ["hrt/words.c"], ["-pthread", HRT_INCLUDE];
+    /// Calls through the table: registers, signals.
+    HRT_CALLS = "hrt-calls", ["hrt/calls.c"], ["-lhrt-linux"];
+    /// Threads, and every way to use them wrongly.
+    HRT_THREADS = "hrt-threads", ["hrt/threads.c"], ["-lhrt-linux"];
+    /// Topology and memory.
+    HRT_MEMORY = "hrt-memory", ["hrt/memory.c"], ["-lhrt-linux"];
+    /// Waiting on words.
+    HRT_WORDS = "hrt-words", ["hrt/words.c"], ["-lhrt-linux"];
     /// Priorities, real-time schedules, admission, groups.
     HRT_REALTIME = "hrt-realtime", ["hrt/realtime.c"], ["-pthread", HRT_INCLUDE];
     /// Events.

@@ -112,7 +112,7 @@ int hrt_linux_thread_wait_period(uint64_t *missed) {
 
 const char *hrt_linux_admission_text(void) {
     struct record *self = hrt_linux_self();
-    return self && self->refusal[0] ? self->refusal : "nothing was refused";
+    return self ? self->refusal : "";
 }
 
 void hrt_linux_show_name(pthread_t thread, const char *name) {

@@ -182,17 +182,16 @@ struct hrt_reserved hrt_linux_thread_reserve(const struct hrt_thread_attr *attr,
 int hrt_linux_thread_start(hrt_thread_t thread, hrt_thread_fn fn, void *arg) {
     pthread_mutex_lock(&hrt_linux_records);
     struct record *record = hrt_linux_record_find(thread);
-    bool waits = record && record->reserved;
-    if (waits) {
+    int status = !record ? HRT_ESRCH : record->reserved ? HRT_OK : HRT_EINVAL;
+    if (status == HRT_OK) {
         record->reserved = false;
         record->work = (struct hrt_work){.fn = fn, .arg = arg};
     }
     pthread_mutex_unlock(&hrt_linux_records);
-    if (!waits) {
-        return HRT_ESRCH;
+    if (status == HRT_OK) {
+        announce(&record->go);
     }
-    announce(&record->go);
-    return HRT_OK;
+    return status;
 }
 
 struct hrt_reserved hrt_linux_thread_fork(const struct hrt_thread_attr *attr, hrt_thread_fn fn,

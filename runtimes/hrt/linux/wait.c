@@ -29,8 +29,14 @@ static long futex(const uint32_t *word, int operation, uint32_t value, const voi
 }
 
 int hrt_linux_wait(const uint32_t *word, uint32_t expected, uint64_t deadline_ns, uint32_t flags) {
+    if (flags & ~HRT_WAIT_NO_INTR) {
+        return HRT_EINVAL;
+    }
+    // A wait without a time-out would go on after a handler with SA_RESTART, where the interface says
+    // HRT_EINTR.
     struct timespec time;
-    const struct timespec *until = hrt_linux_timespec(deadline_ns, &time);
+    const struct timespec *until =
+        hrt_linux_timespec(deadline_ns == HRT_FOREVER ? INT64_MAX : deadline_ns, &time);
     long result;
     do {
         result = futex(word, FUTEX_WAIT_BITSET, expected, until, NULL, FUTEX_BITSET_MATCH_ANY);

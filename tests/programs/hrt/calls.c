@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 OR MIT */
 /* The way into the kernel and back: every register that a C function keeps, waiting, signals. */
-#include "table.h"
+#include "../common/check.h"
+#include "places.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -49,7 +50,6 @@ static void *spinner(void *stop) {
 }
 
 int main(void) {
-    bind_table();
     uint64_t before = hrt_calls->now_ns();
     CHECK(hrt_calls->now_ns() >= before);
     CHECK(hrt_calls->cpu_count() == (uint32_t)sysconf(_SC_NPROCESSORS_ONLN) &&
@@ -74,7 +74,8 @@ int main(void) {
 
     int stop = 0;
     pthread_create(&other, NULL, spinner, &stop);
-    for (int round = 0; round < 2000; round++) {
+    int rounds = has(OWN_CPUS) ? 2000 : 20;
+    for (int round = 0; round < rounds; round++) {
         handled = 0;
         pthread_kill(other, SIGALRM);
         while (handled == 0) {

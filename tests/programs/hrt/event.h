@@ -3,21 +3,12 @@
 #ifndef EVENT_H
 #define EVENT_H
 
-#include <hadal/hrt.h>
+#include "../common/check.h"
+#include "places.h"
+
 #include <sched.h>
-#include <stdio.h>
-#include <unistd.h>
 
 #define CPUS_MAX 1024
-
-/* Ends the program with the line of a check that failed. */
-#define CHECK(condition)                                                                                     \
-    do {                                                                                                     \
-        if (!(condition)) {                                                                                  \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                                  \
-            _exit(1);                                                                                        \
-        }                                                                                                    \
-    } while (0)
 
 /* Waits for something that another CPU does; the test's time limit ends it if that never happens. */
 #define UNTIL(condition)                                                                                     \
@@ -49,8 +40,5 @@ static inline void clear(struct counter *counters) {
 
 /* Binds the calling thread to a CPU. */
 static inline void run_on(uint32_t cpu) { CHECK(hrt_thread_bind(hrt_thread_self(), (int32_t)cpu) == HRT_OK); }
-
-/* Whether the program runs on the kernel; Linux cannot do everything. */
-static inline bool on_kernel(void) { return hrt_calls->place == HRT_PLACE_KERNEL; }
 
 #endif

@@ -67,7 +67,7 @@ static void sets(uint32_t event) {
     /* No CPU is notified when one does not exist. */
     set[cpus() / 64] |= 1ul << cpus() % 64;
     CHECK(hrt_event_notify_set(event, set, sizeof set / sizeof *set) == HRT_EINVAL);
-    CHECK(!on_kernel() || hrt_event_notify_set(event, (void *)64, 1) == HRT_EFAULT);
+    CHECK(!has(CHECKED_POINTERS) || hrt_event_notify_set(event, (void *)64, 1) == HRT_EFAULT);
     CHECK(hrt_event_notify_set(event, NULL, 0) == HRT_OK);
     CHECK(all_runs() == 0);
 }
@@ -161,7 +161,7 @@ static void errors(uint32_t event) {
     CHECK(hrt_event_notify_all(event + HRT_EVENTS_MAX, 0) == HRT_EINVAL);
     CHECK(hrt_event_register(count_here, NULL, 0x80, &other) == HRT_EINVAL);
     CHECK(hrt_event_register(count_here, NULL, 0, NULL) == HRT_EFAULT);
-    CHECK(!on_kernel() ||
+    CHECK(!has(CHECKED_POINTERS) ||
           hrt_event_register((hrt_handler_fn)0xffff800000000000ul, NULL, 0, &other) == HRT_EINVAL);
     CHECK(hrt_event_unregister(event + HRT_EVENTS_MAX) == HRT_ESRCH);
     uint64_t seen = 0;
@@ -260,7 +260,7 @@ static void memory(void) {
     CHECK(hrt_memory_wait(&word, 0, hrt_now_ns() + 3000000) == HRT_ETIMEDOUT);
     CHECK(hrt_memory_wait(&word, 0, 0) == HRT_ETIMEDOUT);
     CHECK(hrt_memory_wait((uint64_t *)((char *)&word + 1), 0, 0) == HRT_EINVAL);
-    if (on_kernel()) {
+    if (has(CHECKED_POINTERS)) {
         CHECK(hrt_memory_wait((uint64_t *)64, 0, HRT_FOREVER) == HRT_EFAULT);
         CHECK(hrt_memory_wait((uint64_t *)0xffff800000000000ul, 0, HRT_FOREVER) == HRT_EFAULT);
     }

@@ -167,10 +167,7 @@ static void counters(void) {
     CHECK(hrt_hpet_read(NULL, &hz) == HRT_EFAULT && hrt_pit_read(&first, NULL) == HRT_EFAULT);
 }
 
-/* What a process on Linux has: signals that it can block, and no devices. */
-static void linux_place(void) {
-    struct hrt_irq_info info;
-    uint64_t count, hz;
+static void blocked_signals(void) {
     sigset_t set;
     uint64_t outer = hrt_irq_disable();
     uint64_t inner = hrt_irq_disable();
@@ -178,6 +175,11 @@ static void linux_place(void) {
     CHECK(pthread_sigmask(SIG_SETMASK, NULL, &set) == 0 && sigismember(&set, SIGUSR1) == 1);
     hrt_irq_restore(outer);
     CHECK(pthread_sigmask(SIG_SETMASK, NULL, &set) == 0 && sigismember(&set, SIGUSR1) == 0);
+}
+
+static void no_lines(void) {
+    struct hrt_irq_info info;
+    uint64_t count, hz;
     CHECK(hrt_irq_register(PIT_LINE, count_here, NULL, 0) == HRT_ENOSYS);
     CHECK(hrt_irq_info(0, &info) == HRT_ENOSYS && hrt_irq_steer(PIT_LINE, 0) == HRT_ENOSYS);
     CHECK(hrt_hpet_read(&count, &hz) == HRT_ENOSYS);
@@ -186,13 +188,17 @@ static void linux_place(void) {
 int main(void) {
     clear(runs);
     ipis();
-    if (on_kernel()) {
+    if (has(INTERRUPT_FLAG)) {
         flag();
+    } else {
+        blocked_signals();
+    }
+    if (has(DEVICE_LINES)) {
         lines();
         kernel_devices();
         counters();
     } else {
-        linux_place();
+        no_lines();
     }
     puts("interrupts work");
     return 0;

@@ -141,7 +141,7 @@ static void errors(void) {
     CHECK(hrt_timer_start(-2, 0, count_here, NULL, 0, &timer) == HRT_EINVAL);
     CHECK(hrt_timer_start(0, 0, NULL, NULL, 0, &timer) == HRT_EINVAL);
     CHECK(hrt_timer_start(0, 0, count_here, NULL, 0x100, &timer) == HRT_EINVAL);
-    CHECK(!on_kernel() || hrt_timer_start(0, 0, count_here, NULL, 0, (uint64_t *)64) == HRT_EFAULT);
+    CHECK(!has(CHECKED_POINTERS) || hrt_timer_start(0, 0, count_here, NULL, 0, (uint64_t *)64) == HRT_EFAULT);
     CHECK(hrt_timer_start(0, HRT_FOREVER, count_here, NULL, 0, &timer) == HRT_OK);
     CHECK(hrt_timer_cancel(timer) == HRT_OK);
 }

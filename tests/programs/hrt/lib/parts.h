@@ -6,6 +6,7 @@
 #include <hadal/hrt.h>
 
 #include "../../common/check.h"
+#include "../places.h"
 
 void threads(void);
 void joins(void);

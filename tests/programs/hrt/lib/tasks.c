@@ -102,7 +102,7 @@ static bool runs_all(void) {
 // Small tasks stay on their CPU, which runs the newest first, but for what the end of a slice brings about.
 static void small_tasks(void) {
     CHECK_EQUAL(hrt_thread_bind(hrt_thread_self(), 0), HRT_OK);
-    if (hrt_calls->place == HRT_PLACE_KERNEL) {
+    if (has(OWN_CPUS)) {
         int tries = 1;
         while (!runs_all()) {
             CHECK(tries++ < 20);
