@@ -113,6 +113,8 @@ impl Order {
             (How::Heat, Place::Hadal) => false,
             // More threads than cores, each on a core of its own, cannot be had here.
             (_, Place::Native) => work.shape.cpus <= host::cores(),
+            // Linux does not finish booting within minutes where several CPUs take turns.
+            (_, Place::Linux) if self.mode == Mode::Path => work.shape.cpus == 1,
             _ => true,
         };
         let wanted = match place {
@@ -230,6 +232,8 @@ pub(crate) mod tests {
         let of = |place| turns.iter().filter(move |turn| turn.place == place);
         assert!(of(Place::Pik).all(|turn| turn.work.how == How::BootPath) && of(Place::Pik).count() > 0);
         assert!(of(Place::Hadal).all(|turn| turn.work.how != How::BootPath));
+        let mut in_turns = turns.iter().filter(|turn| turn.work.shape.cpus > 1);
+        assert!(in_turns.all(|turn| turn.place != Place::Linux));
     }
 
     #[test]
