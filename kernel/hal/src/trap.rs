@@ -98,6 +98,15 @@ impl TrapFrame {
         frame
     }
 
+    /// General registers and instruction pointer, in the order of their DWARF numbers (x86-64 psABI, figure 3.36).
+    pub fn dwarf_registers(&self) -> [u64; 17] {
+        let f = self;
+        [
+            f.rax, f.rdx, f.rcx, f.rbx, f.rsi, f.rdi, f.rbp, f.rsp, f.r8, f.r9, f.r10, f.r11, f.r12, f.r13,
+            f.r14, f.r15, f.rip,
+        ]
+    }
+
     /// Whether program code was interrupted: any that is not in the kernel's text. Of code there see the head of
     /// `trap/origin.rs`.
     #[inline]

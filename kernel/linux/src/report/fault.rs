@@ -8,7 +8,7 @@ use hadal_hal::trap::{Access, TrapFrame, vector};
 use hadal_mem::space::{Prot, VmaInfo};
 
 use super::symbols::Names;
-use super::unwind::{self, Frame, Registers};
+use super::unwind::{self, Frame};
 use super::view::View;
 use super::{Mapping, Seconds, program_name, thread_name};
 use crate::process::Process;
@@ -74,7 +74,7 @@ fn write_text(
     let Some(frame) = frame else { return Ok(()) };
     registers(out, frame)?;
     code(out, &view, frame.rip)?;
-    let frames = unwind::frames(&view, Registers::from(frame));
+    let frames = unwind::frames(&view, unwind::registers(frame));
     writeln!(out, "  backtrace:")?;
     backtrace(out, &frames, &Names::of(&view, frames.iter()), 4)
 }

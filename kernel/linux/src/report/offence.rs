@@ -9,7 +9,7 @@ use hadal_hal::trap::{Access, TrapFrame, vector};
 
 use super::fault::{backtrace, cause, code, registers};
 use super::symbols::Names;
-use super::unwind::{self, Frame, Registers};
+use super::unwind::{self, Frame};
 use super::view::View;
 use super::{Mapping, program_name};
 use crate::process::Process;
@@ -76,7 +76,7 @@ fn write_text(out: &mut String, program: &str, view: &View<'_>, offence: &Offenc
                  at the next trap, at or after"
             )?;
             rest(out, view, frame)?;
-            let frames = unwind::frames(view, Registers::from(frame));
+            let frames = unwind::frames(view, unwind::registers(frame));
             writeln!(out, "  backtrace:")?;
             backtrace(out, &frames, &Names::of(view, frames.iter()), 4)
         }

@@ -8,9 +8,7 @@
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 
-use gimli::{
-    BaseAddresses, EhFrame, EhFrameOffset, EndianSlice, FrameDescriptionEntry, LittleEndian, UnwindSection,
-};
+use hadal_unwind::Table;
 
 use super::elf::{Module, Part};
 use super::view::{View, WholeTable};
@@ -19,15 +17,6 @@ use super::view::{View, WholeTable};
 const MAX_ENTRY: usize = 64 << 10;
 /// Most functions a sorted table may claim.
 const MAX_FUNCTIONS: u32 = 1 << 26;
-
-/// Part of an `.eh_frame` section with the description of at least one function.
-pub(super) struct Table {
-    /// Where the bytes would be in program memory.
-    pub(super) address: u64,
-    pub(super) bytes: Bytes,
-    /// Place of the one description that matters, or `None` to search.
-    at: Option<usize>,
-}
 
 /// Bytes that a table owns or shares.
 pub(super) enum Bytes {
@@ -46,38 +35,8 @@ impl core::ops::Deref for Bytes {
     }
 }
 
-impl Table {
-    /// The bytes as a section, and where it is.
-    pub(super) fn section(&self) -> (EhFrame<EndianSlice<'_, LittleEndian>>, BaseAddresses) {
-        let mut section = EhFrame::new(&self.bytes, LittleEndian);
-        section.set_address_size(8);
-        (section, BaseAddresses::default().set_eh_frame(self.address))
-    }
-
-    /// Whether the table describes the function at `address`.
-    pub(super) fn covers(&self, address: u64) -> bool {
-        let (section, bases) = self.section();
-        self.fde(&section, &bases, address).is_some()
-    }
-
-    /// The description of the function at `address`.
-    pub(super) fn fde<'a>(
-        &self,
-        section: &EhFrame<EndianSlice<'a, LittleEndian>>,
-        bases: &BaseAddresses,
-        address: u64,
-    ) -> Option<FrameDescriptionEntry<EndianSlice<'a, LittleEndian>>> {
-        let cie = EhFrame::cie_from_offset;
-        let fde = match self.at {
-            Some(at) => section.fde_from_offset(bases, EhFrameOffset(at), cie),
-            None => section.fde_for_address(bases, address, cie),
-        };
-        fde.ok().filter(|fde| fde.contains(address))
-    }
-}
-
 /// The table for a code address.
-pub(super) fn find(view: &View<'_>, address: u64) -> Option<Table> {
+pub(super) fn find(view: &View<'_>, address: u64) -> Option<Table<Bytes>> {
     let loaded = view.module(address)?;
     let module = &loaded.module;
     if let Some(header) = module.eh_frame_hdr
@@ -153,7 +112,7 @@ fn read_sized(view: &View<'_>, module: &Module, address: u64) -> Option<Vec<u8>>
 }
 
 /// A function's description together with the common part that it refers to, as a section of two entries.
-fn read_entry(view: &View<'_>, module: &Module, address: u64) -> Option<Table> {
+fn read_entry(view: &View<'_>, module: &Module, address: u64) -> Option<Table<Bytes>> {
     let mut own = read_sized(view, module, address)?;
     // After the length comes the distance from here back to the common part.
     let back = u32::from_le_bytes([own[4], own[5], own[6], own[7]]);

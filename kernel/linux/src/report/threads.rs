@@ -62,10 +62,10 @@ fn write_snapshot(out: &mut dyn Write, process: &Process, snapshot: &Snapshot) -
 fn frames_of(view: &View<'_>, seen: &Seen) -> Vec<Frame> {
     let registers = match seen.place {
         Place::Unknown => None,
-        Place::At { rip, rsp, rbp } => Some(Registers::new(rip, rsp, rbp)),
+        Place::At { rip, rsp, rbp } => Some(Registers::new(rip, rsp, Some(rbp))),
         // It came by a call, with nothing but a return address.
         Place::CalledFrom(stack) => {
-            user::load_u64(stack).ok().map(|return_to| Registers::new(return_to, stack as u64 + 8, 0))
+            user::load_u64(stack).ok().map(|return_to| Registers::new(return_to, stack as u64 + 8, None))
         }
     };
     registers.map_or(Vec::new(), |registers| unwind::frames(view, registers))
