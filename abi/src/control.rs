@@ -444,7 +444,11 @@ mod tests {
                 vectors: vec![(0xf0, "timer".into())],
             }),
             GuestMessage::TraceRecords(vec![1; 64]),
-            GuestMessage::TraceThreads(vec![trace::ThreadName { thread: 5, name: "heat".into() }]),
+            GuestMessage::TraceThreads(vec![trace::ThreadName {
+                thread: 5,
+                name: "heat".into(),
+                of_program: true,
+            }]),
             GuestMessage::ProfileHead(profile::Head {
                 hz: 1000,
                 cpus: vec![profile::CpuSamples { taken: 3, idle: 2, lost: 1 }],

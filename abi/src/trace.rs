@@ -186,8 +186,10 @@ pub struct Timestamp {
 pub struct ThreadName {
     /// Index in the scheduler's table.
     pub thread: u32,
-    /// Its name, empty if it has none.
+    /// Its name, or the function that a thread of the kernel was made for.
     pub name: String,
+    /// Whether it is, or was, a thread of the program.
+    pub of_program: bool,
 }
 
 /// What the host has to know before it can read records; sent when recording begins.
@@ -197,7 +199,7 @@ pub struct Head {
     pub start: Timestamp,
     /// Index of each CPU's idle thread.
     pub idle_threads: Vec<u32>,
-    /// Interrupt vectors with a purpose of their own; the others belong to devices.
+    /// Interrupt vectors with a purpose; others are given to interrupt lines when the program asks for them.
     pub vectors: Vec<(u8, String)>,
 }
 

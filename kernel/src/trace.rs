@@ -13,7 +13,7 @@ use hadal_hal::interrupts::irq;
 use hadal_linux::task::Task;
 use hadal_trace::ring::Ring;
 
-use crate::control;
+use crate::{control, symbols};
 
 /// Records in a piece. The frame with them fits in one buffer of the channel, and on any stack.
 const PIECE_RECORDS: usize = 62;
@@ -31,7 +31,7 @@ pub(crate) fn start(buffer_bytes: u64) -> Result<(), String> {
     control::send(&GuestMessage::TraceStart(Head {
         start: now(),
         idle_threads: (0..cpus).map(hadal_sched::idle_thread).collect(),
-        vectors: irq::NAMES.iter().map(|&(vector, name)| (vector, name.into())).collect(),
+        vectors: vectors(),
     }));
     hadal_trace::set_enabled(true);
     Ok(())
@@ -50,6 +50,14 @@ pub(crate) fn set_recording(on: bool) -> bool {
         hadal_trace::record(cpu, tsc, hadal_sched::idle_thread(cpu), Kind::Stop, [0; 2]);
     }
     false
+}
+
+/// The interrupt vectors that have an owner, by the name of that.
+fn vectors() -> Vec<(u8, String)> {
+    let own = irq::NAMES.iter().map(|&(vector, name)| (vector, name.into()));
+    let of_program = irq::PROGRAM_IPIS.map(|vector| (vector, format!("IPI {vector:#x} of the program")));
+    let devices = (0..).map_while(irq::source).map(|source| (source.vector(), source.name()));
+    own.chain(of_program).chain(devices).collect()
 }
 
 fn now() -> Timestamp {
@@ -111,13 +119,17 @@ fn for_each_piece(cpu: usize, ring: &Ring, end: Timestamp, mut send: impl FnMut(
     }
 }
 
-/// Sends the names of all threads that ever had one, those that have ended included.
+/// Sends the names of all threads, those that have ended included. A thread of the kernel is called after its function.
 fn send_names() {
     let named = hadal_sched::threads().filter_map(|thread| {
         let name = Task::of(thread).name();
         let len = name.iter().position(|&byte| byte == 0).unwrap_or(name.len());
-        let name = String::from_utf8_lossy(&name[..len]).into_owned();
-        (len > 0).then(|| ThreadName { thread: thread.id(), name })
+        let of_program = len > 0;
+        let name = match of_program {
+            true => String::from_utf8_lossy(&name[..len]).into_owned(),
+            false => symbols::function(thread.entry() as u64)?,
+        };
+        Some(ThreadName { thread: thread.id(), name, of_program })
     });
     let named: Vec<_> = named.collect();
     for part in named.chunks(NAMES) {

@@ -78,6 +78,15 @@ fn expect_everything(outcome: &Outcome, picture: &Picture) -> Result<(), TestErr
     if let Some((what, _)) = expected.iter().find(|(_, wrong)| *wrong) {
         return Err(wrong(what, outcome));
     }
+    // Devices, threads of the kernel and the first thread have names, from the beginning.
+    let is_number =
+        |name: &str| name.contains("0x") || name == "kernel thread" || name.contains("first_thread");
+    if let Some(name) = picture.run_by_cpus().chain(picture.row_names()).find(|name| is_number(name)) {
+        return Err(wrong(&format!("a name that means nothing: {name}"), outcome));
+    }
+    if !picture.run_by_cpus().any(|name| name.starts_with("virtio")) {
+        return Err(wrong("no interrupt of a virtio device", outcome));
+    }
     for worker in 0..WORKERS {
         let label = format!("worker {worker} ");
         if !picture.row_names().any(|name| name.starts_with(&label)) {

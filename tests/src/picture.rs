@@ -124,6 +124,12 @@ impl Picture {
         self.instants.iter().filter(|(own, _)| own == name).count()
     }
 
+    /// What the CPUs ran: the names of their slices, each as often as it comes.
+    pub fn run_by_cpus(&self) -> impl Iterator<Item = &str> {
+        let of_cpus = self.rows.iter().filter(|(row, _)| row.0 == CPUS);
+        of_cpus.flat_map(|(_, slices)| slices).map(|slice| slice.name.as_str())
+    }
+
     /// The names of all rows.
     pub fn row_names(&self) -> impl Iterator<Item = &str> {
         self.names.values().map(String::as_str)

@@ -34,7 +34,7 @@ impl<'a> Names<'a> {
 
     /// An interrupt.
     pub(crate) fn vector(&self, vector: u64) -> String {
-        self.vectors.get(&vector).cloned().unwrap_or_else(|| format!("device interrupt {vector:#x}"))
+        self.vectors.get(&vector).cloned().unwrap_or_else(|| format!("interrupt line (vector {vector:#x})"))
     }
 
     /// The kernel function at an address.

@@ -18,7 +18,7 @@ fn picture(cpus: [&[Made]; 2], lost: u64) -> Vec<Value> {
     let start = Timestamp { tsc: 0, ns: 0 };
     let end = Timestamp { tsc: 10_000, ns: 10_000 };
     let head = Head { start, idle_threads: IDLE.to_vec(), vectors: vec![(0xf1, "reschedule".into())] };
-    let names = vec![ThreadName { thread: 5, name: "main".into() }];
+    let names = vec![ThreadName { thread: 5, name: "main".into(), of_program: true }];
     let mut recording = Recording { head: Some(head), names, ..Recording::default() };
     for (cpu, records) in (0..).zip(cpus) {
         let lost = if cpu == 0 { lost } else { 0 };

@@ -11,6 +11,8 @@ use super::tracks::Row;
 
 /// Process number of the threads' rows.
 const PID: u32 = 2;
+/// What is added to the place of a row of the kernel's threads: more than a program has rows.
+const KERNEL_ROWS: u64 = 1 << 30;
 
 /// What a thread is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +36,8 @@ pub(crate) struct Origin {
 pub(crate) struct Thread {
     index: u32,
     name: String,
+    /// Whether it is one of the program.
+    of_program: bool,
     states: Track,
     /// What it does in the kernel.
     pub(crate) work: Row,
@@ -82,11 +86,17 @@ impl Thread {
 
     fn describe<W: Write>(&self, out: &mut Writer<W>) -> io::Result<()> {
         let label = format!("{} {}", self.name, self.index + 1);
+        // The program's threads come first.
+        let first = if self.of_program { 0 } else { KERNEL_ROWS };
         for (track, name) in
             [(self.states, label.clone()), (self.work.track, format!("{label} in the kernel"))]
         {
             out.describe(track, "thread_name", &vec![("name", Value::Text(name))])?;
-            out.describe(track, "thread_sort_index", &vec![("sort_index", u64::from(track.tid).into())])?;
+            out.describe(
+                track,
+                "thread_sort_index",
+                &vec![("sort_index", (first + u64::from(track.tid)).into())],
+            )?;
         }
         Ok(())
     }
@@ -96,8 +106,8 @@ impl Thread {
 pub(crate) struct Threads {
     live: HashMap<u32, Thread>,
     idle: Vec<u32>,
-    /// What threads are called that existed before.
-    known: HashMap<u32, String>,
+    /// Names of threads that existed before, and whether they are the program's.
+    known: HashMap<u32, (String, bool)>,
     /// Number of the next row.
     next_row: u32,
     /// Threads that there were.
@@ -106,7 +116,8 @@ pub(crate) struct Threads {
 
 impl Threads {
     pub(crate) fn new(names: &[ThreadName], idle: &[u32]) -> Self {
-        let known = names.iter().map(|named| (named.thread, named.name.clone())).collect();
+        let known =
+            names.iter().map(|named| (named.thread, (named.name.clone(), named.of_program))).collect();
         Self { live: HashMap::new(), idle: idle.to_vec(), known, next_row: 1, count: 0 }
     }
 
@@ -120,8 +131,9 @@ impl Threads {
         if self.is_idle(index) {
             return "idle".into();
         }
-        let known = self.live.get(&index).map(|thread| &thread.name).or_else(|| self.known.get(&index));
-        known.cloned().unwrap_or_else(|| "kernel thread".into())
+        let live = self.live.get(&index).map(|thread| &thread.name);
+        let name = live.or_else(|| self.known.get(&index).map(|(name, _)| name));
+        name.cloned().unwrap_or_else(|| "kernel thread".into())
     }
 
     /// The thread with an index, which may not have been seen before; `None` for an idle one.
@@ -131,12 +143,13 @@ impl Threads {
         }
         if !self.live.contains_key(&index) {
             let name = self.name(index);
-            self.insert(index, name, at);
+            let of_program = self.known.get(&index).is_some_and(|(_, of_program)| *of_program);
+            self.insert(index, (name, of_program), at);
         }
         self.live.get_mut(&index)
     }
 
-    fn insert(&mut self, index: u32, name: String, at: Ns) {
+    fn insert(&mut self, index: u32, (name, of_program): (String, bool), at: Ns) {
         let track = |tid| Track { pid: PID, tid };
         let row = self.next_row;
         self.next_row += 2;
@@ -144,6 +157,7 @@ impl Threads {
         let thread = Thread {
             index,
             name,
+            of_program,
             states: track(row),
             work: Row::new(track(row + 1), at),
             state: State::Unknown,
@@ -162,7 +176,7 @@ impl Threads {
         at: Ns,
     ) -> io::Result<()> {
         self.remove(out, index, at)?;
-        self.insert(index, name, at);
+        self.insert(index, (name, false), at);
         Ok(())
     }
 
@@ -180,7 +194,9 @@ impl Threads {
         if let Some(thread) = self.get(index, at)
             && !name.is_empty()
         {
+            // Only programs give names.
             thread.name = name;
+            thread.of_program = true;
         }
     }
 

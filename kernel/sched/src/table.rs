@@ -188,6 +188,7 @@ pub fn create(
     }
     thread.context.clear_program();
     thread.reset(affinity);
+    thread.entry.store(entry as usize, Ordering::Relaxed);
     trace::point(Kind::ThreadCreate, u64::from(thread.id()), entry as usize as u64);
     thread.token.set_new();
     Ok(thread)

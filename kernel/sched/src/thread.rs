@@ -123,6 +123,8 @@ pub struct Thread {
     /// [`Params`].
     params: AtomicU32,
     index: u32,
+    /// The function that it was made for, or 0.
+    pub(crate) entry: AtomicUsize,
     companion: Companion,
     /// The CPU it may run on, [`ANYWHERE`] or [`IN_SET`].
     binding: AtomicU32,
@@ -160,6 +162,7 @@ impl Thread {
             attention: AtomicU32::new(0),
             params: AtomicU32::new(DEFAULT_PARAMS.0),
             index,
+            entry: AtomicUsize::new(0),
             companion: Companion::new(),
             binding: AtomicU32::new(ANYWHERE),
             cpu: AtomicUsize::new(0),
@@ -208,6 +211,11 @@ impl Thread {
     /// Index in the table: small, dense, reused.
     pub fn id(&self) -> u32 {
         self.index
+    }
+
+    /// Address of the function that it was made for; 0 for what a CPU ran when the scheduler began.
+    pub fn entry(&self) -> usize {
+        self.entry.load(Ordering::Relaxed)
     }
 
     /// A link for a higher layer, which survives the thread and passes to the next with this control block.

@@ -5,7 +5,6 @@
 //! the only one that matters here is a device that has given up (`NEEDS_RESET`).
 
 use alloc::format;
-use alloc::string::String;
 use alloc::sync::Arc;
 use core::sync::atomic::{AtomicBool, Ordering};
 
@@ -14,6 +13,7 @@ use hadal_mem::frames::{self, ZonePolicy};
 
 use super::memory::Segment;
 use super::ring::{Completion, MAX_SIZE, Ring};
+use super::{Class, class};
 use crate::msix::{Interrupt, Msix};
 use crate::pci::{Address, Capability, ConfigSpace, Function};
 use crate::{DriverError, Structure};
@@ -160,9 +160,9 @@ impl Device {
         self.function.address()
     }
 
-    /// What a person sees in a list of interrupts.
-    fn interrupt_name(&self, suffix: &str) -> String {
-        format!("virtio {}{suffix}", self.address())
+    /// What a person sees in a list of interrupts and in a trace.
+    fn name(&self) -> &'static str {
+        class(&self.function).map_or("virtio", Class::name)
     }
 
     /// Whether a class feature was agreed on.
@@ -217,10 +217,12 @@ impl Device {
     pub(crate) fn start<D: Driver>(self, driver: &Arc<D>) -> Result<Running, DriverError> {
         let queues = driver.clone();
         let interrupt =
-            self.msix.bind(QUEUE_MESSAGE, self.interrupt_name(""), move || queues.on_queue_interrupt())?;
+            self.msix.bind(QUEUE_MESSAGE, format!("{} {}", self.name(), self.address()), move || {
+                queues.on_queue_interrupt()
+            })?;
         if self.msix.entries() > CONFIG_MESSAGE {
             let (driver, common, address) = (driver.clone(), self.common, self.address());
-            self.msix.bind(CONFIG_MESSAGE, self.interrupt_name(" config"), move || {
+            self.msix.bind(CONFIG_MESSAGE, format!("{} config", self.name()), move || {
                 if common.read8(register::STATUS) & STATUS_NEEDS_RESET != 0 {
                     log::error!("virtio device {address} has failed");
                     // After the reset it touches none of the buffers it still had.

@@ -30,6 +30,17 @@ pub(crate) enum Class {
     NineP,
 }
 
+impl Class {
+    /// What people call such a device.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Console => "virtio-console",
+            Self::Entropy => "virtio-rng",
+            Self::NineP => "virtio-9p",
+        }
+    }
+}
+
 /// The class of a virtio function; `None` for other functions and other classes.
 pub(crate) fn class(function: &Function) -> Option<Class> {
     if function.vendor() != VENDOR {

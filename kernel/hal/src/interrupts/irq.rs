@@ -190,6 +190,7 @@ pub const NAMES: &[(u8, &str)] = &[
     (VECTOR_TLB, "TLB flush"),
     (VECTOR_STOP, "stop"),
     (VECTOR_EVENT, "events"),
+    (VECTOR_WATCH, "watchdog"),
 ];
 
 /// Vectors that [`register_device`] gives out.

@@ -110,10 +110,20 @@ pub fn start(setup: Box<ProcessSetup>) -> Result<&'static Process, StartError> {
     }
     let task = Task::of(thread);
     task.prepare(process, None);
+    task.set_name(name(process));
     *STARTING.lock() = Some(process);
     task.publish();
     thread.start();
     Ok(process)
+}
+
+/// The name of a program's first thread: the program's file name.
+fn name(process: &Process) -> [u8; NAME_LEN] {
+    let mut name = [0; NAME_LEN];
+    let file_name = process.executable.rsplit(|&byte| byte == b'/').next().unwrap_or(b"");
+    let len = file_name.len().min(NAME_LEN - 1);
+    name[..len].copy_from_slice(&file_name[..len]);
+    name
 }
 
 fn first_thread(_: usize) -> ! {
@@ -197,12 +207,6 @@ fn load(process: &'static Process) -> Result<TrapFrame, StartError> {
         executable_stack: program.image.executable_stack,
     };
     let rsp = stack::build(process, &start)?;
-    let task = Task::current();
-    let mut name = [0; NAME_LEN];
-    let file_name = process.executable.rsplit(|&byte| byte == b'/').next().unwrap_or(b"");
-    let len = file_name.len().min(NAME_LEN - 1);
-    name[..len].copy_from_slice(&file_name[..len]);
-    task.set_name(name);
     context::set_fs_base(0);
     machine::get().program_starts(entry, base.bias);
     Ok(TrapFrame::program(entry as u64, rsp as u64))
