@@ -2,9 +2,9 @@
 //! The profile of a run as it travels: at the end the guest sends one [`Head`], then the counted samples in pieces.
 //!
 //! A sample is a sequence of little-endian words: how often it was seen, how many words follow, two words with the name of
-//! the thread ([`crate::trace::text_words`]), the number of kernel frames, the [leaf caller](Sample::leaf_caller), and then
-//! addresses, innermost first: those in the kernel before those in the program. The first is that of an instruction, the
-//! others are return addresses.
+//! the thread ([`crate::trace::text_words`]), the number of kernel frames, 1 if [no caller is missing](Sample::is_complete),
+//! and then addresses of instructions, innermost first: those in the kernel before those in the program. The first is the
+//! one that was interrupted, the others lie in call instructions.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -56,9 +56,8 @@ pub struct Sample<'a> {
     pub count: u64,
     /// Name of the thread as in the record of a trace.
     pub name: [u64; 2],
-    /// A return address on top of the program's stack, or 0: if the innermost function has no frame, it belongs to its caller,
-    /// which the chain of frame pointers leaves out.
-    pub leaf_caller: u64,
+    /// Whether the last address is in the function that the thread began with.
+    pub is_complete: bool,
     /// Addresses in the kernel, innermost first.
     pub kernel: &'a [u64],
     /// Addresses in the program, innermost first.
@@ -84,10 +83,10 @@ pub fn samples(words: &[u64]) -> impl Iterator<Item = Sample<'_>> {
     core::iter::from_fn(move || {
         let (&[count, len], behind) = rest.split_first_chunk::<2>()?;
         let (sample, behind) = behind.split_at_checked(usize::try_from(len).ok()?)?;
-        let (&[low, high, kernel_len, leaf_caller], addresses) = sample.split_first_chunk::<KEY_WORDS>()?;
+        let (&[low, high, kernel_len, complete], addresses) = sample.split_first_chunk::<KEY_WORDS>()?;
         let (kernel, program) = addresses.split_at_checked(usize::try_from(kernel_len).ok()?)?;
         rest = behind;
-        Some(Sample { count, name: [low, high], leaf_caller, kernel, program })
+        Some(Sample { count, name: [low, high], is_complete: complete != 0, kernel, program })
     })
 }
 
@@ -99,12 +98,12 @@ mod tests {
     fn samples_come_back() {
         let mut piece = Vec::new();
         put(&mut piece, &[1, 2, 1, 0, 0xffff, 0x1000, 0x2000], 7);
-        put(&mut piece, &[3, 4, 0, 0x5000, 0x3000], 1);
+        put(&mut piece, &[3, 4, 0, 1, 0x3000], 1);
         let words = words(&piece).unwrap();
         let read: Vec<_> = samples(&words).collect();
         let (kernel, program) = (&[0xffff][..], &[0x1000, 0x2000][..]);
-        let first = Sample { count: 7, name: [1, 2], leaf_caller: 0, kernel, program };
-        let second = Sample { count: 1, name: [3, 4], leaf_caller: 0x5000, kernel: &[], program: &[0x3000] };
+        let first = Sample { count: 7, name: [1, 2], is_complete: false, kernel, program };
+        let second = Sample { count: 1, name: [3, 4], is_complete: true, kernel: &[], program: &[0x3000] };
         assert_eq!(read, [first, second]);
     }
 

@@ -54,7 +54,7 @@ pub(crate) fn prepare(args: &RunArgs, memory: Bytes) -> Result<Launch, Failure> 
     if let Some(image) = image {
         return launch_image(args, memory, view, &host_path, &image, environment);
     }
-    let file = find_program(&mut view, name, &host_cwd, cflags(args).as_deref())?;
+    let file = find_program(&mut view, name, &host_cwd, args.cflags.as_deref())?;
     let mut argv = args.command.clone();
     if compile::is_source(name) {
         argv[0] = file.guest.clone().into_os_string();
@@ -94,16 +94,6 @@ fn launch_image(
     let config = RunConfig { program_source: ProgramSource::Image, filling, ..config };
     let boot = boot(Kernel::of_image(image)?, config, args)?;
     Ok(Launch { elf, view, boot, symbols })
-}
-
-/// The compiler flags for a source. A profile follows frame pointers.
-fn cflags(args: &RunArgs) -> Option<String> {
-    const WITH_FRAMES: &str = "-fno-omit-frame-pointer";
-    let given = args.cflags.as_deref();
-    match &args.profile {
-        Some(_) => Some(format!("{WITH_FRAMES} {}", given.unwrap_or_default())),
-        None => given.map(str::to_owned),
-    }
 }
 
 /// Writes an image's program to the cache.

@@ -7,9 +7,9 @@ use alloc::string::{String, ToString};
 use hadal_abi::control::{ExitStatus as Ended, GuestMessage};
 use hadal_linux::loader::StartError;
 use hadal_linux::machine::Machine;
-use hadal_linux::process::ExitStatus;
+use hadal_linux::process::{ExitStatus, Process};
 
-use crate::{control, end, entropy, run, shell};
+use crate::{control, end, entropy, profile, run, shell};
 
 /// The services.
 pub(crate) struct Services;
@@ -40,6 +40,10 @@ impl Machine for Services {
         if !shell::cannot_start(error) {
             end::machine(Ended::CannotStart(error.to_string()));
         }
+    }
+
+    fn code_mapped(&self, process: &Process) {
+        profile::code_mapped(process);
     }
 
     fn program_starts(&self, entry: usize, bias: usize) {

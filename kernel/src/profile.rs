@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The profile of a run: samples of where each CPU is, taken by its timer, counted by [`hadal_trace::stacks`] and sent to the
-//! host at the end.
+//! host at the end. [`hadal_unwind`] finds the program's functions, by the tables that [`code`] keeps in memory.
+
+mod code;
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -17,11 +19,12 @@ use hadal_hal::cpu::set::CpuSet;
 use hadal_hal::sync::SpinLock;
 use hadal_hal::threads::context;
 use hadal_hal::trap::TrapFrame;
-use hadal_hal::trap::sample::{self, MAX_FRAMES};
+use hadal_hal::trap::sample::{self, MAX_KERNEL_FRAMES, ProgramRegisters};
 use hadal_linux::process::Process;
 use hadal_linux::task::Task;
-use hadal_mem::space::Prot;
+use hadal_mem::space::VmaInfo;
 use hadal_trace::stacks::Stacks;
+use hadal_unwind::{Code, End, Registers, Unwinder};
 use spin::Once;
 
 use crate::{control, run};
@@ -30,6 +33,10 @@ use crate::{control, run};
 const ALL_WORDS: usize = 8 << 20;
 const MIN_WORDS: usize = 16 << 10;
 const MAX_WORDS: usize = 512 << 10;
+/// Most program frames of a sample; deeper callers are left out.
+const MAX_PROGRAM_FRAMES: usize = 128;
+/// Rules for unwinding that each CPU keeps: a program is mostly in few places.
+const RULES: usize = 1021;
 /// The name of kernel threads in samples.
 const KERNEL: &[u8] = b"kernel";
 
@@ -39,8 +46,21 @@ struct Sampler {
     due_ns: AtomicU64,
     taken: AtomicU64,
     idle: AtomicU64,
-    /// Only its CPU takes the lock, in the timer interrupt, until sampling is over.
-    stacks: SpinLock<Stacks>,
+    /// Its CPU takes the lock in the timer interrupt.
+    own: SpinLock<Own>,
+}
+
+/// What a CPU works with.
+struct Own {
+    stacks: Stacks,
+    unwinder: Unwinder,
+    code: Arc<Code>,
+}
+
+impl Own {
+    fn new(words: usize, code: &Arc<Code>) -> Option<Self> {
+        Some(Self { stacks: Stacks::new(words)?, unwinder: Unwinder::new(RULES)?, code: code.clone() })
+    }
 }
 
 struct Profile {
@@ -56,17 +76,17 @@ static ACTIVE: AtomicBool = AtomicBool::new(false);
 pub(crate) fn start(hz: u32) -> Result<(), String> {
     let cpus = cpu::count();
     let words = (ALL_WORDS / cpus).clamp(MIN_WORDS, MAX_WORDS);
-    let mut stacks = Vec::new();
+    let code = Arc::default();
+    let mut own = Vec::new();
     for _ in 0..cpus {
-        let table = Stacks::new(words).ok_or_else(|| format!("no memory for the profile of {cpus} CPUs"))?;
-        stacks.push(table);
+        own.push(Own::new(words, &code).ok_or_else(|| format!("no memory for the profile of {cpus} CPUs"))?);
     }
-    let mut stacks = stacks.into_iter();
+    let mut own = own.into_iter();
     let sampler = |_| Sampler {
         due_ns: AtomicU64::new(u64::MAX),
         taken: AtomicU64::new(0),
         idle: AtomicU64::new(0),
-        stacks: SpinLock::new(stacks.next().expect("there is a table for each CPU")),
+        own: SpinLock::new(own.next().expect("there is one for each CPU")),
     };
     let samplers = CpuLocal::new(cpus, sampler);
     PROFILE.call_once(|| Profile { hz, period_ns: 1_000_000_000 / u64::from(hz.max(1)), samplers });
@@ -113,16 +133,45 @@ pub(crate) fn on_timer(frame: &TrapFrame) {
         own.idle.fetch_add(1, Ordering::Relaxed);
         return;
     }
-    let frames = sample::interrupted(frame);
     let [low, high] = thread_name();
-    let mut words = [0; KEY_WORDS + MAX_FRAMES];
-    words[..KEY_WORDS].copy_from_slice(&[low, high, frames.kernel().len() as u64, frames.leaf_caller()]);
-    let mut len = KEY_WORDS;
-    for &address in frames.kernel().iter().chain(frames.program()) {
-        words[len] = address;
-        len += 1;
+    let mut words = [0; KEY_WORDS + MAX_KERNEL_FRAMES + MAX_PROGRAM_FRAMES];
+    let found = sample::interrupted(frame);
+    let kernel = found.kernel();
+    let mut len = KEY_WORDS + kernel.len();
+    words[KEY_WORDS..len].copy_from_slice(kernel);
+    let own = &mut *own.own.lock();
+    let end = found.program.map_or(End::Outermost, |registers| {
+        let last = len + MAX_PROGRAM_FRAMES;
+        own.unwinder.walk(&code::Resident(&own.code), known(registers), |frame| {
+            words[len] = frame.lookup_address();
+            len += 1;
+            len < last
+        })
+    });
+    words[..KEY_WORDS].copy_from_slice(&[low, high, kernel.len() as u64, u64::from(end == End::Outermost)]);
+    own.stacks.add(&words[..len]);
+}
+
+fn known(registers: ProgramRegisters) -> Registers {
+    match registers {
+        ProgramRegisters::All(values) => Registers::all(values),
+        ProgramRegisters::Caller { rip, rsp, rbp } => Registers::new(rip, rsp, rbp),
     }
-    own.stacks.lock().add(&words[..len]);
+}
+
+/// A program has mapped code.
+pub(crate) fn code_mapped(process: &Process) {
+    let Some(profile) = PROFILE.get().filter(|_| ACTIVE.load(Ordering::Relaxed)) else { return };
+    code::refresh(process, |code| {
+        for sampler in profile.samplers.iter() {
+            let mut own = sampler.own.lock();
+            let old = core::mem::replace(&mut own.code, code.clone());
+            own.unwinder.forget();
+            drop(own);
+            // Apart, since that may give much memory back.
+            drop(old);
+        }
+    });
 }
 
 fn thread_name() -> [u64; 2] {
@@ -139,7 +188,7 @@ pub(crate) fn finish() {
     let count = |sampler: &Sampler| CpuSamples {
         taken: sampler.taken.load(Ordering::Relaxed),
         idle: sampler.idle.load(Ordering::Relaxed),
-        lost: sampler.stacks.lock().lost(),
+        lost: sampler.own.lock().stacks.lost(),
     };
     let head = Head {
         hz: profile.hz,
@@ -149,7 +198,7 @@ pub(crate) fn finish() {
     control::send(&GuestMessage::ProfileHead(head));
     for sampler in profile.samplers.iter() {
         // Apart, since the lock keeps interrupts off and sending may sleep.
-        let pieces = pieces(&sampler.stacks.lock());
+        let pieces = pieces(&sampler.own.lock().stacks);
         for piece in pieces {
             control::send(&GuestMessage::ProfileSamples(piece));
         }
@@ -172,18 +221,13 @@ fn pieces(stacks: &Stacks) -> Vec<Vec<u8>> {
     pieces
 }
 
-/// Executable mappings of files; a program that has ended still has them.
+/// Executable mappings; a program that has ended still has them.
 fn mappings(process: &'static Process) -> Vec<Mapping> {
-    let mut mappings = Vec::new();
-    process.space.vmas(&mut |vma| {
-        if vma.prot.contains(Prot::EXEC) {
-            mappings.push(Mapping {
-                start: vma.start as u64,
-                end: vma.end as u64,
-                offset: vma.offset,
-                path: vma.name.to_string(),
-            });
-        }
-    });
-    mappings
+    let mapping = |vma: VmaInfo| Mapping {
+        start: vma.start as u64,
+        end: vma.end as u64,
+        offset: vma.offset,
+        path: vma.name.to_string(),
+    };
+    code::executable(process).into_iter().map(mapping).collect()
 }

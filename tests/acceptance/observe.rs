@@ -4,12 +4,13 @@
 use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use hadal_abi::status;
 use hadal_tests::case::{expect_status, expect_stdout, expect_texts, wrong};
 use hadal_tests::machine::arguments;
 use hadal_tests::picture::Picture;
-use hadal_tests::programs::{DEADLOCK, EVENTS, FAULT, HOT, MACHINE_CHECK, MARKS};
+use hadal_tests::programs::{CALLERS, DEADLOCK, EVENTS, FAULT, HOT, MACHINE_CHECK, MARKS};
 use hadal_tests::{Hadal, Outcome, TestError, Way, scratch};
 
 use crate::suite::Suite;
@@ -36,6 +37,11 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.hadal("observe/profile/start", profile_of_the_start);
     suite.hadal("observe/profile/kernel", profile_kernel);
     suite.hadal("observe/profile/source", profile_source);
+    for way in [Way::GccDynamic, Way::GccStatic, Way::GccNoPie, Way::ClangDynamic] {
+        suite
+            .hadal(format!("observe/profile/callers/{}", way.name()), move |name| profile_callers(name, way));
+    }
+    suite.hadal("observe/profile/callers/library", profile_library);
 }
 
 /// A run of [`EVENTS`] with its trace in this file.
@@ -300,4 +306,101 @@ fn profile_source(name: &str) -> Result<(), TestError> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("programs/observe/hot.c");
     let (outcome, stacks) = profiled(&directory, Hadal::new(2).env("PATH", "/bin"), &source, &["40"])?;
     expect_three_to_one(&outcome, &stacks)
+}
+
+/// Where [`CALLERS`] spends its time: what the thread began with, the functions that follow, what the kernel or a library
+/// may have put in between.
+const CHAINS: [(&str, &[&str]); 7] = [
+    ("main", &["sorted", "compare", "spin"]),
+    ("main", &["aligned", "spin"]),
+    ("main", &["signaled", "handler", "spin"]),
+    ("main", &["begins_and_ends"]),
+    ("main", &["begins_and_ends", "saves", "least"]),
+    ("main", &["in_the_kernel", "hadal_linux::traps::system_call_[k]"]),
+    ("work", &["sorted", "compare", "spin"]),
+];
+
+/// Whether these functions are in a stack, in this order.
+fn leads(stack: &str, chain: &[&str]) -> bool {
+    let mut frames = stack.split(';');
+    chain.iter().all(|function| frames.any(|frame| frame == *function))
+}
+
+/// Every function of the program has its callers, up to the one that the thread began with, in code without frame pointers.
+fn profile_callers(name: &str, way: Way) -> Result<(), TestError> {
+    let directory = scratch::empty_directory(name)?;
+    let (outcome, stacks) = profiled(&directory, Hadal::new(2), &CALLERS.build(way)?, &["60"])?;
+    expect_callers(&outcome, &stacks)
+}
+
+fn expect_callers(outcome: &Outcome, stacks: &HashMap<String, u64>) -> Result<(), TestError> {
+    for (first, chain) in CHAINS {
+        let whole = [&[first], chain].concat();
+        if !stacks.keys().any(|stack| leads(stack, &whole)) {
+            return Err(wrong(&format!("no {whole:?} in {stacks:#?}"), outcome));
+        }
+    }
+    let begins_wrong = |stack: &&String| {
+        let of_program =
+            CHAINS.iter().flat_map(|(_, chain)| *chain).any(|function| leads(stack, &[function]));
+        let is_lost = stack.contains("[unknown]") || stack.starts_with("kernel;");
+        of_program && !is_lost && !leads(stack, &["main"]) && !leads(stack, &["work"])
+    };
+    if let Some(stack) = stacks.keys().find(begins_wrong) {
+        return Err(wrong(&format!("a stack does not begin where its thread does: {stack}"), outcome));
+    }
+    // The kernel may be interrupted while it changes a thread's registers, for a signal or at the thread's start.
+    let (lost, all) = (below(stacks, "[unknown]"), below(stacks, ""));
+    if lost * 100 > all {
+        return Err(wrong(&format!("{lost} of {all} samples lead nowhere: {stacks:#?}"), outcome));
+    }
+    Ok(())
+}
+
+/// A callback from a library that has neither frame pointers nor symbols.
+fn profile_library(name: &str) -> Result<(), TestError> {
+    let directory = scratch::empty_directory(name)?;
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("programs/observe");
+    let library = directory.join("libcallback.so");
+    let program = directory.join("calls_library");
+    let gcc = |arguments: &[&std::ffi::OsStr]| {
+        let output = Command::new("gcc").args(["-O2", "-fomit-frame-pointer"]).args(arguments).output();
+        let output = output.map_err(TestError::io("cannot start gcc".to_owned()))?;
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        if output.status.success() {
+            Ok(())
+        } else {
+            Err(TestError::Compile { command: "gcc".into(), output: text })
+        }
+    };
+    gcc(&[
+        "-shared".as_ref(),
+        "-fPIC".as_ref(),
+        "-s".as_ref(),
+        sources.join("library.c").as_os_str(),
+        "-o".as_ref(),
+        library.as_os_str(),
+    ])?;
+    let mut search = std::ffi::OsString::from("-Wl,-rpath,");
+    search.push(&directory);
+    gcc(&[
+        sources.join("calls_library.c").as_os_str(),
+        library.as_os_str(),
+        search.as_os_str(),
+        "-o".as_ref(),
+        program.as_os_str(),
+    ])?;
+    let (outcome, stacks) = profiled(&directory, Hadal::new(2), &program, &["100"])?;
+    let of_callback: Vec<_> = stacks.keys().filter(|stack| leads(stack, &["compare"])).collect();
+    let whole = ["main", "library_sort", "[libcallback.so]", "compare"];
+    let is_whole = |stack: &&&String| {
+        leads(stack, &whole) && stack.contains("library_sort;") && !stack.contains("[unknown]")
+    };
+    if of_callback.is_empty() {
+        return Err(wrong(&format!("no sample in the callback: {stacks:#?}"), &outcome));
+    }
+    match of_callback.iter().find(|stack| !is_whole(stack)) {
+        Some(stack) => Err(wrong(&format!("not {whole:?}: {stack}"), &outcome)),
+        None => Ok(()),
+    }
 }

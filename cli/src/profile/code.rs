@@ -3,9 +3,8 @@
 
 use std::borrow::Cow;
 
-use gimli::{BaseAddresses, CfaRule, EhFrame, LittleEndian, UnwindContext, UnwindSection, X86_64};
 use object::read::elf::{FileHeader as _, ProgramHeader as _};
-use object::{Endianness, Object, ObjectSection, ObjectSymbol, SymbolKind, elf};
+use object::{Endianness, Object, ObjectSymbol, SymbolKind, elf};
 
 /// A loadable segment: place in the file, length there, address.
 #[derive(Clone, Copy, Debug)]
@@ -27,8 +26,6 @@ struct Function {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Code {
     segments: Vec<Segment>,
-    /// The section `.eh_frame` and its address.
-    unwind: Option<(Vec<u8>, u64)>,
     /// By address.
     functions: Vec<Function>,
 }
@@ -52,10 +49,7 @@ impl Code {
             (a.address, is_internal(&a.name), &a.name).cmp(&(b.address, is_internal(&b.name), &b.name))
         });
         functions.dedup_by_key(|function| function.address);
-        let unwind = file.section_by_name(".eh_frame");
-        let unwind = unwind
-            .and_then(|section| Some((section.uncompressed_data().ok()?.into_owned(), section.address())));
-        Self { segments: segments(bytes).unwrap_or_default(), unwind, functions }
+        Self { segments: segments(bytes).unwrap_or_default(), functions }
     }
 
     /// The function at a place in the file, demangled.
@@ -66,26 +60,6 @@ impl Code {
         // Functions in assembly language may have no length.
         let inside = function.len == 0 || address - function.address < function.len;
         inside.then(|| demangle(without_suffix(&function.name)).into_owned())
-    }
-    /// Whether the return address is on top of the stack at a place in the file: in a function that makes no frame, or not
-    /// yet, or no more.
-    pub(crate) fn has_no_frame(&self, offset: u64) -> bool {
-        self.frame_rule(offset).is_some_and(|rule| match rule {
-            CfaRule::RegisterAndOffset { register, offset } => register == X86_64::RSP && offset == 8,
-            CfaRule::Expression(_) => false,
-        })
-    }
-
-    /// What the unwind tables say about the frame at a place in the file.
-    fn frame_rule(&self, offset: u64) -> Option<CfaRule<usize>> {
-        let address = self.address(offset)?;
-        let (section, section_address) = self.unwind.as_ref()?;
-        let table = EhFrame::new(section, LittleEndian);
-        let bases = BaseAddresses::default().set_eh_frame(*section_address);
-        let entry = table.fde_for_address(&bases, address, EhFrame::cie_from_offset).ok()?;
-        let mut context = UnwindContext::new();
-        let row = entry.unwind_info_for_address(&table, &bases, &mut context, address).ok()?;
-        Some(row.cfa().clone())
     }
 
     /// Where a place in the file is loaded, before the file is moved.
@@ -161,8 +135,6 @@ mod tests {
         assert_eq!(code.function(offset).as_deref(), Some("main"));
         assert_eq!(code.function(offset + main.size() - 1).as_deref(), Some("main"));
         assert_eq!(code.function(u64::MAX), None);
-        // The return address is still on top when a function begins.
-        assert!(code.has_no_frame(offset) && !code.has_no_frame(u64::MAX));
     }
 
     #[test]

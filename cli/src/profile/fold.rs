@@ -42,6 +42,9 @@ pub(crate) fn fold(
     folded
 }
 
+/// Stands for outer functions that were not found, as in other profilers.
+const UNKNOWN: &str = "[unknown]";
+
 struct Names<'a, R> {
     kernel: Option<SymbolTable<'a>>,
     mappings: &'a [Mapping],
@@ -54,18 +57,11 @@ impl<'a, R: FnMut(&str) -> Vec<u8>> Names<'a, R> {
         let [a, b] = sample.name;
         let thread = Record { time: 0, kind: Kind::ThreadName, thread: 0, a, b }.text();
         let mut frames = vec![thread];
-        // The innermost address of each part is that of an instruction, the others follow a call: what called is before.
-        let caller =
-            |(depth, &address): (usize, &u64)| if depth == 0 { address } else { address.wrapping_sub(1) };
-        let mut program: Vec<u64> = sample.program.iter().enumerate().map(caller).collect();
-        if let (&[leaf, ..], true) = (sample.program, sample.leaf_caller != 0)
-            && self.code(leaf).is_some_and(|(code, place)| code.has_no_frame(place))
-        {
-            program.insert(1, sample.leaf_caller - 1);
+        if !sample.is_complete {
+            frames.push(UNKNOWN.into());
         }
-        let kernel: Vec<u64> = sample.kernel.iter().enumerate().map(caller).collect();
-        frames.extend(program.into_iter().rev().map(|address| self.program(address)));
-        frames.extend(kernel.into_iter().rev().map(|address| self.kernel(address)));
+        frames.extend(sample.program.iter().rev().map(|&address| self.program(address)));
+        frames.extend(sample.kernel.iter().rev().map(|&address| self.kernel(address)));
         // What separates frames is in no name.
         frames.iter().map(|frame| frame.replace(';', ":")).collect::<Vec<_>>().join(";")
     }
@@ -117,16 +113,16 @@ mod tests {
         };
         let [low, high] = text_words(b"main");
         let samples = [
-            // Count, length, name, kernel frames, leaf caller, kernel, program.
-            vec![2, 7, low, high, 1, 0, BASE + 0x10, 0x5010, 0x1010],
+            // Count, length, name, kernel frames, complete, kernel, program.
+            vec![2, 7, low, high, 1, 1, BASE + 0x10, 0x5010, 0x1010],
             vec![3, 5, low, high, 0, 0x8888, 0x9999],
-            vec![4, 7, low, high, 1, 0, BASE + 0x18, 0x5020, 0x1020],
+            vec![4, 7, low, high, 1, 1, BASE + 0x18, 0x5020, 0x1020],
         ];
         let piece = samples.concat();
         let table = symbols::encode([(BASE + 0x10, "entry")].into_iter());
         let samples = Samples { head: Some(head), pieces: vec![piece] };
         let folded = fold(&samples, SymbolTable::find_in(&table), |_| Vec::new());
-        let expected = [("main;?".to_owned(), 3), ("main;[a:b];[vdso];entry_[k]".to_owned(), 6)];
+        let expected = [("main;[unknown];?".to_owned(), 3), ("main;[a:b];[vdso];entry_[k]".to_owned(), 6)];
         assert_eq!(folded, Folded::from(expected));
     }
 }

@@ -5,7 +5,7 @@ use alloc::string::String;
 use spin::Once;
 
 use crate::loader::StartError;
-use crate::process::ExitStatus;
+use crate::process::{ExitStatus, Process};
 
 /// Services of the kernel image.
 pub trait Machine: Sync {
@@ -17,6 +17,8 @@ pub trait Machine: Sync {
     fn program_ended(&self, status: ExitStatus);
     /// The program could not be started. Called once, instead of everything the program would do.
     fn cannot_start(&self, error: &StartError);
+    /// The calling thread has mapped code of a program, or made memory executable; it holds no lock.
+    fn code_mapped(&self, process: &Process);
     /// The program is about to run its first instruction at `entry`; its image was moved by `bias` bytes.
     fn program_starts(&self, entry: usize, bias: usize);
     /// Fills a buffer with random bytes.

@@ -2,11 +2,13 @@
 //! Reports for the person who started a program: why it ended, where its threads are, where memory went.
 //!
 //! A report is one text, handed to [`machine::Machine::report`]. It names functions of the program and its libraries:
-//! `elf` and `view` look at the mapped files, `tables` and `unwind` find the callers, `symbols` the names; `fault`, `memory`
-//! and `threads` are the three texts. Nothing here trusts the program: its memory is read through
-//! [`hadal_hal::memory::user`], its files are checked, every walk is bounded, and large buffers are on the heap, since
+//! `elf` and `view` look at the mapped files, `tables` finds what [`hadal_unwind`] needs to find the callers, `symbols` the
+//! names; `fault`, `memory` and `threads` are the three texts. `code` reads the same tables for profiles. Nothing here trusts
+//! the program: its memory is read through [`hadal_hal::memory::user`], its files are checked, every walk is bounded, and
+//! large buffers are on the heap, since
 //! reports are made on a thread's kernel stack.
 
+mod code;
 mod elf;
 mod fault;
 mod memory;
@@ -23,6 +25,7 @@ use core::fmt;
 use hadal_hal::trap::TrapFrame;
 use hadal_mem::space::{Prot, VmaInfo};
 
+pub use code::object;
 pub use offence::Offence;
 
 use crate::machine;

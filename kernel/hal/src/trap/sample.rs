@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Where an interrupt found a CPU, for profiles: the chain of frame pointers, first on the kernel stack of the thread, then
-//! in the program.
+//! Where an interrupt found a CPU, for profiles: the kernel's functions by the chain of frame pointers on the thread's kernel
+//! stack, and the registers with which the thread left the program.
 //!
-//! Every step of the walk is checked, since code compiled without frame pointers leaves anything in RBP: kernel frames must
-//! lie on the thread's kernel stack, program frames in program memory (read by [`crate::memory::user`], where a fault is an error),
-//! and both must go upwards.
+//! Every step is checked: kernel frames must lie on the thread's kernel stack and go upwards.
 
 use core::sync::atomic::Ordering;
 
@@ -14,62 +12,65 @@ use crate::memory::user;
 use crate::threads::context::KERNEL_STACK_SIZE;
 use crate::trap::{TrapFrame, selector};
 
-/// Most frames of a sample; deeper callers are left out.
-pub const MAX_FRAMES: usize = 64;
-/// Most bytes of a program's frame: a longer step is no frame.
-const MAX_FRAME_BYTES: u64 = 1 << 20;
+/// Most kernel frames of a sample; deeper callers are left out.
+pub const MAX_KERNEL_FRAMES: usize = 48;
 
 /// Where a CPU was.
-pub struct Frames {
-    addresses: [u64; MAX_FRAMES],
-    len: usize,
-    kernel: usize,
-    leaf_caller: u64,
+pub struct Interrupted {
+    kernel: [u64; MAX_KERNEL_FRAMES],
+    kernel_len: usize,
+    /// Where the program is, or where it will go on; `None` in a thread of the kernel.
+    pub program: Option<ProgramRegisters>,
 }
 
-impl Frames {
-    /// Addresses in the kernel, innermost first: that of an instruction, then return addresses.
+/// Registers of a thread in program code.
+#[derive(Clone, Copy, Debug)]
+pub enum ProgramRegisters {
+    /// All, as in [`TrapFrame::dwarf_registers`].
+    All([u64; 17]),
+    /// Those of which the place is known after a call through a table ([`crate::trap::call`]): `rip` is the return address.
+    Caller {
+        /// Return address.
+        rip: u64,
+        /// Stack pointer after the return.
+        rsp: u64,
+        /// Frame pointer.
+        rbp: Option<u64>,
+    },
+}
+
+impl Interrupted {
+    /// Addresses of instructions in the kernel, innermost first: the one that was interrupted, then those that called.
     pub fn kernel(&self) -> &[u64] {
-        &self.addresses[..self.kernel]
-    }
-
-    /// Addresses in the program, innermost first.
-    pub fn program(&self) -> &[u64] {
-        &self.addresses[self.kernel..self.len]
-    }
-
-    /// What may be the return address of the interrupted program function, or 0: the word on top of the program's stack, if
-    /// it points behind a call. It is, if that function has made no frame, as compilers let those do that call no other.
-    pub fn leaf_caller(&self) -> u64 {
-        self.leaf_caller
+        &self.kernel[..self.kernel_len]
     }
 
     fn push(&mut self, address: u64) -> bool {
-        if self.len < MAX_FRAMES {
-            self.addresses[self.len] = address;
-            self.len += 1;
+        if self.kernel_len < MAX_KERNEL_FRAMES {
+            self.kernel[self.kernel_len] = address;
+            self.kernel_len += 1;
         }
-        self.len < MAX_FRAMES
+        self.kernel_len < MAX_KERNEL_FRAMES
     }
 }
 
-/// Walks from interrupted code outwards. For interrupt handlers: interrupts are off.
-pub fn interrupted(frame: &TrapFrame) -> Frames {
-    let mut frames = Frames { addresses: [0; MAX_FRAMES], len: 0, kernel: 0, leaf_caller: 0 };
+/// Looks at interrupted code. For interrupt handlers: interrupts are off.
+pub fn interrupted(frame: &TrapFrame) -> Interrupted {
+    let mut found = Interrupted { kernel: [0; MAX_KERNEL_FRAMES], kernel_len: 0, program: None };
     if frame.is_program() {
-        walk_program(&mut frames, frame.rip, frame.rbp);
-        let top = user::load_u64(frame.rsp as usize).unwrap_or(0);
-        frames.leaf_caller = if follows_a_call(top) { top } else { 0 };
-        return frames;
+        found.program = Some(ProgramRegisters::All(frame.dwarf_registers()));
+        return found;
+    }
+    found.push(frame.rip);
+    if is_program_code(frame.rsp) {
+        // The first or last instructions of an entry of a call table, still on the program's stack.
+        found.program = called_from(frame.rsp, Some(frame.rbp));
+        return found;
     }
     let stack = KernelStack::current();
-    frames.push(frame.rip);
-    let left_with = walk_kernel(&mut frames, &stack, frame.rbp);
-    frames.kernel = frames.len;
-    if let Some((rip, rbp)) = stack.entered_from(left_with) {
-        walk_program(&mut frames, rip, rbp);
-    }
-    frames
+    let left_with = walk_kernel(&mut found, &stack, frame.rbp);
+    found.program = stack.entered_from(frame, left_with);
+    found
 }
 
 /// The kernel stack of the thread that runs on this CPU.
@@ -91,66 +92,53 @@ impl KernelStack {
         inside.then(|| unsafe { (address as *const u64).read_volatile() })
     }
 
-    /// Instruction and frame pointer of the program when its thread entered the kernel: a trap frame lies at the top of the
-    /// stack, or, after a call through a table ([`crate::trap::call`]), twice the program's stack pointer, which points to the
-    /// return address. `rbp` is what the outermost kernel frame has saved.
-    fn entered_from(&self, rbp: u64) -> Option<(u64, u64)> {
-        let last = self.word(self.top.checked_sub(8)?)?;
-        if last == u64::from(selector::KERNEL_DATA) {
-            let start = self.top - size_of::<TrapFrame>() as u64;
-            let rip = self.word(start + core::mem::offset_of!(TrapFrame, rip) as u64)?;
-            let rbp = self.word(start + core::mem::offset_of!(TrapFrame, rbp) as u64)?;
-            return is_program_code(rip).then_some((rip, rbp));
+    /// Registers of the program when its thread entered the kernel: a trap frame lies at the top of the stack, or, after a
+    /// call through a table, twice the program's stack pointer, which points to the return address. `rbp` is what the
+    /// outermost kernel frame has saved.
+    fn entered_from(&self, interrupted: &TrapFrame, rbp: Option<u64>) -> Option<ProgramRegisters> {
+        let twice = self.top.checked_sub(16)?;
+        if (twice + 1..=self.top).contains(&interrupted.rsp) {
+            // An entry of a call table has changed stacks, and is about to store the stack pointer.
+            return called_from(interrupted.r11, rbp);
         }
-        let is_stack_pointer = is_program_code(last) && self.word(self.top - 16) == Some(last);
-        let rip = is_stack_pointer.then(|| user::load_u64(last as usize).ok())??;
-        is_program_code(rip).then_some((rip, rbp))
+        let last = self.word(self.top - 8)?;
+        if last != u64::from(selector::KERNEL_DATA) {
+            let is_stack_pointer = self.word(twice) == Some(last);
+            return is_stack_pointer.then(|| called_from(last, rbp))?;
+        }
+        let start = self.top - size_of::<TrapFrame>() as u64;
+        if !start.is_multiple_of(align_of::<TrapFrame>() as u64) || start < self.bottom {
+            return None;
+        }
+        // SAFETY: as in `word`; a trap frame consists of integers, for which any bytes will do.
+        let frame = unsafe { (start as *const TrapFrame).read_volatile() };
+        is_program_code(frame.rip).then(|| ProgramRegisters::All(frame.dwarf_registers()))
     }
+}
+
+/// Registers after the return from a call: `stack` points to the return address.
+fn called_from(stack: u64, rbp: Option<u64>) -> Option<ProgramRegisters> {
+    let rip = is_program_code(stack).then(|| user::load_u64(stack as usize).ok())??;
+    let rsp = stack + 8;
+    is_program_code(rip).then_some(ProgramRegisters::Caller { rip, rsp, rbp })
 }
 
 fn is_program_code(address: u64) -> bool {
     is_program(address) && address >= PROGRAM_START as u64
 }
 
-/// Whether the instruction before an address is a call: `call rel32`, or `call r/m64` in any of its lengths (Intel SDM
-/// vol. 2). Data on a stack hardly ever looks like this.
-fn follows_a_call(address: u64) -> bool {
-    const NEAR: u8 = 0xe8;
-    const INDIRECT: u8 = 0xff;
-    if !is_program_code(address) {
-        return false;
-    }
-    let Ok(word) = user::load_u64(address as usize - 8) else { return false };
-    let code = word.to_le_bytes();
-    let indirect = |at: usize| code[at] == INDIRECT && code[at + 1] >> 3 & 7 == 2;
-    code[3] == NEAR || (1..=6).any(indirect)
-}
-
-/// Adds return addresses on the kernel stack; returns the first frame pointer that is not on it.
-fn walk_kernel(frames: &mut Frames, stack: &KernelStack, mut at: u64) -> u64 {
+/// Adds callers on the kernel stack; returns the first frame pointer that is not on it.
+fn walk_kernel(found: &mut Interrupted, stack: &KernelStack, mut at: u64) -> Option<u64> {
     while let (Some(next), Some(address)) = (stack.word(at), stack.word(at.wrapping_add(8))) {
-        if address < KERNEL_BASE as u64 || !frames.push(address) {
-            return 0;
+        // Before the return address is the call.
+        if address < KERNEL_BASE as u64 || !found.push(address - 1) {
+            return None;
         }
         // Frames of one stack go upwards.
         if next <= at && next >= stack.bottom {
-            return 0;
+            return None;
         }
         at = next;
     }
-    at
-}
-
-fn walk_program(frames: &mut Frames, rip: u64, rbp: u64) {
-    let mut at = rbp;
-    let mut more = frames.push(rip);
-    while more && at.is_multiple_of(8) {
-        let Ok(address) = user::load_u64(at.wrapping_add(8) as usize) else { return };
-        let Ok(next) = user::load_u64(at as usize) else { return };
-        if !is_program_code(address) {
-            return;
-        }
-        more = frames.push(address) && next > at && next - at <= MAX_FRAME_BYTES;
-        at = next;
-    }
+    Some(at)
 }

@@ -208,6 +208,7 @@ fn load(process: &'static Process) -> Result<TrapFrame, StartError> {
     };
     let rsp = stack::build(process, &start)?;
     context::set_fs_base(0);
+    machine::get().code_mapped(process);
     machine::get().program_starts(entry, base.bias);
     Ok(TrapFrame::program(entry as u64, rsp as u64))
 }

@@ -130,7 +130,7 @@ impl<'a> View<'a> {
 }
 
 /// The content of a mapped file, by the name it was mapped under.
-fn open_file(process: &Process, name: &Name) -> Option<Content> {
+pub(super) fn open_file(process: &Process, name: &Name) -> Option<Content> {
     let path = match name {
         Name::Path(path) => path,
         Name::Static("[vdso]") => return Some(Box::new(read_vdso)),

@@ -86,12 +86,11 @@ pub(super) fn enter_handler(
     let current = task.signals.mask();
     let restored = mask::take_saved(task).unwrap_or(current);
     if !layout::is_program(handler)
-        || signal_frame::push(task, frame, info, action, restored, fault.is_some()).is_err()
+        || signal_frame::push(task, frame, info, (action, handler), restored, fault.is_some()).is_err()
     {
         // The saved mask is lost on purpose: there is no handler to return from.
         return fail(task, process, frame, info, fault);
     }
-    frame.rip = handler;
     let mut blocked = current.union(action.mask);
     if !action.flags.contains(ActionFlags::NODEFER) {
         blocked = blocked.with(info.signo);

@@ -78,13 +78,13 @@ pub fn min_stack_bytes() -> usize {
     (size_of::<SigFrame>() + ALIGNMENTS + vectors_bytes() + HANDLER).next_multiple_of(16)
 }
 
-/// Writes the frame for a handler to the program's stack and changes the registers to those at handler entry, but for RIP.
+/// Writes the frame for a handler to the program's stack and changes the registers to those at handler entry.
 /// `mask` is what the handler's return restores.
 pub(super) fn push(
     task: &Task,
     frame: &mut TrapFrame,
     info: &Info,
-    action: &Action,
+    (action, handler): (&Action, u64),
     mask: SigSet,
     is_fault: bool,
 ) -> Result<(), BadStack> {
@@ -124,7 +124,8 @@ pub(super) fn push(
     frame.rsi = place.frame + offset_of!(SigFrame, info) as u64;
     frame.rdx = place.frame + offset_of!(SigFrame, context) as u64;
     frame.rax = 0;
-    frame.rsp = place.frame;
+    // Together, for who looks at the thread meanwhile.
+    (frame.rsp, frame.rip) = (place.frame, handler);
     frame.rflags &= !(TRAP_FLAG | DIRECTION_FLAG);
     frame.full_restore = 1;
     Ok(())

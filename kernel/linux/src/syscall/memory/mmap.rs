@@ -18,7 +18,7 @@ use super::common::{page_aligned, pages, prot};
 use super::errno;
 use crate::call::Call;
 use crate::strace::signature;
-use crate::{Errno, Result, filling, locking};
+use crate::{Errno, Result, filling, locking, machine};
 
 const MAP_TYPE_MASK: u32 = 0x0f;
 const KNOWN: u32 = MAP_TYPE_MASK
@@ -75,6 +75,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
         (None, locking::limit_if_used(call.process))
     };
     let (len, accessible) = (request.len, !request.prot.is_empty());
+    let executable = request.prot.contains(Prot::EXEC);
     let mapped = call.process.space.map_locked(request, lock, limit).map_err(errno)?;
     if flags & MAP_POPULATE != 0 && flags & MAP_NONBLOCK == 0 && accessible {
         populate(call, mapped, len)?;
@@ -82,6 +83,9 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
         filling::fill(call.process, mapped, len);
     }
     locking::fill(call.process, mapped, len);
+    if executable {
+        machine::get().code_mapped(call.process);
+    }
     Ok(mapped)
 }
 

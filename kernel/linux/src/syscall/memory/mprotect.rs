@@ -11,7 +11,7 @@ use super::common::{page_aligned, pages, prot};
 use super::errno;
 use crate::call::Call;
 use crate::strace::signature;
-use crate::{Result, locking};
+use crate::{Result, locking, machine};
 
 signature!(Address, Size, Flags(&flags::PROT));
 
@@ -24,6 +24,9 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
         if prot.contains(Prot::WRITE) {
             // Stacks of threads become usable in this way.
             locking::fill(call.process, address, len);
+        }
+        if prot.contains(Prot::EXEC) {
+            machine::get().code_mapped(call.process);
         }
     }
     Ok(0)
