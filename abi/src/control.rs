@@ -18,7 +18,7 @@ use crate::calls::CallCount;
 use crate::{paths, profile, status, stream_file, trace};
 
 /// Version of the channel, the payload of `Hello`.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 
 /// Bytes of a frame header.
 pub const HEADER_LEN: usize = 8;
@@ -45,6 +45,7 @@ mod kind {
     pub(super) const FILE_REQUEST: u8 = 0x0f;
     pub(super) const CALL_COUNTS: u8 = 0x10;
     pub(super) const THREAD_LIST: u8 = 0x11;
+    pub(super) const COMMAND_REQUEST: u8 = 0x12;
     pub(super) const STDIN: u8 = 0x81;
     pub(super) const SIGNAL: u8 = 0x82;
     pub(super) const REPORT_THREADS: u8 = 0x83;
@@ -158,6 +159,8 @@ pub enum GuestMessage {
         /// Most bytes the answer may hold.
         max_len: u32,
     },
+    /// The shell's prompt stands on the terminal; the host answers with a line in one `Stdin` frame.
+    CommandRequest,
     /// The program uses a standard stream that is a file; the host answers with one `FileAnswer` frame.
     FileRequest(stream_file::Request),
     /// Text for people: a fault report, a list of threads, the machine report.
@@ -189,7 +192,7 @@ pub enum GuestMessage {
 /// A frame to the guest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HostMessage {
-    /// Answer to `StdinRequest`; empty means end of file.
+    /// Answer to `StdinRequest` or `CommandRequest`; empty means end of file.
     Stdin(Vec<u8>),
     /// Answer to `FileRequest`.
     FileAnswer(stream_file::Answer),
@@ -278,6 +281,7 @@ impl GuestMessage {
             Self::Output(OutputStream::Stdout, bytes) => put(out, kind::STDOUT, bytes),
             Self::Output(OutputStream::Stderr, bytes) => put(out, kind::STDERR, bytes),
             Self::StdinRequest { max_len } => put(out, kind::STDIN_REQUEST, &max_len.to_le_bytes()),
+            Self::CommandRequest => put(out, kind::COMMAND_REQUEST, &[]),
             Self::FileRequest(request) => put_packed(out, kind::FILE_REQUEST, request),
             Self::Report(text) => put(out, kind::REPORT, text.as_bytes()),
             Self::Strace(text) => put(out, kind::STRACE, text.as_bytes()),
@@ -304,6 +308,10 @@ impl TryFrom<Frame> for GuestMessage {
             kind::STDOUT => Self::Output(OutputStream::Stdout, payload),
             kind::STDERR => Self::Output(OutputStream::Stderr, payload),
             kind::STDIN_REQUEST => Self::StdinRequest { max_len: u32::from_le_bytes(fixed(kind, &payload)?) },
+            kind::COMMAND_REQUEST => {
+                let [] = fixed(kind, &payload)?;
+                Self::CommandRequest
+            }
             kind::FILE_REQUEST => Self::FileRequest(packed(kind, &payload)?),
             kind::REPORT => Self::Report(text(payload)),
             kind::STRACE => Self::Strace(text(payload)),
@@ -422,6 +430,7 @@ mod tests {
             GuestMessage::Output(OutputStream::Stdout, (0..=255).collect()),
             GuestMessage::Output(OutputStream::Stderr, Vec::new()),
             GuestMessage::StdinRequest { max_len: 4096 },
+            GuestMessage::CommandRequest,
             GuestMessage::FileRequest(stream_file::Request {
                 descriptor: 1,
                 operation: stream_file::Operation::WriteAt { offset: 1 << 40, data: vec![0, 200, 7] },

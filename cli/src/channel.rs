@@ -19,6 +19,7 @@ use hadal_abi::paths::Paths;
 use hadal_abi::{profile, trace};
 use rustix::event::{PollFd, PollFlags, poll};
 
+use crate::line_editor::LineEditor;
 use crate::live::Asked;
 use crate::stream_file;
 
@@ -105,11 +106,19 @@ pub(crate) fn open(
         }
     });
 
-    let (ask_input, requests) = mpsc::channel::<u32>();
+    let (ask_input, requests) = mpsc::channel::<Input>();
     let answers = sender.clone();
     thread::spawn(move || {
-        for max_len in requests {
-            answers.send(&HostMessage::Stdin(read_input(max_len)));
+        let mut editor = None;
+        for request in requests {
+            let input = match request {
+                Input::Bytes(max_len) => read_input(max_len),
+                Input::Command => match editor.get_or_insert_with(LineEditor::open) {
+                    Some(editor) => editor.read(),
+                    None => read_input(u32::MAX),
+                },
+            };
+            answers.send(&HostMessage::Stdin(input));
         }
     });
 
@@ -152,11 +161,20 @@ fn wait_for(fd: BorrowedFd<'_>, flags: PollFlags) {
     let _ = poll(&mut [PollFd::new(&fd, flags)], None);
 }
 
+/// Input that the guest asks for.
+#[derive(Clone, Copy, Debug)]
+enum Input {
+    /// At most so many bytes.
+    Bytes(u32),
+    /// A line, edited at the terminal.
+    Command,
+}
+
 /// The thread that reads what the guest sends.
 struct Reader {
     socket: UnixStream,
     events: Sender<Event>,
-    ask_input: Sender<u32>,
+    ask_input: Sender<Input>,
     answers: GuestSender,
     reports: ReportTarget,
     /// Output streams that take no more bytes.
@@ -198,7 +216,11 @@ impl Reader {
                 return Ok(());
             }
             GuestMessage::StdinRequest { max_len } => {
-                let _ = self.ask_input.send(max_len);
+                let _ = self.ask_input.send(Input::Bytes(max_len));
+                return Ok(());
+            }
+            GuestMessage::CommandRequest => {
+                let _ = self.ask_input.send(Input::Command);
                 return Ok(());
             }
             GuestMessage::FileRequest(request) => {

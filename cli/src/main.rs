@@ -31,6 +31,7 @@ mod kernel;
 mod launch;
 mod libraries;
 mod limits;
+mod line_editor;
 mod live;
 mod log_tail;
 mod machine;

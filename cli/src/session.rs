@@ -13,7 +13,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
-use hadal_abi::config::RunConfig;
+use hadal_abi::config::{BootAction, RunConfig};
 use hadal_abi::control::{self, ExitStatus, HostMessage, OutputStream};
 use hadal_abi::machine::{QEMU_STATUS_DONE, QEMU_STATUS_PANIC};
 use hadal_abi::paths::Paths;
@@ -24,6 +24,7 @@ use crate::channel::{self, Event, GuestSender, Recorded, ReportTarget};
 use crate::child::QemuProcess;
 use crate::failure::Failure;
 use crate::kernel::Kernel;
+use crate::line_editor::TerminalMode;
 use crate::live::{Asked, Description, Listener, Requests};
 use crate::log_tail::{LogSink, LogTail};
 use crate::observed::Observed;
@@ -103,6 +104,7 @@ impl Session {
 
     /// The same, and keeps what the guest recorded, however the run ends.
     pub(crate) fn observe(self, observed: &mut Observed) -> Result<Outcome, Failure> {
+        let _terminal = (self.boot.config.on_boot == BootAction::Shell).then(TerminalMode::save);
         let (sender, events) = mpsc::channel();
         if self.forward_signals {
             signals::forward(sender.clone()).context("cannot watch for signals")?;

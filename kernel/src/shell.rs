@@ -14,12 +14,10 @@ use core::fmt::Display;
 
 use hadal_abi::control::{ExitStatus, OutputStream};
 use hadal_hal::sync::SpinLock;
-use hadal_shell::{Command, HELP, parse};
+use hadal_shell::{Command, HELP, PROMPT, parse};
 use hadal_sync::{WaitMode, WaitQueue};
 
 use crate::{console, control, end, run, stdio, trace};
-
-const PROMPT: &str = "hadal> ";
 
 /// Where the shell's program is.
 #[derive(Debug)]
@@ -62,6 +60,11 @@ pub(crate) fn program_ended(status: ExitStatus) -> bool {
     true
 }
 
+/// Whether lines of input are commands.
+pub(crate) fn is_reading() -> bool {
+    matches!(*PROGRAM.lock(), Program::None)
+}
+
 /// Starts the shell's thread.
 pub(crate) fn start() {
     *PROGRAM.lock() = Program::None;
@@ -81,7 +84,7 @@ fn shell_thread(_: usize) -> ! {
         if interactive {
             say(PROMPT);
         }
-        let Some(line) = stdio::read_line() else { break };
+        let Some(line) = stdio::read_line(interactive) else { break };
         match parse(&String::from_utf8_lossy(&line)) {
             Ok(None) => {}
             Ok(Some(Command::Halt)) => break,

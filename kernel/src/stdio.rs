@@ -78,12 +78,12 @@ pub(crate) fn is_awaited() -> bool {
 /// Asks the host for input unless there is some, or an answer is due.
 fn ask() {
     if INPUT.lock().bytes.is_empty() {
-        ask_for_more();
+        ask_for_more(&GuestMessage::StdinRequest { max_len: REQUEST_BYTES });
     }
 }
 
-/// Asks the host for input unless an answer is due.
-fn ask_for_more() {
+/// Asks the host for input unless an answer is due; then that is the input.
+fn ask_for_more(request: &GuestMessage) {
     let mut input = INPUT.lock();
     if input.asked || input.end {
         return;
@@ -91,20 +91,25 @@ fn ask_for_more() {
     input.asked = true;
     drop(input);
     if control::is_open() {
-        control::send(&GuestMessage::StdinRequest { max_len: REQUEST_BYTES });
+        control::send(request);
     } else if !terminal::open() {
         supply(Vec::new());
     }
 }
 
-/// Waits for a line of input; `None` at the end. For the shell, while no program reads.
-pub(crate) fn read_line() -> Option<Vec<u8>> {
+/// Waits for a line of input; `None` at the end. For the shell, while no program reads; from a person it asks for a command,
+/// which the host lets them edit.
+pub(crate) fn read_line(is_from_person: bool) -> Option<Vec<u8>> {
+    let request = match is_from_person {
+        true => GuestMessage::CommandRequest,
+        false => GuestMessage::StdinRequest { max_len: REQUEST_BYTES },
+    };
     let line = INPUT_WAITERS.wait_until(None, WaitMode::Uninterruptible, || {
         let mut input = INPUT.lock();
         let len = input.bytes.iter().position(|&byte| byte == b'\n');
         if len.is_none() && !input.end {
             drop(input);
-            ask_for_more();
+            ask_for_more(&request);
             return None;
         }
         let last = len.is_none() && input.bytes.is_empty();

@@ -8,9 +8,9 @@
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use alloc::vec::Vec;
-use hadal_shell::{Editor, Event};
+use hadal_shell::{Editor, Event, Reader};
 
-use crate::{console, control, stdio};
+use crate::{console, control, shell, stdio};
 
 /// Between looks while somebody waits for input, and while nobody does.
 const POLL_NS: u64 = 10_000_000;
@@ -41,11 +41,16 @@ pub(crate) fn open() -> bool {
     }
 }
 
+/// Whom the next line is for.
+fn reader() -> Reader {
+    if shell::is_reading() { Reader::Shell } else { Reader::Program }
+}
+
 fn read(_: usize) -> ! {
     let mut editor = Editor::new();
     loop {
         match console::read_byte() {
-            Some(byte) => match editor.take(byte, &mut console::write) {
+            Some(byte) => match editor.take(byte, reader(), &mut console::write) {
                 Event::None => {}
                 Event::Line(mut line) => {
                     line.push(b'\n');

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! `hadal shell` with a script as input, and the same shell on the serial line of a machine without a command.
+//! `hadal shell` with a script as input and at a terminal, and the same shell on the serial line of a machine without a
+//! command.
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use hadal_tests::case::{expect_in_order, expect_status, expect_texts, wrong};
 use hadal_tests::machine::{Permit, hadal_command};
-use hadal_tests::run;
+use hadal_tests::run::{self, Running};
 use hadal_tests::{Outcome, TestError, scratch};
 
 use crate::cc::{POWERED_OFF, image, qemu};
@@ -25,6 +29,10 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.hadal("shell/refuses-after-leftovers", refuses_after_leftovers);
     suite.hadal("shell/trace", trace);
     suite.hadal("shell/serial", serial);
+    suite.hadal("shell/serial-tab", serial_tab);
+    suite.hadal("shell/terminal", terminal);
+    suite.hadal("shell/terminal-history", terminal_history);
+    suite.hadal("shell/terminal-program-input", terminal_program_input);
 }
 
 /// Runs `hadal shell` with these arguments in a directory, and commands as its input.
@@ -124,16 +132,157 @@ fn trace(name: &str) -> Result<(), TestError> {
     }
 }
 
+/// The shell of an image on the serial line, once it has said that it listens: a key that comes before is lost.
+fn on_serial_line(image: &Path) -> Result<Running, TestError> {
+    let mut command = qemu();
+    command.args(["-smp", "2", "-append", "shell", "-kernel"]).arg(image);
+    let running = Running::start_typed(command)?;
+    running.wait_for_output("hadal> ", LIMIT)?;
+    Ok(running)
+}
+
 /// Keys as a terminal sends them, mistakes and the history included.
 fn serial(name: &str) -> Result<(), TestError> {
     let directory = scratch::empty_directory(name)?;
     let image = image(&directory, "cc", &["-fopenmp", "-lm", "--pthread=system"], "team.c")?;
-    let mut command = qemu();
-    command.args(["-smp", "2", "-append", "shell", "-kernel"]).arg(&image);
     let _permit = Permit::one();
-    // A key that comes before the kernel has set the port up is lost.
-    let outcome = run::run(command, b"\r\rcpusx\x7f\rrun\r\x1b[A\rhalt\r", LIMIT)?;
+    let mut shell = on_serial_line(&image)?;
+    shell.type_in(b"cpusx\x7f\rrun\r")?;
+    shell.wait_for_output("ended with status 0", LIMIT)?;
+    shell.type_in(b"\x1b[A\x1b[A\x0e\rhalt\r")?;
+    let outcome = shell.finish(LIMIT)?;
     expect_status(&outcome, POWERED_OFF)?;
     let members = "members 2 of 2, right";
     expect_in_order(&outcome, &["hadal> ", "interrupts", members, members, "ended with status 0"])
+}
+
+/// Tab completes on the serial line, and lists what it cannot decide.
+fn serial_tab(name: &str) -> Result<(), TestError> {
+    let directory = scratch::empty_directory(name)?;
+    let image = image(&directory, "cc", &[], "everything.c")?;
+    let _permit = Permit::one();
+    let mut shell = on_serial_line(&image)?;
+    shell.type_in(b"cp\t\rm\to\t\r\x10\x10\x10\x0e\rha\t\r")?;
+    let outcome = shell.finish(LIMIT)?;
+    expect_status(&outcome, POWERED_OFF)?;
+    let listed =
+        ["hadal> cpus ", "interrupts", "memory  modules  ", "hadal> modules ", "module", "hadal> halt "];
+    expect_in_order(&outcome, &listed)
+}
+
+/// Waits until a text has been shown so many times.
+fn wait_for(running: &Running, text: &str, times: usize) -> Result<(), TestError> {
+    let limit = Instant::now() + LIMIT;
+    while running.output().matches(text).count() < times {
+        if Instant::now() > limit {
+            let shown = running.output();
+            return Err(TestError::Wrong(format!("{text:?} was not shown {times} times: {shown:?}")));
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    Ok(())
+}
+
+/// `hadal shell` on a terminal of its own, with this place for its history.
+struct Typed {
+    running: Running,
+    _permit: Permit,
+}
+
+impl Typed {
+    fn start(directory: &Path, state: &Path, arguments: &[&str]) -> Result<Self, TestError> {
+        let mut command = Command::new(hadal_command()?);
+        command.args(["shell", "--timeout", "60", "--cpus", "2"]).args(arguments).current_dir(directory);
+        command.env("TERM", "xterm").env("XDG_STATE_HOME", state);
+        // Nobody's own history, whatever becomes of that.
+        command.env("HOME", "/proc/none").env("XDG_CACHE_HOME", directory.join("cache"));
+        let permit = Permit::one();
+        let typed = Self { running: Running::start_on_terminal(command)?, _permit: permit };
+        typed.wait_for("hadal> ", 1)?;
+        Ok(typed)
+    }
+
+    fn wait_for(&self, text: &str, times: usize) -> Result<(), TestError> {
+        wait_for(&self.running, text, times)
+    }
+
+    fn halt(mut self) -> Result<Outcome, TestError> {
+        self.running.type_in(b"halt\r")?;
+        self.running.finish(LIMIT)
+    }
+}
+
+/// Keys at the host's terminal: Tab, the arrow up, Ctrl-R, Ctrl-C, Ctrl-D.
+fn terminal(name: &str) -> Result<(), TestError> {
+    let directory = scratch::empty_directory(name)?;
+    let mut shell = Typed::start(&directory, &directory, &[])?;
+    shell.running.type_in(b"cp\t\r")?;
+    shell.wait_for("interrupts", 1)?;
+    shell.running.type_in(b"\x1b[A\r")?;
+    shell.wait_for("interrupts", 2)?;
+    shell.running.type_in(b"memory\r")?;
+    shell.wait_for("kernel's heap has", 1)?;
+    shell.running.type_in(b"\x12cpu\r")?;
+    shell.wait_for("interrupts", 3)?;
+    // A line that is dropped is no command.
+    shell.running.type_in(b"nonsense\x03")?;
+    shell.wait_for("nonsense\r\n", 1)?;
+    shell.running.type_in(b"memory\r")?;
+    shell.wait_for("kernel's heap has", 2)?;
+    shell.running.type_in(b"\x04")?;
+    let outcome = shell.running.finish(LIMIT)?;
+    expect_status(&outcome, 0)?;
+    match outcome.stdout_text().contains("no such command") {
+        false => Ok(()),
+        true => Err(wrong("Ctrl-C did not drop the line", &outcome)),
+    }
+}
+
+/// What was typed is there in the next machine; a place that cannot be written is no error.
+fn terminal_history(name: &str) -> Result<(), TestError> {
+    let directory = scratch::empty_directory(name)?;
+    let state = directory.join("state");
+    let mut first = Typed::start(&directory, &state, &[])?;
+    first.running.type_in(b"cpus\r")?;
+    first.wait_for("interrupts", 1)?;
+    expect_status(&first.halt()?, 0)?;
+    let file = state.join("hadal/shell-history");
+    let text = fs::read_to_string(&file).map_err(TestError::io("the history"))?;
+    if !text.ends_with("cpus\nhalt\n") {
+        return Err(TestError::Wrong(format!("the history: {text:?}")));
+    }
+    let mode = fs::metadata(&file).map_err(TestError::io("the history"))?.permissions().mode();
+    if mode & 0o077 != 0 {
+        return Err(TestError::Wrong(format!("others may read the history: {mode:o}")));
+    }
+    let mut second = Typed::start(&directory, &state, &[])?;
+    second.running.type_in(b"\x1b[A\x1b[A\r")?;
+    second.wait_for("interrupts", 1)?;
+    expect_status(&second.halt()?, 0)?;
+    for absent in [Path::new("/proc/none"), Path::new("relative")] {
+        let mut shell = Typed::start(&directory, absent, &[])?;
+        shell.running.type_in(b"cpus\r")?;
+        shell.wait_for("interrupts", 1)?;
+        expect_status(&shell.halt()?, 0)?;
+    }
+    Ok(())
+}
+
+/// What is typed while a program runs is the program's, and does not get into the history.
+fn terminal_program_input(name: &str) -> Result<(), TestError> {
+    let directory = scratch::empty_directory(name)?;
+    image(&directory, "cc", &[], "echoes.c")?;
+    let mut shell = Typed::start(&directory, &directory.join("state"), &["program.hadal"])?;
+    for turn in 1..=2 {
+        shell.running.type_in(b"run\r")?;
+        shell.wait_for("a line, please", turn)?;
+        shell.running.type_in(b"for the program\n")?;
+        shell.wait_for("read: for the program", turn)?;
+        shell.wait_for("ended with status 0", turn)?;
+    }
+    shell.running.type_in(b"\x1b[A\r")?;
+    shell.wait_for("a line, please", 3)?;
+    shell.running.type_in(b"the last\n")?;
+    shell.wait_for("ended with status 0", 3)?;
+    expect_status(&shell.halt()?, 0)
 }

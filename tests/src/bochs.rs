@@ -6,18 +6,15 @@
 //! lets the machine go, and is ended when the guest has written a marker to its serial line.
 
 use std::fs::{self, File};
-use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-
 use crate::error::TestError;
 use crate::machine::Permit;
-use crate::run::Outcome;
+use crate::run::{self, Outcome};
 
 /// Processors of the tests: the newest server of Intel, two generations of AMD's with MONITOR, and one without.
 pub const MODELS: [&str; 4] = ["corei7_skylake_x", "ryzen", "phenom_8650_toliman", "athlon64_venice"];
@@ -131,7 +128,7 @@ impl Drop for Machine {
 }
 
 fn start(configuration: &Path, commands: &Path) -> Result<Machine, TestError> {
-    let (master, slave) = terminal().map_err(TestError::io("cannot make a pseudo-terminal"))?;
+    let (master, slave) = run::terminal().map_err(TestError::io("cannot make a pseudo-terminal"))?;
     let end = || slave.try_clone().map(Stdio::from).map_err(TestError::io("cannot use a pseudo-terminal"));
     let mut command = Command::new("bochs");
     command.arg("-q").arg("-f").arg(configuration).arg("-rc").arg(commands);
@@ -143,16 +140,6 @@ fn start(configuration: &Path, commands: &Path) -> Result<Machine, TestError> {
     // What it shows on its terminal is the machine's screen: it must be read, and nobody looks at it.
     thread::spawn(move || std::io::copy(&mut File::from(master), &mut std::io::sink()));
     Ok(Machine(child))
-}
-
-/// Both ends of a new pseudo-terminal.
-fn terminal() -> std::io::Result<(OwnedFd, File)> {
-    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
-    grantpt(&master)?;
-    unlockpt(&master)?;
-    let name = ptsname(&master, Vec::new())?;
-    let path = Path::new(name.to_str().map_err(std::io::Error::other)?);
-    Ok((master, File::options().read(true).write(true).open(path)?))
 }
 
 /// The first of these files that is there.

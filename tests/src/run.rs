@@ -2,14 +2,18 @@
 //! One command run to its end, or to its time limit: input fed, both outputs kept, and every process of it ended.
 
 use std::fmt;
+use std::fs::File;
 use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 use crate::error::TestError;
 
@@ -84,7 +88,7 @@ pub struct Running {
     child: Child,
     line: String,
     /// Standard input, where it is typed later.
-    input: Option<ChildStdin>,
+    input: Option<Box<dyn Write + Send>>,
     stdout: Arc<Collected>,
     stderr: Arc<Collected>,
     readers: Vec<JoinHandle<()>>,
@@ -108,11 +112,27 @@ impl Running {
         let line = format!("{command:?}");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
         let mut child = command.spawn().map_err(TestError::io(format!("cannot start {line}")))?;
-        let input = child.stdin.take();
+        let input = child.stdin.take().map(|pipe| Box::new(pipe) as Box<dyn Write + Send>);
         let mut readers = Vec::new();
         let stdout = collect(child.stdout.take(), &mut readers);
         let stderr = collect(child.stderr.take(), &mut readers);
         Ok(Self { child, line, input, stdout, stderr, readers, ended: false })
+    }
+
+    /// Starts `command` on a terminal of its own, at which [`Running::type_in`] types. What the terminal shows counts as
+    /// standard output.
+    pub fn start_on_terminal(mut command: Command) -> Result<Self, TestError> {
+        let line = format!("{command:?}");
+        let failed = || TestError::io(format!("cannot start {line} on a terminal"));
+        let (master, end) = terminal().map_err(failed())?;
+        let end = || end.try_clone().map_err(failed());
+        command.stdin(end()?).stdout(end()?).stderr(end()?).process_group(0);
+        let child = command.spawn().map_err(failed())?;
+        let keys = File::from(master.try_clone().map_err(failed())?);
+        let mut readers = Vec::new();
+        let stdout = collect(Some(File::from(master)), &mut readers);
+        let stderr = Arc::new(Collected::default());
+        Ok(Self { child, line, input: Some(Box::new(keys)), stdout, stderr, readers, ended: false })
     }
 
     /// The process.
@@ -142,6 +162,12 @@ impl Running {
             };
             bytes = self.stdout.changed.wait_timeout(bytes, left).unwrap().0;
         }
+    }
+
+    /// What standard output has so far.
+    #[must_use]
+    pub fn output(&self) -> String {
+        String::from_utf8_lossy(&self.stdout.bytes.lock().unwrap()).into_owned()
     }
 
     /// Sends a signal to the whole process group, as a terminal does.
@@ -221,6 +247,16 @@ fn collect(pipe: Option<impl Read + Send + 'static>, readers: &mut Vec<JoinHandl
     collected
 }
 
+/// Both ends of a new pseudo-terminal.
+pub(crate) fn terminal() -> std::io::Result<(OwnedFd, File)> {
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
+    grantpt(&master)?;
+    unlockpt(&master)?;
+    let name = ptsname(&master, Vec::new())?;
+    let path = Path::new(name.to_str().map_err(std::io::Error::other)?);
+    Ok((master, File::options().read(true).write(true).open(path)?))
+}
+
 /// Runs `command` to its end.
 pub fn run(command: Command, stdin: &[u8], limit: Duration) -> Result<Outcome, TestError> {
     Running::start(command, stdin)?.finish(limit)
@@ -275,6 +311,15 @@ mod tests {
     #[test]
     fn a_signal_is_128_and_its_number() {
         assert_eq!(run(shell("kill -SEGV $$"), b"", Duration::from_secs(10)).unwrap().status, 139);
+    }
+
+    #[test]
+    fn a_command_may_have_a_terminal() {
+        let mut running =
+            Running::start_on_terminal(shell("test -t 0 && test -t 1 && read x && echo got $x")).unwrap();
+        running.type_in(b"keys\n").unwrap();
+        running.wait_for_output("got keys", Duration::from_secs(10)).unwrap();
+        assert_eq!(running.finish(Duration::from_secs(10)).unwrap().status, 0);
     }
 
     #[test]

@@ -19,6 +19,23 @@ log LEVEL         what the kernel logs: off, error, warn, info, debug, trace, or
 halt              end the machine
 ";
 
+/// Every command with the words that may follow it; the arguments of [`TAKES_FILES`] are the program's.
+pub(crate) const COMMANDS: [(&str, &[&str]); 10] = [
+    ("help", &[]),
+    ("threads", &[]),
+    ("cpus", &[]),
+    ("memory", &[]),
+    ("run", &[]),
+    ("counters", &[]),
+    ("trace", &["on", "off"]),
+    ("modules", &[]),
+    ("log", &["off", "error", "warn", "info", "debug", "trace"]),
+    ("halt", &[]),
+];
+
+/// The command whose arguments may be names of files.
+pub(crate) const TAKES_FILES: &str = "run";
+
 /// A command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
@@ -119,9 +136,13 @@ mod tests {
 
     #[test]
     fn help_lists_every_command() {
-        for line in HELP.lines() {
-            let name = line.split_whitespace().next().unwrap();
+        let names: Vec<_> = HELP.lines().map(|line| line.split_whitespace().next().unwrap()).collect();
+        assert_eq!(names, COMMANDS.map(|(name, _)| name));
+        for (name, words) in COMMANDS {
             assert!(!matches!(parse(name), Err(Wrong::Unknown(_))), "{name}");
+            for word in words {
+                assert!(parse(&alloc::format!("{name} {word}")).is_ok(), "{name} {word}");
+            }
         }
     }
 }

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Lines from a terminal that sends every key at once: what a terminal driver does, and a history.
+//! Lines from a terminal that sends every key at once: what a terminal driver does, and for commands of the shell a history
+//! and completion.
 //!
-//! Backspace, Ctrl-U (erase the line), Ctrl-C, Ctrl-D, and the keys up and down. The cursor is always at the end.
+//! Backspace, Ctrl-U (erase the line), Ctrl-C and Ctrl-D; for commands up and down (also Ctrl-P and Ctrl-N), and Tab. The
+//! cursor is always at the end.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::mem;
+
+use crate::PROMPT;
+use crate::complete::complete;
 
 /// Lines that are remembered.
 const HISTORY: usize = 32;
@@ -15,12 +20,24 @@ const LINE_MAX: usize = 1024;
 const CTRL_C: u8 = 3;
 const CTRL_D: u8 = 4;
 const BACKSPACE: u8 = 8;
+const TAB: u8 = 9;
+const CTRL_N: u8 = 14;
+const CTRL_P: u8 = 16;
 const CTRL_U: u8 = 21;
 const ESCAPE: u8 = 27;
 const DELETE: u8 = 127;
 
 /// Takes back one character on the screen.
 const ERASE_ONE: &[u8] = b"\x08 \x08";
+
+/// Who reads the lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reader {
+    /// The shell: lines are commands.
+    Shell,
+    /// The program: lines are its own, and what is typed for it is not remembered.
+    Program,
+}
 
 /// What a byte has led to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,20 +91,23 @@ impl Editor {
     }
 
     /// Takes a byte; what the terminal is to show for it goes to `echo`.
-    pub fn take(&mut self, byte: u8, echo: &mut dyn FnMut(&[u8])) -> Event {
+    pub fn take(&mut self, byte: u8, reader: Reader, echo: &mut dyn FnMut(&[u8])) -> Event {
         let after_return = mem::replace(&mut self.after_return, byte == b'\r');
         match (self.sequence, byte) {
             (Sequence::Escape, b'[' | b'O') => self.sequence = Sequence::Bracket,
             (Sequence::Escape, _) => self.sequence = Sequence::None,
-            (Sequence::Bracket, _) => self.arrow(byte, echo),
+            (Sequence::Bracket, _) => self.arrow(byte, reader, echo),
             (Sequence::None, ESCAPE) => self.sequence = Sequence::Escape,
             (Sequence::None, b'\n') if after_return => {}
             (Sequence::None, b'\r' | b'\n') => {
                 echo(b"\r\n");
-                return Event::Line(self.end_line());
+                return Event::Line(self.end_line(reader));
             }
             (Sequence::None, BACKSPACE | DELETE) => self.erase_one(echo),
             (Sequence::None, CTRL_U) => self.replace(Vec::new(), echo),
+            (Sequence::None, CTRL_P) if reader == Reader::Shell => self.older(echo),
+            (Sequence::None, CTRL_N) if reader == Reader::Shell => self.newer(echo),
+            (Sequence::None, TAB) if reader == Reader::Shell => self.complete(echo),
             (Sequence::None, CTRL_C) => {
                 echo(b"^C\r\n");
                 self.line.clear();
@@ -103,9 +123,9 @@ impl Editor {
         Event::None
     }
 
-    fn end_line(&mut self) -> Vec<u8> {
+    fn end_line(&mut self, reader: Reader) -> Vec<u8> {
         let line = mem::take(&mut self.line);
-        if !line.is_empty() && self.history.back() != Some(&line) {
+        if reader == Reader::Shell && !line.is_empty() && self.history.back() != Some(&line) {
             if self.history.len() == HISTORY {
                 self.history.pop_front();
             }
@@ -133,20 +153,63 @@ impl Editor {
         self.line = line;
     }
 
-    fn arrow(&mut self, byte: u8, echo: &mut dyn FnMut(&[u8])) {
+    fn arrow(&mut self, byte: u8, reader: Reader, echo: &mut dyn FnMut(&[u8])) {
         // Digits and semicolons belong to longer sequences, which mean nothing here.
         if byte.is_ascii_digit() || byte == b';' {
             return;
         }
         self.sequence = Sequence::None;
-        let wanted = match byte {
-            b'A' => self.shown.checked_sub(1),
-            b'B' if self.shown < self.history.len() => Some(self.shown + 1),
-            _ => None,
-        };
-        if let Some(wanted) = wanted {
-            self.shown = wanted;
-            self.replace(self.history.get(wanted).cloned().unwrap_or_default(), echo);
+        match (reader, byte) {
+            (Reader::Shell, b'A') => self.older(echo),
+            (Reader::Shell, b'B') => self.newer(echo),
+            _ => {}
+        }
+    }
+
+    /// Shows the remembered line before this one.
+    fn older(&mut self, echo: &mut dyn FnMut(&[u8])) {
+        if let Some(older) = self.shown.checked_sub(1) {
+            self.show(older, echo);
+        }
+    }
+
+    /// Shows the remembered line after this one, or an empty one.
+    fn newer(&mut self, echo: &mut dyn FnMut(&[u8])) {
+        if self.shown < self.history.len() {
+            self.show(self.shown + 1, echo);
+        }
+    }
+
+    fn show(&mut self, index: usize, echo: &mut dyn FnMut(&[u8])) {
+        self.shown = index;
+        self.replace(self.history.get(index).cloned().unwrap_or_default(), echo);
+    }
+
+    /// Puts in what is certain of the last word; where nothing is, lists what it may become.
+    fn complete(&mut self, echo: &mut dyn FnMut(&[u8])) {
+        let Ok(line) = core::str::from_utf8(&self.line) else { return };
+        let completion = complete(line);
+        let more = completion.common(&line[completion.start..]).as_bytes();
+        let is_whole = completion.words.len() == 1;
+        if self.line.len() + more.len() >= LINE_MAX {
+            return;
+        }
+        if !more.is_empty() || is_whole {
+            self.line.extend_from_slice(more);
+            echo(more);
+            if is_whole {
+                self.line.push(b' ');
+                echo(b" ");
+            }
+        } else if !completion.words.is_empty() {
+            echo(b"\r\n");
+            for word in &completion.words {
+                echo(word.as_bytes());
+                echo(b"  ");
+            }
+            echo(b"\r\n");
+            echo(PROMPT.as_bytes());
+            echo(&self.line);
         }
     }
 }
@@ -157,10 +220,14 @@ mod tests {
 
     /// What is on the screen after some keys, and the events that were not `None`.
     fn type_keys(editor: &mut Editor, keys: &[u8]) -> (Vec<u8>, Vec<Event>) {
+        type_for(Reader::Shell, editor, keys)
+    }
+
+    fn type_for(reader: Reader, editor: &mut Editor, keys: &[u8]) -> (Vec<u8>, Vec<Event>) {
         let mut screen: Vec<u8> = Vec::new();
         let mut events = Vec::new();
         for &key in keys {
-            let event = editor.take(key, &mut |bytes| {
+            let event = editor.take(key, reader, &mut |bytes| {
                 for &byte in bytes {
                     match byte {
                         8 => drop(screen.pop()),
@@ -215,10 +282,61 @@ mod tests {
     }
 
     #[test]
+    fn control_keys_walk_through_the_history() {
+        let mut editor = Editor::new();
+        type_keys(&mut editor, b"first\rsecond\r");
+        assert_eq!(type_keys(&mut editor, b"\x10\x10\x10\r").1, [line("first")]);
+        assert_eq!(type_keys(&mut editor, b"\x10\x10\x0e\r").1, [line("first")]);
+        assert_eq!(type_keys(&mut editor, b"\x10\x0e\x0e\r").1, [line("")]);
+    }
+
+    #[test]
+    fn the_history_has_a_limit() {
+        let mut editor = Editor::new();
+        for number in 0..2 * HISTORY {
+            type_keys(&mut editor, alloc::format!("line {number}\r").as_bytes());
+        }
+        let keys = [&[CTRL_P; 3 * HISTORY][..], b"\r"].concat();
+        assert_eq!(type_keys(&mut editor, &keys).1, [line(&alloc::format!("line {HISTORY}"))]);
+    }
+
+    #[test]
+    fn tab_puts_in_what_is_certain() {
+        let mut editor = Editor::new();
+        assert_eq!(
+            type_keys(&mut editor, b"th\t\r"),
+            (b"threads \r\n".to_vec(), alloc::vec![line("threads ")])
+        );
+        assert_eq!(type_keys(&mut editor, b"trace \tn\t\r").1, [line("trace on ")]);
+        assert_eq!(type_keys(&mut editor, b"halt\t\r").1, [line("halt ")]);
+        assert_eq!(type_keys(&mut editor, b"nonsense\t\r").0, b"nonsense\r\n");
+    }
+
+    #[test]
+    fn tab_lists_what_a_word_may_become() {
+        let mut editor = Editor::new();
+        let (screen, events) = type_keys(&mut editor, b"m\t\t");
+        assert_eq!(
+            String::from_utf8(screen).unwrap(),
+            "m\r\nmemory  modules  \r\nhadal> m\r\nmemory  modules  \r\nhadal> m"
+        );
+        assert_eq!(events, []);
+        assert_eq!(type_keys(&mut editor, b"o\t\r").1, [line("modules ")]);
+    }
+
+    #[test]
+    fn lines_of_the_program_are_its_own() {
+        let mut editor = Editor::new();
+        type_keys(&mut editor, b"run\r");
+        assert_eq!(type_for(Reader::Program, &mut editor, b"th\t\x10\x1b[Asecret\r").1, [line("thsecret")]);
+        assert_eq!(type_keys(&mut editor, b"\x10\r").1, [line("run")]);
+    }
+
+    #[test]
     fn lines_have_a_limit() {
         let mut editor = Editor::new();
         let keys = alloc::vec![b'x'; LINE_MAX + 100];
         type_keys(&mut editor, &keys);
-        assert_eq!(type_keys(&mut editor, b"\r").1, [Event::Line(alloc::vec![b'x'; LINE_MAX])]);
+        assert_eq!(type_keys(&mut editor, b"\t\r").1, [Event::Line(alloc::vec![b'x'; LINE_MAX])]);
     }
 }
