@@ -47,13 +47,16 @@ fn names(outcome: &Outcome) -> Vec<String> {
     outcome.stderr_text().lines().filter_map(name).map(str::to_owned).collect()
 }
 
+/// Whether a list of calls has this one.
+type IsChosen = Box<dyn Fn(&str) -> bool>;
+
 /// The calls that are asked for, and no others, in their order.
 fn chosen(directory: &str) -> Result<(), TestError> {
     let directory = scratch::empty_directory(directory)?;
     let all = names(&hello(&directory, "--strace")?);
     let of_file = ["openat", "access", "newfstatat", "execve", "readlink", "statx", "open", "stat"];
     let of_memory = ["mmap", "munmap", "mprotect", "brk"];
-    let lists: [(&str, Box<dyn Fn(&str) -> bool>); 5] = [
+    let lists: [(&str, IsChosen); 5] = [
         ("--strace=all", Box::new(|_| true)),
         ("--strace=read,openat", Box::new(|name| ["read", "openat"].contains(&name))),
         ("--strace=%file", Box::new(move |name| of_file.contains(&name))),
