@@ -5,7 +5,7 @@ use std::env;
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -13,16 +13,16 @@ use rustix::fs::{Access, AtFlags, CWD};
 
 use crate::failure::Failure;
 
-/// The command's cache directory, made if needed: `hadal` below `XDG_CACHE_HOME` or `~/.cache`.
+/// The command's cache directory, made if needed: `hadal` below `XDG_CACHE_HOME` or `~/.cache`, or else below a private
+/// directory for temporary files.
 pub(crate) fn cache_dir(sub: &str) -> Result<PathBuf, Failure> {
     let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
-    let base = absolute("XDG_CACHE_HOME")
-        .or_else(|| absolute("HOME").map(|home| home.join(".cache")))
-        .unwrap_or_else(|| {
-            env::temp_dir().join(format!("hadal-cache-{}", rustix::process::geteuid().as_raw()))
-        });
+    let home = absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")));
+    let user = rustix::process::geteuid().as_raw();
+    let base = home.clone().unwrap_or_else(|| env::temp_dir().join(format!("hadal-cache-{user}")));
     let dir = base.join("hadal").join(sub);
-    let made = fs::create_dir_all(&dir).and_then(|()| {
+    let private = if home.is_none() { make_private(&base, user) } else { Ok(()) };
+    let made = private.and_then(|()| fs::create_dir_all(&dir)).and_then(|()| {
         // One that is there may still belong to somebody else.
         rustix::fs::accessat(CWD, &dir, Access::WRITE_OK, AtFlags::EACCESS).map_err(io::Error::from)
     });
@@ -33,6 +33,20 @@ pub(crate) fn cache_dir(sub: &str) -> Result<PathBuf, Failure> {
         )
     })?;
     Ok(dir)
+}
+
+/// Makes a directory that only its user may use. One that is there already must be the user's, and no one else may write to
+/// it: its name is known, its parent is everybody's, and what is in the cache is run.
+fn make_private(dir: &Path, user: u32) -> io::Result<()> {
+    match fs::DirBuilder::new().mode(0o700).create(dir) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        made => return made,
+    }
+    let metadata = fs::symlink_metadata(dir)?;
+    if metadata.is_dir() && metadata.uid() == user && metadata.permissions().mode() & 0o022 == 0 {
+        return Ok(());
+    }
+    Err(io::Error::other(format!("others may write to {}", dir.display())))
 }
 
 /// The file a shell would run for this command name.
@@ -92,6 +106,22 @@ mod tests {
         assert!(find_command("sh").is_some_and(|p| p.is_absolute()));
         assert_eq!(find_command("/no/such/command"), None);
         assert_eq!(find_command("/etc/passwd"), None);
+    }
+
+    #[test]
+    fn a_private_directory_stays_private() {
+        let place = tempfile::tempdir().unwrap();
+        let dir = place.path().join("cache");
+        let user = rustix::process::geteuid().as_raw();
+        for _ in 0..2 {
+            make_private(&dir, user).unwrap();
+        }
+        assert!(make_private(&dir, user + 1).is_err());
+        fs::set_permissions(&dir, fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(make_private(&dir, user).is_err());
+        let link = place.path().join("link");
+        std::os::unix::fs::symlink(place.path(), &link).unwrap();
+        assert!(make_private(&link, user).is_err());
     }
 
     #[test]

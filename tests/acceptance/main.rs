@@ -24,6 +24,7 @@ mod hrt;
 mod hrt_examples;
 mod hrt_lib;
 mod image;
+mod install;
 mod linux;
 mod live;
 mod memory;
@@ -87,6 +88,7 @@ fn main() -> ExitCode {
     live::register(&mut suite);
     scale::register(&mut suite);
     image::register(&mut suite);
+    install::register(&mut suite);
     bochs::register(&mut suite);
     cc::register(&mut suite);
     shell::register(&mut suite);
