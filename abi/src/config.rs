@@ -147,6 +147,9 @@ pub struct RunConfig {
     pub strace: Option<CallTrace>,
     /// Whether to send counters at the end.
     pub stats: bool,
+    /// Whether the machine's time is the number of instructions executed (one CPU). It then stands still while the host
+    /// works, so that every run is the same.
+    pub counts_instructions: bool,
     /// Bytes of each CPU's trace buffer; 0 means: no trace.
     pub trace_buffer_bytes: u64,
     /// Samples of each CPU per second for the profile; 0 means: no profile.
@@ -185,6 +188,7 @@ impl RunConfig {
             log_filter: String::from("warn"),
             strace: None,
             stats: false,
+            counts_instructions: false,
             trace_buffer_bytes: 0,
             profile_hz: 0,
             hostname: String::from("hadal"),

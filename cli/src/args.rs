@@ -9,8 +9,8 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use hadal_abi::calls::CallTrace;
 
-use crate::strace;
 use crate::values::{self, Bytes, MountArg};
+use crate::{machine, strace};
 
 /// Runs parallel programs as the operating system kernel of a virtual machine.
 #[derive(Debug, Parser)]
@@ -76,9 +76,13 @@ pub(crate) enum Command {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Machine")]
 pub(crate) struct MachineOptions {
-    /// Number of virtual CPUs [default: those of the host, at least 2]
-    #[arg(long, value_name = "N", value_parser = values::parse_cpus, env = "HADAL_CPUS")]
+    /// Number of virtual CPUs [default: $HADAL_CPUS, or those of the host, at least 2; 1 with --icount]
+    #[arg(long, value_name = "N", value_parser = values::parse_cpus)]
     pub(crate) cpus: Option<u32>,
+
+    /// The default of --cpus, which is not for machines that count instructions.
+    #[arg(long, hide = true, value_parser = values::parse_cpus, env = "HADAL_CPUS")]
+    usual_cpus: Option<u32>,
 
     /// Memory of the machine [default: a quarter of the host's, between 1G and 8G]
     #[arg(long, value_name = "SIZE", value_parser = values::parse_memory, env = "HADAL_MEMORY")]
@@ -100,10 +104,21 @@ pub(crate) struct MachineOptions {
     #[arg(long, value_name = "PATH", default_value = "qemu-system-x86_64", env = "HADAL_QEMU")]
     pub(crate) qemu: PathBuf,
 
-    /// Count instructions: time is the number executed; one CPU, every run the same. With --cpus N the CPUs
+    /// Count instructions: time is their number since the program was started. On one CPU (the default here) every run
+    /// is the same, but for input from a terminal or a pipe, signals, and files that have changed. With --cpus N the CPUs
     /// take turns, and time is what all of them execute together
     #[arg(long)]
     pub(crate) icount: bool,
+}
+
+impl MachineOptions {
+    /// Number of virtual CPUs.
+    pub(crate) fn cpus(&self) -> u32 {
+        match self.icount {
+            true => self.cpus.unwrap_or(1),
+            false => self.cpus.or(self.usual_cpus).unwrap_or_else(machine::default_cpus),
+        }
+    }
 }
 
 /// The choices of `--accel`.
@@ -144,7 +159,8 @@ pub(crate) struct ObserveOptions {
     #[arg(long, value_name = "TIME", value_parser = values::parse_time)]
     pub(crate) timeout: Option<Duration>,
 
-    /// Print the QEMU command line and end; its files stay in the cache directory, so that the line can be used
+    /// Print a QEMU command line and end. The line runs the program by hand, with the terminal as its input and output; its
+    /// files stay in the cache directory
     #[arg(long)]
     pub(crate) dry_run: bool,
 }

@@ -23,6 +23,9 @@ use crate::values::Bytes;
 use crate::view::{Found, LookupError, View, ViewRequest};
 use crate::{compile, libraries, machine, pack, paths, qemu, script, stdio};
 
+/// The time of day at which counting machines boot, which is the same in every run: 2026-01-01 00:00:00 UTC.
+const COUNTING_STARTS_NS: i64 = 1_767_225_600 * 1_000_000_000;
+
 /// Where the guest sees a program that was compiled for this run, when its cache directory is not visible.
 const COMPILED_DIR: &str = "hadal-program";
 
@@ -327,7 +330,10 @@ fn configuration(
         rustix::rand::getrandom(&mut random_seed, rustix::rand::GetRandomFlags::empty())
             .context("cannot get random numbers")?;
     }
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let realtime_ns = match args.machine.icount {
+        true => COUNTING_STARTS_NS,
+        false => SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as i64,
+    };
     Ok(RunConfig {
         on_boot: BootAction::RunProgram,
         program: bytes(&program.guest),
@@ -347,10 +353,11 @@ fn configuration(
         log_filter: machine::log_filter(&args.observe),
         strace: args.strace,
         stats: args.stats.is_some() || args.stats_file.is_some(),
+        counts_instructions: args.machine.icount && args.machine.cpus() == 1,
         trace_buffer_bytes: 0,
         profile_hz: 0,
         hostname: rustix::system::uname().nodename().to_string_lossy().into_owned(),
-        realtime_ns: now.as_nanos() as i64,
+        realtime_ns,
         random_seed,
         rlimit_stack_bytes: getrlimit(Resource::Stack).current.unwrap_or(u64::MAX),
         host_cores: machine::cores(&args.machine),

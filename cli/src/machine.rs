@@ -31,7 +31,7 @@ pub(crate) fn spec(options: &MachineOptions) -> Result<MachineSpec, Failure> {
     limits::raise_open_files()?;
     let qemu =
         paths::find_command(&options.qemu).ok_or_else(|| Failure::QemuMissing(options.qemu.clone()))?;
-    let cpus = options.cpus.unwrap_or_else(|| if options.icount { 1 } else { default_cpus() });
+    let cpus = options.cpus();
     let memory = options.memory.unwrap_or_else(default_memory);
     if options.numa > cpus {
         return Err(Failure::setup(
@@ -65,7 +65,7 @@ pub(crate) fn spec(options: &MachineOptions) -> Result<MachineSpec, Failure> {
 pub(crate) fn cores(options: &MachineOptions) -> u32 {
     let host = thread::available_parallelism().map_or(0, |cores| cores.get() as u32);
     match options.icount {
-        true => host.max(options.cpus.unwrap_or(1)),
+        true => host.max(options.cpus()),
         false => host,
     }
 }
@@ -130,7 +130,7 @@ pub(crate) fn boot(
     let spec = spec(machine)?;
     let boot = Boot::plain(config)?;
     if observe.dry_run {
-        return dry_run::print(&spec, &boot, &[]);
+        return dry_run::print(&spec, boot, &[]);
     }
     let session = Session {
         spec,

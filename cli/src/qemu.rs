@@ -46,10 +46,11 @@ pub(crate) struct Endpoints {
     pub(crate) config: OsString,
     /// The kernel's command line.
     pub(crate) command_line: OsString,
-    /// Options of the socket of the control channel, such as `fd=5`.
-    pub(crate) control: OsString,
-    /// Options of the socket of the kernel's log.
-    pub(crate) log: OsString,
+    /// Options of the socket of the control channel, such as `fd=5`. Without it the machine is one for people: the program
+    /// has the serial line, and the machine turns itself off at the end.
+    pub(crate) control: Option<OsString>,
+    /// The character device of the serial line, without its id.
+    pub(crate) serial: OsString,
 }
 
 /// Mount tag of the 9P device with this index.
@@ -71,16 +72,20 @@ pub(crate) fn command_line(spec: &MachineSpec, ends: &Endpoints, mounts: &[HostM
         line.add("-append", &ends.command_line);
     }
 
-    line.add("-chardev", concat("socket,id=log,", &ends.log)).add("-serial", "chardev:log");
-    line.add(
-        "-device",
-        format!("isa-debug-exit,iobase={DEBUG_EXIT_PORT:#x},iosize={DEBUG_EXIT_SIZE_BYTES:#x}"),
-    );
-    line.add("-chardev", concat("socket,id=control,", &ends.control));
-    // Port 0 would be a console, which drops bytes while the socket is full; port 1 holds the guest back instead.
-    line.add("-device", "virtio-serial-pci,id=console,max_ports=2,disable-legacy=on");
-    line.add("-device", "virtserialport,nr=1,chardev=control,bus=console.0");
-    line.add("-device", "virtio-rng-pci,disable-legacy=on");
+    line.add("-chardev", &ends.serial).add("-serial", "chardev:serial");
+    if let Some(control) = &ends.control {
+        line.add(
+            "-device",
+            format!("isa-debug-exit,iobase={DEBUG_EXIT_PORT:#x},iosize={DEBUG_EXIT_SIZE_BYTES:#x}"),
+        );
+        line.add("-chardev", concat("socket,id=control,", control));
+        // Port 0 would be a console, which drops bytes while the socket is full; port 1 holds the guest back instead.
+        line.add("-device", "virtio-serial-pci,id=console,max_ports=2,disable-legacy=on");
+        line.add("-device", "virtserialport,nr=1,chardev=control,bus=console.0");
+    }
+    if spec.accel != Accel::TcgCounting {
+        line.add("-device", "virtio-rng-pci,disable-legacy=on");
+    }
     for (index, mount) in mounts.iter().enumerate() {
         file_system(&mut line, index, mount);
     }
@@ -125,11 +130,12 @@ fn processors(line: &mut Line, spec: &MachineSpec) {
     match spec.accel {
         Accel::Tcg => line.add("-accel", "tcg,thread=multi").add("-cpu", "max"),
         // QEMU counts each byte of `rep movsb` as an instruction. Programs and kernels use it for whole blocks where CPUID
-        // says that it is fast (ERMS, FSRM), and would seem to take several times as many instructions as they do.
+        // says that it is fast (ERMS, FSRM), and would seem to take several times as many instructions as they do. Random
+        // numbers of the processor would make runs differ.
         Accel::TcgCounting => line
             .add("-accel", "tcg,thread=single")
             .add("-icount", "shift=0,sleep=off")
-            .add("-cpu", "max,erms=off,fsrm=off"),
+            .add("-cpu", "max,erms=off,fsrm=off,rdrand=off,rdseed=off"),
         // Without migration the TSC is known to be invariant, and its frequency can be told to the guest.
         Accel::Kvm => line.add("-accel", "kvm").add("-cpu", "max,migratable=off,vmware-cpuid-freq=on"),
     };
@@ -217,8 +223,8 @@ mod tests {
             kernel: "k".into(),
             config: "c".into(),
             command_line: OsString::new(),
-            control: "fd=3".into(),
-            log: "fd=4".into(),
+            control: Some("fd=3".into()),
+            serial: "socket,id=serial,fd=4".into(),
         };
         shell_line(&command_line(spec, &ends, mounts))
     }

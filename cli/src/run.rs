@@ -70,7 +70,7 @@ fn run_until_end(args: &RunArgs, on_boot: BootAction) -> Result<u8, Failure> {
         spec.gdb_port = Some(gdb::choose_port(port)?);
     }
     if args.observe.dry_run {
-        return dry_run::print(&spec, &launch.boot, launch.view.mounts());
+        return dry_run::print(&spec, launch.boot, launch.view.mounts());
     }
     let files = observed::Files::create(args, &launch)?;
     if let Some(port) = spec.gdb_port {

@@ -28,7 +28,7 @@ use crate::line_editor::TerminalMode;
 use crate::live::{Asked, Description, Listener, Requests};
 use crate::log_tail::{LogSink, LogTail};
 use crate::observed::Observed;
-use crate::qemu::{self, Endpoints, MachineSpec};
+use crate::qemu::{self, Accel, Endpoints, MachineSpec};
 use crate::qemu_failure::Cause;
 use crate::signals;
 use crate::view::HostMount;
@@ -117,8 +117,8 @@ impl Session {
             kernel: inherited_path(&kernel),
             config: inherited_path(&config),
             command_line: self.boot.command_line,
-            control: format!("fd={}", control_far.as_raw_fd()).into(),
-            log: format!("fd={}", log_far.as_raw_fd()).into(),
+            control: Some(format!("fd={}", control_far.as_raw_fd()).into()),
+            serial: format!("socket,id=serial,fd={}", log_far.as_raw_fd()).into(),
         };
         let line = qemu::command_line(&self.spec, &ends, &self.mounts);
         let mut process = QemuProcess::spawn(&line)
@@ -244,8 +244,11 @@ impl Watch<'_> {
         match event {
             Event::Hello { version } if version == control::VERSION => {
                 self.hello = true;
-                let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-                self.guest.send(&HostMessage::Clock { realtime_ns: now.as_nanos() as i64 });
+                // A counting machine keeps the time of day that its configuration says.
+                if self.spec.accel != Accel::TcgCounting {
+                    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+                    self.guest.send(&HostMessage::Clock { realtime_ns: now.as_nanos() as i64 });
+                }
             }
             Event::Hello { version } => {
                 return Err(Failure::setup(

@@ -52,6 +52,15 @@ pub(crate) fn send(message: &GuestMessage) {
     }
 }
 
+/// Sends a message that the host answers at once.
+pub(crate) fn ask(message: &GuestMessage) {
+    let mut bytes = Vec::new();
+    match (CHANNEL.get(), message.encode_into(&mut bytes)) {
+        (Some(channel), Ok(())) => drop(channel.ask(&bytes)),
+        _ => log::error!("a question for the host was lost"),
+    }
+}
+
 /// Sends a whole frame.
 pub(crate) fn send_frame(frame: &[u8]) {
     if let Some(channel) = CHANNEL.get() {

@@ -203,9 +203,6 @@ impl Platform {
         let ticks = hadal_hal::cpu::tsc::read() - before;
         let elapsed_ns = (u128::from(ticks) * 1_000_000_000 / u128::from(calibration.hz)) as u64;
         apic::finish_calibration(elapsed_ns, calibration.hz);
-        if !hadal_time::set_realtime_from_rtc() {
-            log::warn!("the real-time clock does not answer: CLOCK_REALTIME starts at 1970");
-        }
     }
 
     /// Remembers the CPUs' zones for [`name_zone_of_this_cpu`], and names the boot CPU's.

@@ -14,6 +14,7 @@ use hadal_abi::config::{BootAction, Filling, RunConfig};
 use hadal_abi::control::{ExitStatus, GuestMessage};
 use hadal_drivers::Devices;
 use hadal_hal::boot::BootInfo;
+use hadal_hal::devices::pit;
 use hadal_hal::memory::fallible::{self, OutOfMemory};
 use hadal_hal::sync::SpinLock;
 use hadal_linux::credentials::Credentials;
@@ -112,9 +113,7 @@ pub(crate) fn start(info: Box<BootInfo>, platform: Box<Platform>) {
         log::warn!("{wrong}");
     }
     log::info!("{}", paths::in_words());
-    if config.realtime_ns != 0 {
-        hadal_time::set_realtime(config.realtime_ns);
-    }
+    set_wall_clock(config.realtime_ns);
     if config.host_cores != 0 {
         hadal_sched::set_cores(config.host_cores as usize);
     }
@@ -132,9 +131,24 @@ pub(crate) fn start(info: Box<BootInfo>, platform: Box<Platform>) {
     }
 }
 
+/// Sets the wall clock to what the configuration says, if it does. How long the real-time clock takes to answer depends on
+/// the host's time.
+fn set_wall_clock(realtime_ns: i64) {
+    if realtime_ns != 0 {
+        hadal_time::set_realtime(realtime_ns);
+    } else if !hadal_time::set_realtime_from_rtc() {
+        log::warn!("the real-time clock does not answer: CLOCK_REALTIME starts at 1970");
+    }
+}
+
 fn first_thread(_: usize) -> ! {
     let (info, platform) = BOOT.lock().take().expect("the boot information is kept for this thread");
     let config = config().expect("the configuration has been read");
+    if config.counts_instructions {
+        hadal_drivers::stand_still_while_host_works();
+        // The clock of a machine that stands still would jump to its next interrupt.
+        pit::stop_channel_0();
+    }
     let windows: Vec<_> = platform.windows().collect();
     let devices = hadal_drivers::probe(&windows);
     for (address, error) in &devices.failures {
@@ -188,6 +202,14 @@ fn prepare(
     devices: &Devices,
     zones: usize,
 ) -> Result<(), String> {
+    if !config.program.is_empty() {
+        let files = FILES.get().ok_or("the boot files have not been looked at")?;
+        let namespace = Arc::new(file_tree::build(config, files, info, devices)?);
+        SURROUNDINGS.call_once(|| Surroundings { namespace, zones });
+    }
+    if config.counts_instructions {
+        hadal_time::start_over(config.realtime_ns);
+    }
     if config.trace_buffer_bytes != 0 {
         trace::start(config.trace_buffer_bytes)?;
     }
@@ -197,12 +219,6 @@ fn prepare(
     if config.strace.is_some_and(|trace| trace.output == CallOutput::Counts) {
         strace::counts::start().map_err(|OutOfMemory| "no memory to count system calls".to_string())?;
     }
-    if config.program.is_empty() {
-        return Ok(());
-    }
-    let files = FILES.get().ok_or("the boot files have not been looked at")?;
-    let namespace = Arc::new(file_tree::build(config, files, info, devices)?);
-    SURROUNDINGS.call_once(|| Surroundings { namespace, zones });
     Ok(())
 }
 

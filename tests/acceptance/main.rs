@@ -14,6 +14,7 @@ mod book;
 mod calls;
 mod cc;
 mod cli;
+mod counting;
 mod crowded;
 mod debug_kernel;
 mod events;
@@ -81,6 +82,7 @@ fn main() -> ExitCode {
     files::register(&mut suite);
     cli::register(&mut suite);
     messages::register(&mut suite);
+    counting::register(&mut suite);
     crowded::register(&mut suite);
     numa::register(&mut suite);
     observe::register(&mut suite);

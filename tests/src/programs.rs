@@ -364,6 +364,8 @@ programs! {
     MACHINE_CHECK = "machine-check", ["observe/machine_check.c"], [];
     /// Two functions with a known share of the time.
     HOT = "hot", ["observe/hot.c"], ["-fno-omit-frame-pointer"];
+    /// What could make two runs of a counting machine differ.
+    COUNTING = "counting", ["observe/counting.c"], ["-pthread"];
     /// Chains of calls without frame pointers.
     CALLERS = "callers", ["observe/callers.c"], ["-pthread", "-fomit-frame-pointer"];
     /// Memory policies.

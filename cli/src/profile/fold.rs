@@ -115,7 +115,7 @@ mod tests {
         let samples = [
             // Count, length, name, kernel frames, complete, kernel, program.
             vec![2, 7, low, high, 1, 1, BASE + 0x10, 0x5010, 0x1010],
-            vec![3, 5, low, high, 0, 0x8888, 0x9999],
+            vec![3, 5, low, high, 0, 0, 0x9999],
             vec![4, 7, low, high, 1, 1, BASE + 0x18, 0x5020, 0x1020],
         ];
         let piece = samples.concat();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Names for the numbers in a recording: interrupts, system calls, errors, signals, exceptions, kernel functions.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use hadal_abi::symbols::SymbolTable;
 use hadal_abi::trace::Head;
@@ -18,7 +18,7 @@ const SIGNALS: [&str; 31] = [
 
 /// Names of this recording.
 pub(crate) struct Names<'a> {
-    vectors: HashMap<u64, String>,
+    vectors: BTreeMap<u64, String>,
     symbols: Option<SymbolTable<'a>>,
 }
 

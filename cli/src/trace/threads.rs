@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The threads in a recording: who is who while indices are reused, and in what state each one is.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use hadal_abi::trace::{Kind, Left, ThreadName};
@@ -104,10 +104,10 @@ impl Thread {
 
 /// All threads by index.
 pub(crate) struct Threads {
-    live: HashMap<u32, Thread>,
+    live: BTreeMap<u32, Thread>,
     idle: Vec<u32>,
     /// Names of threads that existed before, and whether they are the program's.
-    known: HashMap<u32, (String, bool)>,
+    known: BTreeMap<u32, (String, bool)>,
     /// Number of the next row.
     next_row: u32,
     /// Threads that there were.
@@ -118,7 +118,7 @@ impl Threads {
     pub(crate) fn new(names: &[ThreadName], idle: &[u32]) -> Self {
         let known =
             names.iter().map(|named| (named.thread, (named.name.clone(), named.of_program))).collect();
-        Self { live: HashMap::new(), idle: idle.to_vec(), known, next_row: 1, count: 0 }
+        Self { live: BTreeMap::new(), idle: idle.to_vec(), known, next_row: 1, count: 0 }
     }
 
     /// Whether this is the idle thread of a CPU, which has no row of its own.

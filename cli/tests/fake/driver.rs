@@ -47,7 +47,7 @@ fn fake_qemu() -> &'static Path {
              if [ \"$1\" = --version ]; then echo 'QEMU emulator version 7.2 (fake)'; exit 0; fi\n\
              case $FAKE_QEMU in refuse:*) printf '%b' \"${{FAKE_QEMU#refuse:}}\" >&2; exit 1;; esac\n\
              for a in \"$@\"; do case $a in\n\
-             socket,id=control,fd=*) c=${{a##*fd=}};; socket,id=log,fd=*) l=${{a##*fd=}};;\n\
+             socket,id=control,fd=*) c=${{a##*fd=}};; socket,id=serial,fd=*) l=${{a##*fd=}};;\n\
              esac; done\n\
              exec '{}' \"$@\" <&\"$c\" >&\"$c\" 2>&\"$l\"\n",
             this.display()

@@ -10,6 +10,7 @@ use crate::interrupts::irq::Masked;
 #[cfg(target_os = "none")]
 pub mod backtrace;
 pub mod fpu;
+pub mod hold;
 pub mod percpu;
 pub mod port;
 pub mod set;

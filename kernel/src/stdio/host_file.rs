@@ -18,7 +18,10 @@ use hadal_vfs::{
 };
 
 use super::DEVICE;
-use crate::control;
+use crate::{control, run};
+
+/// Bytes of a file in an answer that fits a receive buffer of the channel.
+const ANSWER_IN_ONE_PIECE: u32 = 3584;
 
 /// One request at a time.
 static TURN: Mutex<()> = Mutex::new(());
@@ -43,7 +46,7 @@ impl HostFile {
 
     fn ask(&self, operation: Operation) -> Result<Answer> {
         let _turn = TURN.lock();
-        control::send(&GuestMessage::FileRequest(Request { descriptor: self.descriptor, operation }));
+        control::ask(&GuestMessage::FileRequest(Request { descriptor: self.descriptor, operation }));
         // The host always answers.
         let answer = ANSWERED.wait_until(None, WaitMode::Uninterruptible, || ANSWER.lock().take());
         match answer.map_err(|_| Errno::EIO)? {
@@ -97,7 +100,16 @@ fn metadata(attributes: &Attributes) -> Metadata {
 }
 
 fn piece(len: usize) -> u32 {
-    (len as u64).min(u64::from(MAX_BYTES)) as u32
+    (len as u64).min(u64::from(max_bytes())) as u32
+}
+
+/// Most bytes of a request. A machine that stands still for the answer needs it in one piece.
+fn max_bytes() -> u32 {
+    if run::config().is_some_and(|config| config.counts_instructions) {
+        ANSWER_IN_ONE_PIECE
+    } else {
+        MAX_BYTES
+    }
 }
 
 /// Copies what an output request takes; `ENOMEM` when memory is short.

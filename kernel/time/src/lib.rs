@@ -29,7 +29,7 @@ pub mod vvar;
 
 pub use system::{
     Calibration, Refinement, Source, duration_ns, hpet, init, now_ns, ns_at, realtime_ns, refine,
-    set_realtime, set_realtime_from_rtc, tsc_at, tsc_hz,
+    set_realtime, set_realtime_from_rtc, start_over, tsc_at, tsc_hz,
 };
 
 /// Nanoseconds in a second.

@@ -212,6 +212,15 @@ pub fn realtime_ns() -> i64 {
     CLOCK.read(|state| state.line.ns_at(tsc::read()).cast_signed().wrapping_add(state.realtime_offset_ns))
 }
 
+/// Starts [`now_ns`] at zero again, with the wall clock at `unix_ns`: for machines whose time is to begin with the program.
+/// Timers that are pending come later by what had passed.
+pub fn start_over(unix_ns: i64) {
+    CLOCK.update(|state| State {
+        line: Line::starting(tsc::read(), state.line.rate),
+        realtime_offset_ns: unix_ns,
+    });
+}
+
 /// Sets the wall clock: `unix_ns` nanoseconds since 1970-01-01 00:00 UTC are now.
 pub fn set_realtime(unix_ns: i64) {
     CLOCK.update(|state| {

@@ -11,14 +11,15 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use hadal_hal::cpu;
+use hadal_hal::cpu::{self, hold};
 use hadal_hal::memory::frames::Block;
 use hadal_hal::sync::{Rank, SpinLock};
 use hadal_mem::frames::{self, ZonePolicy};
 use hadal_sync::{Mutex, WaitMode, WaitQueue};
 
-use super::device::{Device, Driver, Failure, Queue, Running};
+use super::device::{Device, Doorbell, Driver, Failure, Queue, Running};
 use super::memory::Segment;
+use super::standstill;
 use crate::pci::Function;
 use crate::{Closed, DriverError};
 
@@ -98,12 +99,26 @@ impl Transmit {
         self.free.pop()
     }
 
-    fn send(&mut self, buffer: u16, len: usize) {
+    fn add(&mut self, buffer: u16, len: usize) {
         // The queue has an entry for every buffer of the pool.
-        if self.queue.submit(&[self.pool.segment(buffer, len, false)], buffer) {
+        if self.queue.add(&[self.pool.segment(buffer, len, false)], buffer) {
             self.in_flight += 1;
         }
     }
+
+    fn send(&mut self, buffer: u16, len: usize) {
+        self.add(buffer, len);
+        self.queue.ring_doorbell();
+    }
+}
+
+/// What a message brings.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Answer {
+    /// Nothing, or an answer that may take any time.
+    None,
+    /// An answer as soon as the host has read it, of one receive buffer at most.
+    AtOnce,
 }
 
 /// A received buffer that was not read to its end.
@@ -158,16 +173,27 @@ struct Port {
     arrived: WaitQueue,
     /// The device has the beginning of a message whose end is still to come.
     inside_message: AtomicBool,
+    /// What interrupts have told of since somebody held the machine for it.
+    told: Told,
     failure: Failure,
     messages: AtomicU64,
+}
+
+/// News of the device.
+#[derive(Default)]
+struct Told {
+    sent: AtomicBool,
+    arrived: AtomicBool,
 }
 
 impl Driver for Port {
     fn on_queue_interrupt(&self) {
         if self.transmit.lock().queue.has_completion() {
+            self.told.sent.store(true, Ordering::Relaxed);
             self.space.wake_all();
         }
         if self.receive.lock().queue.has_completion() {
+            self.told.arrived.store(true, Ordering::Relaxed);
             self.arrived.wake_all();
         }
     }
@@ -215,6 +241,7 @@ impl Console {
             receive: SpinLock::ranked(Rank::DeviceQueue, receive),
             arrived: WaitQueue::new(),
             inside_message: AtomicBool::new(false),
+            told: Told::default(),
             failure: Failure::default(),
             messages: AtomicU64::new(0),
         });
@@ -235,6 +262,16 @@ impl Console {
     /// Writes the parts as one message: no other writer's bytes come between. Returns when everything is copied into
     /// the queue, and sleeps while the queue is full. For threads only.
     pub fn write_vectored(&self, parts: &[&[u8]]) -> Result<(), Closed> {
+        self.write(parts, Answer::None)
+    }
+
+    /// [`Console::write_all`] for a question that the host answers at once: where the machine stands still while the host
+    /// works, it does so until the answer has come. Otherwise nothing waits for it here.
+    pub fn ask(&self, question: &[u8]) -> Result<(), Closed> {
+        self.write(&[question], Answer::AtOnce)
+    }
+
+    fn write(&self, parts: &[&[u8]], answer: Answer) -> Result<(), Closed> {
         let _turn = self.port.writer.lock();
         self.port.messages.fetch_add(1, Ordering::Relaxed);
         let mut left: usize = parts.iter().map(|part| part.len()).sum();
@@ -251,9 +288,8 @@ impl Console {
                 rest = &rest[count..];
                 left -= count;
                 if left == 0 || used + count == TRANSMIT_BYTES {
-                    let mut transmit = self.port.transmit.lock();
-                    self.port.inside_message.store(left > 0, Ordering::Relaxed);
-                    transmit.send(buffer, used + count);
+                    let answer = if left == 0 { answer } else { Answer::None };
+                    self.port.send(buffer, used + count, left > 0, answer);
                 } else {
                     open = Some((buffer, used + count));
                 }
@@ -352,6 +388,32 @@ impl Port {
     fn fill(&self, buffer: u16, offset: usize, data: &[u8]) {
         let pool = self.transmit_pool;
         pool.block.write(pool.at(buffer) + offset, data);
+    }
+
+    /// Gives a filled buffer to the device.
+    fn send(&self, buffer: u16, len: usize, inside_message: bool, answer: Answer) {
+        let mut transmit = self.transmit.lock();
+        self.inside_message.store(inside_message, Ordering::Relaxed);
+        if !standstill::is_wanted() {
+            return transmit.send(buffer, len);
+        }
+        // One interrupt ends the hold: that of the buffer, or that of the answer, before which the buffer was sent.
+        let news = match answer {
+            Answer::None => {
+                transmit.queue.enable_interrupt();
+                &self.told.sent
+            }
+            Answer::AtOnce => &self.told.arrived,
+        };
+        news.store(false, Ordering::Relaxed);
+        transmit.add(buffer, len);
+        let doorbell = transmit.queue.due_doorbell();
+        drop(transmit);
+        let ring = || doorbell.into_iter().for_each(Doorbell::ring);
+        hold::until_answered(ring, || news.load(Ordering::Relaxed) || self.failure.is_set());
+        let mut transmit = self.transmit.lock();
+        transmit.reclaim();
+        transmit.queue.disable_interrupt();
     }
 
     fn wait_for_buffer(&self) -> Result<u16, Closed> {

@@ -8,6 +8,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
+use hadal_hal::cpu::hold;
 use hadal_hal::sync::{Rank, SpinLock};
 use hadal_sched::{current, park, thread};
 use hadal_sync::{WaitMode, WaitQueue};
@@ -15,6 +16,7 @@ use hadal_sync::{WaitMode, WaitQueue};
 use super::device::{Doorbell, Driver, Failure, Queue};
 use super::memory::Segment;
 use super::ring::MAX_SIZE;
+use super::standstill;
 use crate::Closed;
 
 /// Values of [`Slot::done`]; anything else is one more than the number of bytes written.
@@ -76,7 +78,15 @@ impl Exchange {
         self.requests.fetch_add(1, Ordering::Relaxed);
         // Nothing but the condition ends this wait.
         let begun = self.space.wait_until(None, WaitMode::Uninterruptible, || self.begin(segments));
-        let slot = begun.unwrap_or(Err(Closed))?;
+        let (slot, doorbell) = begun.unwrap_or(Err(Closed))?;
+        let ring = || doorbell.into_iter().for_each(Doorbell::ring);
+        if standstill::is_wanted() {
+            hold::until_answered(ring, || {
+                self.slots[usize::from(slot)].done.load(Ordering::Acquire) != PENDING
+            });
+        } else {
+            ring();
+        }
         let me = current();
         let reported = me.waits_for();
         me.note_wait(Some((self.what, u64::from(slot))));
@@ -92,8 +102,8 @@ impl Exchange {
         if done == CLOSED { Err(Closed) } else { Ok(done - 1) }
     }
 
-    /// Starts an exchange for the calling thread; `None` when the queue is full.
-    fn begin(&self, segments: &[Segment]) -> Option<Result<u16, Closed>> {
+    /// Starts an exchange for the calling thread, which rings the doorbell, if it is due; `None` when the queue is full.
+    fn begin(&self, segments: &[Segment]) -> Option<Result<(u16, Option<Doorbell>), Closed>> {
         let mut state = self.state.lock();
         if self.failure.is_set() {
             return Some(Err(Closed));
@@ -103,11 +113,9 @@ impl Exchange {
         entry.thread.store(current().id(), Ordering::Relaxed);
         entry.done.store(PENDING, Ordering::Relaxed);
         if state.queue.add(segments, slot) {
-            // The completion interrupt takes the lock, too, and must not wait while the host answers the doorbell.
-            let doorbell = state.queue.due_doorbell();
-            drop(state);
-            doorbell.into_iter().for_each(Doorbell::ring);
-            return Some(Ok(slot));
+            // The completion interrupt takes the lock, too, and must not wait while the host answers the doorbell: it is
+            // for the caller.
+            return Some(Ok((slot, state.queue.due_doorbell())));
         }
         entry.done.store(CLOSED, Ordering::Relaxed);
         state.free_slots.push(slot);

@@ -22,6 +22,8 @@ const COMMAND_RATE_2: u8 = 0xb4;
 const COMMAND_LATCH_2: u8 = 0x80;
 /// Channel 0, both bytes, rate generator, binary.
 const COMMAND_RATE_0: u8 = 0x34;
+/// Channel 0, both bytes, interrupt on terminal count, binary.
+const COMMAND_ONCE_0: u8 = 0x30;
 const COMMAND_LATCH_0: u8 = 0x00;
 const SPEAKER_GATE: u8 = 1 << 0;
 const SPEAKER_ON: u8 = 1 << 1;
@@ -32,6 +34,14 @@ const LIVENESS_READS: u32 = 1000;
 static CHANNEL_0_READER: SpinLock<()> = SpinLock::ranked(Rank::Last, ());
 /// Whether channel 0 counts, after the first read has seen to it.
 static CHANNEL_0_COUNTS: Once<bool> = Once::new();
+
+/// Ends the interrupts that the firmware has channel 0 raise: it counts to its end once, unless [`read_channel_0`] starts it
+/// over.
+pub fn stop_channel_0() {
+    out8(COMMAND, COMMAND_ONCE_0);
+    out8(CHANNEL_0, 1);
+    out8(CHANNEL_0, 0);
+}
 
 /// The counter of channel 0, counting down; `None` when nothing counts there. The first read starts it over 65536 counts,
 /// unless the firmware or the program has started it already. Its interrupt stays masked until somebody takes the line.

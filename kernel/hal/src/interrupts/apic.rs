@@ -251,3 +251,38 @@ pub fn disarm_timer() {
         write(reg::TIMER_INITIAL, 0);
     }
 }
+
+/// What the timer of a CPU was armed with, if it was: a deadline of the time-stamp counter, or ticks that are left.
+#[derive(Clone, Copy, Debug)]
+#[must_use = "the timer stays disarmed"]
+pub(crate) struct TakenTimer(Option<u64>);
+
+impl TakenTimer {
+    /// That of the two that ends sooner.
+    pub(crate) fn sooner(self, other: Self) -> Self {
+        Self(self.0.into_iter().chain(other.0).min())
+    }
+}
+
+/// Disarms the timer of the calling CPU. Interrupts are off.
+pub(crate) fn take_timer() -> TakenTimer {
+    let armed = if uses_tsc_deadline() {
+        // SAFETY: the CPU has the register.
+        unsafe { cpu::read_msr(MSR_TSC_DEADLINE) }
+    } else {
+        u64::from(read(reg::TIMER_CURRENT))
+    };
+    disarm_timer();
+    TakenTimer((armed != 0).then_some(armed))
+}
+
+/// Arms it again. Interrupts are off.
+pub(crate) fn put_back_timer(timer: TakenTimer) {
+    let Some(armed) = timer.0 else { return };
+    if uses_tsc_deadline() {
+        // SAFETY: the CPU has the register.
+        unsafe { cpu::write_msr(MSR_TSC_DEADLINE, armed) };
+    } else {
+        write(reg::TIMER_INITIAL, armed as u32);
+    }
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Machines that count instructions: two runs are the same, to the instruction.
+
+use std::fs;
+use std::path::Path;
+
+use hadal_tests::case::{expect_status, wrong};
+use hadal_tests::machine::arguments;
+use hadal_tests::programs::COUNTING;
+use hadal_tests::{Hadal, TestError, Way, scratch};
+
+use crate::suite::Suite;
+
+/// Runs that are compared.
+const RUNS: usize = 3;
+
+pub(crate) fn register(suite: &mut Suite) {
+    for (name, way) in [("static", Way::GccStatic), ("dynamic", Way::GccDynamic)] {
+        suite.hadal(format!("counting/repeats/{name}"), move |name| repeats(name, way));
+    }
+    suite.hadal("counting/starts-at-the-program", starts_at_the_program);
+}
+
+/// What a run leaves: the program's output, which has readings of its clocks, the trace and the folded profile.
+struct Traces {
+    output: String,
+    trace: Vec<u8>,
+    folded: Vec<u8>,
+}
+
+fn run(directory: &Path, number: usize, way: Way) -> Result<Traces, TestError> {
+    // Beside the program's directory, whose content the program sees.
+    let files = directory.join("files");
+    fs::create_dir_all(&files).map_err(TestError::io("a directory for traces"))?;
+    let trace = files.join(format!("{number}.json"));
+    let profile = files.join(number.to_string());
+    let work = directory.join("work");
+    fs::create_dir_all(&work).map_err(TestError::io("a working directory"))?;
+    let hadal = Hadal::plain().option("--icount").cwd(&work).with("--trace", &trace);
+    let hadal = hadal.with("--profile", &profile).with("--profile-hz", "10000").option("--stats");
+    let outcome = hadal.run(&COUNTING.build(way)?, &arguments(&["/etc/services"]))?;
+    expect_status(&outcome, 0)?;
+    let counters = outcome.stderr_text();
+    let counters = counters.lines().filter(|line| !line.starts_with("hadal: "));
+    let output = format!("{}{}", outcome.stdout_text(), counters.collect::<Vec<_>>().join("\n"));
+    let read = |file: &Path| fs::read(file).map_err(TestError::io(file.display().to_string()));
+    Ok(Traces { output, trace: read(&trace)?, folded: read(&profile.with_extension("folded"))? })
+}
+
+fn repeats(name: &str, way: Way) -> Result<(), TestError> {
+    let directory = scratch::empty_directory(name)?;
+    let first = run(&directory, 0, way)?;
+    if !first.output.contains("system calls") || first.trace.is_empty() || first.folded.is_empty() {
+        return Err(TestError::Wrong(format!("something is missing:\n{}", first.output)));
+    }
+    for number in 1..RUNS {
+        let next = run(&directory, number, way)?;
+        if next.output != first.output {
+            return Err(TestError::Wrong(format!(
+                "run {number}:\n{}\nthe first:\n{}",
+                next.output, first.output
+            )));
+        }
+        if next.trace != first.trace {
+            return Err(TestError::Wrong(format!("the trace of run {number} differs")));
+        }
+        if next.folded != first.folded {
+            return Err(TestError::Wrong(format!("the profile of run {number} differs")));
+        }
+    }
+    Ok(())
+}
+
+/// The clocks are near zero when `main` begins, and the time of day is the same in every run.
+fn starts_at_the_program(_: &str) -> Result<(), TestError> {
+    let outcome = Hadal::plain().option("--icount").run(&COUNTING.build(Way::GccStatic)?, &[])?;
+    expect_status(&outcome, 0)?;
+    let text = outcome.stdout_text();
+    let number = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name));
+        line.and_then(|number| number.trim().parse::<u64>().ok())
+    };
+    const MIDNIGHT_S: u64 = 1_767_225_600;
+    match (number("monotonic ns"), number("time of day s")) {
+        (Some(ns), Some(MIDNIGHT_S)) if ns < 50_000_000 => Ok(()),
+        _ => Err(wrong("the clocks do not start at the program", &outcome)),
+    }
+}
