@@ -105,6 +105,8 @@ impl<'a> Session<'a> {
         // Live runs of other tests are none of the reader's.
         shell.env("XDG_RUNTIME_DIR", &self.home);
         shell.env("LC_ALL", "C.UTF-8").env("TERM", "dumb").env_remove("XDG_CACHE_HOME");
+        // Cargo sets it for its tests, and programs would look for their libraries there.
+        shell.env_remove("LD_LIBRARY_PATH");
         // Rust's tools are in the home of whoever runs the tests.
         for (variable, name) in [("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup")] {
             if let (None, Some(path)) = (std::env::var_os(variable), own_home(name)) {
