@@ -49,21 +49,19 @@ fn stacks_of_a_deadlock(name: &str) -> Result<(), TestError> {
     let program = DEADLOCK.build(Way::GccDynamic)?;
     let (_permit, running) = runs_in(&directory, 2).start(&program, &[])?;
     running.wait_for_output("about to deadlock\n", LIMIT)?;
+    let parts =
+        ["deadlock: 3 threads", "waits in futex", "left_then_right+0x", "right_then_left+0x", "main+0x"];
     // The threads may still be on their way.
     let mut list = String::new();
     for _ in 0..50 {
         list = answer(&directory, &["stacks"])?;
-        if list.matches("pthread_mutex_lock").count() == 2 {
+        if parts.iter().all(|part| list.contains(part)) && list.matches("pthread_mutex_lock").count() == 2 {
             break;
         }
         std::thread::sleep(Duration::from_millis(200));
     }
-    for part in
-        ["deadlock: 3 threads", "waits in futex", "left_then_right+0x", "right_then_left+0x", "main+0x"]
-    {
-        if !list.contains(part) {
-            return Err(TestError::Wrong(format!("{part:?} is not in the list:\n{list}")));
-        }
+    if let Some(part) = parts.iter().find(|part| !list.contains(**part)) {
+        return Err(TestError::Wrong(format!("{part:?} is not in the list:\n{list}")));
     }
     let outcome = end(&directory, running, "ended with status 143")?;
     expect_status(&outcome, 143)?;

@@ -162,7 +162,12 @@ fn serial_tab(name: &str) -> Result<(), TestError> {
     let image = image(&directory, "cc", &[], "everything.c")?;
     let _permit = Permit::one();
     let mut shell = on_serial_line(&image)?;
-    shell.type_in(b"cp\t\rm\to\t\r\x10\x10\x10\x0e\rha\t\r")?;
+    // At a prompt each: what is typed ahead is shown when it is read, in the middle of a command's output. A list of
+    // completions brings a prompt, too.
+    for (keys, prompts) in [("cp\t\r", 1), ("m\to\t\r", 2), ("\x10\x10\x10\x0e\r", 4), ("ha\t\r", 5)] {
+        wait_for(&shell, "hadal> ", prompts)?;
+        shell.type_in(keys.as_bytes())?;
+    }
     let outcome = shell.finish(LIMIT)?;
     expect_status(&outcome, POWERED_OFF)?;
     let listed =
