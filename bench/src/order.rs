@@ -113,7 +113,7 @@ impl Order {
             (How::Heat, Place::Hadal) => false,
             // More threads than cores, each on a core of its own, cannot be had here.
             (_, Place::Native) => work.shape.cpus <= host::cores(),
-            // Linux does not finish booting within minutes where several CPUs take turns.
+            // Where several CPUs take turns, Linux does not get past starting the second one.
             (_, Place::Linux) if self.mode == Mode::Path => work.shape.cpus == 1,
             _ => true,
         };

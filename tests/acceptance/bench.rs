@@ -26,6 +26,8 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.hadal("bench/busy", busy);
     suite.hadal("bench/resume", resume);
     suite.hadal("bench/parallel", parallel);
+    suite.hadal("bench/wakes-in-turns", wakes_in_turns);
+    suite.hadal("bench/groups", groups);
     suite.hadal_slow("bench/boot-in-turns", boot_in_turns);
 }
 
@@ -240,4 +242,42 @@ fn boot_in_turns(name: &str) -> Result<(), TestError> {
         4 => Ok(()),
         other => Err(wrong(&format!("{other} figures instead of those of 1, 2, 4 and 8 CPUs"), &outcome)),
     }
+}
+
+/// Two CPUs in turns: a CPU that still polls is woken by fewer instructions than one that has halted and is interrupted.
+fn wakes_in_turns(name: &str) -> Result<(), TestError> {
+    let directory = scratch::empty_directory(name)?;
+    let figures = ["event.condvar_polling", "event.condvar_halted"];
+    let run = ["bench", "run", "--quick", "--mode", "path", "--peer", "none", "--json", "r.json"];
+    let outcome = hadal(&[&run[..], &figures].concat(), &directory, LIMIT)?;
+    expect_status(&outcome, 0)?;
+    let results: Value = serde_json::from_str(&read(&directory.join("r.json"))?)
+        .map_err(|error| wrong(&format!("r.json: {error}"), &outcome))?;
+    let entries = results["results"].as_array().into_iter().flatten();
+    let of = |figure: &str| {
+        let entry = entries.clone().find(|entry| entry["name"] == figure && entry["cpus"] == 2);
+        entry.and_then(|entry| entry["hadal"]["median"].as_f64())
+    };
+    match (of(figures[0]), of(figures[1])) {
+        (Some(polling), Some(halted)) if 0.0 < polling && polling < halted => Ok(()),
+        other => Err(wrong(&format!("polling and halted took {other:?} instructions"), &outcome)),
+    }
+}
+
+/// One figure of each group that is about unmodified programs, as an image and unmodified.
+fn groups(name: &str) -> Result<(), TestError> {
+    let directory = scratch::empty_directory(name)?;
+    let figures = [
+        "mmap.map_touch_unmap",
+        "signal.to_sleeping",
+        "file.proc_self_stat",
+        "pipe.ping_pong",
+        "pthread.cond_ping_pong",
+        "scaling.barrier",
+        "thread.create_first",
+    ];
+    let run = ["bench", "run", "--quick", "--mode", "path", "--peer", "pik"];
+    let outcome = hadal(&[&run[..], &figures].concat(), &directory, LIMIT)?;
+    expect_status(&outcome, 0)?;
+    expect_parts(&outcome.stdout_text(), &figures, &outcome)
 }
