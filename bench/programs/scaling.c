@@ -100,6 +100,11 @@ static void take_part(unsigned member, void *arg) {
             bench_sample(bench_ticks() - start, (double)OPERATIONS * bench.cpus);
         }
     }
+    /* No thread ends before the last sample is taken. */
+    if (member == 0) {
+        __atomic_store_n(&crowd->begun, WARM_UP + SAMPLES + 1, __ATOMIC_RELEASE);
+    }
+    spin_until(&crowd->begun, WARM_UP + SAMPLES + 1);
 }
 
 static void scale(const char *name, void (*operation)(void)) {
