@@ -15,7 +15,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#if __has_attribute(noclone)
 #define FUNCTION __attribute__((noinline, noclone)) static
+#else
+#define FUNCTION __attribute__((noinline)) static
+#endif
 /* Keeps a call at the end of a function from becoming a jump, which would leave no caller. */
 #define STAY() __asm__ volatile("")
 
