@@ -15,7 +15,7 @@ const SCHEDULES: &str = "20000";
 /// Schedules within which a fault must show.
 const SCHEDULES_OF_MUTANT: &str = "400000";
 /// What the simulator's build needs of the tree.
-const TREE: [&str; 11] = [
+const TREE: [&str; 12] = [
     "Cargo.toml",
     "Cargo.lock",
     "rust-toolchain.toml",
@@ -23,6 +23,7 @@ const TREE: [&str; 11] = [
     "bench",
     "cli",
     "docs",
+    "initramfs",
     "kernel",
     "runtimes",
     "examples",
