@@ -8,23 +8,23 @@
 //! Order: the guest sends `Hello` first and `Exit` last; before `Exit` every written file is on the host and every
 //! output byte has been sent, so the host may kill the machine when it sees that frame.
 
+mod frame;
+#[cfg(test)]
+mod tests;
+
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::fmt;
 
 use serde::{Deserialize, Serialize};
+
+pub use frame::{ChannelError, Decoder, Frame, HEADER_LEN, Header, MAX_PAYLOAD_LEN};
+use frame::{fixed, packed, put, put_packed, text};
 
 use crate::calls::CallCount;
 use crate::{paths, profile, status, stream_file, trace};
 
 /// Version of the channel, the payload of `Hello`.
-pub const VERSION: u32 = 5;
-
-/// Bytes of a frame header.
-pub const HEADER_LEN: usize = 8;
-
-/// Longest payload; a longer one means that the stream is damaged.
-pub const MAX_PAYLOAD_LEN: usize = 1 << 20;
+pub const VERSION: u32 = 6;
 
 /// Frame kinds, guest to host below 0x80, host to guest from 0x80.
 mod kind {
@@ -46,19 +46,13 @@ mod kind {
     pub(super) const CALL_COUNTS: u8 = 0x10;
     pub(super) const THREAD_LIST: u8 = 0x11;
     pub(super) const COMMAND_REQUEST: u8 = 0x12;
+    pub(super) const PROFILE_MAPPINGS: u8 = 0x13;
     pub(super) const STDIN: u8 = 0x81;
     pub(super) const SIGNAL: u8 = 0x82;
     pub(super) const REPORT_THREADS: u8 = 0x83;
     pub(super) const CLOCK: u8 = 0x84;
     pub(super) const FILE_ANSWER: u8 = 0x85;
     pub(super) const LIST_THREADS: u8 = 0x86;
-}
-
-/// Kind and payload length of a frame whose payload the sender writes itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Header {
-    kind: u8,
-    len: u32,
 }
 
 impl Header {
@@ -74,27 +68,6 @@ impl Header {
     /// Header of a piece of the trace of `len` bytes (`None` when it exceeds [`MAX_PAYLOAD_LEN`]).
     pub fn trace_records(len: usize) -> Option<Self> {
         Self::new(kind::TRACE_RECORDS, len)
-    }
-
-    fn new(kind: u8, len: usize) -> Option<Self> {
-        (len <= MAX_PAYLOAD_LEN).then_some(Self { kind, len: len as u32 })
-    }
-
-    /// The header as it stands on the wire.
-    pub fn to_bytes(self) -> [u8; HEADER_LEN] {
-        let mut out = [0; HEADER_LEN];
-        out[0] = self.kind;
-        out[4..].copy_from_slice(&self.len.to_le_bytes());
-        out
-    }
-
-    fn from_bytes(bytes: [u8; HEADER_LEN]) -> Result<Self, ChannelError> {
-        let [kind, r0, r1, r2, l0, l1, l2, l3] = bytes;
-        let len = u32::from_le_bytes([l0, l1, l2, l3]);
-        if [r0, r1, r2] != [0; 3] || len as usize > MAX_PAYLOAD_LEN {
-            return Err(ChannelError::Header(bytes));
-        }
-        Ok(Self { kind, len })
     }
 }
 
@@ -181,6 +154,8 @@ pub enum GuestMessage {
     TraceThreads(Vec<trace::ThreadName>),
     /// The profile begins.
     ProfileHead(profile::Head),
+    /// Some of the mappings that addresses in the profile lie in.
+    ProfileMappings(Vec<profile::Mapping>),
     /// A piece of the profile: samples as [`profile::samples`] reads them.
     ProfileSamples(Vec<u8>),
     /// What the kernel uses of the machine, behind the machine report.
@@ -209,70 +184,6 @@ pub enum HostMessage {
     },
 }
 
-/// Why a byte stream is not a control channel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ChannelError {
-    /// These eight bytes are not a frame header.
-    Header([u8; HEADER_LEN]),
-    /// This direction has no such frame kind.
-    Kind(u8),
-    /// The payload of this kind is malformed.
-    Payload(u8),
-    /// The message is longer than a frame may be.
-    TooLong,
-}
-
-impl fmt::Display for ChannelError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Header(bytes) => write!(f, "not a frame header: {bytes:02x?}"),
-            Self::Kind(kind) => write!(f, "unknown frame kind {kind:#04x}"),
-            Self::Payload(kind) => write!(f, "malformed payload in a frame of kind {kind:#04x}"),
-            Self::TooLong => write!(f, "message longer than {MAX_PAYLOAD_LEN} bytes"),
-        }
-    }
-}
-
-impl core::error::Error for ChannelError {}
-
-/// A frame whose payload has not been looked at.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Frame {
-    /// What the payload is.
-    kind: u8,
-    /// The payload.
-    payload: Vec<u8>,
-}
-
-/// Appends a frame to `out`.
-fn put(out: &mut Vec<u8>, kind: u8, payload: &[u8]) -> Result<(), ChannelError> {
-    let header = Header::new(kind, payload.len()).ok_or(ChannelError::TooLong)?;
-    out.extend_from_slice(&header.to_bytes());
-    out.extend_from_slice(payload);
-    Ok(())
-}
-
-/// Payload of `kind` as UTF-8; invalid bytes are replaced, since such text is for people.
-fn text(payload: Vec<u8>) -> String {
-    String::from_utf8(payload).unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned())
-}
-
-/// Payload of `kind` as an array.
-fn fixed<const N: usize>(kind: u8, payload: &[u8]) -> Result<[u8; N], ChannelError> {
-    payload.try_into().map_err(|_| ChannelError::Payload(kind))
-}
-
-/// Payload of `kind` as postcard.
-fn packed<T: serde::de::DeserializeOwned>(kind: u8, payload: &[u8]) -> Result<T, ChannelError> {
-    postcard::from_bytes(payload).map_err(|_| ChannelError::Payload(kind))
-}
-
-/// Appends a frame of `kind` whose payload is `value` in postcard.
-fn put_packed<T: Serialize>(out: &mut Vec<u8>, kind: u8, value: &T) -> Result<(), ChannelError> {
-    let payload = postcard::to_allocvec(value).map_err(|_| ChannelError::TooLong)?;
-    put(out, kind, &payload)
-}
-
 impl GuestMessage {
     /// Appends the message to `out` as one frame; fails only when it is longer than a frame may be.
     pub fn encode_into(&self, out: &mut Vec<u8>) -> Result<(), ChannelError> {
@@ -292,6 +203,7 @@ impl GuestMessage {
             Self::TraceRecords(piece) => put(out, kind::TRACE_RECORDS, piece),
             Self::TraceThreads(names) => put_packed(out, kind::TRACE_THREADS, names),
             Self::ProfileHead(head) => put_packed(out, kind::PROFILE_HEAD, head),
+            Self::ProfileMappings(mappings) => put_packed(out, kind::PROFILE_MAPPINGS, mappings),
             Self::ProfileSamples(piece) => put(out, kind::PROFILE_SAMPLES, piece),
             Self::Paths(paths) => put_packed(out, kind::PATHS, paths),
             Self::Exit(status) => put_packed(out, kind::EXIT, status),
@@ -322,6 +234,7 @@ impl TryFrom<Frame> for GuestMessage {
             kind::TRACE_RECORDS => Self::TraceRecords(payload),
             kind::TRACE_THREADS => Self::TraceThreads(packed(kind, &payload)?),
             kind::PROFILE_HEAD => Self::ProfileHead(packed(kind, &payload)?),
+            kind::PROFILE_MAPPINGS => Self::ProfileMappings(packed(kind, &payload)?),
             kind::PROFILE_SAMPLES => Self::ProfileSamples(payload),
             kind::PATHS => Self::Paths(packed(kind, &payload)?),
             kind::EXIT => Self::Exit(packed(kind, &payload)?),
@@ -366,240 +279,5 @@ impl TryFrom<Frame> for HostMessage {
             kind::CLOCK => Self::Clock { realtime_ns: i64::from_le_bytes(fixed(kind, &payload)?) },
             _ => return Err(ChannelError::Kind(kind)),
         })
-    }
-}
-
-/// Finds frames in a byte stream.
-///
-/// An error is final: the stream has lost its frame boundaries, and every later call returns the same error.
-#[derive(Debug, Default)]
-pub struct Decoder {
-    buffer: Vec<u8>,
-    /// Start of the first frame not yet returned.
-    start: usize,
-    failed: Option<ChannelError>,
-}
-
-impl Decoder {
-    /// A decoder at the start of a stream.
-    pub const fn new() -> Self {
-        Self { buffer: Vec::new(), start: 0, failed: None }
-    }
-
-    /// Adds bytes that arrived.
-    pub fn push(&mut self, bytes: &[u8]) {
-        if self.start > 0 {
-            self.buffer.drain(..self.start);
-            self.start = 0;
-        }
-        self.buffer.extend_from_slice(bytes);
-    }
-
-    /// Takes the next whole frame, `None` when more bytes are needed.
-    pub fn pop(&mut self) -> Result<Option<Frame>, ChannelError> {
-        if let Some(error) = self.failed {
-            return Err(error);
-        }
-        let Some((head, rest)) = self.buffer[self.start..].split_first_chunk::<HEADER_LEN>() else {
-            return Ok(None);
-        };
-        let header = Header::from_bytes(*head).inspect_err(|e| self.failed = Some(*e))?;
-        let len = header.len as usize;
-        let Some(payload) = rest.get(..len) else {
-            return Ok(None);
-        };
-        let payload = payload.to_vec();
-        self.start += HEADER_LEN + len;
-        Ok(Some(Frame { kind: header.kind, payload }))
-    }
-
-    /// Number of bytes that belong to a frame not yet complete.
-    pub fn pending_len(&self) -> usize {
-        self.buffer.len() - self.start
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn guest_messages() -> Vec<GuestMessage> {
-        vec![
-            GuestMessage::Hello { version: VERSION },
-            GuestMessage::Output(OutputStream::Stdout, (0..=255).collect()),
-            GuestMessage::Output(OutputStream::Stderr, Vec::new()),
-            GuestMessage::StdinRequest { max_len: 4096 },
-            GuestMessage::CommandRequest,
-            GuestMessage::FileRequest(stream_file::Request {
-                descriptor: 1,
-                operation: stream_file::Operation::WriteAt { offset: 1 << 40, data: vec![0, 200, 7] },
-            }),
-            GuestMessage::Report("thread 1 waits in futex\n".into()),
-            GuestMessage::Strace("write(1, \"ä\", 2) = 2\n".into()),
-            GuestMessage::Stats(Stats {
-                counters: vec![("system calls".into(), 7), ("ipis".into(), u64::MAX)],
-                by_cpu: vec![("system calls".into(), vec![3, 4])],
-            }),
-            GuestMessage::CallCounts(vec![
-                CallCount { number: Some(202), calls: 3, errors: 1, time_ns: 1 << 40 },
-                CallCount::default(),
-            ]),
-            GuestMessage::ThreadList("thread 1 waits\n".into()),
-            GuestMessage::ThreadList(String::new()),
-            GuestMessage::TraceStart(trace::Head {
-                start: trace::Timestamp { tsc: 1, ns: 2 },
-                idle_threads: vec![0, 300],
-                vectors: vec![(0xf0, "timer".into())],
-            }),
-            GuestMessage::TraceRecords(vec![1; 64]),
-            GuestMessage::TraceThreads(vec![trace::ThreadName {
-                thread: 5,
-                name: "heat".into(),
-                of_program: true,
-            }]),
-            GuestMessage::ProfileHead(profile::Head {
-                hz: 1000,
-                cpus: vec![profile::CpuSamples { taken: 3, idle: 2, lost: 1 }],
-                mappings: vec![profile::Mapping { start: 1, end: 2, offset: 3, path: "/a".into() }],
-            }),
-            GuestMessage::ProfileSamples(vec![2; 16]),
-            GuestMessage::Paths(paths::Paths {
-                paths: vec![paths::Path {
-                    part: "timer".into(),
-                    choice: "TSC deadline".into(),
-                    trial: paths::Trial::Failed("it was early 3 times".into()),
-                }],
-                cpuid: vec![paths::CpuidLeaf { leaf: 7, subleaf: 1, registers: [1, 2, 3, u32::MAX] }],
-            }),
-            GuestMessage::Exit(ExitStatus::Exited(3)),
-            GuestMessage::Exit(ExitStatus::Signaled { signal: 11 }),
-            GuestMessage::Exit(ExitStatus::CannotStart("no".into())),
-            GuestMessage::Exit(ExitStatus::KernelFailure("oops".into())),
-        ]
-    }
-
-    fn decode_all<M: TryFrom<Frame, Error = ChannelError>>(
-        stream: &[u8],
-        piece_len: usize,
-    ) -> Result<Vec<M>, ChannelError> {
-        let mut decoder = Decoder::new();
-        let mut messages = Vec::new();
-        for piece in stream.chunks(piece_len) {
-            decoder.push(piece);
-            while let Some(frame) = decoder.pop()? {
-                messages.push(M::try_from(frame)?);
-            }
-        }
-        assert_eq!(decoder.pending_len(), 0);
-        Ok(messages)
-    }
-
-    #[test]
-    fn guest_messages_survive_any_fragmentation() {
-        let mut stream = Vec::new();
-        for message in guest_messages() {
-            message.encode_into(&mut stream).unwrap();
-        }
-        for piece_len in 1..64 {
-            assert_eq!(decode_all::<GuestMessage>(&stream, piece_len).unwrap(), guest_messages());
-        }
-    }
-
-    #[test]
-    fn host_messages_round_trip() {
-        let messages = vec![
-            HostMessage::Stdin(vec![0, 255]),
-            HostMessage::Stdin(Vec::new()),
-            HostMessage::Signal(2),
-            HostMessage::ReportThreads,
-            HostMessage::ListThreads,
-            HostMessage::Clock { realtime_ns: -5 },
-        ];
-        let mut stream = Vec::new();
-        for message in &messages {
-            message.encode_into(&mut stream).unwrap();
-        }
-        assert_eq!(decode_all::<HostMessage>(&stream, 3).unwrap(), messages);
-    }
-
-    #[test]
-    fn header_and_payload_sent_apart_are_one_output_frame() {
-        let mut stream = Header::output(OutputStream::Stdout, 2).unwrap().to_bytes().to_vec();
-        stream.extend_from_slice(b"hi");
-        let expected = GuestMessage::Output(OutputStream::Stdout, b"hi".to_vec());
-        assert_eq!(decode_all::<GuestMessage>(&stream, 5).unwrap(), vec![expected]);
-    }
-
-    #[test]
-    fn oversized_and_misaligned_headers_are_final_errors() {
-        assert_eq!(Header::output(OutputStream::Stdout, MAX_PAYLOAD_LEN + 1), None);
-        let mut decoder = Decoder::new();
-        let head = [2, 0, 0, 0, 1, 0, 16, 0];
-        decoder.push(&head);
-        assert_eq!(decoder.pop(), Err(ChannelError::Header(head)));
-        decoder.push(&Header::output(OutputStream::Stdout, 0).unwrap().to_bytes());
-        assert_eq!(decoder.pop(), Err(ChannelError::Header(head)));
-    }
-
-    #[test]
-    fn each_direction_refuses_the_kinds_of_the_other() {
-        let mut stream = Vec::new();
-        HostMessage::ReportThreads.encode_into(&mut stream).unwrap();
-        assert_eq!(decode_all::<GuestMessage>(&stream, 8), Err(ChannelError::Kind(0x83)));
-    }
-
-    #[test]
-    fn wrong_payload_lengths_are_errors() {
-        let mut stream = Vec::new();
-        put(&mut stream, kind::HELLO, &[1, 2, 3]).unwrap();
-        assert_eq!(decode_all::<GuestMessage>(&stream, 8), Err(ChannelError::Payload(kind::HELLO)));
-    }
-
-    #[test]
-    fn statuses_follow_the_shell_convention() {
-        assert_eq!(ExitStatus::Exited(7).command_status(), 7);
-        assert_eq!(ExitStatus::Signaled { signal: 11 }.command_status(), 139);
-        assert_eq!(ExitStatus::KernelFailure(String::new()).command_status(), status::KERNEL_PANIC);
-    }
-
-    proptest! {
-        #[test]
-        fn any_stream_ends_in_frames_or_one_error(
-            stream in proptest::collection::vec(any::<u8>(), 0..400),
-            piece_len in 1usize..40,
-        ) {
-            let mut decoder = Decoder::new();
-            'stream: for piece in stream.chunks(piece_len) {
-                decoder.push(piece);
-                loop {
-                    match decoder.pop() {
-                        Ok(Some(frame)) => {
-                            let _ = GuestMessage::try_from(frame.clone());
-                            let _ = HostMessage::try_from(frame);
-                        }
-                        Ok(None) => break,
-                        Err(error) => {
-                            prop_assert_eq!(decoder.pop(), Err(error));
-                            break 'stream;
-                        }
-                    }
-                }
-            }
-        }
-
-        #[test]
-        fn output_bytes_are_kept(
-            chunks in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..200), 0..8),
-            piece_len in 1usize..50,
-        ) {
-            let mut stream = Vec::new();
-            for chunk in &chunks {
-                GuestMessage::Output(OutputStream::Stdout, chunk.clone()).encode_into(&mut stream).unwrap();
-            }
-            let expected: Vec<_> =
-                chunks.into_iter().map(|c| GuestMessage::Output(OutputStream::Stdout, c)).collect();
-            prop_assert_eq!(decode_all::<GuestMessage>(&stream, piece_len).unwrap(), expected);
-        }
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The profile of a run as it travels: at the end the guest sends one [`Head`], then the counted samples in pieces.
+//! The profile of a run as it travels: at the end the guest sends one [`Head`], then the program's executable [`Mapping`]s, by
+//! address, and the counted samples, both in pieces.
 //!
 //! A sample is a sequence of little-endian words: how often it was seen, how many words follow, two words with the name of
 //! the thread ([`crate::trace::text_words`]), the number of kernel frames, 1 if [no caller is missing](Sample::is_complete),
@@ -45,8 +46,6 @@ pub struct Head {
     pub hz: u32,
     /// The CPUs in order.
     pub cpus: Vec<CpuSamples>,
-    /// Executable mappings of the program, by address.
-    pub mappings: Vec<Mapping>,
 }
 
 /// One counted sample.

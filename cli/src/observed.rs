@@ -39,6 +39,7 @@ impl Observed {
             Recorded::Stats(stats) => self.stats = Some(stats),
             Recorded::CallCounts(counts) => self.calls = Some(counts),
             Recorded::ProfileHead(head) => self.samples.head = Some(head),
+            Recorded::ProfileMappings(mappings) => self.samples.mappings.extend(mappings),
             Recorded::Samples(piece) => match hadal_abi::profile::words(&piece) {
                 Some(words) => self.samples.pieces.push(words),
                 None => return false,
@@ -106,12 +107,39 @@ impl Files {
     }
 }
 
+/// Largest file that is read for the names in it. A program can map one that takes no room on any disk.
+const MAX_FILE_BYTES: u64 = 4 << 30;
+
 /// The ELF file that the guest has at a path: of a program image, the program. Empty if there is none.
 fn content(view: &mut View, path: &Path) -> Vec<u8> {
     // An image's program appears at the path that the image has on the host.
-    let host = view.resolve(path).map_or_else(|_| path.to_path_buf(), |found| found.host);
-    match ProgramImage::open(&host) {
+    elf_file(&view.resolve(path).map_or_else(|_| path.to_path_buf(), |found| found.host))
+}
+
+fn elf_file(host: &Path) -> Vec<u8> {
+    // In the place of what the guest has below /tmp, the host may have a pipe, which would be waited for.
+    if !fs::metadata(host).is_ok_and(|file| file.is_file() && file.len() <= MAX_FILE_BYTES) {
+        return Vec::new();
+    }
+    match ProgramImage::open(host) {
         Ok(Some(image)) => image.contents().program.to_vec(),
         _ => fs::read(host).unwrap_or_default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+    use super::*;
+
+    #[test]
+    fn only_files_of_a_reasonable_size_are_read() {
+        let directory = tempfile::tempdir().unwrap();
+        let [pipe, huge, small] = ["pipe", "huge", "small"].map(|name| directory.path().join(name));
+        mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        fs::File::create(&huge).unwrap().set_len(1 << 40).unwrap();
+        fs::write(&small, "small").unwrap();
+        assert_eq!([&pipe, &huge, &small].map(|file| elf_file(file)), [&b""[..], b"", b"small"]);
     }
 }

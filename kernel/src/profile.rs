@@ -8,9 +8,10 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::mem;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use hadal_abi::control::{GuestMessage, MAX_PAYLOAD_LEN};
+use hadal_abi::control::GuestMessage;
 use hadal_abi::profile::{self, CpuSamples, Head, KEY_WORDS, Mapping};
 use hadal_abi::trace::text_words;
 use hadal_hal::cpu;
@@ -22,7 +23,6 @@ use hadal_hal::trap::TrapFrame;
 use hadal_hal::trap::sample::{self, MAX_KERNEL_FRAMES, ProgramRegisters};
 use hadal_linux::process::Process;
 use hadal_linux::task::Task;
-use hadal_mem::space::VmaInfo;
 use hadal_trace::stacks::Stacks;
 use hadal_unwind::{Code, End, Registers, Unwinder};
 use spin::Once;
@@ -37,6 +37,10 @@ const MAX_WORDS: usize = 512 << 10;
 const MAX_PROGRAM_FRAMES: usize = 128;
 /// Rules for unwinding that each CPU keeps: a program is mostly in few places.
 const RULES: usize = 1021;
+/// Work of one walk ([`Unwinder::new`]), which keeps interrupts off: usually some thousands, here less than a millisecond's.
+const FUEL_UNITS: usize = 1 << 16;
+/// Bytes of a piece that is sent; a frame holds more.
+const PIECE_BYTES: usize = 64 << 10;
 /// The name of kernel threads in samples.
 const KERNEL: &[u8] = b"kernel";
 
@@ -59,7 +63,11 @@ struct Own {
 
 impl Own {
     fn new(words: usize, code: &Arc<Code>) -> Option<Self> {
-        Some(Self { stacks: Stacks::new(words)?, unwinder: Unwinder::new(RULES)?, code: code.clone() })
+        Some(Self {
+            stacks: Stacks::new(words)?,
+            unwinder: Unwinder::new(RULES, FUEL_UNITS)?,
+            code: code.clone(),
+        })
     }
 }
 
@@ -165,7 +173,7 @@ pub(crate) fn code_mapped(process: &Process) {
     code::refresh(process, |code| {
         for sampler in profile.samplers.iter() {
             let mut own = sampler.own.lock();
-            let old = core::mem::replace(&mut own.code, code.clone());
+            let old = mem::replace(&mut own.code, code.clone());
             own.unwinder.forget();
             drop(own);
             // Apart, since that may give much memory back.
@@ -190,44 +198,46 @@ pub(crate) fn finish() {
         idle: sampler.idle.load(Ordering::Relaxed),
         lost: sampler.own.lock().stacks.lost(),
     };
-    let head = Head {
-        hz: profile.hz,
-        cpus: profile.samplers.iter().map(count).collect(),
-        mappings: run::process().map_or_else(Vec::new, mappings),
-    };
-    control::send(&GuestMessage::ProfileHead(head));
+    let cpus = profile.samplers.iter().map(count).collect();
+    control::send(&GuestMessage::ProfileHead(Head { hz: profile.hz, cpus }));
+    run::process().into_iter().for_each(send_mappings);
     for sampler in profile.samplers.iter() {
-        // Apart, since the lock keeps interrupts off and sending may sleep.
-        let pieces = pieces(&sampler.own.lock().stacks);
-        for piece in pieces {
+        let mut sent = 0;
+        loop {
+            // Apart, since the lock keeps interrupts off and sending may sleep.
+            let piece = piece(&sampler.own.lock().stacks, &mut sent);
+            if piece.is_empty() {
+                break;
+            }
             control::send(&GuestMessage::ProfileSamples(piece));
         }
     }
 }
 
-/// The samples of a CPU in pieces that fit a frame.
-fn pieces(stacks: &Stacks) -> Vec<Vec<u8>> {
-    let mut pieces: Vec<Vec<u8>> = Vec::new();
-    for (words, count) in stacks.iter() {
-        match pieces.last_mut().filter(|piece| piece.len() < MAX_PAYLOAD_LEN / 2) {
-            Some(piece) => profile::put(piece, words, count),
-            None => {
-                let mut piece = Vec::new();
-                profile::put(&mut piece, words, count);
-                pieces.push(piece);
-            }
+/// The samples of a CPU that follow those that were sent, as many as a piece takes.
+fn piece(stacks: &Stacks, sent: &mut usize) -> Vec<u8> {
+    let mut piece = Vec::new();
+    for (words, count) in stacks.iter().skip(*sent) {
+        if piece.len() >= PIECE_BYTES {
+            break;
         }
+        profile::put(&mut piece, words, count);
+        *sent += 1;
     }
-    pieces
+    piece
 }
 
-/// Executable mappings; a program that has ended still has them.
-fn mappings(process: &'static Process) -> Vec<Mapping> {
-    let mapping = |vma: VmaInfo| Mapping {
-        start: vma.start as u64,
-        end: vma.end as u64,
-        offset: vma.offset,
-        path: vma.name.to_string(),
-    };
-    code::executable(process).into_iter().map(mapping).collect()
+/// Sends the executable mappings; a program that has ended still has them.
+fn send_mappings(process: &'static Process) {
+    let (mut piece, mut bytes) = (Vec::new(), 0);
+    for vma in code::executable(process) {
+        let path = vma.name.to_string();
+        bytes += path.len() + size_of::<Mapping>();
+        piece.push(Mapping { start: vma.start as u64, end: vma.end as u64, offset: vma.offset, path });
+        if bytes >= PIECE_BYTES {
+            control::send(&GuestMessage::ProfileMappings(mem::take(&mut piece)));
+            bytes = 0;
+        }
+    }
+    control::send(&GuestMessage::ProfileMappings(piece));
 }

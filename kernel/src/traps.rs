@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Binds the hardware layer's trap hooks to the scheduler and the Linux personality.
 
-use hadal_hal::interrupts::handler::{Handler, Misstep};
+use hadal_hal::interrupts::handler::{Handler, HandlerError};
 use hadal_hal::interrupts::irq::Off;
 use hadal_hal::trap::spinning;
 use hadal_hal::trap::{Access, Hooks, TrapFrame};
@@ -45,9 +45,9 @@ impl Hooks for Kernel {
         }
     }
 
-    fn handler_failed(&self, handler: Handler, misstep: Misstep, frame: &TrapFrame) {
+    fn handler_failed(&self, handler: Handler, error: HandlerError, frame: &TrapFrame) {
         match run::process() {
-            Some(process) => traps::handler_failed(process, handler, misstep, frame),
+            Some(process) => traps::handler_failed(process, handler, error, frame),
             None => panic::kernel_fault(frame),
         }
     }

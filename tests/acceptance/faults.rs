@@ -7,7 +7,8 @@ use hadal_abi::status;
 use hadal_tests::case::{expect_status, expect_stdout, expect_texts, wrong};
 use hadal_tests::machine::arguments;
 use hadal_tests::programs::{
-    CROWD_TO_LIST, DEADLOCK, EXIT_SPIN, FAULT, FORK_FRAMES, LOST_RETURN, RECOVER, SOFTWARE_INTERRUPTS, WILD,
+    CROWD_TO_LIST, DEADLOCK, EXIT_SPIN, FAULT, FORK_FRAMES, LOST_RETURN, PIECES, RECOVER,
+    SOFTWARE_INTERRUPTS, WILD,
 };
 use hadal_tests::{Hadal, TestError, Way, scratch};
 
@@ -48,6 +49,16 @@ const WILD_ENDS: [(&str, i32, &str); 16] = [
 ];
 
 pub(crate) fn register(suite: &mut Suite) {
+    // Memory for the mappings is what runs out first, or their number.
+    for (memory, texts) in [("64M", &["null pointer"][..]), ("256M", &["null pointer", "read_through_null"])]
+    {
+        suite.hadal(format!("faults/many-mappings/{memory}"), move |name| {
+            let hadal = Hadal::new(1).with("--memory", memory).cwd(&scratch::empty_directory(name)?);
+            let outcome = hadal.run(&PIECES.build(Way::GccStatic)?, &[])?;
+            expect_status(&outcome, 139)?;
+            expect_texts(&outcome, texts)
+        });
+    }
     for (kind, status, text) in WILD_ENDS {
         suite.case(format!("faults/wild/{kind}"), &WILD, Way::GccStatic, 1, move |case| {
             let case = case.args(&[kind]);

@@ -10,7 +10,9 @@ use hadal_abi::status;
 use hadal_tests::case::{expect_status, expect_stdout, expect_texts, wrong};
 use hadal_tests::machine::arguments;
 use hadal_tests::picture::Picture;
-use hadal_tests::programs::{CALLERS, DEADLOCK, EVENTS, FAULT, HOT, MACHINE_CHECK, MARKS};
+use hadal_tests::programs::{
+    CALLERS, DEADLOCK, EVENTS, FAULT, HOT, MACHINE_CHECK, MANY_MAPPINGS, MARKS, SLOW_TABLE,
+};
 use hadal_tests::{Hadal, Outcome, TestError, Way, scratch};
 
 use crate::suite::Suite;
@@ -42,6 +44,12 @@ pub(crate) fn register(suite: &mut Suite) {
             .hadal(format!("observe/profile/callers/{}", way.name()), move |name| profile_callers(name, way));
     }
     suite.hadal("observe/profile/callers/library", profile_library);
+    for way in [Way::GccDynamic, Way::GccStatic] {
+        suite.hadal(format!("observe/profile/slow-table/{}", way.name()), move |name| {
+            profile_with_slow_table(name, way)
+        });
+    }
+    suite.hadal("observe/profile/many-mappings", profile_with_many_mappings);
 }
 
 /// A run of [`EVENTS`] with its trace in this file.
@@ -404,4 +412,35 @@ fn profile_library(name: &str) -> Result<(), TestError> {
         Some(stack) => Err(wrong(&format!("not {whole:?}: {stack}"), &outcome)),
         None => Ok(()),
     }
+}
+
+/// Tables that take long to read are given up, in a static program by the index, too.
+fn profile_with_slow_table(name: &str, way: Way) -> Result<(), TestError> {
+    let directory = scratch::empty_directory(name)?;
+    let (outcome, stacks) = profiled(&directory, Hadal::new(2), &SLOW_TABLE.build(way)?, &[])?;
+    for function in ["read_for_ever", "evaluated_for_ever"] {
+        if !stacks.keys().any(|stack| leads(stack, &[function])) {
+            return Err(wrong(&format!("no {function} in {stacks:#?}"), &outcome));
+        }
+    }
+    Ok(())
+}
+
+/// A file's tables are read for the first of its mappings that are next to each other, and for no more files than there is
+/// memory for; the names of all mappings together are longer than a message.
+fn profile_with_many_mappings(name: &str) -> Result<(), TestError> {
+    const MAPPINGS: &str = "1500";
+    let directory = scratch::empty_directory(name)?;
+    let deep = [0; 4].iter().fold(directory.clone(), |path, _| path.join("d".repeat(200)));
+    let file = deep.join("file");
+    fs::create_dir_all(&deep).map_err(TestError::io(format!("cannot make {}", deep.display())))?;
+    let program = MANY_MAPPINGS.build(Way::GccStatic)?;
+    fs::copy(&program, &file).map_err(TestError::io(format!("cannot make {}", file.display())))?;
+    let hadal = Hadal::new(1).with("--memory", "256M");
+    let path = file.display().to_string();
+    let (outcome, stacks) = profiled(&directory, hadal, &program, &[&path, MAPPINGS])?;
+    if !stacks.keys().any(|stack| leads(stack, &["main", "spin"])) {
+        return Err(wrong(&format!("no main, spin in {stacks:#?}"), &outcome));
+    }
+    Ok(())
 }

@@ -92,7 +92,7 @@ fn exit_beside(name: &str, how: &str) -> Result<(), TestError> {
 }
 
 fn time_out(name: &str, how: &str) -> Result<(), TestError> {
-    let outcome = interrupts_off(name, "4", &[how, "forever"])?;
+    let outcome = interrupts_off(name, "12", &[how, "forever"])?;
     expect_status(&outcome, 122)?;
     expect_texts(&outcome, &[&format!("{how}_without_interrupts")])
 }

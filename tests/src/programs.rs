@@ -297,6 +297,8 @@ programs! {
     RESERVE = "reserve", ["soundness/reserve.c"], ["-fopenmp"];
     /// Faults.
     FAULT = "fault", ["faults/fault.c"], ["-pthread", "-O1", "-fno-omit-frame-pointer"];
+    /// A fault among very many mappings.
+    PIECES = "pieces", ["faults/pieces.c"], ["-O1", "-fno-omit-frame-pointer"];
     /// Jumps to where no program can be, and what only the kernel may do.
     WILD = "wild", ["faults/wild.c"], ["-O1", "-fno-omit-frame-pointer", "-fno-stack-protector"];
     /// A call of the kernel's table whose stack goes away, and flags that the kernel must not run with.
@@ -322,6 +324,8 @@ programs! {
     DIE = "die", ["signals/die.c"], ["-pthread"];
     /// Mappings.
     MEMORY = "memory", ["memory/memory.c"], [];
+    /// Mappings that come and go at random.
+    CHURN = "churn", ["memory/churn.c"], ["-pthread"];
     /// Locked memory.
     LOCKED = "locked", ["memory/locked.c"], ["-pthread"];
     /// All memory.
@@ -364,6 +368,10 @@ programs! {
     MACHINE_CHECK = "machine-check", ["observe/machine_check.c"], [];
     /// Two functions with a known share of the time.
     HOT = "hot", ["observe/hot.c"], ["-fno-omit-frame-pointer"];
+    /// Unwind tables that take long to read.
+    SLOW_TABLE = "slow-table", ["observe/slow_table.c"], [];
+    /// Code that is mapped in many places.
+    MANY_MAPPINGS = "many-mappings", ["observe/many_mappings.c"], [];
     /// What could make two runs of a counting machine differ.
     COUNTING = "counting", ["observe/counting.c"], ["-pthread"];
     /// Chains of calls without frame pointers.

@@ -2,6 +2,7 @@
 //! Function names for addresses in a program's ELF file, or a library's.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use object::read::elf::{FileHeader as _, ProgramHeader as _};
 use object::{Endianness, Object, ObjectSymbol, SymbolKind, elf};
@@ -64,9 +65,10 @@ impl Code {
 
     /// Where a place in the file is loaded, before the file is moved.
     fn address(&self, offset: u64) -> Option<u64> {
-        let holds = |segment: &&Segment| (segment.offset..segment.offset + segment.len).contains(&offset);
-        let segment = self.segments.iter().find(holds)?;
-        Some(segment.address + (offset - segment.offset))
+        let mut places =
+            self.segments.iter().filter_map(|segment| Some((segment, offset.checked_sub(segment.offset)?)));
+        let (segment, inside) = places.find(|(segment, inside)| *inside < segment.len)?;
+        Some(segment.address.wrapping_add(inside))
     }
 }
 
@@ -100,10 +102,27 @@ pub(crate) fn demangle(name: &str) -> Cow<'_, str> {
         return format!("{rust:#}").into();
     }
     let options = cpp_demangle::DemangleOptions::new().no_params().no_return_type();
-    match cpp_demangle::Symbol::new(name).ok().and_then(|symbol| symbol.demangle_with_options(&options).ok())
-    {
-        Some(cpp) => cpp.into(),
+    let mut short = Short(String::new());
+    let cpp = cpp_demangle::Symbol::new(name).ok();
+    match cpp.and_then(|symbol| symbol.structured_demangle(&mut short, &options).ok()) {
+        Some(()) => short.0.into(),
         None => name.into(),
+    }
+}
+
+/// Longest name that is shown as its language writes it. A name may stand for one that is exponentially longer.
+const MAX_NAME_BYTES: usize = 16 << 10;
+
+/// Takes a name in pieces, unless it becomes too long.
+struct Short(String);
+
+impl fmt::Write for Short {
+    fn write_str(&mut self, piece: &str) -> fmt::Result {
+        if self.0.len() + piece.len() > MAX_NAME_BYTES {
+            return Err(fmt::Error);
+        }
+        self.0.push_str(piece);
+        Ok(())
     }
 }
 
@@ -121,6 +140,20 @@ mod tests {
         assert_eq!(demangle("qsort"), "qsort");
         assert_eq!(without_suffix("work.constprop.0.isra.1"), "work");
         assert_eq!(without_suffix("main"), "main");
+    }
+
+    #[test]
+    fn names_that_would_be_too_long_stay_as_they_are() {
+        // A pair of pairs of pairs of..., each named by what was named before.
+        let pairs = |depth: usize| {
+            let digits: Vec<char> = ('0'..='9').chain('A'..='Z').collect();
+            let pair = |number: usize| format!("S0_IS{0}_S{0}_E", digits[number]);
+            format!("_Z1fISt4pairIccE{}Evv", (1..=depth).map(pair).collect::<String>())
+        };
+        assert!(
+            demangle(&pairs(1)).starts_with("f<std::pair<char, char>, std::pair<std::pair<char, char>, ")
+        );
+        assert_eq!(demangle(&pairs(30)), pairs(30));
     }
 
     #[test]

@@ -14,6 +14,8 @@ use super::code::{Code, demangle};
 pub(crate) struct Samples {
     /// Set when it has sent all.
     pub(crate) head: Option<Head>,
+    /// Executable mappings of the program, by address.
+    pub(crate) mappings: Vec<Mapping>,
     /// Pieces in words.
     pub(crate) pieces: Vec<Vec<u64>>,
 }
@@ -33,7 +35,7 @@ pub(crate) fn fold(
     kernel: Option<SymbolTable<'_>>,
     read: impl FnMut(&str) -> Vec<u8>,
 ) -> Folded {
-    let mappings = samples.head.as_ref().map_or(&[][..], |head| &head.mappings);
+    let mappings = &samples.mappings[..];
     let mut names = Names { kernel, mappings, files: HashMap::new(), read };
     let mut folded = Folded::new();
     for sample in samples.all() {
@@ -74,7 +76,8 @@ impl<'a, R: FnMut(&str) -> Vec<u8>> Names<'a, R> {
 
     /// The mapping of an address in the program.
     fn mapping(&self, address: u64) -> Option<&'a Mapping> {
-        self.mappings.iter().find(|mapping| (mapping.start..mapping.end).contains(&address))
+        let after = self.mappings.partition_point(|mapping| mapping.end <= address);
+        self.mappings.get(after).filter(|mapping| mapping.start <= address)
     }
 
     /// The file with an address in the program, and the place in it.
@@ -107,10 +110,7 @@ mod tests {
     fn stacks_are_named_and_counted() {
         let mapping =
             |start, path: &str| Mapping { start, end: start + 0x1000, offset: 0, path: path.into() };
-        let head = Head {
-            mappings: vec![mapping(0x1000, "/bin/a;b"), mapping(0x5000, "[vdso]")],
-            ..Head::default()
-        };
+        let mappings = vec![mapping(0x1000, "/bin/a;b"), mapping(0x5000, "[vdso]")];
         let [low, high] = text_words(b"main");
         let samples = [
             // Count, length, name, kernel frames, complete, kernel, program.
@@ -120,7 +120,7 @@ mod tests {
         ];
         let piece = samples.concat();
         let table = symbols::encode([(BASE + 0x10, "entry")].into_iter());
-        let samples = Samples { head: Some(head), pieces: vec![piece] };
+        let samples = Samples { head: Some(Head::default()), mappings, pieces: vec![piece] };
         let folded = fold(&samples, SymbolTable::find_in(&table), |_| Vec::new());
         let expected = [("main;[unknown];?".to_owned(), 3), ("main;[a:b];[vdso];entry_[k]".to_owned(), 6)];
         assert_eq!(folded, Folded::from(expected));

@@ -15,7 +15,7 @@
 
 use spin::Once;
 
-use crate::interrupts::handler::{Handler, Misstep};
+use crate::interrupts::handler::{Handler, HandlerError};
 use crate::interrupts::irq::Off;
 
 pub mod call;
@@ -214,7 +214,7 @@ pub trait Hooks: Sync {
     /// off: must not wait.
     fn per_cpu_pointer_lost(&self, frame: &TrapFrame);
     /// A handler of the program broke a rule and is given up; on a stack of its own, interrupts off: must not wait.
-    fn handler_failed(&self, handler: Handler, misstep: Misstep, frame: &TrapFrame);
+    fn handler_failed(&self, handler: Handler, error: HandlerError, frame: &TrapFrame);
     /// Another CPU stops the machine, or holds this CPU as soon as this returns; on the interrupt stack, interrupts off.
     fn stop(&self, frame: &TrapFrame);
 }

@@ -21,21 +21,21 @@ pub struct Module {
     pub content: &'static [u8],
 }
 
-struct Brought {
+struct BootInput {
     modules: Vec<Module>,
     command_line: CString,
 }
 
-static BROUGHT: Once<Brought> = Once::new();
+static BOOT_INPUT: Once<BootInput> = Once::new();
 
 /// Says what there is, once and before the program starts.
 pub fn set(modules: Vec<Module>, command_line: CString) {
-    BROUGHT.call_once(|| Brought { modules, command_line });
+    BOOT_INPUT.call_once(|| BootInput { modules, command_line });
 }
 
 /// The modules, in the order of their indices.
 pub fn modules() -> &'static [Module] {
-    BROUGHT.get().map_or(&[], |brought| &brought.modules)
+    BOOT_INPUT.get().map_or(&[], |input| &input.modules)
 }
 
 /// `module`: writes the description with this index, as much of it as the caller knows.
@@ -54,5 +54,5 @@ pub(crate) extern "C" fn module(index: u32, out: usize, out_bytes: u64) -> Code 
 
 /// `command_line`: its address; an empty text before [`set`].
 pub(crate) extern "C" fn command_line() -> usize {
-    BROUGHT.get().map_or(c"".as_ptr(), |brought| brought.command_line.as_ptr()).expose_provenance()
+    BOOT_INPUT.get().map_or(c"".as_ptr(), |input| input.command_line.as_ptr()).expose_provenance()
 }

@@ -25,11 +25,13 @@ pub fn permits(process: &Process, address: usize, len: usize, access: FaultAcces
 }
 
 /// Reads bytes.
+#[inline]
 pub fn read_bytes(address: usize, buffer: &mut [u8]) -> Result<()> {
     user::copy_from(buffer, address).map_err(efault)
 }
 
 /// Writes bytes.
+#[inline]
 pub fn write_bytes(address: usize, data: &[u8]) -> Result<()> {
     user::copy_to(address, data).map_err(efault)
 }

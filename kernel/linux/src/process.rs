@@ -22,7 +22,7 @@ use crate::attributes::Attributes;
 use crate::credentials::Credentials;
 use crate::futex::Futexes;
 use crate::refused::Refused;
-use crate::report::Offence;
+use crate::report::Violation;
 use crate::signal::ProcessSignals;
 use crate::signal::number::SIGSEGV;
 use crate::task::Task;
@@ -125,7 +125,7 @@ pub struct Process {
     /// What it was refused and Linux would have given it.
     pub refused: Refused,
     /// Why the program ends, when it is for what it did in interrupt context: reported in the end.
-    offence: SpinLock<Option<Offence>>,
+    violation: SpinLock<Option<Violation>>,
 }
 
 /// Threads that are listed at once.
@@ -135,10 +135,10 @@ const ENDING: u32 = 1 << 31;
 const BY_SIGNAL: u32 = 1 << 8;
 
 /// How long threads may take to leave before they are interrupted in a way that cannot be turned off.
-const STUBBORN_NS: u64 = 50_000_000;
+const NMI_DELAY_NS: u64 = 50_000_000;
 
 /// The timer of [`Process::end`]: program code in ring 0 may have turned interrupts off.
-fn interrupt_stubborn(_: usize) {
+fn send_nmis(_: usize) {
     let own = cpu::current_id();
     for other in (0..cpu::count()).filter(|&other| other != own) {
         let Some(thread) = hadal_sched::running_on(other) else { continue };
@@ -176,7 +176,7 @@ impl Process {
             run_ns: AtomicU64::new(0),
             attributes: Attributes::default(),
             refused: Refused::default(),
-            offence: SpinLock::new(None),
+            violation: SpinLock::new(None),
         }))
     }
 
@@ -322,26 +322,26 @@ impl Process {
             task.thread().poke();
         }
         // Threads of a program are few against the machine's life; without memory for the timer the host's limit is left.
-        let _ = hadal_sched::call_at(hadal_time::now_ns() + STUBBORN_NS, interrupt_stubborn, 0);
+        let _ = hadal_sched::call_at(hadal_time::now_ns() + NMI_DELAY_NS, send_nmis, 0);
     }
 
     /// Ends the process as if by SIGSEGV for something that it did in interrupt context, or with interrupts off; the first
     /// counts. From any context: the report is made when the last thread leaves.
-    pub fn end_for(&self, offence: Offence) {
+    pub fn end_for(&self, violation: Violation) {
         {
-            let mut first = self.offence.lock();
+            let mut first = self.violation.lock();
             if first.is_some() || self.ending().is_some() {
                 return;
             }
-            *first = Some(offence);
+            *first = Some(violation);
         }
         self.end(ExitStatus::Signaled(SIGSEGV));
     }
 
     fn finish(&'static self) {
-        let offence = self.offence.lock().take();
-        if let Some(offence) = offence {
-            report::offence(self, &offence);
+        let violation = self.violation.lock().take();
+        if let Some(violation) = violation {
+            report::violation(self, &violation);
         }
         // This brings the last of a file to the host; the memory goes with the machine. Nobody is left to hear of a failure.
         let _ = self.space.sync_all();

@@ -12,26 +12,36 @@ mod code;
 mod elf;
 mod fault;
 mod memory;
-mod offence;
 mod symbols;
 mod tables;
 mod threads;
 mod unwind;
 mod view;
+mod violation;
 
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::fmt;
 
 use hadal_hal::trap::TrapFrame;
 use hadal_mem::space::{Prot, VmaInfo};
 
-pub use code::object;
-pub use offence::Offence;
+pub use code::unwind_tables;
+pub use violation::Violation;
 
 use crate::machine;
 use crate::process::Process;
 use crate::signal::FaultSignal;
 use crate::task::{NAME_LEN, Task};
+
+/// So many times a value, for as long as a report is made; `None` when memory is out. It may come from the kernel's reserve: a
+/// report is made when memory is short, too.
+fn filled<T: Clone>(value: T, len: usize) -> Option<Vec<T>> {
+    let mut values = Vec::new();
+    values.try_reserve_exact(len).ok()?;
+    values.resize(len, value);
+    Some(values)
+}
 
 /// Reports that a signal is about to end the program: what the signal means, which thread got it, what memory is at the
 /// address, registers, backtrace. `frame` holds the thread's registers in program code.
@@ -51,8 +61,8 @@ pub fn out_of_memory(process: &Process) {
 }
 
 /// Reports that the program is ended for what it did in interrupt context, or with interrupts off.
-pub fn offence(process: &Process, offence: &Offence) {
-    machine::get().report(&offence::text(process, offence));
+pub fn violation(process: &Process, violation: &Violation) {
+    machine::get().report(&violation::text(process, violation));
 }
 
 /// Reports where each thread of a program is and what it waits for, all in one moment. For any kernel thread.

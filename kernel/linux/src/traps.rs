@@ -5,7 +5,7 @@ use core::sync::atomic::Ordering;
 
 use hadal_hal::cpu;
 use hadal_hal::cpu::percpu::{self, attention};
-use hadal_hal::interrupts::handler::{Handler, Misstep};
+use hadal_hal::interrupts::handler::{Handler, HandlerError};
 use hadal_hal::interrupts::irq;
 use hadal_hal::trace::{self, Kind};
 use hadal_hal::trap::{Access, INTERRUPT_FLAG, TrapFrame, vector};
@@ -13,7 +13,7 @@ use hadal_mem::space::{FaultAccess, FaultOutcome};
 
 use crate::clock;
 use crate::process::{ExitStatus, Process};
-use crate::report::Offence;
+use crate::report::Violation;
 use crate::signal::{self, FaultSignal};
 use crate::task::Task;
 use crate::{report, rseq, strace, syscall, vsyscall};
@@ -83,13 +83,13 @@ pub fn attend(frame: &mut TrapFrame) {
 }
 
 /// A handler of the program broke the rules of interrupt context. In interrupt context.
-pub fn handler_failed(process: &'static Process, handler: Handler, misstep: Misstep, frame: &TrapFrame) {
-    process.end_for(Offence::Handler { handler, misstep, frame: *frame, cpu: cpu::current_id() });
+pub fn handler_failed(process: &'static Process, handler: Handler, error: HandlerError, frame: &TrapFrame) {
+    process.end_for(Violation::Handler { handler, error, frame: *frame, cpu: cpu::current_id() });
 }
 
 /// The program has made `%gs` point elsewhere. In interrupt context.
 pub fn per_cpu_pointer_lost(process: &'static Process, frame: &TrapFrame) {
-    process.end_for(Offence::PerCpuPointer { frame: *frame, cpu: cpu::current_id() });
+    process.end_for(Violation::PerCpuPointer { frame: *frame, cpu: cpu::current_id() });
 }
 
 /// A non-maskable interrupt: somebody wants to know where this CPU is, or to get it out of code that has turned interrupts
@@ -103,7 +103,7 @@ pub fn non_maskable(frame: &TrapFrame) {
     // Program code holds no lock of the kernel, so this may take some.
     if irq::off_too_long() && frame.rflags & INTERRUPT_FLAG == 0 {
         let cpu = cpu::current_id();
-        task.process().end_for(Offence::InterruptsOff { frame: *frame, cpu });
+        task.process().end_for(Violation::InterruptsOff { frame: *frame, cpu });
     }
 }
 

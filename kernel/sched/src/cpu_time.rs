@@ -11,10 +11,10 @@ use spin::LazyLock;
 use crate::cpus;
 use crate::thread::Thread;
 
-/// Most threads of the kernel's own.
-const SERVANTS: usize = 8;
+/// The kernel has at most so many threads of its own.
+const MAX_KERNEL_THREADS: usize = 8;
 
-static KERNEL_THREADS: LazyLock<[AtomicRef<Thread>; SERVANTS]> =
+static KERNEL_THREADS: LazyLock<[AtomicRef<Thread>; MAX_KERNEL_THREADS]> =
     LazyLock::new(|| core::array::from_fn(|_| AtomicRef::none()));
 
 impl Thread {

@@ -100,11 +100,11 @@ fn waking(random: &Random) -> Waking {
 
 /// A plan for a machine with this many CPUs.
 pub(crate) fn make(random: &Random, cpus: usize) -> Plan {
-    if random.once_in(2) { duel(random, cpus) } else { melee(random, cpus) }
+    if random.once_in(2) { wake_one(random, cpus) } else { mixed(random, cpus) }
 }
 
 /// One thread waits again and again, one wakes it where that one is, and one changes how it may run.
-fn duel(random: &Random, cpus: usize) -> Plan {
+fn wake_one(random: &Random, cpus: usize) -> Plan {
     let fresh = |bound| Thread { ops: Vec::new(), bound, priority: 16, stealable: random.once_in(1) };
     let mut threads = vec![fresh(None), fresh(Some(0)), fresh(Some(random.below(cpus)))];
     let mut credits = 0;
@@ -129,7 +129,7 @@ fn duel(random: &Random, cpus: usize) -> Plan {
     Plan { threads, first: vec![0, 1, 2] }
 }
 
-fn melee(random: &Random, cpus: usize) -> Plan {
+fn mixed(random: &Random, cpus: usize) -> Plan {
     let count = 2 + random.below(THREADS - 1);
     let levels = [16, 16 + random.below(3) as u8];
     let mut threads: Vec<Thread> = (0..count)

@@ -73,38 +73,38 @@ mod tests {
 
     use super::*;
 
-    struct Ear {
+    struct TestListener {
         heard: AtomicU32,
         looks: bool,
     }
 
-    impl Listener for Ear {
+    impl Listener for TestListener {
         fn notify(&self, changes: u32) -> bool {
             self.heard.fetch_or(changes, Ordering::Relaxed);
             self.looks
         }
     }
 
-    fn ear(looks: bool) -> Arc<Ear> {
-        Arc::new(Ear { heard: AtomicU32::new(0), looks })
+    fn listener(looks: bool) -> Arc<TestListener> {
+        Arc::new(TestListener { heard: AtomicU32::new(0), looks })
     }
 
     #[test]
     fn one_of_many_hears_after_all_others() {
         let mut listeners = Listeners::new();
-        let ears = [ear(false), ear(true), ear(true)];
-        let always = ear(true);
-        for ear in &ears {
-            listeners.add(ear.clone(), WakeMode::Exclusive).unwrap();
+        let exclusive = [listener(false), listener(true), listener(true)];
+        let always = listener(true);
+        for listener in &exclusive {
+            listeners.add(listener.clone(), WakeMode::Exclusive).unwrap();
         }
         listeners.add(always.clone(), WakeMode::Always).unwrap();
         listeners.tell(5);
         assert_eq!(always.heard.load(Ordering::Relaxed), 5);
-        assert_eq!(ears.each_ref().map(|ear| ear.heard.load(Ordering::Relaxed)), [5, 5, 0]);
-        let second: Arc<dyn Listener> = ears[1].clone();
+        assert_eq!(exclusive.each_ref().map(|listener| listener.heard.load(Ordering::Relaxed)), [5, 5, 0]);
+        let second: Arc<dyn Listener> = exclusive[1].clone();
         assert!(listeners.remove(&second).is_some());
         assert!(listeners.remove(&second).is_none());
         listeners.tell(8);
-        assert_eq!(ears.each_ref().map(|ear| ear.heard.load(Ordering::Relaxed)), [13, 5, 8]);
+        assert_eq!(exclusive.each_ref().map(|listener| listener.heard.load(Ordering::Relaxed)), [13, 5, 8]);
     }
 }

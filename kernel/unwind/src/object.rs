@@ -7,7 +7,8 @@ use core::ops::Range;
 
 use gimli::{BaseAddresses, CieOrFde, EhFrame, EhFrameHdr, LittleEndian, UnwindSection};
 
-use crate::rules::Table;
+use crate::fuel::Fuel;
+use crate::rules::{Table, entry_len, sized_len};
 
 /// A section of an ELF file, and its address in the program.
 #[derive(Clone, Debug)]
@@ -18,36 +19,40 @@ pub struct Section {
     pub bytes: Vec<u8>,
 }
 
-/// Executable memory, and the unwind tables of the file that is mapped there.
-#[derive(Clone, Debug)]
-pub struct Object {
-    range: Range<u64>,
-    eh_frame: Option<Section>,
+/// The unwind tables of a mapped file, with an index by function.
+#[derive(Debug)]
+pub struct Tables {
+    eh_frame: Section,
     /// First address of each function and place of its description, by address.
     functions: Vec<(u64, u64)>,
 }
 
-impl Object {
-    /// Memory that no table describes.
-    pub fn without_tables(range: Range<u64>) -> Self {
-        Self { range, eh_frame: None, functions: Vec::new() }
-    }
-
-    /// Memory that `.eh_frame` describes. The index is in `.eh_frame_hdr`; statically linked programs have none, and it is
-    /// made. `None` when memory is out.
-    pub fn new(range: Range<u64>, eh_frame: Section, eh_frame_hdr: Option<&Section>) -> Option<Self> {
+impl Tables {
+    /// Those in `.eh_frame`. The index is in `.eh_frame_hdr`; statically linked programs have none, and it is made. `None` when
+    /// memory is out.
+    pub fn new(eh_frame: Section, eh_frame_hdr: Option<&Section>) -> Option<Self> {
         let functions = match eh_frame_hdr.and_then(|header| listed(&eh_frame, header)) {
             Some(functions) => functions,
             None => described(&eh_frame)?,
         };
-        Some(Self { range, eh_frame: Some(eh_frame), functions })
+        Some(Self { eh_frame, functions })
     }
 
-    fn table(&self, address: u64) -> Option<Table<&[u8]>> {
-        let eh_frame = self.eh_frame.as_ref()?;
+    /// The content of `.eh_frame`.
+    pub fn bytes(&self) -> &[u8] {
+        &self.eh_frame.bytes
+    }
+
+    /// Bytes of memory that they take.
+    pub fn memory_bytes(&self) -> usize {
+        self.eh_frame.bytes.capacity() + self.functions.capacity() * size_of::<(u64, u64)>()
+    }
+
+    /// The table that may describe the function at an address.
+    pub fn find(&self, address: u64) -> Option<Table<&[u8]>> {
         let index = self.functions.partition_point(|&(start, _)| start <= address).checked_sub(1)?;
-        let at = usize::try_from(self.functions[index].1).ok();
-        Some(Table { address: eh_frame.address, bytes: &eh_frame.bytes, at: Some(at?) })
+        let at = usize::try_from(self.functions[index].1).ok()?;
+        Some(Table { address: self.eh_frame.address, bytes: self.bytes(), at })
     }
 }
 
@@ -66,6 +71,10 @@ fn listed(eh_frame: &Section, header: &Section) -> Option<Vec<(u64, u64)>> {
     Some(sorted(functions))
 }
 
+/// How often the bytes of a section are read at most to find its functions: each is in one description, or in the common part of
+/// many, which is short.
+const READINGS: usize = 8;
+
 /// The functions that `.eh_frame` describes, as far as it makes sense; `None` when memory is out.
 fn described(eh_frame: &Section) -> Option<Vec<(u64, u64)>> {
     let bases = BaseAddresses::default().set_eh_frame(eh_frame.address);
@@ -73,8 +82,18 @@ fn described(eh_frame: &Section) -> Option<Vec<(u64, u64)>> {
     section.set_address_size(8);
     let mut entries = section.entries(&bases);
     let mut functions = Vec::new();
-    while let Ok(Some(entry)) = entries.next() {
+    let mut fuel = Fuel::new(eh_frame.bytes.len().saturating_mul(READINGS));
+    let mut at = 0;
+    while let Some(len) = sized_len(&eh_frame.bytes, at)
+        && fuel.take(len)
+        && let Ok(Some(entry)) = entries.next()
+    {
+        let place = at;
+        at += len;
         let CieOrFde::Fde(partial) = entry else { continue };
+        if !entry_len(&eh_frame.bytes, place).is_some_and(|len| fuel.take(len)) {
+            continue;
+        }
         let Ok(function) = partial.parse(EhFrame::cie_from_offset) else { continue };
         functions.try_reserve(1).ok()?;
         functions.push((function.initial_address(), function.offset() as u64));
@@ -85,6 +104,20 @@ fn described(eh_frame: &Section) -> Option<Vec<(u64, u64)>> {
 fn sorted(mut functions: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
     functions.sort_unstable();
     functions
+}
+
+/// Executable memory, and the unwind tables of the file that is mapped there.
+#[derive(Clone, Debug)]
+pub struct Object {
+    range: Range<u64>,
+    tables: Option<Arc<Tables>>,
+}
+
+impl Object {
+    /// Memory that these tables describe, if there are any.
+    pub fn new(range: Range<u64>, tables: Option<Arc<Tables>>) -> Self {
+        Self { range, tables }
+    }
 }
 
 /// All executable memory of a program.
@@ -111,6 +144,6 @@ impl Code {
 
     /// The table that may describe the function at an address.
     pub fn table(&self, address: u64) -> Option<Table<&[u8]>> {
-        self.object(address)?.table(address)
+        self.object(address)?.tables.as_ref()?.find(address)
     }
 }

@@ -13,11 +13,12 @@ use gimli::{
     UnwindContext, UnwindContextStorage, UnwindExpression, UnwindSection, UnwindTableRow, Value, X86_64,
 };
 
+use crate::fuel::Fuel;
 use crate::registers::{REGISTERS, Registers};
 use crate::walk::Program;
 
-/// Steps of one expression in a table.
-const MAX_EXPRESSION_STEPS: u32 = 256;
+/// Steps of one expression in a table. Those that compilers and linkers write have about ten.
+const MAX_EXPRESSION_STEPS: u32 = 64;
 
 pub(crate) type Slice<'a> = EndianSlice<'a, LittleEndian>;
 type Entry<'a> = FrameDescriptionEntry<Slice<'a>>;
@@ -45,8 +46,8 @@ pub struct Table<B> {
     pub address: u64,
     /// The section, or a part of it that makes sense by itself.
     pub bytes: B,
-    /// Place of the one description that matters, or `None` to search.
-    pub at: Option<usize>,
+    /// Place of the one description that matters.
+    pub at: usize,
 }
 
 impl<B: Deref<Target = [u8]>> Table<B> {
@@ -56,25 +57,26 @@ impl<B: Deref<Target = [u8]>> Table<B> {
         (section, BaseAddresses::default().set_eh_frame(self.address))
     }
 
-    /// The description of the function at `address`.
+    /// The description of the function at `address`, if the fuel lasts for what it says.
     fn entry<'a>(
         &self,
         section: &EhFrame<Slice<'a>>,
         bases: &BaseAddresses,
+        fuel: &mut Fuel,
         address: u64,
     ) -> Option<Entry<'a>> {
-        let common = EhFrame::cie_from_offset;
-        let entry = match self.at {
-            Some(at) => section.fde_from_offset(bases, EhFrameOffset(at), common),
-            None => section.fde_for_address(bases, address, common),
-        };
+        // Before anything is parsed: the common part's text may be as long as the section.
+        if !fuel.take(entry_len(&self.bytes, self.at)?) {
+            return None;
+        }
+        let entry = section.fde_from_offset(bases, EhFrameOffset(self.at), EhFrame::cie_from_offset);
         entry.ok().filter(|entry| entry.contains(address))
     }
 
     /// The rule for an address.
-    pub(crate) fn rule(&self, context: &mut Context, address: u64) -> Rule {
+    pub(crate) fn rule(&self, context: &mut Context, fuel: &mut Fuel, address: u64) -> Rule {
         let (section, bases) = self.section();
-        let Some(entry) = self.entry(&section, &bases, address) else { return Rule::Missing };
+        let Some(entry) = self.entry(&section, &bases, fuel, address) else { return Rule::Missing };
         let Ok(row) = entry.unwind_info_for_address(&section, &bases, context, address) else {
             return Rule::Missing;
         };
@@ -91,14 +93,17 @@ impl<B: Deref<Target = [u8]>> Table<B> {
     /// signal instead of making a call.
     pub(crate) fn apply(
         &self,
-        context: &mut Context,
+        (context, fuel): (&mut Context, &mut Fuel),
         address: u64,
         current: &Registers,
         program: &impl Program,
     ) -> Option<(Registers, bool)> {
         let (section, bases) = self.section();
-        let entry = self.entry(&section, &bases, address)?;
+        let entry = self.entry(&section, &bases, fuel, address)?;
         let row = entry.unwind_info_for_address(&section, &bases, context, address).ok()?;
+        if !fuel.take(expressions(row) * MAX_EXPRESSION_STEPS as usize) {
+            return None;
+        }
         let rules = Evaluator { program, current, section: &section, entry: &entry };
         let cfa = match row.cfa() {
             CfaRule::RegisterAndOffset { register, offset } => {
@@ -116,6 +121,34 @@ impl<B: Deref<Target = [u8]>> Table<B> {
         }
         Some((registers, entry.is_signal_trampoline()))
     }
+}
+
+/// Bytes of the description at a place and of the common part that it refers to.
+pub(crate) fn entry_len(section: &[u8], at: usize) -> Option<usize> {
+    let own = sized_len(section, at)?;
+    let back = u32_at(section, at.checked_add(4)?)?;
+    let common = (at + 4).checked_sub(back as usize)?;
+    own.checked_add(sized_len(section, common)?)
+}
+
+/// What the length word at a place announces, with the word itself. One of all ones would announce a 64-bit length, which no
+/// compiler uses here.
+pub(crate) fn sized_len(section: &[u8], at: usize) -> Option<usize> {
+    let len = u32_at(section, at)?;
+    (len != u32::MAX).then_some(len as usize + 4)
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+/// How many expressions have to be evaluated for a row.
+fn expressions(row: &UnwindTableRow<usize, Storage>) -> usize {
+    let is_expression = |register| {
+        matches!(row.register(register), Some(RegisterRule::Expression(_) | RegisterRule::ValExpression(_)))
+    };
+    let registers = (0..REGISTERS as u16).filter(|&number| is_expression(Register(number)));
+    registers.count() + usize::from(matches!(row.cfa(), CfaRule::Expression(_)))
 }
 
 /// What is to be done at an address.

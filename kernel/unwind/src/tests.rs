@@ -2,7 +2,9 @@
 //! Walks through made-up programs: tables byte by byte (LSB core, 10.6), stacks word by word. Backtraces of real programs
 //! are in the tests of `hadal-linux`.
 
+use std::cell::Cell;
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::*;
@@ -71,6 +73,13 @@ fn tables() -> Section {
     Section { address: TABLES, bytes }
 }
 
+fn object(range: Range<u64>, eh_frame: Section) -> Object {
+    Object::new(range, Some(Arc::new(Tables::new(eh_frame, None).unwrap())))
+}
+
+/// Work that suffices for any reasonable walk.
+const FUEL: usize = 1 << 16;
+
 struct Fake {
     code: Code,
     words: HashMap<u64, u64>,
@@ -78,15 +87,15 @@ struct Fake {
 
 impl Fake {
     fn new(words: &[(u64, u64)]) -> Self {
-        let described = Object::new(LEAF..BARE, tables(), None).unwrap();
-        let bare = Object::without_tables(BARE..BARE + 0x100);
+        let described = object(LEAF..BARE, tables());
+        let bare = Object::new(BARE..BARE + 0x100, None);
         let code = Code::new([bare, described].map(Arc::new).into());
         Self { code, words: words.iter().copied().collect() }
     }
 
     fn walk(&self, registers: Registers) -> (Vec<(u64, bool)>, End) {
         let mut frames = Vec::new();
-        let end = Unwinder::new(7).unwrap().walk(self, registers, |frame| {
+        let end = Unwinder::new(7, FUEL).unwrap().walk(self, registers, |frame| {
             frames.push((frame.lookup_address(), frame.guessed));
             frames.len() < 10
         });
@@ -128,6 +137,46 @@ impl Program for Fake {
 
     fn table(&self, address: u64) -> Option<Table<&[u8]>> {
         self.code.table(address)
+    }
+}
+
+/// Counts what is read.
+struct Counting<'c> {
+    program: Fake,
+    reads: &'c Cell<usize>,
+}
+
+impl Counting<'_> {
+    fn counted(&self) -> &Fake {
+        self.reads.set(self.reads.get() + 1);
+        &self.program
+    }
+}
+
+impl Program for Counting<'_> {
+    type Bytes<'a>
+        = &'a [u8]
+    where
+        Self: 'a;
+
+    fn word(&self, address: u64) -> Option<u64> {
+        self.counted().word(address)
+    }
+
+    fn read(&self, address: u64, bytes: &mut [u8]) -> bool {
+        self.counted().read(address, bytes)
+    }
+
+    fn code(&self, address: u64, bytes: &mut [u8]) -> bool {
+        self.counted().code(address, bytes)
+    }
+
+    fn is_code(&self, address: u64) -> bool {
+        self.program.is_code(address)
+    }
+
+    fn table(&self, address: u64) -> Option<Table<&[u8]>> {
+        self.program.table(address)
     }
 }
 
@@ -201,10 +250,60 @@ fn damaged_tables_describe_nothing() {
     let good = tables().bytes;
     for cut in 0..good.len() {
         let section = Section { address: TABLES, bytes: good[..cut].to_vec() };
-        let object = Object::new(LEAF..BARE, section, None).unwrap();
+        let object = object(LEAF..BARE, section);
         let program = Fake { code: Code::new([Arc::new(object)].into()), words: HashMap::new() };
         for start in [LEAF, ALIGNED, MAIN, START, RETURN_FROM_SIGNAL] {
             program.walk(Registers::new(start + 1, 0x6000, Some(0x6008)));
         }
     }
+}
+
+/// A program whose table for [`LEAF`] is this, and whose stack leads to [`MAIN`].
+fn with_leaf(instructions: &[u8], words: &[(u64, u64)]) -> Fake {
+    let mut bytes = common(b"zR");
+    describe(&mut bytes, 0, LEAF, instructions);
+    describe(&mut bytes, 0, MAIN, &[0x0e, 32, 0x86, 2]);
+    describe(&mut bytes, 0, START, &[0x07, 16]);
+    let described = object(LEAF..BARE, Section { address: TABLES, bytes });
+    Fake { code: Code::new([Arc::new(described)].into()), words: words.iter().copied().collect() }
+}
+
+#[test]
+fn what_a_walk_does_is_bounded() {
+    let stack = [&[(0x6ff8, MAIN + 8)][..], &MAIN_FRAME].concat();
+    let walk = |instructions: &[u8]| {
+        let (frames, end) = with_leaf(instructions, &stack).walk(Registers::new(LEAF + 3, 0x6ff8, None));
+        (frames.len(), end)
+    };
+    // `DW_CFA_GNU_args_size`, over and over: it changes nothing.
+    assert_eq!(walk(&[0x2e, 0].repeat(1000)), (3, End::Outermost));
+    assert_eq!(walk(&[0x2e, 0].repeat(FUEL)), (1, End::Lost));
+    // An expression that jumps back for ever, for the caller's stack pointer: the search finds the caller.
+    assert_eq!(walk(&[0x0f, 3, 0x2f, 0xfd, 0xff]), (3, End::Outermost));
+}
+
+#[test]
+fn a_search_is_bounded() {
+    // Each word of a large stack follows a call, and leads to nothing but another search.
+    let words: Vec<(u64, u64)> = (0..100_000).map(|word| (0x10_0000 + 8 * word, LEAF + 24)).collect();
+    let reads = Cell::new(0);
+    let program = Counting { program: with_leaf(&[0x0f, 2, 0x72, 0], &words), reads: &reads };
+    let mut frames = 0;
+    let end = Unwinder::new(7, FUEL).unwrap().walk(&program, Registers::new(LEAF, 0x10_0000, None), |_| {
+        frames += 1;
+        frames < 128
+    });
+    assert_eq!(end, End::Lost);
+    assert!(reads.get() < FUEL, "{} reads", reads.get());
+}
+
+#[test]
+fn long_common_parts_are_not_read_for_each_function() {
+    // Text without an end, to which a thousand functions refer.
+    let mut bytes = sized(&[&[0, 0, 0, 0, 1][..], &[b'z'; 1 << 20]].concat());
+    for function in 0..1000 {
+        describe(&mut bytes, 0, LEAF + 256 * function, &[]);
+    }
+    let tables = Tables::new(Section { address: TABLES, bytes }, None).unwrap();
+    assert!(tables.find(LEAF).is_none());
 }

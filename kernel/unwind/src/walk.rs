@@ -8,6 +8,7 @@ use core::ops::Deref;
 use gimli::X86_64;
 
 use crate::call::{self, LONGEST};
+use crate::fuel::{self, Fuel};
 use crate::registers::Registers;
 use crate::rules::{Context, Rule, Table};
 use crate::signal;
@@ -60,7 +61,7 @@ impl Frame {
 pub enum End {
     /// At the function that its thread began with.
     Outermost,
-    /// Nothing leads on from the last frame.
+    /// Nothing leads on from the last frame, or to find it would take too long.
     Lost,
     /// The visitor wanted no more.
     Stopped,
@@ -85,15 +86,20 @@ pub struct Unwinder {
     context: Box<Context>,
     /// By address.
     rules: Vec<Option<(u64, Rule)>>,
+    /// For one walk.
+    fuel_units: usize,
+    fuel: Fuel,
 }
 
 impl Unwinder {
-    /// Keeps this many rules; `None` when memory is out.
-    pub fn new(kept: usize) -> Option<Self> {
+    /// Keeps this many rules. A walk ends as lost after so many units of work, each of which takes a few nanoseconds, as a byte
+    /// of a table does. `None` when memory is out.
+    pub fn new(kept: usize, fuel_units: usize) -> Option<Self> {
         let mut rules = Vec::new();
         rules.try_reserve_exact(kept.max(1)).ok()?;
         rules.resize(kept.max(1), None);
-        Some(Self { context: Box::new(Context::new_in()), rules })
+        let fuel = Fuel::new(0);
+        Some(Self { context: Box::new(Context::new_in()), rules, fuel_units, fuel })
     }
 
     /// Forgets the rules: other code is mapped now.
@@ -108,6 +114,7 @@ impl Unwinder {
         registers: Registers,
         mut visit: impl FnMut(Frame) -> bool,
     ) -> End {
+        self.fuel = Fuel::new(self.fuel_units);
         let mut current = registers;
         let address = current.get(X86_64::RA).unwrap_or(0);
         // A system call may be the last instruction of its function: then the address after it is not in the function.
@@ -123,6 +130,10 @@ impl Unwinder {
                 Step::Outermost => return End::Outermost,
                 Step::Unknown => return End::Lost,
             };
+            if self.fuel.is_empty() {
+                // What was found is a guess, made when the better ways were too long.
+                return End::Lost;
+            }
             match caller.registers.get(X86_64::RA) {
                 Some(0) => return End::Outermost,
                 Some(address) if program.is_code(address) => {
@@ -172,14 +183,21 @@ impl Unwinder {
         {
             return rule;
         }
+        let table = self.fuel.take(fuel::LOOKUP).then(|| program.table(address)).flatten();
         let rule =
-            program.table(address).map_or(Rule::Missing, |table| table.rule(&mut self.context, address));
-        self.rules[place] = Some((address, rule));
+            table.map_or(Rule::Missing, |table| table.rule(&mut self.context, &mut self.fuel, address));
+        if !self.fuel.is_empty() {
+            self.rules[place] = Some((address, rule));
+        }
         rule
     }
 
     fn by_table(&mut self, program: &impl Program, current: &Registers, address: u64) -> Step {
-        let (registers, over_signal) = match self.rule(program, address) {
+        let rule = self.rule(program, address);
+        if !self.fuel.take(fuel::STEP) {
+            return Step::Unknown;
+        }
+        let (registers, over_signal) = match rule {
             Rule::Missing => return Step::Unknown,
             Rule::Outermost => return Step::Outermost,
             Rule::Simple(simple) => match simple.apply(current, program) {
@@ -187,8 +205,9 @@ impl Unwinder {
                 None => return Step::Unknown,
             },
             Rule::Other => {
-                let table = program.table(address);
-                match table.and_then(|table| table.apply(&mut self.context, address, current, program)) {
+                let table = self.fuel.take(fuel::LOOKUP).then(|| program.table(address)).flatten();
+                let work = (&mut *self.context, &mut self.fuel);
+                match table.and_then(|table| table.apply(work, address, current, program)) {
                     Some(found) => found,
                     None => return Step::Unknown,
                 }
@@ -217,6 +236,9 @@ impl Unwinder {
             let part = &mut block[(at % BLOCK as u64) as usize..];
             ends = !program.read(at, part);
             let words = if ends { &[] } else { part.as_chunks::<8>().0 };
+            if !self.fuel.take(fuel::WORD * words.len()) {
+                return Step::Unknown;
+            }
             for (place, word) in (at..).step_by(8).zip(words) {
                 let address = u64::from_le_bytes(*word);
                 if !follows_call(program, address) {

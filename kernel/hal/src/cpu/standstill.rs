@@ -10,7 +10,7 @@ use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::{cpu, sync};
 
 /// How long CPUs may take to come before they get a non-maskable interrupt: program code may have turned interrupts off.
-const STUBBORN_NS: u64 = 50_000_000;
+const NMI_DELAY_NS: u64 = 50_000_000;
 /// How long they are waited for: virtual CPUs may stand still for a second or two on a busy host.
 const PATIENCE_NS: u64 = 2_000_000_000;
 
@@ -42,14 +42,14 @@ pub fn hold<R>(now_ns: fn() -> u64, look: impl FnOnce(&Held) -> R) -> R {
     let _irq = irq::disable();
     apic::send_ipi_all_but_self(irq::VECTOR_STOP);
     let start = now_ns();
-    let mut insisted = false;
+    let mut nmi_sent = false;
     while !others().all(|other| held.has(other)) {
         let waited = now_ns().saturating_sub(start);
         if waited > PATIENCE_NS {
             break;
         }
-        if waited > STUBBORN_NS && !insisted {
-            insisted = true;
+        if waited > NMI_DELAY_NS && !nmi_sent {
+            nmi_sent = true;
             others().filter(|&other| !held.has(other)).for_each(apic::send_nmi);
         }
         cpu::relax();

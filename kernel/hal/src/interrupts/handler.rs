@@ -52,7 +52,7 @@ pub struct Handler {
 
 /// How a handler broke the rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Misstep {
+pub enum HandlerError {
     /// It raised an exception: the frame has vector, error code and address.
     Fault,
     /// It made a system call.
@@ -71,7 +71,7 @@ pub(crate) struct Running {
     /// Lowest word of the CPU's interrupt stack.
     stack_bottom: AtomicU64,
     /// Number of the interrupt whose handler is to be given up.
-    doomed: AtomicU64,
+    given_up: AtomicU64,
 }
 
 impl Running {
@@ -82,7 +82,7 @@ impl Running {
             arg: AtomicU64::new(0),
             kind: AtomicU64::new(0),
             stack_bottom: AtomicU64::new(0),
-            doomed: AtomicU64::new(0),
+            given_up: AtomicU64::new(0),
         }
     }
 
@@ -134,14 +134,14 @@ pub fn in_interrupt(cpu: usize) -> u64 {
 
 /// Asks a CPU to give up the handler that it runs in an interrupt ([`in_interrupt`]), if it still does.
 pub fn give_up(cpu: usize, interrupt: u64) {
-    percpu::of(cpu).handler.doomed.store(interrupt, Ordering::Relaxed);
+    percpu::of(cpu).handler.given_up.store(interrupt, Ordering::Relaxed);
     apic::send_nmi(cpu);
 }
 
 /// Whether the handler that runs on this CPU has been given up.
-pub(crate) fn is_doomed() -> bool {
+pub(crate) fn is_given_up() -> bool {
     let block = percpu::this();
-    is_running() && block.handler.doomed.load(Ordering::Relaxed) == block.interrupts.load(Ordering::Relaxed)
+    is_running() && block.handler.given_up.load(Ordering::Relaxed) == block.interrupts.load(Ordering::Relaxed)
 }
 
 /// Where the vector registers of interrupted code are kept; one for each CPU.

@@ -31,7 +31,7 @@ pub const SMALL_BYTES: usize = 2048;
 /// Whether a program may make the kernel keep so many more bytes. The caller allocates at once, before it waits for anything.
 #[inline]
 pub fn admit(bytes: usize) -> Result<()> {
-    if is_struck() {
+    if is_failure_injected() {
         return Err(OutOfMemory);
     }
     // Before there is a source, and on a host, memory is the allocator's matter.
@@ -39,13 +39,13 @@ pub fn admit(bytes: usize) -> Result<()> {
     if source.has_spare(bytes) { Ok(()) } else { Err(OutOfMemory) }
 }
 
-/// Who keeps memory for the next one who asks.
-static KEEPER: Once<fn()> = Once::new();
+/// Frees memory that is kept for speed.
+static SHRINKER: Once<fn()> = Once::new();
 
 /// Has `give_back` free what is kept for speed when memory is short: with interrupts on, and at most an address space locked.
 /// The first call wins.
 pub fn on_shortage(give_back: fn()) {
-    KEEPER.call_once(|| give_back);
+    SHRINKER.call_once(|| give_back);
 }
 
 /// Returns memory that is kept for speed, and pages of the heap that hold nothing, to the frame source. Does nothing with
@@ -53,7 +53,7 @@ pub fn on_shortage(give_back: fn()) {
 pub fn give_back_unused() {
     #[cfg(target_os = "none")]
     if crate::interrupts::irq::enabled() {
-        KEEPER.get().inspect(|give_back| give_back());
+        SHRINKER.get().inspect(|give_back| give_back());
         crate::memory::heap::give_back_unused();
     }
 }
@@ -178,12 +178,12 @@ pub fn inject(seed: u64, per_million: u32) {
 
 /// Whether [`inject`] makes this request fail.
 #[inline(always)]
-pub fn is_struck() -> bool {
-    RATE.load(Ordering::Relaxed) != 0 && strike()
+pub fn is_failure_injected() -> bool {
+    RATE.load(Ordering::Relaxed) != 0 && draw()
 }
 
 #[cold]
-fn strike() -> bool {
+fn draw() -> bool {
     // SplitMix64: the sequence is the seed's, whichever CPU takes the next number.
     const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
     let mut bits = SEED.fetch_add(STEP, Ordering::Relaxed).wrapping_add(STEP);

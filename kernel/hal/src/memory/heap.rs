@@ -6,7 +6,7 @@
 //! contended. Larger objects are blocks of frames.
 //!
 //! Pages whose objects are all free go back to the frame source when memory is short ([`give_back_unused`]). Blocks of more
-//! than [`SPARING_BYTES`] never come from the kernel's reserve: whoever asks for one can live without it.
+//! than [`RESERVE_MAX_BYTES`] never come from the kernel's reserve: every caller copes with a refusal.
 
 use core::alloc::{GlobalAlloc, Layout};
 use core::ptr;
@@ -26,7 +26,7 @@ const KEEP_BYTES: usize = 64 << 10;
 /// Bytes that move between a CPU's list and the shared one at a time.
 const BATCH_BYTES: usize = 16 << 10;
 /// Larger blocks are refused while memory is short of the reserve.
-const SPARING_BYTES: usize = 32 << 10;
+const RESERVE_MAX_BYTES: usize = 32 << 10;
 
 /// A list threaded through the free objects themselves.
 pub(crate) struct FreeList {
@@ -160,8 +160,8 @@ fn order_of(layout: Layout) -> u8 {
 }
 
 fn frames(order: u8) -> *mut u8 {
-    let sparing = PAGE_SIZE << order > SPARING_BYTES;
-    let block = frames::source().and_then(|source| match sparing {
+    let spare_only = PAGE_SIZE << order > RESERVE_MAX_BYTES;
+    let block = frames::source().and_then(|source| match spare_only {
         true => source.alloc_spare(order),
         false => source.alloc(order),
     });

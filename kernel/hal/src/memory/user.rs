@@ -272,6 +272,7 @@ fn result(failed: u32) -> Result<(), Fault> {
 }
 
 /// Copies program memory at `src` into `buffer`; on a fault part of the buffer may have been written.
+#[inline]
 pub fn copy_from(buffer: &mut [u8], src: usize) -> Result<(), Fault> {
     check(src, buffer.len())?;
     // SAFETY: the destination is a Rust slice of that length; the source is in the program's half, where a fault is caught.
@@ -279,6 +280,7 @@ pub fn copy_from(buffer: &mut [u8], src: usize) -> Result<(), Fault> {
 }
 
 /// Copies `data` to program memory at `dst`; on a fault a first part may have been written.
+#[inline]
 pub fn copy_to(dst: usize, data: &[u8]) -> Result<(), Fault> {
     check(dst, data.len())?;
     // SAFETY: the destination is in the program's half, where no Rust object lives and a fault is caught.

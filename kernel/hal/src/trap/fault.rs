@@ -7,7 +7,7 @@ use core::sync::atomic::Ordering;
 use super::entry::{BLOCK_AT, finish, repair_per_cpu_pointer, restore_registers, save_registers};
 use super::{Access, INTERRUPT_FLAG, TrapFrame, hooks, origin, vector};
 use crate::cpu::percpu::{self, MSR_GS_BASE, PerCpu};
-use crate::interrupts::handler::{self, Misstep};
+use crate::interrupts::handler::{self, HandlerError};
 use crate::interrupts::irq;
 use crate::memory::user;
 use crate::threads::context;
@@ -156,11 +156,11 @@ fn handler_fault(frame: &mut TrapFrame) -> bool {
     } else if !frame.is_program() {
         return false;
     }
-    give_up_handler(frame, if is_call { Misstep::SystemCall } else { Misstep::Fault });
+    give_up_handler(frame, if is_call { HandlerError::SystemCall } else { HandlerError::Fault });
     true
 }
 
-pub(super) fn give_up_handler(frame: &mut TrapFrame, misstep: Misstep) {
-    hooks().handler_failed(percpu::this().handler.handler(), misstep, frame);
+pub(super) fn give_up_handler(frame: &mut TrapFrame, error: HandlerError) {
+    hooks().handler_failed(percpu::this().handler.handler(), error, frame);
     handler::abandon(frame);
 }

@@ -8,7 +8,7 @@ use super::entry::{BLOCK_AT, attend_handler, repair_per_cpu_pointer, restore_reg
 use super::{INTERRUPT_FLAG, TrapFrame, fault, hooks, origin};
 use crate::cpu::percpu::{self, PerCpu, offset};
 use crate::cpu::standstill;
-use crate::interrupts::handler::{self, Misstep};
+use crate::interrupts::handler::{self, HandlerError};
 use crate::interrupts::irq::Off;
 use crate::interrupts::{apic, irq};
 use crate::memory::{layout, tlb};
@@ -133,8 +133,8 @@ pub(super) unsafe extern "C" fn nmi_entry() {
 extern "C" fn nmi_handler(frame: &mut TrapFrame) {
     if handler::is_running() {
         // In its code only: called from there, the kernel may hold a lock.
-        if frame.is_program() && handler::is_doomed() {
-            fault::give_up_handler(frame, Misstep::Stuck);
+        if frame.is_program() && handler::is_given_up() {
+            fault::give_up_handler(frame, HandlerError::Stuck);
         }
         return;
     }

@@ -14,8 +14,8 @@ use linux_raw_sys::general::{EPOLLET, EPOLLEXCLUSIVE, EPOLLIN, EPOLLONESHOT, EPO
 use super::Core;
 use crate::{Errno, Result};
 
-/// Bits that say how events are reported; the others are events.
-const MANNERS: u32 = EPOLLET | EPOLLONESHOT | EPOLLEXCLUSIVE | EPOLLWAKEUP;
+/// The input flags of epoll_ctl(2), which say how events are reported. The other bits are events.
+const INPUT_FLAGS: u32 = EPOLLET | EPOLLONESHOT | EPOLLEXCLUSIVE | EPOLLWAKEUP;
 
 /// What the program wants to hear about a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub(crate) struct Interest {
 impl Interest {
     /// Nothing is reported: a one-shot entry has had its event.
     fn is_disarmed(self) -> bool {
-        self.events & !MANNERS == 0
+        self.events & !INPUT_FLAGS == 0
     }
 }
 
@@ -127,7 +127,7 @@ impl Entry {
             return None;
         }
         if claimed.events & EPOLLONESHOT != 0 {
-            interest.events &= MANNERS;
+            interest.events &= INPUT_FLAGS;
         }
         Some(claimed)
     }

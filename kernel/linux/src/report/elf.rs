@@ -109,7 +109,7 @@ fn read_all<T>(content: &Content, offset: u64, count: usize) -> Option<Vec<T>>
 where
     T: FromZeros + FromBytes + IntoBytes + Immutable + Clone,
 {
-    let mut values = alloc::vec![T::new_zeroed(); count];
+    let mut values = super::filled(T::new_zeroed(), count)?;
     content(offset, values.as_mut_slice().as_mut_bytes()).then_some(values)
 }
 

@@ -154,11 +154,11 @@ impl Touched {
 
     /// The stack that the thread has used up, if that is what happened: the address is not accessible, lies close below
     /// writable memory, and the stack pointer is about there.
-    fn overflown_stack<'v>(&self, view: &'v View<'_>) -> Option<&'v VmaInfo> {
+    fn overflown_stack(&self, view: &View<'_>) -> Option<VmaInfo> {
         if view.mapping(self.address).is_some_and(|vma| !vma.prot.is_empty()) {
             return None;
         }
-        let above = view.mappings.iter().find(|vma| vma.start as u64 > self.address)?;
+        let above = view.mapping_above(self.address)?;
         let (start, writable) = (above.start as u64, above.prot.contains(Prot::WRITE));
         let near = start - self.address <= STACK_REACH;
         let at_end = self.rsp < start + STACK_END && self.rsp.saturating_add(STACK_REACH) > self.address;
@@ -177,12 +177,12 @@ impl Touched {
                 out,
                 "; {} below the end of the thread's stack, in its guard page: {}",
                 super::Bytes(stack.start as u64 - self.address),
-                Mapping(stack)
+                Mapping(&stack)
             );
         }
         match view.mapping_from(self.address) {
-            Some(vma) if vma.start as u64 <= self.address => writeln!(out, ": {}", Mapping(vma)),
-            above => self.neighbours(out, view, above),
+            Some(vma) if vma.start as u64 <= self.address => writeln!(out, ": {}", Mapping(&vma)),
+            above => self.neighbours(out, view, above.as_ref()),
         }
     }
 
@@ -191,10 +191,9 @@ impl Touched {
         if self.address < NULL_REACH {
             return Ok(());
         }
-        let below = view.mappings.iter().rev().find(|vma| vma.end as u64 <= self.address);
-        if let Some(vma) = below {
+        if let Some(vma) = view.mapping_below(self.address) {
             let distance = super::Bytes(self.address - vma.end as u64);
-            writeln!(out, "  {distance} above the end of {}", Mapping(vma))?;
+            writeln!(out, "  {distance} above the end of {}", Mapping(&vma))?;
         }
         if let Some(vma) = above {
             let distance = super::Bytes(vma.start as u64 - self.address);
@@ -265,10 +264,11 @@ mod tests {
 
     use hadal_mem::space::{Name, SourceId, VmaFlags};
 
+    use super::super::view::listed;
     use super::*;
 
     fn view(mappings: Vec<VmaInfo>) -> View<'static> {
-        View::new(mappings, Box::new(|_, _| false), Box::new(|_| None))
+        View::new(listed(mappings), Box::new(|_, _| false), Box::new(|_| None))
     }
 
     fn vma(start: usize, end: usize, prot: Prot, name: &'static str) -> VmaInfo {

@@ -156,7 +156,8 @@ impl Names {
             let address = frame.lookup_address();
             let loaded = view.module(address);
             let bias = loaded.as_ref().map_or(0, |loaded| loaded.module.bias);
-            let module = view.mapping(address).and_then(|vma| short_name(&vma.name));
+            let vma = view.mapping(address);
+            let module = vma.as_ref().and_then(|vma| short_name(&vma.name));
             let module = module.map(|name| (name.to_owned(), frame.address.wrapping_sub(bias)));
             places.insert(frame.address, Place { function: None, module });
             if let Some(loaded) = loaded {
@@ -211,7 +212,7 @@ fn find(module: &Module, addresses: &[u64]) -> Vec<Option<(String, u64)>> {
 fn each_symbol(module: &Module, part: &SymbolPart, consider: &mut dyn FnMut(&Symbol)) {
     const LEN: u64 = size_of::<Symbol>() as u64;
     let count = (part.symbols.len / LEN).min(MAX_SYMBOLS);
-    let mut piece = alloc::vec![0; PIECE * LEN as usize];
+    let Some(mut piece) = super::filled(0, PIECE * LEN as usize) else { return };
     let mut done = 0;
     while done < count {
         let now = (count - done).min(PIECE as u64);

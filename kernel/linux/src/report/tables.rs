@@ -3,15 +3,15 @@
 //!
 //! Most files have `.eh_frame_hdr`, a sorted table of where the description of each function is: then a few words of the
 //! program's memory are read, whatever the size of the file. Statically linked programs have none, and all of `.eh_frame` is
-//! loaded and searched.
+//! loaded, and an index made.
 
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 
-use hadal_unwind::Table;
+use hadal_unwind::{Table, Tables};
 
 use super::elf::{Module, Part};
-use super::view::{View, WholeTable};
+use super::view::View;
 
 /// Longest description that is read.
 const MAX_ENTRY: usize = 64 << 10;
@@ -21,7 +21,7 @@ const MAX_FUNCTIONS: u32 = 1 << 26;
 /// Bytes that a table owns or shares.
 pub(super) enum Bytes {
     Own(Vec<u8>),
-    Shared(Rc<WholeTable>),
+    Shared(Rc<Tables>),
 }
 
 impl core::ops::Deref for Bytes {
@@ -30,7 +30,7 @@ impl core::ops::Deref for Bytes {
     fn deref(&self) -> &[u8] {
         match self {
             Self::Own(bytes) => bytes,
-            Self::Shared(table) => &table.bytes,
+            Self::Shared(tables) => tables.bytes(),
         }
     }
 }
@@ -45,7 +45,8 @@ pub(super) fn find(view: &View<'_>, address: u64) -> Option<Table<Bytes>> {
         return read_entry(view, module, header.entry_for(view, module, address)?);
     }
     let whole = loaded.whole_table()?;
-    Some(Table { address: whole.address, bytes: Bytes::Shared(whole), at: None })
+    let Table { address, at, .. } = whole.find(address)?;
+    Some(Table { address, bytes: Bytes::Shared(whole), at })
 }
 
 /// `.eh_frame_hdr` in the one form that linkers write: offsets of 32 bits from its own start.
@@ -107,7 +108,7 @@ fn read_sized(view: &View<'_>, module: &Module, address: u64) -> Option<Vec<u8>>
     }
     // A length of all ones would announce a 64-bit one, which no compiler uses here; it is over the limit.
     let len = usize::try_from(u32::from_le_bytes(word)).ok().filter(|len| (4..MAX_ENTRY).contains(len))?;
-    let mut bytes = alloc::vec![0; len + 4];
+    let mut bytes = super::filled(0, len + 4)?;
     view.read_module(module, address, &mut bytes).then_some(bytes)
 }
 
@@ -121,5 +122,5 @@ fn read_entry(view: &View<'_>, module: &Module, address: u64) -> Option<Table<By
     own[4..8].copy_from_slice(&(at as u32 + 4).to_le_bytes());
     bytes.extend_from_slice(&own);
     // Pointers in the description are relative to where they are, so that is kept; the common part's are not needed.
-    Some(Table { address: address.wrapping_sub(at as u64), bytes: Bytes::Own(bytes), at: Some(at) })
+    Some(Table { address: address.wrapping_sub(at as u64), bytes: Bytes::Own(bytes), at })
 }

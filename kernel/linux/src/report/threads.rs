@@ -21,7 +21,7 @@ use crate::process::Process;
 
 /// Threads whose stacks are looked at; of a program with more the others are only listed.
 const MAX_BACKTRACES: usize = 64;
-/// More than the mappings and symbols take that are looked at for them, but for those of huge programs.
+/// More than the symbols take that are looked at for them, but for those of huge programs.
 const BACKTRACES_BYTES: usize = 4 << 20;
 
 /// Text that ends where memory does.

@@ -15,6 +15,9 @@ pub(super) const MAX_FRAMES: usize = 48;
 /// Rules that are kept on the way: one for each frame and some for what is looked at in between.
 const RULES: usize = 2 * MAX_FRAMES;
 
+/// Work of one walk ([`Unwinder::new`]): well below a second.
+const FUEL_UNITS: usize = 1 << 20;
+
 /// All registers of an interrupted thread.
 pub(super) fn registers(frame: &TrapFrame) -> Registers {
     Registers::all(frame.dwarf_registers())
@@ -23,7 +26,7 @@ pub(super) fn registers(frame: &TrapFrame) -> Registers {
 /// The frames of a thread, innermost first, at most [`MAX_FRAMES`].
 pub(super) fn frames(view: &View<'_>, registers: Registers) -> Vec<Frame> {
     let mut frames = Vec::new();
-    if let Some(mut unwinder) = Unwinder::new(RULES) {
+    if let Some(mut unwinder) = Unwinder::new(RULES, FUEL_UNITS) {
         unwinder.walk(view, registers, |frame| {
             frames.push(frame);
             frames.len() < MAX_FRAMES

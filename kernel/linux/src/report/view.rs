@@ -1,64 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! A program as a report looks at it: a snapshot of its memory map, its memory, and the files behind both.
+//! A program as a report looks at it: its memory map, its memory, and the files behind both.
 //!
-//! Memory is read as it is, which may be garbage or gone; files are opened when an address in them is first asked about.
+//! Memory is read as it is, which may be garbage or gone; files are opened when an address in them is first asked about. The map
+//! is not copied: a program may have a quarter of a million mappings, and memory may be short.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::rc::Rc;
 use alloc::string::String;
-use alloc::vec::Vec;
 use core::cell::RefCell;
 
 use hadal_hal::memory::user;
 use hadal_mem::space::{Name, Prot, VmaInfo};
+use hadal_unwind::{Section, Tables};
 use hadal_vfs::{FileKind, Follow, OpenFlags};
 
 use super::elf::{Content, Module};
 use crate::process::Process;
 use crate::vdso;
 
+/// The first mapping that ends above an address.
+type NextMapping<'a> = Box<dyn Fn(u64) -> Option<VmaInfo> + 'a>;
 /// Opens the file behind a mapping.
 type Opener<'a> = Box<dyn Fn(&Name) -> Option<Content> + 'a>;
 /// Reads exactly a buffer's length of program memory; `false` if some of it is not there.
 type Memory<'a> = Box<dyn Fn(u64, &mut [u8]) -> bool + 'a>;
 
-/// Largest table of unwind information that is searched from end to end.
+/// Largest table of unwind information that is read from end to end.
 const EH_FRAME_MAX: u64 = 8 << 20;
-
-/// Unwind information of a file without a sorted table: address and content of `.eh_frame`.
-pub(super) struct WholeTable {
-    pub(super) address: u64,
-    pub(super) bytes: Vec<u8>,
-}
 
 /// A module with what is kept of it between questions.
 pub(super) struct Loaded {
     pub(super) module: Module,
-    whole: RefCell<Option<Option<Rc<WholeTable>>>>,
+    whole: RefCell<Option<Option<Rc<Tables>>>>,
 }
 
 impl Loaded {
-    /// All of `.eh_frame`.
-    pub(super) fn whole_table(&self) -> Option<Rc<WholeTable>> {
+    /// All of `.eh_frame`, with an index: for a file without a sorted table.
+    pub(super) fn whole_table(&self) -> Option<Rc<Tables>> {
         let mut whole = self.whole.borrow_mut();
         whole.get_or_insert_with(|| self.load_table().map(Rc::new)).clone()
     }
 
-    fn load_table(&self) -> Option<WholeTable> {
+    fn load_table(&self) -> Option<Tables> {
         let part = self.module.eh_frame().filter(|part| part.len <= EH_FRAME_MAX)?;
-        let mut bytes = Vec::new();
-        bytes.try_reserve_exact(part.len as usize).ok()?;
-        bytes.resize(part.len as usize, 0);
+        let mut bytes = super::filled(0, part.len as usize)?;
         let address = part.address.wrapping_add(self.module.bias);
-        self.module.read_file(part.offset, &mut bytes).then_some(WholeTable { address, bytes })
+        self.module.read_file(part.offset, &mut bytes).then_some(())?;
+        Tables::new(Section { address, bytes }, None)
     }
 }
 
-/// The snapshot.
+/// The program.
 pub(super) struct View<'a> {
-    /// The memory map, ascending.
-    pub(super) mappings: Vec<VmaInfo>,
+    next_mapping: NextMapping<'a>,
     memory: Memory<'a>,
     open: Opener<'a>,
     /// Modules by name and bias-giving address; `None` for files that are none.
@@ -68,25 +63,39 @@ pub(super) struct View<'a> {
 impl<'a> View<'a> {
     /// A live process. Reading memory needs no thread of the process, but what is not resident can be read only by one.
     pub(super) fn of(process: &'a Process) -> Self {
-        let mut mappings = Vec::new();
-        process.space.vmas(&mut |vma| mappings.push(vma.clone()));
+        let next_mapping = |address: u64| process.space.next_mapping(address as usize);
         let memory = |address: u64, buffer: &mut [u8]| user::copy_from(buffer, address as usize).is_ok();
-        Self::new(mappings, Box::new(memory), Box::new(|name| open_file(process, name)))
+        Self::new(Box::new(next_mapping), Box::new(memory), Box::new(|name| open_file(process, name)))
     }
 
-    pub(super) fn new(mappings: Vec<VmaInfo>, memory: Memory<'a>, open: Opener<'a>) -> Self {
-        Self { mappings, memory, open, modules: RefCell::new(BTreeMap::new()) }
+    pub(super) fn new(next_mapping: NextMapping<'a>, memory: Memory<'a>, open: Opener<'a>) -> Self {
+        Self { next_mapping, memory, open, modules: RefCell::new(BTreeMap::new()) }
     }
 
     /// The mapping that an address is in.
-    pub(super) fn mapping(&self, address: u64) -> Option<&VmaInfo> {
-        let after = self.mappings.partition_point(|vma| vma.end as u64 <= address);
-        self.mappings.get(after).filter(|vma| vma.start as u64 <= address)
+    pub(super) fn mapping(&self, address: u64) -> Option<VmaInfo> {
+        self.mapping_from(address).filter(|vma| vma.start as u64 <= address)
     }
 
     /// The first mapping that ends above an address.
-    pub(super) fn mapping_from(&self, address: u64) -> Option<&VmaInfo> {
-        self.mappings.get(self.mappings.partition_point(|vma| vma.end as u64 <= address))
+    pub(super) fn mapping_from(&self, address: u64) -> Option<VmaInfo> {
+        (self.next_mapping)(address)
+    }
+
+    /// The first mapping that starts above an address.
+    pub(super) fn mapping_above(&self, address: u64) -> Option<VmaInfo> {
+        let first = self.mapping_from(address)?;
+        if first.start as u64 > address { Some(first) } else { self.mapping_from(first.end as u64) }
+    }
+
+    /// The last mapping that ends at an address or below it.
+    pub(super) fn mapping_below(&self, address: u64) -> Option<VmaInfo> {
+        let (mut below, mut at) = (None, 0);
+        while let Some(vma) = self.mapping_from(at).filter(|vma| vma.end as u64 <= address) {
+            at = vma.end as u64;
+            below = Some(vma);
+        }
+        below
     }
 
     /// Whether code may run at an address.
@@ -166,4 +175,13 @@ fn read_vdso(offset: u64, buffer: &mut [u8]) -> bool {
         }
         None => false,
     }
+}
+
+/// A memory map that is a list, ascending.
+#[cfg(test)]
+pub(super) fn listed(mappings: alloc::vec::Vec<VmaInfo>) -> NextMapping<'static> {
+    Box::new(move |address| {
+        let after = mappings.partition_point(|vma| vma.end as u64 <= address);
+        mappings.get(after).cloned()
+    })
 }

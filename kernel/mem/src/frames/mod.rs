@@ -189,7 +189,7 @@ impl FrameAllocator {
         if zone.index() >= layout.zone_count {
             return None;
         }
-        if class == Class::Program && fallible::is_struck() {
+        if class == Class::Program && fallible::is_failure_injected() {
             return None;
         }
         let take = || self.take(layout, order, zone, others, class);

@@ -193,7 +193,7 @@ impl<M: Mmu> AddressSpace<M> {
     /// Whether there may be two more mappings, as after cutting one. Mappings take kernel memory, so when programs can have
     /// no more memory they can have no more mappings either.
     fn admits_mappings(&self, inner: &Inner) -> bool {
-        inner.map.count() + 2 <= MAX_MAPPINGS && !self.frames.is_short() && !fallible::is_struck()
+        inner.map.count() + 2 <= MAX_MAPPINGS && !self.frames.is_short() && !fallible::is_failure_injected()
     }
 
     /// Whether a program may have more to touch. It is refused while there still is memory for the pages of what it has: an

@@ -11,6 +11,7 @@ use hadal_mem::space::{Name, Prot, SourceId, VmaFlags, VmaInfo};
 
 use super::super::elf::Content;
 use super::super::symbols::Names;
+use super::super::view::listed;
 use super::*;
 
 const PAUSE: &str = "34";
@@ -134,7 +135,7 @@ fn functions(program: &Program, mode: &str, all_memory: bool) -> Vec<String> {
         let resident = all_memory || !code.iter().any(|range| range.contains(&address));
         resident && memory.read_exact_at(buffer, address).is_ok()
     };
-    let view = View::new(maps, Box::new(read), Box::new(open));
+    let view = View::new(listed(maps), Box::new(read), Box::new(open));
     let frames = frames(&view, Registers::new(ip, sp, None));
     let names = Names::of(&view, frames.iter());
     let name = |frame: &Frame| {
@@ -210,7 +211,7 @@ fn garbage_ends_the_walk() {
         }
         true
     };
-    let view = View::new([code].into(), Box::new(read), Box::new(|_| None));
+    let view = View::new(listed([code].into()), Box::new(read), Box::new(|_| None));
     for registers in [
         Registers::new(0x1_4000, u64::MAX - 7, Some(0)),
         Registers::new(0, 3, Some(u64::MAX)),

@@ -4,7 +4,7 @@
 use alloc::string::String;
 use core::fmt::{self, Write};
 
-use hadal_hal::interrupts::handler::{Handler, Kind, Misstep};
+use hadal_hal::interrupts::handler::{Handler, HandlerError, Kind};
 use hadal_hal::trap::{Access, TrapFrame, vector};
 
 use super::fault::{backtrace, cause, code, registers};
@@ -17,13 +17,13 @@ use crate::traps::exception;
 
 /// What a program did that it is ended for.
 #[derive(Clone, Copy, Debug)]
-pub enum Offence {
+pub enum Violation {
     /// A handler broke the rules of interrupt context.
     Handler {
         /// The handler.
         handler: Handler,
         /// How it did.
-        misstep: Misstep,
+        error: HandlerError,
         /// Its registers at that moment.
         frame: TrapFrame,
         /// Where it ran.
@@ -45,27 +45,27 @@ pub enum Offence {
     },
 }
 
-pub(super) fn text(process: &Process, offence: &Offence) -> String {
+pub(super) fn text(process: &Process, violation: &Violation) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.
-    let _ = write_text(&mut out, &program_name(process), &View::of(process), offence);
+    let _ = write_text(&mut out, &program_name(process), &View::of(process), violation);
     out
 }
 
-fn write_text(out: &mut String, program: &str, view: &View<'_>, offence: &Offence) -> fmt::Result {
-    match offence {
-        Offence::Handler { handler, misstep, frame, cpu } => {
-            writeln!(out, "hadal: {program}: {} {}", kind(handler.kind), what(*misstep, frame))?;
+fn write_text(out: &mut String, program: &str, view: &View<'_>, violation: &Violation) -> fmt::Result {
+    match violation {
+        Violation::Handler { handler, error, frame, cpu } => {
+            writeln!(out, "hadal: {program}: {} {}", kind(handler.kind), what(*error, frame))?;
             write!(out, "  handler: ")?;
             place(out, view, handler.function as u64)?;
             writeln!(out, ", argument {:#x}, on cpu {cpu}", handler.arg)?;
-            if *misstep == Misstep::Fault && frame.vector == vector::PAGE_FAULT {
+            if *error == HandlerError::Fault && frame.vector == vector::PAGE_FAULT {
                 touched(out, view, frame)?;
             }
-            writeln!(out, "  {}", advice(*misstep, view, frame))?;
+            writeln!(out, "  {}", advice(*error, view, frame))?;
             rest(out, view, frame)
         }
-        Offence::PerCpuPointer { frame, cpu } => {
+        Violation::PerCpuPointer { frame, cpu } => {
             writeln!(
                 out,
                 "hadal: {program}: Segmentation fault (SIGSEGV): the program has changed %gs on cpu {cpu}"
@@ -80,7 +80,7 @@ fn write_text(out: &mut String, program: &str, view: &View<'_>, offence: &Offenc
             writeln!(out, "  backtrace:")?;
             backtrace(out, &frames, &Names::of(view, frames.iter()), 4)
         }
-        Offence::InterruptsOff { frame, cpu } => {
+        Violation::InterruptsOff { frame, cpu } => {
             writeln!(
                 out,
                 "hadal: {program}: interrupts were off for seconds on cpu {cpu}, since hrt_irq_disable()"
@@ -112,12 +112,12 @@ fn kind(kind: Kind) -> &'static str {
     }
 }
 
-fn what(misstep: Misstep, frame: &TrapFrame) -> &'static str {
-    match misstep {
-        Misstep::SystemCall => "made a system call",
-        Misstep::Stuck => "did not return",
-        Misstep::Fault if frame.vector == vector::PAGE_FAULT => "touched memory that is not there",
-        Misstep::Fault => "raised an exception",
+fn what(error: HandlerError, frame: &TrapFrame) -> &'static str {
+    match error {
+        HandlerError::SystemCall => "made a system call",
+        HandlerError::Stuck => "did not return",
+        HandlerError::Fault if frame.vector == vector::PAGE_FAULT => "touched memory that is not there",
+        HandlerError::Fault => "raised an exception",
     }
 }
 
@@ -129,24 +129,24 @@ fn touched(out: &mut String, view: &View<'_>, frame: &TrapFrame) -> fmt::Result 
     };
     write!(out, "  {attempt} at address {:#x}", frame.fault_address)?;
     match view.mapping(frame.fault_address) {
-        Some(vma) => writeln!(out, ", in {}", Mapping(vma)),
+        Some(vma) => writeln!(out, ", in {}", Mapping(&vma)),
         None => writeln!(out, ", where nothing is mapped"),
     }
 }
 
-fn advice(misstep: Misstep, view: &View<'_>, frame: &TrapFrame) -> &'static str {
-    match misstep {
-        Misstep::SystemCall => {
+fn advice(error: HandlerError, view: &View<'_>, frame: &TrapFrame) -> &'static str {
+    match error {
+        HandlerError::SystemCall => {
             "handlers run in interrupt context: no system call, no libc; wake a thread with hrt_wake() and let it do that"
         }
-        Misstep::Stuck => {
+        HandlerError::Stuck => {
             "handlers run in interrupt context, with interrupts off: they must return at once and wait for nobody"
         }
-        Misstep::Fault if frame.vector != vector::PAGE_FAULT => cause(exception(frame.vector)),
-        Misstep::Fault if view.mapping(frame.fault_address).is_some() => {
+        HandlerError::Fault if frame.vector != vector::PAGE_FAULT => cause(exception(frame.vector)),
+        HandlerError::Fault if view.mapping(frame.fault_address).is_some() => {
             "handlers run in interrupt context, where no page can be filled: write to the memory once before, from a thread"
         }
-        Misstep::Fault => {
+        HandlerError::Fault => {
             "handlers run in interrupt context of any thread: no thread-local data, and only memory that is mapped"
         }
     }
@@ -167,12 +167,13 @@ mod tests {
     use alloc::boxed::Box;
     use alloc::vec::Vec;
 
+    use super::super::view::listed;
     use super::*;
 
-    fn report(offence: &Offence) -> String {
-        let view = View::new(Vec::new(), Box::new(|_, _| false), Box::new(|_| None));
+    fn report(violation: &Violation) -> String {
+        let view = View::new(listed(Vec::new()), Box::new(|_, _| false), Box::new(|_| None));
         let mut out = String::new();
-        write_text(&mut out, "prog", &view, offence).unwrap();
+        write_text(&mut out, "prog", &view, violation).unwrap();
         out
     }
 
@@ -181,7 +182,7 @@ mod tests {
         let handler = Handler { kind: Kind::Event, vectors: false, function: 0x40_1000, arg: 5 };
         let frame =
             TrapFrame { vector: vector::PAGE_FAULT, error: 2, fault_address: 0x1234, ..TrapFrame::default() };
-        let text = report(&Offence::Handler { handler, misstep: Misstep::Fault, frame, cpu: 3 });
+        let text = report(&Violation::Handler { handler, error: HandlerError::Fault, frame, cpu: 3 });
         for part in [
             "prog: an event's action touched memory that is not there",
             "handler: 0x401000 ?, argument 0x5, on cpu 3",
@@ -189,13 +190,13 @@ mod tests {
         ] {
             assert!(text.contains(part), "{text}");
         }
-        let text = report(&Offence::Handler { handler, misstep: Misstep::SystemCall, frame, cpu: 3 });
+        let text = report(&Violation::Handler { handler, error: HandlerError::SystemCall, frame, cpu: 3 });
         assert!(text.contains("made a system call") && text.contains("hrt_wake()"), "{text}");
     }
 
     #[test]
     fn interrupts_that_stay_off_are_reported() {
-        let text = report(&Offence::InterruptsOff { frame: TrapFrame::default(), cpu: 1 });
+        let text = report(&Violation::InterruptsOff { frame: TrapFrame::default(), cpu: 1 });
         assert!(text.contains("interrupts were off for seconds on cpu 1, since hrt_irq_disable()"), "{text}");
     }
 }
