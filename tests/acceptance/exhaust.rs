@@ -24,6 +24,7 @@ const KINDS: [&[&str]; 10] = [
         "directories",
         "small-writes",
         "mappings",
+        "holes",
         "signals",
     ],
     &["threads"],
@@ -46,6 +47,14 @@ pub(crate) fn register(suite: &mut Suite) {
     for memory in [Some("64M"), Some("256M"), None] {
         suite.hadal(format!("exhaust/{}", memory.unwrap_or("default")), move |name| {
             KINDS.iter().try_for_each(|kinds| all_of(name, memory, kinds))
+        });
+    }
+    // All memory goes into mappings, so that none is left when they are unmapped.
+    for memory in ["64M", "128M"] {
+        suite.hadal(format!("exhaust/holes/{memory}"), move |name| {
+            let outcome = run(name, Hadal::new(2).with("--memory", memory), &["holes"])?;
+            expect_status(&outcome, 0)?;
+            expect_stdout(&outcome, "holes\nwent on\n")
         });
     }
     for (seed, rate) in SEEDS {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use hadal_tests::case::{expect_status, expect_stdout, expect_texts, wrong};
 use hadal_tests::machine::arguments;
-use hadal_tests::programs::{EXHAUST, LOCKED, MEMORY};
+use hadal_tests::programs::{CHURN, EXHAUST, LOCKED, MEMORY};
 use hadal_tests::{Hadal, TestError, Way, scratch};
 
 use crate::suite::Suite;
@@ -17,6 +17,9 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.compare("memory/8cpus", &MEMORY, Way::GccDynamic, 8, |case| case);
     for cpus in [1, 4] {
         suite.compare(format!("memory/locked/{cpus}cpus"), &LOCKED, Way::GccDynamic, cpus, |case| case);
+    }
+    for cpus in [1, 2, 4] {
+        suite.compare(format!("memory/churn/{cpus}cpus"), &CHURN, Way::GccDynamic, cpus, |case| case);
     }
     suite.hadal("memory/exhaust/fail", |name| {
         let outcome = exhausted(name, "fail")?;

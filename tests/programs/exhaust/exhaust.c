@@ -29,6 +29,7 @@ static const struct kind KINDS[] = {
     {"futexes", use_up_futexes},
     {"stacks", use_up_stacks},
     {"mappings", use_up_mappings},
+    {"holes", use_up_holes},
     {"timers", use_up_timers},
     {"signals", use_up_signals},
     // The table of descriptors never shrinks.

@@ -39,6 +39,7 @@ size_t use_up_stacks(void);
 
 // Mappings, timers and signals (objects.c).
 size_t use_up_mappings(void);
+size_t use_up_holes(void);
 size_t use_up_timers(void);
 size_t use_up_signals(void);
 

@@ -3,8 +3,8 @@
 
 use alloc::sync::Arc;
 
+use super::gaps::Room;
 use super::lock::Lock;
-use super::map::Room;
 use super::pages::Removed;
 use super::source::PageSource;
 use super::vma::{Backing, Name, Prot, Vma, VmaFlags};

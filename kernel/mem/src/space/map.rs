@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The mappings of a window, by address: finding, cutting, merging, and finding room for new ones.
 //!
-//! Neighbours that are alike are always one mapping. Room is searched from the top down; a cursor remembers how far down
-//! everything is taken, so that a program with thousands of mappings does not look at all of them for each new one.
+//! Neighbours that are alike are always one mapping. Room for a new one is as high as possible below the top, as on Linux.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
+use super::gaps::{Busy, Gaps, Room};
 use super::vma::{Vma, VmaFlags};
-use super::{PAGE_SIZE, WINDOW_END, WINDOW_START};
+use super::{WINDOW_END, WINDOW_START};
 
 /// The mappings of a window.
 pub(super) struct VmaMap {
@@ -17,55 +17,17 @@ pub(super) struct VmaMap {
     mapped_bytes: usize,
     mapped_peak_bytes: usize,
     locked_bytes: usize,
+    /// What is not mapped.
+    gaps: Gaps,
     top: usize,
-    /// No gap that ends above this (and below `top`) has room for more than `widest_above`. What is busy does not count as
-    /// room: whoever ends that says so by [`VmaMap::note_gap`].
-    cursor: usize,
-    widest_above: usize,
-}
-
-/// How much room is needed, and where: at an address that is `phase` modulo `align`.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Room {
-    pub(super) len: usize,
-    pub(super) align: usize,
-    pub(super) phase: usize,
-}
-
-impl Room {
-    /// The highest place in `start..end`, keeping clear of what `busy` names.
-    fn place(
-        self,
-        start: usize,
-        mut end: usize,
-        busy: &dyn Fn(usize, usize) -> Option<usize>,
-    ) -> Option<usize> {
-        loop {
-            let highest = end.checked_sub(self.len)?;
-            let at = highest.checked_sub(highest.wrapping_sub(self.phase) % self.align)?;
-            if at < start {
-                return None;
-            }
-            match busy(at, at + self.len) {
-                None => return Some(at),
-                Some(taken) => end = taken,
-            }
-        }
-    }
 }
 
 impl VmaMap {
     /// No mappings; new ones go below `top` if there is room.
     pub(super) fn new(top: usize) -> Self {
-        Self {
-            tree: BTreeMap::new(),
-            mapped_bytes: 0,
-            mapped_peak_bytes: 0,
-            locked_bytes: 0,
-            top,
-            cursor: top,
-            widest_above: 0,
-        }
+        let mut gaps = Gaps::new();
+        gaps.add(WINDOW_START, WINDOW_END);
+        Self { tree: BTreeMap::new(), mapped_bytes: 0, mapped_peak_bytes: 0, locked_bytes: 0, gaps, top }
     }
 
     pub(super) fn count(&self) -> usize {
@@ -121,6 +83,9 @@ impl VmaMap {
         self.mapped_bytes += end - start;
         self.locked_bytes += vma.locked_bytes();
         self.mapped_peak_bytes = self.mapped_peak_bytes.max(self.mapped_bytes);
+        let (gap_start, gap_end) = self.gap_around(start);
+        self.gaps.resize(gap_start, gap_end, start);
+        self.gaps.add(end, gap_end);
         self.tree.insert(start, vma);
         self.join(end);
         self.join(start);
@@ -130,22 +95,17 @@ impl VmaMap {
     pub(super) fn take(&mut self, start: usize, end: usize, taken: &mut Vec<Vma>) {
         self.cut(start);
         self.cut(end);
+        // All that is taken leaves one gap.
+        self.gaps.make_room_or_forget();
         while let Some((&at, _)) = self.tree.range(start..end).next() {
-            taken.extend(self.tree.remove(&at));
+            let Some(vma) = self.tree.remove(&at) else { break };
+            let (gap_start, gap_end) = self.gap_around(at);
+            self.gaps.remove(vma.end, gap_end);
+            self.gaps.resize(gap_start, vma.start, gap_end);
+            taken.push(vma);
         }
         self.mapped_bytes -= taken.iter().map(Vma::len).sum::<usize>();
         self.locked_bytes -= taken.iter().map(Vma::locked_bytes).sum::<usize>();
-        if !taken.is_empty() {
-            self.note_gap(start);
-        }
-    }
-
-    /// There may be more room around this address than before.
-    pub(super) fn note_gap(&mut self, addr: usize) {
-        let (gap_start, gap_end) = self.gap_around(addr);
-        if gap_end > self.cursor {
-            self.widest_above = self.widest_above.max(gap_end.saturating_sub(gap_start));
-        }
     }
 
     /// Changes all mappings in `start..end`, cutting those that stick out and joining what is alike afterwards.
@@ -200,64 +160,40 @@ impl VmaMap {
         }
     }
 
-    /// The gap that contains `addr`, as far as it is below the top.
+    /// What is between the mappings below and above an address that is not mapped.
     fn gap_around(&self, addr: usize) -> (usize, usize) {
         let start = self.tree.range(..addr).next_back().map_or(WINDOW_START, |(_, vma)| vma.end);
-        let end = self.tree.range(addr..).next().map_or(self.top, |(&start, _)| start.min(self.top));
+        let end = self.tree.range(addr..).next().map_or(WINDOW_END, |(&start, _)| start);
         (start, end)
     }
 
-    /// Finds room below the top, as high as possible, or else anywhere. `busy` tells the start of what is taken for another
-    /// reason in a range.
-    pub(super) fn find_room(
-        &mut self,
-        room: Room,
-        busy: &dyn Fn(usize, usize) -> Option<usize>,
-    ) -> Option<usize> {
-        if room.len > self.widest_above
-            && let (Some(at), widest) = self.search(room, self.cursor, busy)
-        {
-            self.cursor = at;
-            self.widest_above = self.widest_above.max(widest);
-            return Some(at);
-        }
-        if let (Some(at), widest) = self.search(room, self.top, busy) {
-            self.cursor = at;
-            self.widest_above = widest;
-            return Some(at);
-        }
-        self.search(room, WINDOW_END, busy).0
+    /// Finds room below the top, or else anywhere ([`Gaps::place`]).
+    pub(super) fn find_room(&mut self, room: Room, busy: Busy<'_>) -> Option<usize> {
+        let known = self.gaps.learn(gaps_between(&self.tree));
+        let place = |below| match known {
+            true => self.gaps.place(room, below, busy),
+            false => highest_place(&self.tree, room, below, busy),
+        };
+        place(self.top).or_else(|| place(WINDOW_END))
     }
+}
 
-    /// Searches downwards from `from`; returns also the length of the widest gap passed over.
-    fn search(
-        &self,
-        room: Room,
-        from: usize,
-        busy: &dyn Fn(usize, usize) -> Option<usize>,
-    ) -> (Option<usize>, usize) {
-        let mut end = from;
-        let mut widest = 0;
-        // What a room of one page's alignment did not fit into is smaller, or busy. Counting what is busy would make every
-        // later search begin at the top for as long as it is.
-        let left = |len: usize| if room.align == PAGE_SIZE { len.min(room.len - 1) } else { len };
-        let below = self.tree.range(..from).rev().map(|(_, vma)| (vma.start, vma.end));
-        for (lower, start) in below.chain([(WINDOW_START, WINDOW_START)]) {
-            if start < end {
-                if let Some(at) = room.place(start, end, busy) {
-                    return (Some(at), widest.max(left(end - (at + room.len))));
-                }
-                widest = widest.max(left(end - start));
-            }
-            end = end.min(lower);
-        }
-        (None, widest)
-    }
+/// What is not mapped, from the top down.
+fn gaps_between(tree: &BTreeMap<usize, Vma>) -> impl Iterator<Item = (usize, usize)> {
+    let starts = tree.values().rev().map(|vma| vma.end).chain([WINDOW_START]);
+    let ends = [WINDOW_END].into_iter().chain(tree.values().rev().map(|vma| vma.start));
+    starts.zip(ends).filter(|(start, end)| start < end)
+}
+
+/// The highest place below an address, by a look at every mapping above it.
+fn highest_place(tree: &BTreeMap<usize, Vma>, room: Room, below: usize, busy: Busy<'_>) -> Option<usize> {
+    gaps_between(tree).find_map(|(start, end)| room.place(start, end.min(below), busy, true))
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::PAGE_SIZE;
+    use super::super::gaps::LOOKS;
     use super::super::vma::{Backing, Name, Prot, VmaFlags};
     use super::*;
     use proptest::prelude::*;
@@ -335,23 +271,6 @@ mod tests {
     }
 
     #[test]
-    fn busy_ranges_do_not_send_every_search_to_the_top() {
-        let mut map = VmaMap::new(TOP);
-        let held = TOP - 0x8000;
-        let busy = |start: usize, end: usize| (start < TOP && end > held).then_some(held);
-        let mut lowest = held;
-        for _ in 0..10 {
-            let at = map.find_room(room(0x4000), &busy).expect("room");
-            assert_eq!(at, lowest - 0x4000);
-            map.insert(vma(at, at + 0x4000, Prot::READ));
-            assert!(map.widest_above < 0x4000, "the next search begins at the cursor");
-            lowest = at;
-        }
-        map.note_gap(held);
-        assert_eq!(map.find_room(room(0x4000), &never), Some(TOP - 0x4000));
-    }
-
-    #[test]
     fn a_full_lower_part_falls_back_to_the_whole_window() {
         let mut map = VmaMap::new(TOP);
         map.insert(vma(WINDOW_START, TOP, Prot::READ));
@@ -361,20 +280,23 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(128))]
-        /// The cursor changes how fast room is found, never where.
+        /// Whatever is mapped and unmapped, the gaps are what is not mapped or forgotten, and room is found where a look at every
+        /// mapping finds it.
         #[test]
-        fn the_cursor_finds_what_a_full_search_finds(
-            operations in proptest::collection::vec((any::<bool>(), 1usize..9, any::<prop::sample::Index>()), 1..150),
+        fn gaps_are_what_is_not_mapped(
+            operations in proptest::collection::vec((0u8..9, 1usize..9, any::<prop::sample::Index>()), 1..150),
         ) {
             let mut map = VmaMap::new(WINDOW_START + 200 * PAGE_SIZE);
-            for (add, pages, which) in operations {
-                if add {
+            for (operation, pages, which) in operations {
+                if operation == 0 {
+                    map.gaps.forget();
+                } else if operation < 5 {
                     let wanted = room(pages * PAGE_SIZE);
-                    let full = map.search(wanted, map.top, &never).0;
-                    let full = full.or_else(|| map.search(wanted, WINDOW_END, &never).0);
-                    let found = map.find_room(wanted, &never);
-                    prop_assert_eq!(found, full);
-                    let at = found.expect("the window is never full");
+                    let [below, any] =
+                        [map.top, WINDOW_END].map(|below| highest_place(&map.tree, wanted, below, &never));
+                    let at = map.find_room(wanted, &never).expect("the window is never full");
+                    prop_assert!(map.is_free(at, at + wanted.len));
+                    prop_assert!(Some(at) == below.or(any) || gaps_between(&map.tree).count() > LOOKS);
                     let prot = if (at / PAGE_SIZE).is_multiple_of(2) { Prot::READ } else { Prot::WRITE };
                     map.insert(vma(at, at + wanted.len, prot));
                 } else if map.count() > 0 {
@@ -383,6 +305,16 @@ mod tests {
                     map.take(start, (start + pages * PAGE_SIZE).min(WINDOW_END), &mut Vec::new());
                 }
                 prop_assert_eq!(map.iter().map(Vma::len).sum::<usize>(), map.mapped_bytes().0);
+                let mut between = Vec::new();
+                let mut at = WINDOW_START;
+                for (start, end) in ranges(&map).into_iter().chain([(WINDOW_END, WINDOW_END)]) {
+                    if at < start {
+                        between.push((at, start));
+                    }
+                    at = end;
+                }
+                let known = map.gaps.ascending();
+                prop_assert!(known == between || known.is_empty() && !(1..5).contains(&operation));
             }
         }
     }

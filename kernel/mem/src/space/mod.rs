@@ -21,6 +21,7 @@ mod brk;
 mod create;
 mod fault;
 mod file_fault;
+mod gaps;
 mod lock;
 mod map;
 mod migrate;

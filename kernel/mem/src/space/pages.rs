@@ -32,15 +32,6 @@ pub(super) struct Removed {
     pub(super) written: Vec<Arc<dyn PageSource>>,
 }
 
-impl Inner {
-    /// Addresses have left the quarantine.
-    fn note_released(&mut self, released: &Released) {
-        for &(start, _) in &released.ranges {
-            self.map.note_gap(start);
-        }
-    }
-}
-
 impl<M: Mmu> AddressSpace<M> {
     /// Makes the borders of a range borders between pages too, splitting the large pages that stick out. On failure nothing
     /// has changed for the program.
@@ -135,9 +126,7 @@ impl<M: Mmu> AddressSpace<M> {
             inner.quarantine.seal(|| self.mmu.begin_lazy());
         }
         if !inner.quarantine.is_empty() {
-            let released = inner.quarantine.release_completed(&self.mmu.completed());
-            inner.note_released(&released);
-            over.join(released);
+            over.join(inner.quarantine.release_completed(&self.mmu.completed()));
         }
         let crowded = inner.quarantine.is_crowded() || self.is_missed(inner.quarantine.bytes());
         Deferred { over, written, range: (start, end), kick, crowded }
@@ -175,12 +164,7 @@ impl<M: Mmu> AddressSpace<M> {
         };
         let Some((start, end, ticket)) = span else { return false };
         let flush = self.mmu.shootdown(start, end - start);
-        let released = {
-            let mut inner = self.change();
-            let released = inner.quarantine.release_through(ticket, &flush);
-            inner.note_released(&released);
-            released
-        };
+        let released = self.change().quarantine.release_through(ticket, &flush);
         self.frames.free_chain(released.frames);
         drop(released.mappings);
         true
@@ -194,9 +178,7 @@ impl<M: Mmu> AddressSpace<M> {
             if inner.quarantine.is_empty() {
                 return;
             }
-            let released = inner.quarantine.release_completed(&self.mmu.completed());
-            inner.note_released(&released);
-            released
+            inner.quarantine.release_completed(&self.mmu.completed())
         };
         self.frames.free_chain(released.frames);
         drop(released.mappings);

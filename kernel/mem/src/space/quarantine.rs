@@ -54,15 +54,12 @@ pub(super) struct Released {
     pub(super) frames: Chain,
     /// Mappings whose sources own frames that were mapped.
     pub(super) mappings: Vec<Vma>,
-    /// Addresses that may be given out again.
-    pub(super) ranges: Vec<(usize, usize)>,
 }
 
 impl Released {
     pub(super) fn join(&mut self, other: Self) {
         self.frames.join(other.frames);
         self.mappings.extend(other.mappings);
-        self.ranges.extend(other.ranges);
     }
 }
 
@@ -145,7 +142,6 @@ impl Quarantine {
         while let Some(batch) = self.sealed.pop_front_if(|batch| over(batch)) {
             released.frames.join(batch.held.frames.flushed(flush));
             released.mappings.extend(batch.held.mappings);
-            released.ranges.extend(batch.ranges);
         }
         released
     }

@@ -3,7 +3,7 @@
 
 use alloc::vec::Vec;
 
-use super::map::Room;
+use super::gaps::Room;
 use super::pages::{Deferred, Removed};
 use super::vma::Vma;
 use super::{AddressSpace, Inner, LARGE_BYTES, Mmu, PAGE_SIZE, SpaceError, WINDOW_END, window_range};
