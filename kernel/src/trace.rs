@@ -19,7 +19,7 @@ use crate::{control, symbols};
 const PIECE_RECORDS: usize = 62;
 const FRAME_LEN: usize = HEADER_LEN + PIECE_HEAD_LEN + PIECE_RECORDS * RECORD_LEN;
 /// Names in a frame.
-const NAMES: usize = 4096;
+const NAMES: usize = 512;
 
 /// Begins to record; says why if it cannot.
 pub(crate) fn start(buffer_bytes: u64) -> Result<(), String> {
@@ -121,7 +121,7 @@ fn for_each_piece(cpu: usize, ring: &Ring, end: Timestamp, mut send: impl FnMut(
 
 /// Sends the names of all threads, those that have ended included. A thread of the kernel is called after its function.
 fn send_names() {
-    let named = hadal_sched::threads().filter_map(|thread| {
+    let mut named = hadal_sched::threads().filter_map(|thread| {
         let name = Task::of(thread).name();
         let len = name.iter().position(|&byte| byte == 0).unwrap_or(name.len());
         let of_program = len > 0;
@@ -131,8 +131,12 @@ fn send_names() {
         };
         Some(ThreadName { thread: thread.id(), name, of_program })
     });
-    let named: Vec<_> = named.collect();
-    for part in named.chunks(NAMES) {
-        control::send(&GuestMessage::TraceThreads(part.to_vec()));
+    loop {
+        // A part at a time: memory may be short.
+        let part: Vec<_> = named.by_ref().take(NAMES).collect();
+        if part.is_empty() {
+            break;
+        }
+        control::send(&GuestMessage::TraceThreads(part));
     }
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Trace points: one line where something happens. The recorder is the crate `hadal-trace`.
 
-pub use hadal_trace::{ALL_BUT_SELF, ENABLED, Kind, Left, TIMER_CALLS, TIMER_WAKES, pair, text_words};
+pub use hadal_trace::{
+    ALL_BUT_SELF, ENABLED, Kind, Left, TIMER_CALLS, TIMER_WAKES, enabled_bits, pair, text_words,
+};
 
 use crate::cpu::{percpu, tsc};
 use crate::threads::context;

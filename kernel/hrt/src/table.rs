@@ -2,7 +2,7 @@
 //! `struct hrt_calls`: the exported table, one line for each entry, in the order of [`abi::Calls`], which the compiler checks.
 
 use core::mem::offset_of;
-use core::sync::atomic::AtomicBool;
+use core::sync::atomic::AtomicUsize;
 
 use hadal_hal::call_entry;
 use hadal_hal::cpu::percpu::CPU_ID_AT_GS;
@@ -33,7 +33,7 @@ macro_rules! table {
             place: u32,
             cpu_at_gs: u32,
             $($name: Entry,)*
-            tracing: &'static AtomicBool,
+            tracing: &'static AtomicUsize,
             trace_mark: Entry,
         }
 
@@ -43,7 +43,7 @@ macro_rules! table {
             place: abi::Place::Kernel as u32,
             cpu_at_gs: CPU_ID_AT_GS,
             $($name: table!(@entry $implementation, $kind),)*
-            // Marks in traces: a flag to look at, and what to call then.
+            // Marks in traces: a flag to look at, whose first byte is the `bool` of programs, and what to call then.
             tracing: &trace::ENABLED,
             trace_mark: table!(@entry trace::mark, anywhere),
         };

@@ -151,7 +151,13 @@ impl Edf {
     /// Whether a real-time thread waits for the CPU.
     #[inline(always)]
     pub(crate) fn is_busy(&self) -> bool {
-        self.ready.load(Ordering::Relaxed) != 0
+        self.bits() != 0
+    }
+
+    /// 0 if no real-time thread waits for the CPU; to be looked at together with other words.
+    #[inline(always)]
+    pub(crate) fn bits(&self) -> usize {
+        self.ready.load(Ordering::Relaxed) as usize
     }
 
     /// Makes room for one more thread; false without memory.

@@ -2,8 +2,8 @@
 //! What a CPU does that has nothing to run: it polls for a moment, then waits for a store to its inbox (MONITOR and MWAIT,
 //! where they work: [`store_watch`]), else halts.
 //!
-//! As long as it looks by itself nobody has to interrupt it. Polling is for machines with a core for each CPU: elsewhere it
-//! would keep a core from the CPU that has the work.
+//! While it checks its inbox by itself, no CPU has to interrupt it. On a machine with more CPUs than the host has cores, only
+//! as many CPUs poll as find a core (`overcommit.rs`): one more would take a core from the CPU that has the work.
 
 use hadal_hal::cpu;
 use hadal_hal::cpu::tsc;
@@ -19,7 +19,7 @@ use crate::{balance, overcommit, store_watch, switch};
 /// How long a CPU polls before it sleeps: what an interrupt and its return cost a few times over.
 const POLL_NS: u64 = 20_000;
 
-/// [`POLL_NS`] in cycles of the time-stamp counter; 0 where polling is useless.
+/// [`POLL_NS`] in cycles of the time-stamp counter; 0 on a machine with one CPU.
 static POLL_CYCLES: AtomicU64 = AtomicU64::new(0);
 
 pub(crate) fn init() {

@@ -70,7 +70,7 @@ impl<L: Link> Inbox<L> {
     /// 0 if nothing has been pushed, as far as this CPU has seen; to be looked at together with other words.
     #[inline(always)]
     pub(crate) fn bits(&self) -> usize {
-        self.newest.load(Ordering::Relaxed).map_or(0, |newest| core::ptr::from_ref(newest) as usize)
+        self.newest.bits(Ordering::Relaxed)
     }
 
     /// Whether nothing has been pushed, in the one order of such looks and pushes.

@@ -22,8 +22,14 @@ use crate::thread::Thread;
 
 /// Whether nothing has happened that the short ways do not look at.
 #[inline(always)]
-pub(crate) fn is_quiet(own: &Cpu) -> bool {
-    own.inbox.bits() | usize::from(trace::enabled()) == 0
+fn is_quiet(own: &Cpu) -> bool {
+    own.inbox.bits() | trace::enabled_bits() == 0
+}
+
+/// [`is_quiet`], and no real-time thread waits for the CPU that the running thread leaves.
+#[inline(always)]
+pub(crate) fn is_quiet_to_leave(own: &Cpu) -> bool {
+    own.inbox.bits() | trace::enabled_bits() | own.edf.bits() == 0
 }
 
 /// Lets the next ready thread of equal or higher priority of this CPU run, if there is one. For calls of a program whose
@@ -88,7 +94,7 @@ fn park_for_good() {
             let here = quick.here();
             let (own, thread) = (here.cpu(), here.thread());
             let level = thread.place.level();
-            if is_quiet(own) && !own.edf.is_busy() && level != NOWHERE {
+            if is_quiet_to_leave(own) && level != NOWHERE {
                 // Whoever wakes the thread from here on leaves it in an inbox until its claim has ended.
                 if !thread.token.park() {
                     thread.token.spend();

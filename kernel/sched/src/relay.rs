@@ -8,7 +8,7 @@ use hadal_hal::threads::context::Claim;
 use crate::balance;
 use crate::cpus::{RUNNING, here};
 use crate::kick::Kick;
-use crate::quick::{is_quiet, park_call};
+use crate::quick::{is_quiet_to_leave, park_call};
 use crate::switch::{hand_over, insert};
 use crate::thread::Thread;
 use crate::wake::made_runnable;
@@ -27,7 +27,7 @@ pub fn wake_and_park_call(next: &'static Thread) {
     let here = quick.here();
     let (own, thread) = (here.cpu(), here.thread());
     // The claim first: without it nothing has happened yet. It fails while the last CPU of `next` is still leaving it.
-    if own.edf.is_busy() || !is_quiet(own) || !here.claim(next.context()) {
+    if !is_quiet_to_leave(own) || !here.claim(next.context()) {
         return wake_then_park(quick.stay(), next);
     }
     if !next.token.unpark() {

@@ -132,10 +132,8 @@ pub(crate) fn run_ready(turn: Turn<'_>) -> bool {
     let own = here.cpu();
     let Some(next) = own.edf.take().or_else(|| own.levels.best()) else { return false };
     spin::begin(own);
-    if own.levels.len() > 1 {
-        // What came while the CPU was polling has not started one.
-        timers::start_slice(own);
-    }
+    // What came while the CPU was polling has not started one.
+    timers::start_slice_if_shared(own);
     switch(turn, next, Claim::Keep, Saves::Everything);
     true
 }
@@ -323,9 +321,7 @@ pub(crate) fn insert(own: &'static Cpu, thread: &'static Thread, running: &'stat
         return;
     }
     own.levels.insert(thread, params, running);
-    if own.levels.len() > 1 {
-        timers::start_slice(own);
-    }
+    timers::start_slice_if_shared(own);
 }
 
 /// [`insert`] for a thread that has become ready, which may run before its equals.

@@ -203,6 +203,14 @@ pub(crate) fn start_slice(own: &Cpu) {
     }
 }
 
+/// [`start_slice`] if more than one ordinary thread is ready. It looks at the slice first: that of a CPU with work runs.
+#[inline]
+pub(crate) fn start_slice_if_shared(own: &Cpu) {
+    if own.watch.load(Ordering::Relaxed) == watch::NEEDS_IPI && own.levels.len() > 1 {
+        first_slice(own);
+    }
+}
+
 #[cold]
 fn first_slice(own: &Cpu) {
     own.watch.store(watch::TICKING, Ordering::SeqCst);

@@ -167,9 +167,7 @@ fn queue_woken(here: Here<'_>, thread: &'static Thread, target: usize, kick: Kic
     if own.turns.may_precede(params, running) {
         turns::precede(here, thread);
     }
-    if own.levels.len() > 1 {
-        timers::start_slice(own);
-    }
+    timers::start_slice_if_shared(own);
 }
 
 #[inline(never)]

@@ -14,7 +14,7 @@ pub mod stacks;
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::{AtomicUsize, Ordering};
 
 pub use hadal_abi::trace::{ALL_BUT_SELF, Kind, Left, TIMER_CALLS, TIMER_WAKES, pair, text_words};
 
@@ -23,8 +23,9 @@ use spin::Once;
 
 use crate::ring::Ring;
 
-/// What [`enabled`] reads, for programs that look themselves; [`set_enabled`] is what writes it.
-pub static ENABLED: AtomicBool = AtomicBool::new(false);
+/// What [`enabled`] reads, 0 or 1, for programs that look themselves (at its first byte, a `bool`); [`set_enabled`] is what
+/// writes it.
+pub static ENABLED: AtomicUsize = AtomicUsize::new(0);
 static RINGS: Once<Box<[Ring]>> = Once::new();
 
 /// There is no memory for the rings.
@@ -48,6 +49,12 @@ pub fn prepare(cpus: usize, bytes_per_cpu: usize) -> Result<(), NoMemory> {
 /// Whether trace points record.
 #[inline(always)]
 pub fn enabled() -> bool {
+    ENABLED.load(Ordering::Relaxed) != 0
+}
+
+/// 0 while trace points do not record; to be looked at together with other words, by one branch for all.
+#[inline(always)]
+pub fn enabled_bits() -> usize {
     ENABLED.load(Ordering::Relaxed)
 }
 
@@ -55,7 +62,7 @@ pub fn enabled() -> bool {
 /// other CPUs are about to make may still come after they were turned off.
 pub fn set_enabled(enabled: bool) -> bool {
     let on = enabled && RINGS.is_completed();
-    ENABLED.store(on, Ordering::SeqCst);
+    ENABLED.store(usize::from(on), Ordering::SeqCst);
     on
 }
 

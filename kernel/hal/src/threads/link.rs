@@ -38,6 +38,12 @@ impl<T: Sync> AtomicRef<T> {
         reference(self.0.load(order))
     }
 
+    /// The address of what is there, 0 for nothing: for one branch on it and other words.
+    #[inline(always)]
+    pub fn bits(&self, order: Ordering) -> usize {
+        self.0.load(order).addr()
+    }
+
     /// Whether it is this very thing.
     #[inline(always)]
     pub fn points_to(&self, thing: &T, order: Ordering) -> bool {
