@@ -101,8 +101,10 @@ impl Drop for Registration<'_> {
 /// Waits until something is ready, and returns how many entries are; 0 when the deadline (on the monotonic clock) has
 /// passed, `EINTR` when a signal is pending.
 pub(super) fn wait(call: &Call<'_>, watched: &mut [Watched], deadline_ns: Option<u64>) -> Result<usize> {
+    let expired = || deadline_ns.is_some_and(|deadline| hadal_time::now_ns() >= deadline);
     let count = look_at_all(watched);
-    if count > 0 {
+    // Who does not wait need not be told of changes.
+    if count > 0 || expired() {
         return Ok(count);
     }
     let thread = call.task.thread();
@@ -112,8 +114,7 @@ pub(super) fn wait(call: &Call<'_>, watched: &mut [Watched], deadline_ns: Option
         // Registered first and asked afterwards, so that no change is missed.
         let count = look_at_all(watched);
         let interrupted = thread.interrupted() && signal::interrupted(call.task, call.process);
-        let expired = deadline_ns.is_some_and(|deadline| hadal_time::now_ns() >= deadline);
-        if count > 0 || expired {
+        if count > 0 || expired() {
             return Ok(count);
         }
         if interrupted {
