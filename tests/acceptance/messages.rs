@@ -67,6 +67,22 @@ fn write_outside(name: &str) -> Result<(), TestError> {
         "hadal: /usr/bin/mkdir: it could not write to /tmp/usr: /tmp/usr is mounted read-only; \
          --mount HOST:/tmp/usr:rw lets it write there\n",
     )?;
+    // Not only making files: removing, moving, linking and changing attributes, too. Each fails before it does anything.
+    let (file, other) = ("/usr/share/doc/bash/copyright", "/usr/share/doc/bash/other");
+    let lines: [&[&str]; 7] = [
+        &["rm", "-f", file],
+        &["mv", file, other],
+        &["ln", "-s", "x", other],
+        &["ln", file, other],
+        &["chmod", "600", file],
+        &["touch", "-d", "2000-01-01", file],
+        &["truncate", "-s", "0", file],
+    ];
+    for line in lines {
+        let outcome = Hadal::new(1).cwd(&directory).run(Path::new(line[0]), &arguments(&line[1..]))?;
+        expect_status(&outcome, 1)?;
+        expect_texts(&outcome, &["could not write to /usr/share/doc/bash", "--mount /usr/share/doc/bash:"])?;
+    }
     // A program that does without is not talked about, nor one that fails for what Linux would not give it either.
     expect_own_lines(&script(&directory, "echo x 2>/dev/null > /usr/hadal-none\nexit 0")?, "")?;
     expect_own_lines(&script(&directory, "[ -w /usr ] || exit 4")?, "")?;

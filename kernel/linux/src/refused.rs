@@ -36,14 +36,21 @@ impl Default for Refused {
 }
 
 impl Refused {
-    /// Notes that writing to a path, or making it, came to `error`.
+    /// Notes that writing to a path, making it or removing it came to `error`.
     pub(crate) fn note_write(&self, process: &Process, start: &Location, path: &[u8], error: Errno) {
         if error != Errno::EROFS {
             return;
         }
         let place = process.namespace.refused_by_mount(&process.caller(), start, path);
-        if let Some(place) = place.filter(|place| place.mount().kind == SHARE) {
-            let previous = self.write.lock().replace(place);
+        if let Some(place) = place {
+            self.note_change(&place, error);
+        }
+    }
+
+    /// Notes that changing attributes of what is at a place came to `error`.
+    pub(crate) fn note_change(&self, place: &Location, error: Errno) {
+        if error == Errno::EROFS && place.mount().kind == SHARE {
+            let previous = self.write.lock().replace(place.clone());
             drop(previous);
         }
     }

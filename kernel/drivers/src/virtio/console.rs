@@ -173,15 +173,15 @@ struct Port {
     arrived: WaitQueue,
     /// The device has the beginning of a message whose end is still to come.
     inside_message: AtomicBool,
-    /// What interrupts have told of since somebody held the machine for it.
-    told: Told,
+    /// What interrupts have announced since the machine was last held.
+    announced: Announced,
     failure: Failure,
     messages: AtomicU64,
 }
 
-/// News of the device.
+/// Events that interrupts of the device have announced.
 #[derive(Default)]
-struct Told {
+struct Announced {
     sent: AtomicBool,
     arrived: AtomicBool,
 }
@@ -189,11 +189,11 @@ struct Told {
 impl Driver for Port {
     fn on_queue_interrupt(&self) {
         if self.transmit.lock().queue.has_completion() {
-            self.told.sent.store(true, Ordering::Relaxed);
+            self.announced.sent.store(true, Ordering::Relaxed);
             self.space.wake_all();
         }
         if self.receive.lock().queue.has_completion() {
-            self.told.arrived.store(true, Ordering::Relaxed);
+            self.announced.arrived.store(true, Ordering::Relaxed);
             self.arrived.wake_all();
         }
     }
@@ -212,6 +212,8 @@ pub struct Console {
 }
 
 impl Console {
+    // A function of its own, so that its large frame is no part of its caller's.
+    #[inline(never)]
     pub(crate) fn start(function: Function) -> Result<Self, DriverError> {
         let device = Device::open(function, FEATURE_MULTIPORT)?;
         let has_ports = device.has_feature(FEATURE_MULTIPORT);
@@ -241,7 +243,7 @@ impl Console {
             receive: SpinLock::ranked(Rank::DeviceQueue, receive),
             arrived: WaitQueue::new(),
             inside_message: AtomicBool::new(false),
-            told: Told::default(),
+            announced: Announced::default(),
             failure: Failure::default(),
             messages: AtomicU64::new(0),
         });
@@ -401,9 +403,9 @@ impl Port {
         let news = match answer {
             Answer::None => {
                 transmit.queue.enable_interrupt();
-                &self.told.sent
+                &self.announced.sent
             }
-            Answer::AtOnce => &self.told.arrived,
+            Answer::AtOnce => &self.announced.arrived,
         };
         news.store(false, Ordering::Relaxed);
         transmit.add(buffer, len);

@@ -100,10 +100,11 @@ impl Target {
 
     /// Changes attributes.
     pub(in crate::syscall) fn set_attr(&self, process: &Process, change: &SetAttr) -> Result<()> {
-        match self {
+        let changed = match self {
             Self::Open(file) => process.namespace.set_attr_open(&process.caller(), file, change),
             Self::Place(place) => process.namespace.set_attr(&process.caller(), place, change),
-        }
+        };
+        changed.inspect_err(|&error| process.refused.note_change(self.location(), error))
     }
 }
 

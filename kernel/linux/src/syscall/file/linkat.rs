@@ -32,6 +32,9 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
 pub(super) fn link(call: &Call<'_>, old: &Location, new_dirfd: i32, new: &[u8]) -> Result<usize> {
     let process = call.process;
     let start = at::start(process, new_dirfd, new)?;
-    process.namespace.link(&process.caller(), old, &start, new)?;
+    process
+        .namespace
+        .link(&process.caller(), old, &start, new)
+        .inspect_err(|&error| process.refused.note_write(process, &start, new, error))?;
     Ok(0)
 }

@@ -29,6 +29,10 @@ pub(super) fn make(process: &Process, dirfd: i32, path: &[u8], mode: u32) -> Res
     }
     let flags = OpenFlags::CREATE | OpenFlags::EXCLUSIVE | OpenFlags::WRITE_ONLY;
     let start = at::start(process, dirfd, path)?;
-    drop(process.namespace.open(&process.caller(), &start, path, flags, mode & !S_IFMT)?);
+    process
+        .namespace
+        .open(&process.caller(), &start, path, flags, mode & !S_IFMT)
+        .inspect_err(|&error| process.refused.note_write(process, &start, path, error))
+        .map(drop)?;
     Ok(0)
 }

@@ -31,6 +31,11 @@ pub(super) fn rename(
     let process = call.process;
     let old_start = at::start(process, old_dirfd, old)?;
     let new_start = at::start(process, new_dirfd, new)?;
-    process.namespace.rename(&process.caller(), (&old_start, old), (&new_start, new), flags)?;
+    process.namespace.rename(&process.caller(), (&old_start, old), (&new_start, new), flags).inspect_err(
+        |&error| {
+            process.refused.note_write(process, &old_start, old, error);
+            process.refused.note_write(process, &new_start, new, error);
+        },
+    )?;
     Ok(0)
 }

@@ -5,7 +5,9 @@
 //!
 //! Refused: nothing.
 
-use super::at;
+use hadal_vfs::Namespace;
+
+use super::{at, unlinkat};
 use crate::Result;
 use crate::call::Call;
 use crate::strace::signature;
@@ -13,7 +15,5 @@ use crate::strace::signature;
 signature!(Path);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    let process = call.process;
-    process.namespace.rmdir(&process.caller(), &process.cwd(), &at::path(call, 0)?)?;
-    Ok(0)
+    unlinkat::remove(call.process, at::AT_FDCWD, &at::path(call, 0)?, Namespace::rmdir)
 }

@@ -21,6 +21,9 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
 /// Creates a symbolic link that says `text`.
 pub(super) fn make(process: &Process, text: &[u8], dirfd: i32, path: &[u8]) -> Result<usize> {
     let start = at::start(process, dirfd, path)?;
-    process.namespace.symlink(&process.caller(), text, &start, path)?;
+    process
+        .namespace
+        .symlink(&process.caller(), text, &start, path)
+        .inspect_err(|&error| process.refused.note_write(process, &start, path, error))?;
     Ok(0)
 }

@@ -18,7 +18,10 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let len = transfer::position(call.arg(1))?;
     let (process, path) = (call.process, at::path(call, 0)?);
     let place = at::place(process, at::AT_FDCWD, &path, Follow::Yes)?;
-    process.namespace.set_attr(&process.caller(), &place, &SetAttr::size(len))?;
+    process
+        .namespace
+        .set_attr(&process.caller(), &place, &SetAttr::size(len))
+        .inspect_err(|&error| process.refused.note_change(&place, error))?;
     mapped::ends_at(process, place.inode(), len);
     Ok(0)
 }

@@ -5,11 +5,13 @@
 //!
 //! Refused: nothing; other flags are `EINVAL`.
 
+use hadal_vfs::{Caller, Location, Namespace};
 use linux_raw_sys::general::AT_REMOVEDIR;
 
 use super::at;
 use crate::Result;
 use crate::call::Call;
+use crate::process::Process;
 use crate::strace::signature;
 
 signature!(Directory, Path, Flags(&flags::AT));
@@ -17,12 +19,23 @@ signature!(Directory, Path, Flags(&flags::AT));
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let flags = call.uint(2);
     at::check_flags(flags, AT_REMOVEDIR)?;
-    let (process, path) = (call.process, at::path(call, 1)?);
-    let start = at::start(process, call.int(0), &path)?;
+    let path = at::path(call, 1)?;
     if flags & AT_REMOVEDIR == 0 {
-        process.namespace.unlink(&process.caller(), &start, &path)?;
+        remove(call.process, call.int(0), &path, Namespace::unlink)
     } else {
-        process.namespace.rmdir(&process.caller(), &start, &path)?;
+        remove(call.process, call.int(0), &path, Namespace::rmdir)
     }
+}
+
+/// Removes a name, in the way of [`Namespace::unlink`] or [`Namespace::rmdir`].
+pub(super) fn remove(
+    process: &Process,
+    dirfd: i32,
+    path: &[u8],
+    way: impl FnOnce(&Namespace, &Caller<'_>, &Location, &[u8]) -> Result<()>,
+) -> Result<usize> {
+    let start = at::start(process, dirfd, path)?;
+    way(&process.namespace, &process.caller(), &start, path)
+        .inspect_err(|&error| process.refused.note_write(process, &start, path, error))?;
     Ok(0)
 }
