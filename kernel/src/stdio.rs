@@ -97,7 +97,7 @@ fn ask_for_more(request: &GuestMessage) {
     }
 }
 
-/// Waits for a line of input; `None` at the end. For the shell, while no program reads; from a person it asks for a command,
+/// Waits for a line of input; `None` at the end. A line that is longer than any command comes in pieces. For the shell, while no program reads; from a person it asks for a command,
 /// which the host lets them edit.
 pub(crate) fn read_line(is_from_person: bool) -> Option<Vec<u8>> {
     let request = match is_from_person {
@@ -107,7 +107,8 @@ pub(crate) fn read_line(is_from_person: bool) -> Option<Vec<u8>> {
     let line = INPUT_WAITERS.wait_until(None, WaitMode::Uninterruptible, || {
         let mut input = INPUT.lock();
         let len = input.bytes.iter().position(|&byte| byte == b'\n');
-        if len.is_none() && !input.end {
+        let is_full = input.bytes.len() >= REQUEST_BYTES as usize;
+        if len.is_none() && !input.end && !is_full {
             drop(input);
             ask_for_more(&request);
             return None;

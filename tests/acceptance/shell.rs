@@ -22,6 +22,7 @@ const LIMIT: Duration = Duration::from_secs(90);
 pub(crate) fn register(suite: &mut Suite) {
     suite.hadal("shell/tables", tables);
     suite.hadal("shell/wrong-lines", wrong_lines);
+    suite.hadal("shell/endless-line", endless_line);
     for cpus in ["1", "4"] {
         suite.hadal(format!("shell/run-again/{cpus}"), move |name| run_again(name, cpus));
     }
@@ -64,6 +65,15 @@ fn tables(name: &str) -> Result<(), TestError> {
             "module  bytes",
         ],
     )
+}
+
+/// More input without the end of a line than the machine has memory.
+fn endless_line(name: &str) -> Result<(), TestError> {
+    let directory = scratch::empty_directory(name)?;
+    let script = "x".repeat(96 << 20) + "\nhalt\n";
+    let outcome = shell(&directory, &["--cpus", "1", "--memory", "64M"], &script)?;
+    expect_status(&outcome, 0)?;
+    expect_in_order(&outcome, &["xxx: no such command"])
 }
 
 fn wrong_lines(name: &str) -> Result<(), TestError> {

@@ -5,6 +5,9 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 
+/// Characters of a wrong word that are shown: input may be anything, and have no line ends.
+const SHOWN_CHARS: usize = 60;
+
 /// What `help` prints.
 pub const HELP: &str = "\
 help              this list
@@ -75,7 +78,7 @@ pub enum Wrong {
 impl fmt::Display for Wrong {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unknown(word) => write!(f, "{word}: no such command (help lists them)"),
+            Self::Unknown(word) => write!(f, "{word:.SHOWN_CHARS$}: no such command (help lists them)"),
             Self::Quote => f.write_str("a quote is not closed"),
             Self::Arguments(usage) => write!(f, "usage: {usage}"),
         }
@@ -129,6 +132,8 @@ mod tests {
     fn wrong_lines_say_why() {
         assert_eq!(parse("ls"), Err(Wrong::Unknown("ls".into())));
         assert_eq!(parse("run 'x"), Err(Wrong::Quote));
+        let long = parse(&"x".repeat(1 << 16)).unwrap_err().to_string();
+        assert_eq!(long, alloc::format!("{}: no such command (help lists them)", "x".repeat(SHOWN_CHARS)));
         for line in ["trace", "trace maybe", "log", "halt now", "cpus 3"] {
             assert!(matches!(parse(line), Err(Wrong::Arguments(_))), "{line}");
         }

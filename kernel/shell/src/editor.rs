@@ -93,6 +93,10 @@ impl Editor {
     /// Takes a byte; what the terminal is to show for it goes to `echo`.
     pub fn take(&mut self, byte: u8, reader: Reader, echo: &mut dyn FnMut(&[u8])) -> Event {
         let after_return = mem::replace(&mut self.after_return, byte == b'\r');
+        if byte < b' ' {
+            // No part of a sequence: somebody has pressed Escape, and now another key.
+            self.sequence = Sequence::None;
+        }
         match (self.sequence, byte) {
             (Sequence::Escape, b'[' | b'O') => self.sequence = Sequence::Bracket,
             (Sequence::Escape, _) => self.sequence = Sequence::None,
@@ -111,6 +115,7 @@ impl Editor {
             (Sequence::None, CTRL_C) => {
                 echo(b"^C\r\n");
                 self.line.clear();
+                self.shown = self.history.len();
                 return Event::Interrupt;
             }
             (Sequence::None, CTRL_D) if self.line.is_empty() => return Event::End,
@@ -279,6 +284,24 @@ mod tests {
         assert_eq!(type_keys(&mut editor, b"new\x1b[A\x1b[A\x1b[A\r").1, [line("first")]);
         assert_eq!(type_keys(&mut editor, b"\x1b[A\x1b[B\r").1, [line("")]);
         assert_eq!(type_keys(&mut editor, b"\x1b[3~x\r").1, [line("x")]);
+    }
+
+    #[test]
+    fn a_dropped_line_is_not_remembered() {
+        let mut editor = Editor::new();
+        type_keys(&mut editor, b"first\rsecond\r");
+        assert_eq!(type_keys(&mut editor, b"\x10\x10\x03").1, [Event::Interrupt]);
+        assert_eq!(type_keys(&mut editor, b"\x10\r").1, [line("second")]);
+    }
+
+    #[test]
+    fn control_keys_end_a_sequence() {
+        let mut editor = Editor::new();
+        for begun in [&b"\x1b"[..], b"\x1b[", b"\x1b[3", b"\x1b\x1b"] {
+            assert_eq!(type_keys(&mut editor, &[begun, b"\x03"].concat()).1, [Event::Interrupt]);
+            assert_eq!(type_keys(&mut editor, &[b"x", begun, b"\r"].concat()).1, [line("x")]);
+        }
+        assert_eq!(type_keys(&mut editor, b"\x1b\x1b[A\r").1, [line("x")]);
     }
 
     #[test]
