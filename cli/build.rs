@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Builds the kernel for its own target and leaves two forms of it for the command to embed: `hadal-kernel.elf`, which
-//! boots (symbols, no debug information), and `hadal-kernel.debug`, which `--gdb` hands to the debugger. The names of
-//! its functions, for the kernel's own reports, are a third file, `hadal-kernel.symbols`.
+//! boots (symbols, no debug information), and `hadal-kernel.debug`, which `--gdb` hands to the debugger.
 //!
-//! The kernel is a second cargo invocation, because host and kernel crates need different targets, flags and features.
+//! The kernel is a second cargo invocation, because host and kernel crates need different targets, flags and features. This
+//! script has no dependencies, so that it starts at once: the kernel takes longest to build.
 //! `HADAL_KERNEL_IMAGE=FILE` embeds that file instead (for work on the command alone).
 
 use std::env;
@@ -12,9 +12,6 @@ use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-
-#[path = "src/symbols.rs"]
-mod symbols;
 
 const TARGET: &str = "x86_64-unknown-none";
 
@@ -30,7 +27,6 @@ fn main() {
     embed(&kernel, &out);
     // Names cache entries that belong to this kernel.
     let bytes = fs::read(out.join("hadal-kernel.elf")).unwrap_or_default();
-    fs::write(out.join("hadal-kernel.symbols"), symbols::table(&bytes)).expect("OUT_DIR is writable");
     let mut hasher = DefaultHasher::new();
     bytes.hash(&mut hasher);
     println!("cargo::rustc-env=HADAL_KERNEL_HASH={:016x}", hasher.finish());
@@ -78,7 +74,8 @@ fn build_kernel(out: &Path) -> PathBuf {
     // From the workspace root, so that .cargo/config.toml (the kernel's linker flags) applies.
     cargo.current_dir(&root).args([
         "build",
-        "--release",
+        "--profile",
+        "kernel",
         "--package",
         "hadal-kernel",
         "--bin",
@@ -97,7 +94,7 @@ fn build_kernel(out: &Path) -> PathBuf {
     if !status.success() {
         fail("the kernel did not build; the messages above say why");
     }
-    target_dir.join(TARGET).join("release/hadal-kernel")
+    target_dir.join(TARGET).join("kernel/hadal-kernel")
 }
 
 /// Whether a variable belongs to the host build around this script and must not reach the kernel's.

@@ -22,9 +22,6 @@ static BOOT_IMAGE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/hadal-kerne
 /// The same kernel with source lines, for debuggers.
 static DEBUG_IMAGE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/hadal-kernel.debug"));
 
-/// Names of its functions.
-static SYMBOLS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/hadal-kernel.symbols"));
-
 /// File named by `HADAL_KERNEL`.
 fn replacement() -> Option<PathBuf> {
     env::var_os("HADAL_KERNEL").filter(|file| !file.is_empty()).map(PathBuf::from)
@@ -46,24 +43,20 @@ pub(crate) fn image() -> Result<Cow<'static, [u8]>> {
 pub(crate) struct Kernel {
     /// Its ELF file.
     pub(crate) elf: Cow<'static, [u8]>,
-    symbols: Cow<'static, [u8]>,
+    symbols: Vec<u8>,
 }
 
 impl Kernel {
     /// The kernel of this command.
     pub(crate) fn own() -> Result<Self> {
         let elf = image()?;
-        let symbols = match replacement() {
-            Some(_) => Cow::Owned(symbols::table(&elf)),
-            None => Cow::Borrowed(SYMBOLS),
-        };
-        Ok(Self { elf, symbols })
+        Ok(Self { symbols: symbols::table(&elf), elf })
     }
 
     /// The kernel of a program image. `HADAL_KERNEL` replaces it, too.
     pub(crate) fn of_image(image: &ProgramImage) -> Result<Self> {
         if replacement().is_none() {
-            return Ok(Self { symbols: image.symbols().into(), elf: image.bytes().to_vec().into() });
+            return Ok(Self { symbols: image.symbols(), elf: image.bytes().to_vec().into() });
         }
         let own = Self::own()?;
         let repacked = ProgramImage::pack(&own.elf, &image.contents()).context("HADAL_KERNEL")?;

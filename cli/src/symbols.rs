@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The kernel's symbol table in the form in which the kernel reads it ([`hadal_abi::symbols`]), from its ELF file.
-//!
-//! Also used by the build script, which makes the table of the embedded kernel.
 
 use object::{Object, ObjectSymbol, SymbolKind};
 
