@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The QEMU command line that boots an image without the `hadal` command.
 
+use std::env;
 use std::ffi::OsString;
 use std::path::Path;
 
-use crate::values::Bytes;
+use crate::values::{self, Bytes};
 use crate::{machine, qemu};
 
 /// What is booted.
@@ -16,12 +17,11 @@ pub(crate) enum Medium {
     Disc,
 }
 
-/// The line for an image, with as many CPUs and as much memory as `hadal run` gives it. The program's terminal is QEMU's:
-/// Ctrl-C reaches the program, Ctrl-A X ends QEMU.
+/// The line for an image, with as many CPUs and as much memory as `hadal run` gives it: as `HADAL_CPUS` and `HADAL_MEMORY`
+/// say. The program's terminal is QEMU's: Ctrl-C reaches the program, Ctrl-A X ends QEMU.
 pub(crate) fn line(medium: Medium, image: &Path) -> String {
-    let Bytes(memory_bytes) = machine::default_memory();
-    let cpus = machine::default_cpus().to_string();
-    let memory = format!("{}M", memory_bytes >> 20);
+    let variable = |name| env::var(name).unwrap_or_default();
+    let (cpus, memory) = size(&variable("HADAL_CPUS"), &variable("HADAL_MEMORY"));
     let option = match medium {
         Medium::Kernel => "-kernel",
         Medium::Disc => "-cdrom",
@@ -34,6 +34,13 @@ pub(crate) fn line(medium: Medium, image: &Path) -> String {
     qemu::shell_line(&words)
 }
 
+/// CPUs and memory for QEMU. What `hadal run` would not take counts as not given.
+fn size(cpus: &str, memory: &str) -> (String, String) {
+    let cpus = values::parse_cpus(cpus).unwrap_or_else(|_| machine::default_cpus());
+    let Bytes(memory_bytes) = values::parse_memory(memory).unwrap_or_else(|_| machine::default_memory());
+    (cpus.to_string(), format!("{}M", memory_bytes >> 20))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -44,5 +51,11 @@ mod tests {
         assert!(line.ends_with(" -serial mon:stdio -kernel 'my image.hadal'"), "{line}");
         assert!(line.contains(" -smp ") && line.contains(" -m "), "{line}");
         assert!(super::line(Medium::Disc, Path::new("a.iso")).ends_with(" -cdrom a.iso"));
+    }
+
+    #[test]
+    fn machines_are_as_large_as_the_environment_says() {
+        assert_eq!(size("3", "1.5G"), ("3".to_owned(), "1536M".to_owned()));
+        assert_eq!(size("many", "1"), size("", ""));
     }
 }

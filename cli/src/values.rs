@@ -36,6 +36,9 @@ pub(crate) enum ValueError {
     /// Not a time.
     #[error("expected a time such as 10, 1.5s, 500ms or 2m")]
     Time,
+    /// A time that a clock cannot be added to.
+    #[error("expected at most a million hours")]
+    LongTime,
     /// Not an environment setting.
     #[error("expected NAME=VALUE")]
     Env,
@@ -123,6 +126,9 @@ pub(crate) fn parse_nodes(text: &str) -> Result<u32, ValueError> {
     text.parse().ok().filter(|n| (1..=MAX_NODES).contains(n)).ok_or(ValueError::Nodes)
 }
 
+/// Longest time that can be given: more does not fit every clock that it is added to.
+const MAX_TIME: Duration = Duration::from_secs(1_000_000 * 3600);
+
 /// A time limit.
 pub(crate) fn parse_time(text: &str) -> Result<Duration, ValueError> {
     let unit_at = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
@@ -135,7 +141,11 @@ pub(crate) fn parse_time(text: &str) -> Result<Duration, ValueError> {
         "h" => 3600.0,
         _ => return Err(ValueError::Time),
     };
-    Duration::try_from_secs_f64(number * scale).ok().filter(|d| !d.is_zero()).ok_or(ValueError::Time)
+    let time = number * scale;
+    if time > MAX_TIME.as_secs_f64() && time.is_finite() {
+        return Err(ValueError::LongTime);
+    }
+    Duration::try_from_secs_f64(time).ok().filter(|d| !d.is_zero()).ok_or(ValueError::Time)
 }
 
 /// `NAME=VALUE` for the program's environment.
@@ -234,6 +244,10 @@ mod tests {
         assert_eq!(parse_time("2m"), Ok(Duration::from_secs(120)));
         for wrong in ["", "0", "-1", "1y", "nan", "inf"] {
             assert_eq!(parse_time(wrong), Err(ValueError::Time), "{wrong}");
+        }
+        assert_eq!(parse_time("1000000h"), Ok(MAX_TIME));
+        for long in ["1000001h", "18446744073709549568", "99999999999999999999999"] {
+            assert_eq!(parse_time(long), Err(ValueError::LongTime), "{long}");
         }
     }
 
