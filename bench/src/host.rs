@@ -11,6 +11,9 @@ use serde::{Deserialize, Serialize};
 /// Part of the host's CPU time that others may take before times are doubted.
 pub(crate) const DISTURBING_PART: f64 = 0.05;
 
+/// Ticks of `/proc` that the difference of two readings may be wrong by: a turn of a native program is only a few ticks long.
+const ROUNDING_TICKS: u64 = 2;
+
 /// CPUs that this process may use.
 pub(crate) fn cores() -> u32 {
     std::thread::available_parallelism().map_or(1, |count| count.get() as u32)
@@ -93,7 +96,7 @@ impl CpuTimes {
         let part = |ticks: u64| (ticks as f64 / total * 1000.0).round() / 1000.0;
         HostUse {
             load,
-            others: part(busy.saturating_sub(own)),
+            others: part(busy.saturating_sub(own).saturating_sub(ROUNDING_TICKS)),
             steal: part(self.steal.saturating_sub(start.steal)),
         }
     }
@@ -151,9 +154,16 @@ mod tests {
             "7 (a) b) S 1 1 1 0 -1 0 0 0 0 0 15 5 70 20 0",
         );
         let used = end.since(start, 1.5);
-        assert_eq!(used, HostUse { load: 1.5, others: 0.15, steal: 0.1 });
+        assert_eq!(used, HostUse { load: 1.5, others: 0.14, steal: 0.1 });
         assert!(used.is_disturbing());
         assert!(!HostUse { load: 9.0, others: 0.03, steal: 0.02 }.is_disturbing());
+    }
+
+    #[test]
+    fn a_tick_of_a_turn_of_a_few_is_nobody_elses() {
+        let start = CpuTimes { total: 100, busy: 50, steal: 0, own: 50 };
+        let end = CpuTimes { total: 105, busy: 54, steal: 0, own: 52 };
+        assert_eq!(end.since(start, 0.0), HostUse::default());
     }
 
     #[test]

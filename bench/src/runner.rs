@@ -55,7 +55,7 @@ pub(crate) fn run(args: &RunArgs, environment: &Environment) -> Result<u8> {
     let interrupt = session.measure()?;
     session.progress.end();
     if let Some(signal) = interrupt {
-        eprintln!("{}", session.farewell(&file));
+        eprintln!("{}", session.interrupt_text(&file));
         return Ok(SIGNAL_STATUS + signal);
     }
     let results = session.results();
@@ -229,8 +229,8 @@ impl Session {
         Results { settings, unfinished, ..self.collected.results(self.order.mode) }
     }
 
-    /// What to say to who interrupted the run.
-    fn farewell(&self, file: &Path) -> String {
+    /// The message to the user who has interrupted the run.
+    fn interrupt_text(&self, file: &Path) -> String {
         let turns = format!("Interrupted after {} of {} turns", self.done, self.turns.len());
         match (self.done, &self.save_to) {
             (0, _) | (_, None) => format!("{turns}; nothing is saved."),

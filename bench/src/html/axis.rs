@@ -162,6 +162,7 @@ fn decimal_ticks(range: &Range<f64>) -> Vec<Vec<f64>> {
         ticks(&[1.0], 1),
         ticks(&[1.0], 2),
         ticks(&[1.0], 3),
+        ticks(&[1.0], 6),
     ]
 }
 
@@ -233,6 +234,8 @@ mod tests {
         let narrow = Axis::of([1.0, 900.0], "ns", Room::Across(200));
         let upright = Axis::of([1.0, 900.0], "ns", Room::Up(150));
         assert!(wide.ticks.len() > upright.ticks.len() && upright.ticks.len() > narrow.ticks.len());
+        let room = Room::Across(120);
+        assert!(Axis::of([1.0, 1e12], "ns", room).has_room(room));
     }
 
     #[test]

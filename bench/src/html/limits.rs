@@ -13,12 +13,13 @@ use crate::goals;
 use crate::results::{Entry, Mode, Place, Results};
 
 /// Ways to notify one CPU, the limits first.
-const MECHANISMS: [(&str, &str); 6] = [
+const MECHANISMS: [(&str, &str); 7] = [
     ("event.ipi", "raw IPI"),
     ("event.polled", "polled line"),
     ("event.memory_wait", "memory event"),
     ("event.notify", "active message"),
     ("event.condvar_polling", "condvar, polling"),
+    ("event.condvar_both_polling", "condvar, both polling"),
     ("event.condvar_halted", "condvar, halted"),
 ];
 
