@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The payload of a program image (`a.hadal`): what lies in the one segment that the command adds to the kernel's ELF file.
+//! The payload of a program image (`a.hadal`): the content of the segment that the kernel's ELF file reserves for it.
 //!
 //! The kernel is linked with a segment of its own for it (`kernel/kernel.ld`), which holds only a [`Header`] without a
 //! payload. The command appends the payload to the file and points that segment's program header at it, so any loader

@@ -97,5 +97,8 @@ fn main() -> ExitCode {
     debug_kernel::register(&mut suite);
     stack_frames::register(&mut suite);
     stress::register(&mut suite);
-    libtest_mimic::run(&arguments, suite.into_trials()).exit_code()
+    let times = suite.times();
+    let conclusion = libtest_mimic::run(&arguments, suite.into_trials());
+    times.print_slowest();
+    conclusion.exit_code()
 }

@@ -1,13 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The list of tests in the making.
 
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
 use hadal_tests::machine::native_only;
 use hadal_tests::{Case, Program, TestError, Way};
 use libtest_mimic::{Failed, Trial};
 
+/// How many of the slowest tests the end of a run names.
+const NAMED: usize = 20;
+
+/// How long each test took that has ended.
+#[derive(Clone, Default)]
+pub(crate) struct Times(Arc<Mutex<Vec<(Duration, String)>>>);
+
+impl Times {
+    fn add(&self, name: String, time: Duration) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push((time, name));
+    }
+
+    /// Names the slowest tests of a run of many.
+    pub(crate) fn print_slowest(&self) {
+        let mut times = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if times.len() <= NAMED {
+            return;
+        }
+        times.sort_by(|a, b| b.cmp(a));
+        let total: Duration = times.iter().map(|(time, _)| *time).sum();
+        println!("slowest of {} tests, which took {:.0} s together:", times.len(), total.as_secs_f64());
+        for (time, name) in times.iter().take(NAMED) {
+            println!("{:8.1} s  {name}", time.as_secs_f64());
+        }
+    }
+}
+
 /// Tests, and what of them is wanted.
 pub(crate) struct Suite {
     trials: Vec<Trial>,
+    times: Times,
     quick: bool,
     all: bool,
     native: bool,
@@ -19,6 +50,7 @@ impl Suite {
         let is_set = |name| std::env::var_os(name).is_some_and(|value| value != "0");
         Self {
             trials: Vec::new(),
+            times: Times::default(),
             quick: is_set("HADAL_TESTS_QUICK"),
             all: is_set("HADAL_TESTS_ALL"),
             native: native_only(),
@@ -141,8 +173,20 @@ impl Suite {
         left_out: bool,
         test: impl FnOnce() -> Result<(), TestError> + Send + 'static,
     ) {
-        let trial = Trial::test(name, move || test().map_err(|error| Failed::from(error.to_string())));
+        let times = self.times.clone();
+        let own = name.clone();
+        let trial = Trial::test(name, move || {
+            let start = Instant::now();
+            let result = test();
+            times.add(own, start.elapsed());
+            result.map_err(|error| Failed::from(error.to_string()))
+        });
         self.trials.push(trial.with_ignored_flag(left_out));
+    }
+
+    /// The times of the tests that end, from now on.
+    pub(crate) fn times(&self) -> Times {
+        self.times.clone()
     }
 
     /// The finished list.

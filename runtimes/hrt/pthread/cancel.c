@@ -30,7 +30,7 @@ void hrt_cancel_leave(const struct hrt_cancel_point *point) {
 }
 
 // The wake may come between its look and its sleep; so there is one after the other until it stops waiting.
-static void rouse(struct hrt_pthread *thread) {
+static void wake_waiting(struct hrt_pthread *thread) {
     HRT_FENCE(HRT_SEQ_CST);
     const uint32_t *word = HRT_LOAD(&thread->waits_on, HRT_RELAXED);
     while (word != NULL && HRT_LOAD(&thread->waits_on, HRT_ACQUIRE) == word) {
@@ -54,7 +54,7 @@ int pthread_cancel(pthread_t thread) {
     }
     int error = __pthread_cancel(thread);
     if (error == 0 && thread != pthread_self()) {
-        rouse(target);
+        wake_waiting(target);
     }
     return error;
 }

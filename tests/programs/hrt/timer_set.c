@@ -118,7 +118,7 @@ static void take_note(void *arg) {
 
 static void threads(void) {
     uint64_t timers[8], cancelled;
-    CHECK(hrt_timer_start(0, hrt_now_ns() + 100000000, take_note, &in_thread[0], HRT_TIMER_THREAD,
+    CHECK(hrt_timer_start(0, hrt_now_ns() + 100000000000, take_note, &in_thread[0], HRT_TIMER_THREAD,
                           &cancelled) == HRT_OK);
     for (int i = 0; i < 8; i++) {
         uint64_t deadline = hrt_now_ns() + (uint64_t)(8 - i) * 2000000;
