@@ -97,8 +97,8 @@ fn ask_for_more(request: &GuestMessage) {
     }
 }
 
-/// Waits for a line of input; `None` at the end. A line that is longer than any command comes in pieces. For the shell, while no program reads; from a person it asks for a command,
-/// which the host lets them edit.
+/// Waits for a line of input; `None` at the end. A line that is longer than any command comes in pieces. For the shell, while
+/// no program reads; from a person it asks for a command, which the host lets them edit.
 pub(crate) fn read_line(is_from_person: bool) -> Option<Vec<u8>> {
     let request = match is_from_person {
         true => GuestMessage::CommandRequest,

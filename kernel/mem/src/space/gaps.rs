@@ -72,11 +72,12 @@ impl Gaps {
 
     /// Forgets all gaps unless there is memory for one more.
     pub(super) fn make_room_or_forget(&mut self) {
-        if fallible::admit(SMALL_BYTES).is_err() {
+        if !self.forgotten && fallible::admit(SMALL_BYTES).is_err() {
             self.forget();
         }
     }
 
+    #[cold]
     pub(super) fn forget(&mut self) {
         *self = Self { forgotten: true, ..Self::new() };
     }
