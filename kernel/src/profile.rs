@@ -23,6 +23,7 @@ use hadal_hal::trap::TrapFrame;
 use hadal_hal::trap::sample::{self, MAX_KERNEL_FRAMES, ProgramRegisters};
 use hadal_linux::process::Process;
 use hadal_linux::task::Task;
+use hadal_trace::pace::Pace;
 use hadal_trace::stacks::Stacks;
 use hadal_unwind::{Code, End, Registers, Unwinder};
 use spin::Once;
@@ -46,6 +47,7 @@ const KERNEL: &[u8] = b"kernel";
 
 /// What a CPU has sampled.
 struct Sampler {
+    pace: Pace,
     /// When the next sample is due, in nanoseconds since boot.
     due_ns: AtomicU64,
     taken: AtomicU64,
@@ -73,14 +75,13 @@ impl Own {
 
 struct Profile {
     hz: u32,
-    period_ns: u64,
     samplers: CpuLocal<Sampler>,
 }
 
 static PROFILE: Once<Profile> = Once::new();
 static ACTIVE: AtomicBool = AtomicBool::new(false);
 
-/// Begins to sample every CPU `hz` times a second; says why if it cannot.
+/// Begins to sample every CPU `hz` times a second on average; says why if it cannot.
 pub(crate) fn start(hz: u32) -> Result<(), String> {
     let cpus = cpu::count();
     let words = (ALL_WORDS / cpus).clamp(MIN_WORDS, MAX_WORDS);
@@ -90,14 +91,16 @@ pub(crate) fn start(hz: u32) -> Result<(), String> {
         own.push(Own::new(words, &code).ok_or_else(|| format!("no memory for the profile of {cpus} CPUs"))?);
     }
     let mut own = own.into_iter();
-    let sampler = |_| Sampler {
+    let mean_ns = 1_000_000_000 / u64::from(hz.max(1));
+    let sampler = |cpu| Sampler {
+        pace: Pace::new(mean_ns, cpu),
         due_ns: AtomicU64::new(u64::MAX),
         taken: AtomicU64::new(0),
         idle: AtomicU64::new(0),
         own: SpinLock::new(own.next().expect("there is one for each CPU")),
     };
     let samplers = CpuLocal::new(cpus, sampler);
-    PROFILE.call_once(|| Profile { hz, period_ns: 1_000_000_000 / u64::from(hz.max(1)), samplers });
+    PROFILE.call_once(|| Profile { hz, samplers });
     ACTIVE.store(true, Ordering::SeqCst);
     // A timer belongs to the CPU that starts it.
     for cpu in 0..cpus {
@@ -118,8 +121,9 @@ fn begin(_: usize) -> ! {
 fn arm(_: usize) {
     let Some(profile) = PROFILE.get().filter(|_| ACTIVE.load(Ordering::Relaxed)) else { return };
     // What was missed while interrupts were off is not caught up with.
-    let due = hadal_time::now_ns() + profile.period_ns;
-    profile.samplers.this().due_ns.store(due, Ordering::Relaxed);
+    let own = profile.samplers.this();
+    let due = hadal_time::now_ns() + own.pace.next_ns();
+    own.due_ns.store(due, Ordering::Relaxed);
     if hadal_sched::call_at(due, arm, 0).is_none() {
         log::warn!("no memory for a timer: no more samples of CPU {}", cpu::current_id());
     }

@@ -9,6 +9,7 @@
 
 extern crate alloc;
 
+pub mod pace;
 pub mod ring;
 pub mod stacks;
 
