@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// The settings, and how they are read from the environment (OpenMP 5.2, chapter 21). The variables are in the
+// files env_*.cpp, by topic.
+#include "environment.h"
+
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+
+#include "core/team.h"
+
+namespace hadal::omp {
+
+Settings settings;
+
+namespace {
+
+bool has_warnings = true;
+
+// Before anything that programs see: OMP_DISPLAY_ENV is about all programs, also those that meet no region,
+// and the initial thread becomes the first that is known. Objects with earlier constructors come here by
+// `self`.
+[[gnu::constructor(101)]] void start_early() { self(); }
+
+// Of the value, as much as one line can take.
+#define VALUE "%.160s"
+
+} // namespace
+
+const char *variable(const char *name) {
+    const char *value = getenv(name);
+    if (value == nullptr && strncmp(name, "OMP_", 4) == 0) {
+        char for_all[64];
+        snprintf(for_all, sizeof for_all, "%s_ALL", name);
+        value = getenv(for_all);
+    }
+    return value != nullptr && !Text(value).is_over() ? value : nullptr;
+}
+
+void bad_value(const char *name, const char *value, const char *wanted, const char *instead, ...) {
+    char used[128];
+    va_list arguments;
+    va_start(arguments, instead);
+    vsnprintf(used, sizeof used, instead, arguments);
+    va_end(arguments);
+    remark("%s=" VALUE " is not %s: %s is used", name, value, wanted, used);
+}
+
+void remark(const char *format, ...) {
+    if (!has_warnings) {
+        return;
+    }
+    char line[480];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    warn("%s", line);
+}
+
+void set_remarks(bool on) { has_warnings = on; }
+
+bool read_bool(const char *name, bool *value) {
+    const char *given = variable(name);
+    if (given == nullptr) {
+        return false;
+    }
+    Text text(given);
+    bool read;
+    if (!text.take_bool(&read) || !text.is_over()) {
+        bad_value(name, given, "true or false", "%s", *value ? "true" : "false");
+        return false;
+    }
+    *value = read;
+    return true;
+}
+
+bool read_number(const char *name, uint64_t least, uint64_t most, uint32_t *value) {
+    const char *given = variable(name);
+    if (given == nullptr) {
+        return false;
+    }
+    Text text(given);
+    uint64_t number;
+    if (!text.take_number(&number) || !text.is_over() || number < least) {
+        const char *wanted = least == 0 ? "a number from 0 on" : "a positive number";
+        if (*value == 0 || *value == UINT32_MAX) {
+            bad_value(name, given, wanted, "the default");
+        } else {
+            bad_value(name, given, wanted, "%u", *value);
+        }
+        return false;
+    }
+    if (number > most) {
+        number = most;
+        bad_value(name, given, "possible", "the most, %llu,", static_cast<unsigned long long>(most));
+    }
+    *value = static_cast<uint32_t>(number);
+    return true;
+}
+
+void read_environment() {
+    bool is_shown = false;
+    read_bool("KMP_WARNINGS", &has_warnings);
+    read_threads();
+    read_schedule();
+    read_waiting();
+    read_stack();
+    read_binding();
+    read_affinity_format();
+    read_memory();
+    read_device();
+    read_tools();
+    read_of_others();
+    if (const char *value = variable("OMP_DISPLAY_ENV")) {
+        Text text(value);
+        if (text.take_word("verbose") && text.is_over()) {
+            display_environment(true);
+            return;
+        }
+        text = Text(value);
+        if (!text.take_bool(&is_shown) || !text.is_over()) {
+            is_shown = false;
+            bad_value("OMP_DISPLAY_ENV", value, "true, false or verbose", "false");
+        }
+    }
+    bool has_kmp_settings = false;
+    read_bool("KMP_SETTINGS", &has_kmp_settings);
+    if (is_shown || has_kmp_settings) {
+        display_environment(has_kmp_settings);
+    }
+}
+
+} // namespace hadal::omp

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// Barriers. A barrier is over when all members have come and all tasks of the team have ended.
+#include "barrier.h"
+
+namespace hadal::omp {
+
+namespace {
+
+// Whether all tasks have ended. Those that have ended are counted first: what is generated meanwhile, by
+// tasks that run, makes the two sums differ.
+bool are_tasks_over(const Team &team) {
+    uint64_t ended = HRT_LOAD(&team.ended_elsewhere, HRT_ACQUIRE), created = 0;
+    for (uint32_t number = 0; number < team.size; number++) {
+        ended += HRT_LOAD(&team.members[number]->tasks_ended, HRT_ACQUIRE);
+    }
+    for (uint32_t number = 0; number < team.size; number++) {
+        created += HRT_LOAD(&team.members[number]->tasks_created, HRT_ACQUIRE);
+    }
+    return created == ended;
+}
+
+// While a member is in a barrier, only its implicit task is suspended: it may run any other.
+class InBarrier {
+  public:
+    explicit InBarrier(Member &member) : me(member) { HRT_STORE(&me.in_barrier, 1, HRT_RELAXED); }
+    ~InBarrier() { HRT_STORE(&me.in_barrier, 0, HRT_RELAXED); }
+
+  private:
+    Member &me;
+};
+
+} // namespace
+
+void drain(Member &me) {
+    Team &team = *me.team;
+    if (HRT_LIKELY(HRT_LOAD(&team.has_tasks, HRT_RELAXED) == 0)) {
+        return;
+    }
+    HRT_STORE(&team.is_draining, 1, HRT_SEQ_CST);
+    await_with_tasks(me, [&] { return are_tasks_over(team); });
+    HRT_STORE(&team.is_draining, 0, HRT_RELAXED);
+}
+
+void barrier(Member &me) {
+    InBarrier in_barrier(me);
+    uint64_t ticket = ++me.ticket;
+    if (me.size == 1) {
+        drain(me);
+        return;
+    }
+    gather(me, ticket);
+    if (me.number != 0) {
+        arrive(me, ticket);
+        await_with_tasks(me, [&] { return HRT_LOAD(&me.go, HRT_ACQUIRE) >= ticket; });
+    } else {
+        drain(me);
+    }
+    release(me, ticket);
+}
+
+bool barrier_cancellable(Member &me) {
+    Team &team = *me.team;
+    if (HRT_LIKELY(!settings.cancellation)) {
+        barrier(me);
+        return false;
+    }
+    auto is_cancelled = [&] { return HRT_LOAD(&team.is_cancelled, HRT_ACQUIRE) != 0; };
+    InBarrier in_barrier(me);
+    if (me.size == 1 || is_cancelled()) {
+        if (!is_cancelled()) {
+            me.ticket++;
+            drain(me);
+        }
+        return is_cancelled();
+    }
+    // A member that leaves because of the cancellation goes to the end of the region, whose ticket is larger:
+    // whoever waits for it here sees that, or the cancellation.
+    uint64_t ticket = ++me.ticket;
+    bool leaves = false;
+    for_those_below(me, [&](Member &below) {
+        await_with_tasks(me,
+                         [&] { return HRT_LOAD(&below.arrived, HRT_ACQUIRE) >= ticket || is_cancelled(); });
+        leaves |= HRT_LOAD(&below.arrived, HRT_ACQUIRE) != ticket;
+    });
+    if (leaves) {
+        return true;
+    }
+    if (me.number != 0) {
+        arrive(me, ticket);
+        await_with_tasks(me, [&] { return HRT_LOAD(&me.go, HRT_ACQUIRE) >= ticket || is_cancelled(); });
+        if (HRT_LOAD(&me.go, HRT_ACQUIRE) < ticket) {
+            return true;
+        }
+    } else {
+        drain(me);
+    }
+    release(me, ticket);
+    // Who passes a barrier passes it with all others: a cancellation from here on is for the next one.
+    return false;
+}
+
+void join(Member &me) {
+    InBarrier in_barrier(me);
+    uint64_t ticket = first_ticket(me.team->epoch) | JOIN;
+    gather(me, ticket);
+    if (me.number != 0) {
+        arrive(me, ticket);
+    } else {
+        drain(me);
+    }
+}
+
+} // namespace hadal::omp

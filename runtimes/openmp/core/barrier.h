@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// How the members of a team gather at a barrier and are let go: a tree in which each member has up to FAN_IN
+// others below it. A member that has come, with all below it, writes that into a line of its own; the one
+// above reads it there, and lets it go by a store to another line of it. No line has two writers.
+#ifndef HADAL_OMP_BARRIER_H
+#define HADAL_OMP_BARRIER_H
+
+#include "sync.h"
+
+namespace hadal::omp {
+
+inline constexpr uint32_t FAN_IN = 8;
+
+// A ticket is the number of a region in its team, and that of a barrier in it.
+inline uint64_t first_ticket(uint64_t epoch) { return epoch << 32; }
+inline constexpr uint32_t JOIN = UINT32_MAX;      // the barrier at the end of a region
+inline constexpr uint64_t DISMISSED = UINT64_MAX; // no more regions
+
+// Calls `with` for each member right below this one.
+template <typename With> void for_those_below(const Member &me, With with) {
+    const Team &team = *me.team;
+    uint32_t first = me.number * FAN_IN + 1;
+    for (uint32_t number = first; number < me.size && number < first + FAN_IN; number++) {
+        with(*team.members[number]);
+    }
+}
+
+// Waits, running tasks, until all below the member have come.
+inline void gather(Member &me, uint64_t ticket) {
+    for_those_below(me, [&](Member &below) {
+        await_with_tasks(me, [&] { return HRT_LOAD(&below.arrived, HRT_ACQUIRE) >= ticket; });
+    });
+}
+
+// Says that the member has come, to the one above it.
+inline void arrive(Member &me, uint64_t ticket) {
+    Team &team = *me.team;
+    // Once all have come the primary member may change the team.
+    Member &above = *team.members[(me.number - 1) / FAN_IN];
+    HRT_EXCHANGE(&me.arrived, ticket, HRT_SEQ_CST);
+    notify(team, above);
+}
+
+// Lets those below the member go on.
+inline void release(Member &me, uint64_t ticket) {
+    if (me.number * FAN_IN + 1 >= me.size) {
+        return;
+    }
+    for_those_below(me, [&](Member &below) { HRT_STORE(&below.go, ticket, HRT_RELEASE); });
+    HRT_FENCE(HRT_SEQ_CST);
+    if (HRT_UNLIKELY(HRT_LOAD(&me.team->sleepers, HRT_RELAXED) != 0)) {
+        for_those_below(me, [&](Member &below) { open_door(*below.thread); });
+    }
+}
+
+// For the primary member, when all have come: runs tasks until all of the team have ended.
+void drain(Member &me);
+
+// The barrier at the end of a region: the primary member returns when all are done, the others at once.
+void join(Member &me);
+
+} // namespace hadal::omp
+
+#endif

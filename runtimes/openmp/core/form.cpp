@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// Forming teams: this happens when a region is the first of its kind, not for each.
+#include "form.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "barrier.h"
+#include "memory.h"
+#include "places.h"
+#include "pool.h"
+
+namespace hadal::omp {
+
+namespace {
+
+constexpr uint32_t YIELDS_SHARED = 1000; // with CPUs that several members have to share
+constexpr uint32_t YIELDS = 20;
+constexpr uint32_t SPINS_PER_US = 20; // about: a PAUSE takes 40 to 140 cycles
+constexpr uint32_t SPINS_CROWDED = 50;
+
+Member &member_new(Team &team, uint32_t number) {
+    Member *member = ::new (permanent_memory(sizeof(Member))) Member;
+    member->team = &team;
+    member->number = number;
+    return *member;
+}
+
+// Room for the pointers to so many members. The old array stays: somebody may still be reading it.
+void extend(Team &team, uint32_t capacity) {
+    if (capacity <= team.capacity) {
+        return;
+    }
+    capacity = capacity > 2 * team.capacity ? capacity : 2 * team.capacity;
+    Member **members = static_cast<Member **>(permanent_memory(capacity * sizeof(Member *)));
+    memcpy(members, team.members, team.capacity * sizeof(Member *));
+    team.members = members;
+    team.capacity = capacity;
+}
+
+// How long members wait before they sleep. A member that spins may keep the one that it waits for from its
+// core; one that shares its CPU with another member has to let that run.
+void set_patience(Team &team) {
+    uint64_t spins = settings.blocktime_ns / 1000 * SPINS_PER_US, yields = YIELDS;
+    uint32_t cpus = hrt_cpu_count(), cores = hrt_core_count();
+    if (team.size > cores) {
+        spins = SPINS_CROWDED;
+    }
+    if (settings.wait_policy == WaitPolicy::Active) {
+        spins = team.size > cores ? SPINS_CROWDED : UINT32_MAX;
+        yields = UINT32_MAX;
+    } else if (settings.wait_policy == WaitPolicy::Passive) {
+        spins = 0;
+        yields = 0;
+    }
+    if (team.size > cpus || cpus == 1) {
+        spins = 0;
+        yields = settings.wait_policy == WaitPolicy::Passive ? 1 : YIELDS_SHARED;
+    }
+    HRT_STORE(&team.spins, spins > UINT32_MAX ? UINT32_MAX : static_cast<uint32_t>(spins), HRT_RELAXED);
+    HRT_STORE(&team.yields, static_cast<uint32_t>(yields), HRT_RELAXED);
+}
+
+} // namespace
+
+Team &team_new() {
+    Team *team = ::new (permanent_memory(sizeof(Team))) Team;
+    team->members = static_cast<Member **>(permanent_memory(sizeof(Member *)));
+    for (uint32_t index = 0; index < WORKSHARES; index++) {
+        workshare_reset(team->workshares[index], index);
+    }
+    team->members[0] = &member_new(*team, 0);
+    return *team;
+}
+
+Team &team_form(Member &me, uint32_t size, Bind bind) {
+    if (me.hot == nullptr) {
+        me.hot = &team_new();
+        Team &team = *me.hot;
+        team.parent = me.team;
+        team.parent_number = me.number;
+        Member &primary = *team.members[0];
+        primary.thread = me.thread;
+        primary.outer = &me;
+    }
+    Team &team = *me.hot;
+    extend(team, size);
+    uint32_t made = 1;
+    for (; made < size; made++) {
+        Member *&member = team.members[made];
+        if (member == nullptr) {
+            member = &member_new(team, made);
+        }
+        if (member->thread == nullptr) {
+            // Its last thread may not have seen yet that it is dismissed: two would run as one member.
+            while (HRT_LOAD(&member->go, HRT_ACQUIRE) == DISMISSED) {
+                hrt_thread_yield();
+            }
+            // It takes part from the next region on.
+            member->ticket = first_ticket(team.epoch);
+            HRT_STORE(&member->go, member->ticket, HRT_RELAXED);
+            if (!thread_assign(*member)) {
+                break;
+            }
+        }
+    }
+    if (made < size) {
+        static uint32_t has_warned = 0;
+        if (HRT_EXCHANGE(&has_warned, 1, HRT_RELAXED) == 0) {
+            warn("no more threads can be created: a region that asked for %u has %u", size, made);
+        }
+    }
+    team.size = made;
+    // Members of the last region may have ended tasks of each other: the sums of those that stay differ.
+    team.ended_elsewhere = 0;
+    for (uint32_t number = 0; number < made; number++) {
+        team.members[number]->size = made;
+        team.members[number]->tasks_created = 0;
+        team.members[number]->tasks_ended = 0;
+    }
+    place_team(team, bind, me);
+    set_patience(team);
+    return team;
+}
+
+void team_dismiss(Member &me) {
+    Team *team = me.hot;
+    if (team == nullptr) {
+        return;
+    }
+    for (uint32_t number = 0; number < team->capacity; number++) {
+        Member *member = team->members[number];
+        if (member == nullptr || (number > 0 && member->thread == nullptr)) {
+            continue;
+        }
+        team_dismiss(*member);
+        if (number > 0) {
+            Thread &thread = *member->thread;
+            member->thread = nullptr;
+            HRT_EXCHANGE(&member->go, DISMISSED, HRT_SEQ_CST);
+            open_door(thread);
+        }
+    }
+    team->size = 1;
+}
+
+uint32_t team_size(const Member &me, uint32_t requested) {
+    const Icvs &icvs = me.task->icvs;
+    if (me.team->active_level >= icvs.max_active_levels) {
+        return 1;
+    }
+    uint32_t threads = requested != 0 ? requested : icvs.threads;
+    threads = threads < icvs.thread_limit ? threads : icvs.thread_limit;
+    if (icvs.dynamic && threads > hrt_cpu_count()) {
+        threads = hrt_cpu_count();
+    }
+    return threads < THREADS_MAX ? threads : THREADS_MAX - 1;
+}
+
+Icvs icvs_below(const Icvs &icvs) {
+    Icvs below = icvs;
+    below.nesting++;
+    if (below.nesting < settings.thread_list_len) {
+        below.threads = settings.thread_lists[below.nesting];
+    }
+    if (below.nesting < settings.bind_list_len) {
+        below.bind = settings.bind_list[below.nesting];
+    }
+    return below;
+}
+
+} // namespace hadal::omp

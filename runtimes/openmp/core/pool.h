@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// The run-time's threads: those of teams, and the idle ones.
+#ifndef HADAL_OMP_POOL_H
+#define HADAL_OMP_POOL_H
+
+#include "team.h"
+
+namespace hadal::omp {
+
+// A thread descriptor with a number of its own; null when there are THREADS_MAX.
+Thread *thread_new();
+// Descriptors of threads that have ended.
+void thread_give_back(Thread &thread);
+
+// Gives a member a thread, an idle one or a new one, which runs the team's regions from the epoch after
+// `ticket` on. False if there is none to be had.
+bool thread_assign(Member &member);
+// The thread of a dismissed member is idle from now on, and waits for the next; called by it.
+Member &thread_rest(Thread &thread);
+
+} // namespace hadal::omp
+
+#endif

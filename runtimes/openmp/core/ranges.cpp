@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// Ranges of positions, and stealing from them.
+//
+// Only its member makes an empty range one that is not; no position comes back into any range. So whoever
+// finds a range as it has seen it may replace it, and who finds all ranges empty has nothing left to do: what
+// is in none belongs to the member that has just taken it.
+#include "ranges.h"
+
+#include "sync.h"
+
+namespace hadal::omp {
+
+namespace {
+
+uint64_t pack(uint64_t begin, uint64_t end) { return end << 32 | begin; }
+uint64_t begin_of(uint64_t bounds) { return bounds & UINT32_MAX; }
+uint64_t end_of(uint64_t bounds) { return bounds >> 32; }
+bool is_empty(uint64_t bounds) { return begin_of(bounds) >= end_of(bounds); }
+
+uint64_t slot_of(const Member &me) { return (me.workshares - 1) % WORKSHARES; }
+
+// Of two reservations: that long apart at most, they may grow. So what a member keeps from the others is
+// worth a few times as much.
+constexpr uint64_t SHORT_CYCLES = 4000;
+constexpr uint64_t BATCH_MAX = 64;
+constexpr uint64_t NO_MORE = 0; // the member has had the last chunk
+
+// Where the last chunk begins.
+uint64_t before_last(const Loop &loop) {
+    return loop.trips == 0 ? 0 : (loop.trips - 1) / loop.chunk * loop.chunk;
+}
+
+// The last chunk, if nobody has it. `Workshare::next` says so.
+bool take_last(Member &me, const Loop &loop) {
+    uint64_t *is_taken = &me.workshare->next;
+    if (loop.trips == 0 || HRT_LOAD(is_taken, HRT_RELAXED) != 0 ||
+        HRT_EXCHANGE(is_taken, 1, HRT_RELAXED) != 0) {
+        return false;
+    }
+    me.reserved = {before_last(loop), loop.trips};
+    me.batch = NO_MORE;
+    return true;
+}
+
+// Half of what another member has left, in whole chunks, becomes the member's own; false if all have nothing.
+bool steal(Member &me, uint64_t chunk) {
+    uint64_t slot = slot_of(me);
+    for (uint32_t step = 1; step < me.size; step++) {
+        uint32_t number = me.number + step < me.size ? me.number + step : me.number + step - me.size;
+        uint64_t *range = &me.team->members[number]->ranges[slot].bounds;
+        uint64_t bounds = HRT_LOAD(range, HRT_RELAXED);
+        while (!is_empty(bounds)) {
+            uint64_t begin = begin_of(bounds), end = end_of(bounds);
+            uint64_t chunks = (end - begin + chunk - 1) / chunk;
+            uint64_t middle = begin + chunks / 2 * chunk;
+            if (HRT_CAS(range, &bounds, pack(begin, middle), HRT_RELAXED)) {
+                HRT_STORE(&me.ranges[slot].bounds, pack(middle, end), HRT_RELAXED);
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+} // namespace
+
+bool ranges_fit(const Member &me, const Loop &loop) {
+    return loop.is_nonmonotonic && !loop.is_ordered && me.size > 1 && loop.trips < UINT32_MAX &&
+           loop.chunk < UINT32_MAX;
+}
+
+void ranges_deal(Member &me, const Loop &loop) {
+    uint64_t chunks = before_last(loop) / loop.chunk;
+    for (uint32_t number = 0; number < me.size; number++) {
+        Chunk block = static_block(chunks, me.size, number);
+        uint64_t *range = &me.team->members[number]->ranges[slot_of(me)].bounds;
+        HRT_STORE(range, pack(block.begin * loop.chunk, block.end * loop.chunk), HRT_RELAXED);
+    }
+}
+
+bool ranges_reserve(Member &me, const Loop &loop) {
+    if (me.batch == NO_MORE) {
+        return false;
+    }
+    uint64_t now = hrt_cycles();
+    me.batch = now - me.reserved_at > SHORT_CYCLES ? 1 : me.batch < BATCH_MAX ? 2 * me.batch : me.batch;
+    me.reserved_at = now;
+    uint64_t *range = &me.ranges[slot_of(me)].bounds;
+    uint64_t bounds = HRT_LOAD(range, HRT_RELAXED);
+    for (;;) {
+        if (is_empty(bounds)) {
+            if (!steal(me, loop.chunk)) {
+                return take_last(me, loop);
+            }
+            bounds = HRT_LOAD(range, HRT_RELAXED);
+            continue;
+        }
+        uint64_t begin = begin_of(bounds), end = end_of(bounds), left = end - begin;
+        uint64_t wanted = me.batch * loop.chunk; // fits: chunks of ranges are less than 2^32
+        uint64_t taken = wanted < left ? wanted : left;
+        if (HRT_CAS(range, &bounds, pack(begin + taken, end), HRT_RELAXED)) {
+            me.reserved = {begin, begin + taken};
+            return true;
+        }
+    }
+}
+
+} // namespace hadal::omp

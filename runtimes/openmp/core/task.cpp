@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// Generating, scheduling and ending tasks.
+//
+// A member takes the newest of its own tasks first, then steals the oldest of others. Constraints
+// (OpenMP 5.2, 12.9): tasks stay with the member that has begun them, and a member that waits in the middle
+// of one begins only descendants of it, lest a task waits for something that one below it on the stack holds.
+#include "task.h"
+
+#include <new>
+
+#include "depend.h"
+#include "memory.h"
+#include "sync.h"
+#include "taskgroup.h"
+
+namespace hadal::omp {
+
+namespace {
+
+bool is_below(const Task &task, const Task &ancestor) {
+    const Task *at = HRT_LOAD(&task.parent, HRT_RELAXED);
+    while (at != nullptr && HRT_LOAD(&at->depth, HRT_RELAXED) > ancestor.depth) {
+        at = HRT_LOAD(&at->parent, HRT_RELAXED);
+    }
+    return at == &ancestor;
+}
+
+// The places of a member's queue are made when it queues its first task.
+[[gnu::noinline]] void give_places(Member &me) {
+    me.deque.give_places(static_cast<Deque<Task>::Places *>(permanent_memory(sizeof(Deque<Task>::Places))));
+}
+
+void put_in_inbox(Team &team, Task &task) {
+    hrt_spin_lock(&team.inbox_lock);
+    task.next = team.inbox;
+    HRT_STORE(&team.inbox, &task, HRT_RELAXED);
+    hrt_spin_unlock(&team.inbox_lock);
+}
+
+// Takes a task that the member may run.
+Task *take_from_inbox(Member &me) {
+    Team &team = *me.team;
+    if (HRT_LIKELY(HRT_LOAD(&team.inbox, HRT_RELAXED) == nullptr)) {
+        return nullptr;
+    }
+    hrt_spin_lock(&team.inbox_lock);
+    Task **link = &team.inbox;
+    while (*link != nullptr && me.in_barrier == 0 && !is_below(**link, *me.task)) {
+        link = &(*link)->next;
+    }
+    Task *task = *link;
+    if (task != nullptr) {
+        HRT_STORE(link, task->next, HRT_RELAXED);
+    }
+    hrt_spin_unlock(&team.inbox_lock);
+    return task;
+}
+
+// Gives up one's share in a task's memory. The last one frees it, and its share in its parent's.
+void drop_reference(Thread &thread, Task *task, uint64_t counts) {
+    while (HRT_FETCH_SUB(&task->counts, counts, HRT_ACQ_REL) == counts && task->memory_owner != nullptr) {
+        Task *parent = task->parent;
+        task_memory_give(thread, task);
+        task = parent;
+        counts = ONE_REFERENCE;
+    }
+}
+
+// A task has ended: code, event and all. `counted`: it was one of its team's and its parent's tasks.
+void end(Member &me, Task &task, bool counted) {
+    Task *parent = task.parent;
+    Member *waiter = parent->runner;
+    Team &team = *task.team;
+    Thread &thread = *me.thread;
+    if (HRT_UNLIKELY(task.dependences != nullptr)) {
+        // Of tasks that it has generated; those that have not ended keep their links by themselves.
+        dependences_free(task);
+    }
+    if (HRT_UNLIKELY(task.successors != nullptr)) {
+        successors_release(me, task);
+    }
+    Taskgroup *group = task.group;
+    if (!counted) {
+        // Its parent has been below it on the stack until now: only what it leaves behind needs that in
+        // memory.
+        if (HRT_LIKELY(HRT_LOAD(&task.counts, HRT_ACQUIRE) == ONE_REFERENCE)) {
+            task_memory_give(thread, &task);
+            return;
+        }
+        HRT_FETCH_ADD(&parent->counts, ONE_REFERENCE, HRT_RELAXED);
+        drop_reference(thread, &task, ONE_REFERENCE);
+        return;
+    }
+    if (group != nullptr) {
+        // It may be gone as soon as the last task has left it.
+        Member *group_waiter = group->waiter;
+        if (HRT_FETCH_SUB(&group->unfinished, 1, HRT_SEQ_CST) == 1) {
+            notify(*group_waiter->team, *group_waiter);
+        }
+    }
+    // The parent's memory is safe as long as this task has a share in it.
+    bool is_last_child = (HRT_FETCH_SUB(&parent->counts, ONE_CHILD, HRT_SEQ_CST) & UINT32_MAX) == 1;
+    drop_reference(thread, &task, ONE_REFERENCE);
+    if (is_last_child && waiter != nullptr) {
+        notify(*waiter->team, *waiter);
+    }
+    // Behind this the region may end.
+    if (HRT_LIKELY(me.team == &team)) {
+        HRT_EXCHANGE(&me.tasks_ended, me.tasks_ended + 1, HRT_SEQ_CST);
+    } else {
+        HRT_FETCH_ADD(&team.ended_elsewhere, 1, HRT_SEQ_CST);
+    }
+    if (HRT_UNLIKELY(HRT_LOAD(&team.is_draining, HRT_RELAXED) != 0)) {
+        notify(team, *team.members[0]);
+    }
+}
+
+// One of the things that have to happen before a task has ended has happened.
+void close_end(Member &me, Task &task, bool counted) {
+    if (HRT_LIKELY(!task.is_detachable) || HRT_FETCH_SUB(&task.open_ends, 1, HRT_ACQ_REL) == 1) {
+        end(me, task, counted);
+    }
+}
+
+bool is_discarded(const Task &task) {
+    if (HRT_LIKELY(!settings.cancellation)) {
+        return false;
+    }
+    if (HRT_LOAD(&task.team->is_cancelled, HRT_RELAXED) != 0) {
+        return true;
+    }
+    return task.group != nullptr && HRT_LOAD(&task.group->is_cancelled, HRT_RELAXED) != 0;
+}
+
+void run_counted(Member &me, Task &task) {
+    if (HRT_UNLIKELY(task.needs_mutexes) && !mutexes_take(me, task)) {
+        return; // it is ready again when they are free
+    }
+    Task *before = me.task;
+    // Other tasks wait until this one is over, even if it runs inside of a barrier.
+    uint32_t in_barrier = me.in_barrier;
+    HRT_STORE(&me.in_barrier, 0, HRT_RELAXED);
+    Taskgroup *group = task.group;
+    task.runner = &me;
+    me.task = &task;
+    bool is_over = true;
+    if (HRT_LIKELY(!is_discarded(task))) {
+        is_over = task.run(me, task);
+    }
+    me.task = before;
+    HRT_STORE(&me.in_barrier, in_barrier, HRT_RELAXED);
+    if (!is_over) {
+        return; // an untied task that has queued itself again
+    }
+    task.group = group;
+    if (HRT_UNLIKELY(task.needs_mutexes)) {
+        mutexes_give(me, task);
+    }
+    close_end(me, task, true);
+}
+
+} // namespace
+
+Task &task_new(Member &me, size_t payload_bytes, const TaskOptions &options) {
+    Task &task = *task_memory_take(*me.thread, payload_bytes);
+    Task &parent = *me.task;
+    HRT_STORE(&task.parent, &parent, HRT_RELAXED);
+    HRT_STORE(&task.depth, parent.depth + 1, HRT_RELAXED);
+    task.team = me.team;
+    task.group = parent.group;
+    task.icvs = parent.icvs;
+    task.priority = options.priority;
+    task.is_explicit = true;
+    task.is_final = options.is_final || parent.is_final;
+    task.is_untied = options.is_untied;
+    task.is_detachable = options.is_detachable;
+    task.open_ends = options.is_detachable ? 2 : 1;
+    return task;
+}
+
+bool runs_at_once(const Member &me, const TaskOptions &options) {
+    return !options.deferred || me.task->is_final || (me.size == 1 && !options.is_detachable);
+}
+
+void task_count(Member &me, Task &task) {
+    Team &team = *me.team;
+    if (HRT_UNLIKELY(HRT_LOAD(&team.has_tasks, HRT_RELAXED) == 0)) {
+        HRT_STORE(&team.has_tasks, 1, HRT_RELAXED);
+    }
+    HRT_STORE(&me.tasks_created, me.tasks_created + 1, HRT_RELAXED);
+    if (task.group != nullptr) {
+        HRT_FETCH_ADD(&task.group->unfinished, 1, HRT_RELAXED);
+    }
+    HRT_FETCH_ADD(&task.parent->counts, ONE_CHILD + ONE_REFERENCE, HRT_SEQ_CST);
+}
+
+void task_make_ready(Member &me, Task &task) {
+    if (HRT_UNLIKELY(!me.deque.has_places())) {
+        give_places(me);
+    }
+    if (HRT_UNLIKELY(me.team != task.team) || !me.deque.push(&task)) {
+        put_in_inbox(*task.team, task);
+    }
+    HRT_FENCE(HRT_SEQ_CST);
+    notify_one(*task.team, me);
+}
+
+void task_submit(Member &me, Task &task) {
+    task_count(me, task);
+    if (HRT_UNLIKELY(!me.deque.has_places())) {
+        give_places(me);
+    }
+    if (HRT_UNLIKELY(!me.deque.push(&task))) {
+        run_counted(me, task);
+        return;
+    }
+    HRT_FENCE(HRT_SEQ_CST);
+    notify_one(*me.team, me);
+}
+
+void task_run_included(Member &me, Task &task) {
+    task_begin_included(me, task);
+    task.run(me, task);
+    task_end_included(me, task);
+}
+
+void task_begin_included(Member &me, Task &task) {
+    task.is_included = true;
+    task.runner = &me;
+    me.task = &task;
+}
+
+void task_end_included(Member &me, Task &task) {
+    me.task = task.parent;
+    if (HRT_UNLIKELY(task.is_detachable) && HRT_FETCH_SUB(&task.open_ends, 1, HRT_ACQ_REL) != 1) {
+        // It is not over before its event is fulfilled, and its generator waits for it.
+        await_with_tasks(me, [&] { return HRT_LOAD(&task.open_ends, HRT_ACQUIRE) == UINT32_MAX; });
+    }
+    end(me, task, false);
+}
+
+void task_fulfill(Task &task) {
+    Member &me = self();
+    if (HRT_LOAD(&task.is_included, HRT_RELAXED)) {
+        Member *waiter = task.runner;
+        if (HRT_FETCH_SUB(&task.open_ends, 1, HRT_ACQ_REL) == 1) {
+            HRT_EXCHANGE(&task.open_ends, UINT32_MAX, HRT_SEQ_CST);
+            notify(*waiter->team, *waiter);
+        }
+        return;
+    }
+    close_end(me, task, true);
+}
+
+bool task_run_one(Member &me) {
+    Team &team = *me.team;
+    if (HRT_LIKELY(HRT_LOAD(&team.has_tasks, HRT_RELAXED) == 0)) {
+        return false;
+    }
+    bool may_run_any = me.in_barrier != 0;
+    Task *task = me.deque.pop();
+    if (task != nullptr && !may_run_any && !is_below(*task, *me.task)) {
+        me.deque.push(task); // there is room: it has just been there
+        task = nullptr;
+    }
+    if (task == nullptr) {
+        task = take_from_inbox(me);
+    }
+    for (uint32_t step = 0; task == nullptr && step < me.size; step++) {
+        Member &victim = *team.members[me.thief_at];
+        if (&victim != &me && !victim.deque.is_empty()) {
+            task = victim.deque.steal(
+                [&](const Task &found) { return may_run_any || is_below(found, *me.task); });
+        }
+        if (task == nullptr) {
+            me.thief_at = me.thief_at + 1 < me.size ? me.thief_at + 1 : 0;
+        }
+    }
+    if (task == nullptr) {
+        return false;
+    }
+    run_counted(me, *task);
+    return true;
+}
+
+bool task_may_find(const Member &me) {
+    const Team &team = *me.team;
+    if (HRT_LOAD(&team.has_tasks, HRT_RELAXED) == 0 || me.in_barrier == 0) {
+        return false;
+    }
+    for (uint32_t number = 0; number < me.size; number++) {
+        if (!team.members[number]->deque.is_empty()) {
+            return true;
+        }
+    }
+    return HRT_LOAD(&team.inbox, HRT_RELAXED) != nullptr;
+}
+
+void taskwait(Member &me) {
+    Task &task = *me.task;
+    if ((HRT_LOAD(&task.counts, HRT_ACQUIRE) & UINT32_MAX) != 0) {
+        await_with_tasks(me, [&] { return (HRT_LOAD(&task.counts, HRT_ACQUIRE) & UINT32_MAX) == 0; });
+    }
+}
+
+void taskyield(Member &me) { task_run_one(me); }
+
+} // namespace hadal::omp

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// Tasks: implicit ones, one for each member of a team, and explicit ones, which programs generate.
+//
+// A task's memory lives until it has ended and all tasks that it generated are gone, since they refer to it.
+#ifndef HADAL_OMP_TASK_H
+#define HADAL_OMP_TASK_H
+
+#include <cstddef>
+#include <cstdint>
+
+#include "icv.h"
+
+namespace hadal::omp {
+
+struct Dependences;
+struct Successors;
+struct Member;
+struct ReductionScope;
+struct Task;
+struct Taskgroup;
+struct Team;
+struct Thread;
+
+// What runs a task's code: the front end of the compiler that has made it (gomp/task.cpp, kmpc/task.cpp).
+// False: it is not over, and has been queued again by task_make_ready (untied tasks in parts).
+using TaskFunction = bool (*)(Member &me, Task &task);
+
+struct Task {
+    // The lower half counts the tasks it has generated that have not ended; the upper half who needs its
+    // memory: it, and each of those that is not gone.
+    uint64_t counts = 1ull << 32;
+    // These two are also read by thieves that may come too late (Deque::steal): HRT_LOAD, HRT_STORE.
+    Task *parent;
+    uint32_t depth; // 0: implicit
+    Team *team = nullptr;
+    Taskgroup *group = nullptr; // the innermost that it belongs to, or has begun
+    TaskFunction run = nullptr;
+    void *code = nullptr; // for `run`: function and data of the program
+    void *data = nullptr;
+    Dependences *dependences = nullptr; // of the tasks that it generates
+    Successors *successors = nullptr;   // who waits for it (depend.cpp)
+    Member *runner = nullptr;           // who runs it, or has run it
+    Task *next = nullptr;               // of the team's inbox
+    Icvs icvs;
+    int32_t priority = 0;
+    uint32_t blockers = 0;  // what it has to wait for before it can run: predecessors, and its own generation
+    uint32_t open_ends = 1; // what it has to wait for before it has ended: its code, and its event (detach)
+    bool is_explicit = false;
+    bool is_final = false;
+    bool is_untied = false;
+    bool is_detachable = false;
+    bool is_included = false;       // its generator runs it, and waits for it
+    bool needs_mutexes = false;     // `depend(mutexinoutset)` (depend.cpp)
+    void *large_payload = nullptr;  // memory of its own, if it is too large for a block
+    Thread *memory_owner = nullptr; // whose free blocks its memory goes back to; null: part of a Member
+    uint32_t memory_class = 0;
+};
+
+inline constexpr uint64_t ONE_CHILD = 1, ONE_REFERENCE = 1ull << 32;
+
+// How a task is to be generated.
+struct TaskOptions {
+    bool deferred = true; // false: `if` is false
+    bool is_final = false;
+    bool is_untied = false;
+    bool is_detachable = false;
+    int32_t priority = 0;
+};
+
+// Makes a task of the current one with `payload_bytes` of memory behind it, aligned to 64 bytes
+// (`payload_of`), which is not counted or queued yet. Ends the program when there is no memory.
+Task &task_new(Member &me, size_t payload_bytes, const TaskOptions &options);
+void *payload_of(Task &task);
+
+// Whether a task that is generated now is to run at once, before its generator goes on.
+bool runs_at_once(const Member &me, const TaskOptions &options);
+
+// Queues a task that has no predecessors left, or runs it at once if the queue is full.
+void task_submit(Member &me, Task &task);
+// The two parts of that, for tasks with predecessors: counts it as one of its parent's; queues it.
+void task_count(Member &me, Task &task);
+void task_make_ready(Member &me, Task &task);
+
+// Runs a task that was never queued, as part of the current one (`if` is false, or final).
+void task_run_included(Member &me, Task &task);
+// The same for a task whose code the caller runs by itself between the two.
+void task_begin_included(Member &me, Task &task);
+void task_end_included(Member &me, Task &task);
+
+// The program has fulfilled the event of a detached task; from any thread.
+void task_fulfill(Task &task);
+
+// Runs one queued task that the member may run now; false if it has found none.
+bool task_run_one(Member &me);
+// Whether `task_run_one` may find something.
+bool task_may_find(const Member &me);
+
+void taskwait(Member &me);
+void taskyield(Member &me);
+
+} // namespace hadal::omp
+
+#endif

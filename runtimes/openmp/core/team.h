@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// Threads, and the teams that they are members of.
+//
+// A thread of the program that meets a parallel region is the primary member of a team; the other members'
+// threads belong to the run-time. A thread keeps the team of its last region ("hot team"), with its threads,
+// which wait for the next one. Each member waits on words of its own cache lines; see sync.h for how.
+#ifndef HADAL_OMP_TEAM_H
+#define HADAL_OMP_TEAM_H
+
+#include <cstdint>
+
+#include <hadal/hrt.h>
+
+#include "deque.h"
+#include "icv.h"
+#include "task.h"
+#include "workshare.h"
+
+namespace hadal::omp {
+
+struct Member;
+struct Team;
+
+// The code of a parallel region: `run` calls it in the way of the compiler that has made it.
+struct Region {
+    void (*run)(Member &me, const Region &region) = nullptr;
+    void *code = nullptr;
+    void *data = nullptr;
+    uint32_t argument_count = 0;
+};
+
+// A cache of freed memory blocks of one size class, of one thread (memory.cpp).
+struct FreeBlocks {
+    struct Block *own = nullptr;
+    struct Block *returned = nullptr; // by other threads
+};
+inline constexpr uint32_t BLOCK_CLASSES = 4;
+
+// Positions of a loop that a member is to take first, the first in the lower half, the end in the upper.
+struct alignas(64) Range {
+    uint64_t bounds = 0;
+};
+
+// A thread that OpenMP knows of. Its memory is never freed: its number (gtid) may be used by a later thread.
+struct alignas(64) Thread {
+    hrt_thread_t name = 0;
+    uint32_t gtid = 0;
+    int32_t place = -1;        // that it is bound to
+    Member *initial = nullptr; // as the only member of a team of its own, outside of all regions
+    // What the program has asked for its next region only (clang's push calls).
+    uint32_t pushed_threads = 0;
+    Bind pushed_bind = Bind::False;
+    uint32_t pushed_teams = 0, pushed_teams_limit = 0;
+    Team *serial_teams = nullptr; // of one member, kept for the next region of one thread
+    bool is_irq_off = false;      // HADAL_OMP_IRQ=off (irq.h)
+    uint64_t irq_state = 0;       // what to restore then
+    Thread *next = nullptr;       // of the idle ones
+    Member *assigned = nullptr;   // that it is to become
+    bool is_idle = false;         // it is among the idle ones, or has just been taken
+    FreeBlocks blocks[BLOCK_CLASSES];
+    void **threadprivate = nullptr; // kmpc/threadprivate.cpp
+    uint32_t threadprivate_len = 0;
+    alignas(64) uint32_t door = 0; // sync.h
+};
+
+// A thread's place in a team.
+struct alignas(64) Member {
+    // What its own thread reads and writes all the time.
+    Team *team = nullptr;
+    uint32_t number = 0;
+    uint32_t size = 1; // of the team
+    Task *task = nullptr;
+    Thread *thread = nullptr;
+    Team *hot = nullptr;     // that it is the primary member of, kept from its last region
+    Member *outer = nullptr; // what its thread is outside of this region (primary members)
+    uint64_t ticket = 0;     // of the last barrier that it has come to
+    Workshare *workshare = nullptr;
+    Workshare *nest = nullptr; // of a loop nest with ordered dependences (kmpc/doacross.cpp)
+    uint64_t workshares = 0;   // that it has met
+    Chunk chunk = {0, 0};      // that it is at
+    uint64_t dealt = 0;        // static schedules: the next round
+    Chunk reserved = {0, 0};   // positions that it has taken out of its range (ranges.h)
+    uint64_t reserved_at = 0;  // when, in cycles
+    uint64_t batch = 1;        // how many chunks it takes at once
+    uint32_t singles = 0;      // that it has met
+    uint32_t thief_at = 0;     // whom it has stolen from last
+    int32_t place = -1;        // number of its place, or -1
+    Partition partition;       // for the members of the regions that it meets
+    uint32_t in_barrier = 0;   // it may run any task of the team
+    uint32_t is_moved = 0;     // its thread has to go where it belongs before the next region (places.cpp)
+    Task implicit;
+
+    alignas(64) uint64_t go = 0; // up to which ticket it may go on; written by the member above it
+    // Up to which ticket it, and those below it, have come; read by the member above it. And its tasks.
+    alignas(64) uint64_t arrived = 0;
+    uint64_t tasks_created = 0, tasks_ended = 0;
+    alignas(64) Deque<Task> deque;
+    Range ranges[WORKSHARES]; // of the loops in the ring of the same place
+};
+
+struct alignas(64) Team {
+    Member **members = nullptr; // `capacity` of them, of which the first `size` take part
+    uint32_t size = 1, capacity = 1;
+    Region region;
+    Team *parent = nullptr;
+    uint32_t parent_number = 0; // of the primary member in it
+    uint32_t level = 0, active_level = 0;
+    uint32_t league_size = 1, league_number = 0; // of teams
+    Icvs icvs;                                   // of the implicit tasks
+    uint64_t epoch = 0;                          // regions it has run
+    uint64_t first_workshare = 0;                // where its members begin
+    uint32_t first_single = 0;
+    uint32_t spins = 0, yields = 0; // how long its members wait before they sleep (sync.h)
+    Bind bind = Bind::False;
+    void *copy = nullptr;                 // copyprivate of clang
+    ReductionScope *reductions = nullptr; // of parallel constructs (reduction(task, ...))
+    Team *next = nullptr;                 // in lists of unused ones
+    uint32_t is_cancelled = 0;
+    uint64_t loop_cancelled_at = 0; // ticket of the barrier that ends a cancelled loop without a descriptor
+    alignas(64) uint32_t sleepers = 0; // members that sleep, or are about to
+    alignas(64) uint32_t singles = 0;  // `single` constructs that somebody executes, or has executed
+    uint64_t ended_elsewhere = 0;      // tasks that threads of other teams have ended
+    uint32_t is_draining = 0;          // all members have come to a barrier that tasks hold up
+    uint32_t has_tasks = 0;            // the region has generated tasks that may be queued
+    hrt_spin_t inbox_lock = HRT_SPIN_INIT;
+    Task *inbox = nullptr; // ready tasks that no deque had room for, or that no member has made ready
+    Workshare workshares[WORKSHARES];
+};
+
+extern thread_local constinit Member *current [[gnu::tls_model("initial-exec")]];
+
+// Makes the calling thread known, with a team of its own.
+Member &adopt_thread();
+
+// The calling thread as a member of its innermost team.
+inline Member &self() {
+    Member *me = current;
+    return __builtin_expect(me != nullptr, true) ? *me : adopt_thread();
+}
+
+// The next chunk of the loop that the member is at; false when there is none.
+bool loop_next_slow(Member &me, Chunk *chunk);
+inline bool loop_next(Member &me, Chunk *chunk) {
+    uint64_t begin = me.reserved.begin, left = me.reserved.end - begin;
+    if (left == 0) {
+        return loop_next_slow(me, chunk);
+    }
+    uint64_t size = me.workshare->loop.chunk;
+    uint64_t end = begin + (size < left ? size : left);
+    me.reserved.begin = end;
+    *chunk = {begin, end};
+    return true;
+}
+
+// Runs a region with as many threads as `threads` (0: as many as the ICVs say) and the limits allow, and
+// returns when all are done. `bind`: of the construct, or False.
+void fork(Member &me, const Region &region, uint32_t threads, Bind bind);
+// The two parts of that, for callers that run the primary member's part of the region by themselves: the
+// calling thread is the primary member in between. It has to free its task's dependences, if there are any.
+Member &fork_begin(Member &me, const Region &region, uint32_t threads, Bind bind);
+void fork_end(Member &primary);
+// The two parts of a region of one thread, for compilers that call its code by themselves.
+void serial_begin(Member &me);
+void serial_end(Member &me);
+
+// Waits until all members of the team have come and all tasks of the team have ended.
+void barrier(Member &me);
+// The same, unless the region is cancelled; true if it is.
+bool barrier_cancellable(Member &me);
+
+// Ends the program with a message; printf's format.
+[[noreturn, gnu::format(printf, 1, 2)]] void fatal(const char *format, ...);
+[[gnu::format(printf, 1, 2)]] void warn(const char *format, ...);
+
+} // namespace hadal::omp
+
+#endif

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// `barrier`, and the implied barriers of constructs that the compiler does by itself.
+#include "gomp.h"
+
+using namespace hadal::omp;
+
+OMP_EXPORT void GOMP_barrier() { barrier(self()); }
+
+// In regions with a `cancel parallel`; true if the region is cancelled.
+OMP_EXPORT bool GOMP_barrier_cancel() { return barrier_cancellable(self()); }

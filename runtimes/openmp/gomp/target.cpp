@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// `target` constructs. There is no device but the host, which has all data: a region's code runs as a call,
+// and what moves data does nothing. With `nowait` they are done when they return, too.
+#include <cstdlib>
+#include <cstring>
+
+#include "depend.h"
+#include "initial.h"
+
+using namespace hadal::omp;
+using namespace hadal::omp::gomp;
+
+namespace {
+
+constexpr int DEVICE_HOST = -2; // of a false `if`; others are numbers, or -1 for the default device
+// How a variable is passed: the low byte is the kind, the high byte the logarithm of its alignment.
+constexpr unsigned KIND_MASK = 0xff, KIND_FIRSTPRIVATE = 12, ALIGN_SHIFT = 8;
+// Arguments about teams and threads: a word with a value, or with a bit that says that it is the next word.
+constexpr uintptr_t ARGUMENT_DEVICE = 0x7f, ARGUMENT_NEXT = 0x80, ARGUMENT_ID = 0xff00,
+                    ARGUMENT_LIMIT = 0x200;
+constexpr uint32_t ARGUMENT_SHIFT = 16;
+
+// OMP_TARGET_OFFLOAD=mandatory: programs that want a device must not run without one.
+void check_device(int device) {
+    static int is_mandatory = -1;
+    if (HRT_UNLIKELY(HRT_LOAD(&is_mandatory, HRT_RELAXED) < 0)) {
+        const char *value = getenv("OMP_TARGET_OFFLOAD");
+        HRT_STORE(&is_mandatory, value != nullptr && strcasecmp(value, "mandatory") == 0, HRT_RELAXED);
+    }
+    // Device 0 is the host: there are no others before it.
+    if (HRT_UNLIKELY(HRT_LOAD(&is_mandatory, HRT_RELAXED)) && device != DEVICE_HOST && device != 0) {
+        fatal("a target construct needs a device (OMP_TARGET_OFFLOAD=mandatory), and there is none");
+    }
+}
+
+void wait_for(void **depend) {
+    if (depend != nullptr) {
+        Depend(depend).wait(self());
+    }
+}
+
+// The limit that a `thread_limit` clause sets, or 0.
+unsigned limit_of(void *const *arguments) {
+    unsigned limit = 0;
+    while (arguments != nullptr && *arguments != nullptr) {
+        uintptr_t head = reinterpret_cast<uintptr_t>(*arguments++);
+        uintptr_t value = head >> ARGUMENT_SHIFT;
+        if ((head & ARGUMENT_NEXT) != 0) {
+            value = reinterpret_cast<uintptr_t>(*arguments++);
+        }
+        if ((head & ARGUMENT_DEVICE) == 0 && (head & ARGUMENT_ID) == ARGUMENT_LIMIT && value <= INT32_MAX) {
+            limit = static_cast<unsigned>(value);
+        }
+    }
+    return limit;
+}
+
+// Copies of what the region has private copies of, in one block. Null if there is nothing.
+void *copy_firstprivate(size_t count, void **addresses, const size_t *sizes, const unsigned short *kinds) {
+    size_t bytes = 0, largest = 1;
+    auto for_each = [&](auto with) {
+        for (size_t index = 0; index < count; index++) {
+            if ((kinds[index] & KIND_MASK) == KIND_FIRSTPRIVATE) {
+                with(index, size_t{1} << (kinds[index] >> ALIGN_SHIFT));
+            }
+        }
+    };
+    for_each([&](size_t index, size_t align) {
+        largest = align > largest ? align : largest;
+        bytes = ((bytes + align - 1) & -align) + sizes[index];
+    });
+    if (bytes == 0) {
+        return nullptr;
+    }
+    void *block = nullptr;
+    if (posix_memalign(&block, largest > sizeof(void *) ? largest : sizeof(void *), bytes) != 0) {
+        fatal("there is no memory for %zu bytes of a target region", bytes);
+    }
+    size_t offset = 0;
+    for_each([&](size_t index, size_t align) {
+        offset = (offset + align - 1) & -align;
+        void *copy = static_cast<char *>(block) + offset;
+        memcpy(copy, addresses[index], sizes[index]);
+        addresses[index] = copy;
+        offset += sizes[index];
+    });
+    return block;
+}
+
+void run_on_host(Function function, void **addresses, unsigned limit) {
+    as_initial_task(self(), [&](Member &me) {
+        me.team->league_size = 1;
+        me.team->league_number = 0;
+        limit_threads(me, limit);
+        function(addresses);
+    });
+}
+
+} // namespace
+
+OMP_EXPORT void GOMP_target_ext(int device, Function function, size_t count, void **addresses, size_t *sizes,
+                                unsigned short *kinds, unsigned, void **depend, void **arguments) {
+    check_device(device);
+    wait_for(depend);
+    void *copies = copy_firstprivate(count, addresses, sizes, kinds);
+    run_on_host(function, addresses, limit_of(arguments));
+    free(copies);
+}
+
+OMP_EXPORT void GOMP_target_data_ext(int device, size_t, void **, size_t *, unsigned short *) {
+    check_device(device);
+}
+
+OMP_EXPORT void GOMP_target_end_data() {}
+
+OMP_EXPORT void GOMP_target_update_ext(int device, size_t, void **, size_t *, unsigned short *, unsigned,
+                                       void **depend) {
+    check_device(device);
+    wait_for(depend);
+}
+
+OMP_EXPORT void GOMP_target_enter_exit_data(int device, size_t, void **, size_t *, unsigned short *, unsigned,
+                                            void **depend) {
+    check_device(device);
+    wait_for(depend);
+}
+
+// Forms of the compilers before gcc 5.
+OMP_EXPORT void GOMP_target(int device, Function function, const void *, size_t, void **addresses, size_t *,
+                            unsigned char *) {
+    check_device(device);
+    run_on_host(function, addresses, 0);
+}
+
+OMP_EXPORT void GOMP_target_data(int device, const void *, size_t, void **, size_t *, unsigned char *) {
+    check_device(device);
+}
+
+OMP_EXPORT void GOMP_target_update(int device, const void *, size_t, void **, size_t *, unsigned char *) {
+    check_device(device);
+}
+
+// Programs built for devices, too, offer their code for these before main. No device asks for it.
+OMP_EXPORT void GOMP_offload_register_ver(unsigned, const void *, int, const void *) {}
+OMP_EXPORT void GOMP_offload_unregister_ver(unsigned, const void *, int, const void *) {}
+OMP_EXPORT void GOMP_offload_register(const void *, int, const void *) {}
+OMP_EXPORT void GOMP_offload_unregister(const void *, int, const void *) {}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// Loops whose chunks the run-time hands out: dynamic, guided and run-time schedules, and all ordered loops.
+#include "ident.h"
+#include "leave.h"
+#include "static_init.h"
+
+using namespace hadal::omp;
+using namespace hadal::omp::kmpc;
+
+namespace {
+
+ScheduleKind kind_of(int32_t schedule) {
+    switch (schedule) {
+    case KMP_STATIC:
+    case KMP_STATIC_CHUNKED:
+    case KMP_STATIC_GREEDY:
+    case KMP_STATIC_BALANCED:
+    case KMP_STATIC_BALANCED_CHUNKED:
+        return ScheduleKind::Static;
+    case KMP_DYNAMIC:
+    case KMP_STATIC_STEAL:
+        return ScheduleKind::Dynamic;
+    case KMP_GUIDED:
+    case KMP_GUIDED_ITERATIVE:
+    case KMP_GUIDED_ANALYTICAL:
+    case KMP_GUIDED_SIMD:
+    case KMP_TRAPEZOIDAL:
+        return ScheduleKind::Guided;
+    case KMP_RUNTIME:
+    case KMP_RUNTIME_SIMD:
+        return ScheduleKind::Runtime;
+    case KMP_AUTO:
+        return ScheduleKind::Auto;
+    default:
+        fatal("dispatch_init: there is no schedule %d", schedule);
+    }
+}
+
+// Whether the clause's chunk means something: compilers pass 1 where there is none.
+bool has_chunk(int32_t schedule) {
+    return schedule != KMP_STATIC && schedule != KMP_STATIC_BALANCED && schedule != KMP_AUTO;
+}
+
+template <typename Value>
+void init(int32_t schedule, Value lower, Value upper, std::make_signed_t<Value> step,
+          std::make_signed_t<Value> chunk) {
+    Member &me = self();
+    leave(me); // a loop that has been cancelled
+    KmpScheduleParts parts = parts_of(schedule);
+    Loop loop;
+    std::make_unsigned_t<Value> last;
+    if (last_position(lower, upper, step, &last)) {
+        loop.trips = static_cast<uint64_t>(last) + 1;
+        if (loop.trips == 0) {
+            fatal("a loop has 2^64 iterations");
+        }
+    }
+    loop.first = static_cast<uint64_t>(lower);
+    loop.step = static_cast<uint64_t>(static_cast<int64_t>(step));
+    loop.end = static_cast<uint64_t>(upper) + loop.step;
+    loop.kind = kind_of(parts.schedule);
+    loop.chunk = chunk > 0 && has_chunk(parts.schedule) ? static_cast<uint64_t>(chunk) : 0;
+    loop.is_ordered = parts.is_ordered;
+    loop.is_nonmonotonic = parts.is_nonmonotonic;
+    if (me.size == 1) {
+        loop.kind = ScheduleKind::Static;
+        loop.chunk = 0;
+    }
+    loop_enter(me, loop);
+}
+
+template <typename Value>
+int32_t next(int32_t *is_last, Value *lower, Value *upper, std::make_signed_t<Value> *step) {
+    Member &me = self();
+    Workshare *workshare = me.workshare;
+    if (__builtin_expect(workshare == nullptr, false)) {
+        return 0;
+    }
+    if (!loop_next(me, &me.chunk)) {
+        leave(me);
+        return 0;
+    }
+    const Loop &loop = workshare->loop;
+    const Chunk &chunk = me.chunk;
+    *lower = static_cast<Value>(loop.first + chunk.begin * loop.step);
+    *upper = static_cast<Value>(loop.first + (chunk.end - 1) * loop.step);
+    if (step != nullptr) {
+        *step = static_cast<std::make_signed_t<Value>>(loop.step);
+    }
+    if (is_last != nullptr) {
+        *is_last = chunk.end == loop.trips;
+    }
+    return 1;
+}
+
+// One iteration of the member's chunk is over. If it had no ordered region, those behind it need not wait for
+// one.
+void end_iteration() {
+    Member &me = self();
+    Workshare *workshare = me.workshare;
+    if (me.size == 1 || workshare == nullptr || !workshare->loop.is_ordered) {
+        return;
+    }
+    uint64_t position = me.chunk.begin++;
+    if (HRT_LOAD(&workshare->ordered, HRT_RELAXED) <= position) {
+        ordered_pass(me, position, position + 1);
+    }
+}
+
+// `distribute parallel for` in one: the block of the caller's team is what its members share.
+template <typename Value>
+void init_both(int32_t schedule, int32_t *is_last, Value lower, Value upper, std::make_signed_t<Value> step,
+               std::make_signed_t<Value> chunk) {
+    const Team &team = *self().team;
+    deal<Value>({is_last, &lower, &upper, nullptr, step, 0}, KMP_DISTRIBUTE, team.league_size,
+                team.league_number);
+    init<Value>(schedule, lower, upper, step, chunk);
+}
+
+} // namespace
+
+#define DISPATCH(SUFFIX, VALUE, SIGNED)                                                                      \
+    OMP_EXPORT void __kmpc_dispatch_init_##SUFFIX(const Ident *, Gtid, int32_t schedule, VALUE lower,        \
+                                                  VALUE upper, SIGNED step, SIGNED chunk) {                  \
+        init<VALUE>(schedule, lower, upper, step, chunk);                                                    \
+    }                                                                                                        \
+    OMP_EXPORT void __kmpc_dist_dispatch_init_##SUFFIX(const Ident *, Gtid, int32_t schedule,                \
+                                                       int32_t *is_last, VALUE lower, VALUE upper,           \
+                                                       SIGNED step, SIGNED chunk) {                          \
+        init_both<VALUE>(schedule, is_last, lower, upper, step, chunk);                                      \
+    }                                                                                                        \
+    OMP_EXPORT int32_t __kmpc_dispatch_next_##SUFFIX(const Ident *, Gtid, int32_t *is_last, VALUE *lower,    \
+                                                     VALUE *upper, SIGNED *step) {                           \
+        return next<VALUE>(is_last, lower, upper, step);                                                     \
+    }                                                                                                        \
+    OMP_EXPORT void __kmpc_dispatch_fini_##SUFFIX(const Ident *, Gtid) { end_iteration(); }
+
+DISPATCH(4, int32_t, int32_t)
+DISPATCH(4u, uint32_t, int32_t)
+DISPATCH(8, int64_t, int64_t)
+DISPATCH(8u, uint64_t, int64_t)
+
+// Behind the loop, by newer compilers; the member has left it when there were no more chunks, unless it is
+// cancelled.
+OMP_EXPORT void __kmpc_dispatch_deinit(const Ident *, Gtid) { leave(self()); }

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// Parallel regions. The compiler passes the code of the region, and each of its variables as an argument: an
+// address, or a value that fits into a register.
+#include <alloca.h>
+
+#include "invoke.h"
+#include "push.h"
+
+using namespace hadal::omp;
+using namespace hadal::omp::kmpc;
+
+namespace {
+
+void run_outlined(Member &me, const Region &region) {
+    invoke(me, region.code, region.argument_count, static_cast<void **>(region.data));
+}
+
+void fork_outlined(Member &me, Outlined code, uint32_t count, void **arguments) {
+    Region region;
+    region.run = run_outlined;
+    region.code = reinterpret_cast<void *>(code);
+    region.data = arguments;
+    region.argument_count = count;
+    Pushed pushed = take_pushed(*me.thread);
+    fork(me, region, pushed.threads, pushed.bind);
+}
+
+} // namespace
+
+OMP_EXPORT void __kmpc_fork_call(const Ident *, int32_t count, Outlined code, ...) {
+    // They live as long as the region, which is over when this function returns.
+    void **arguments = static_cast<void **>(alloca(argument_places(count) * sizeof(void *)));
+    va_list list;
+    va_start(list, code);
+    read_arguments(arguments, count, list);
+    va_end(list);
+    fork_outlined(self(), code, static_cast<uint32_t>(count), arguments);
+}
+
+// With one argument, which may be null: the address of the region's variables.
+OMP_EXPORT void __kmpc_fork_call_if(const Ident *, int32_t, Outlined code, int32_t condition,
+                                    void *variables) {
+    void *arguments[ARGUMENTS_READ] = {variables};
+    Member &me = self();
+    if (condition == 0) {
+        me.thread->pushed_threads = 1;
+    }
+    fork_outlined(me, code, 1, arguments);
+}
+
+// The caller runs the code of the region by itself between the two.
+OMP_EXPORT void __kmpc_serialized_parallel(const Ident *, Gtid) {
+    Member &me = self();
+    take_pushed(*me.thread);
+    serial_begin(me);
+}
+
+OMP_EXPORT void __kmpc_end_serialized_parallel(const Ident *, Gtid) { serial_end(self()); }

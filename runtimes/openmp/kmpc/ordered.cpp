@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// `ordered` regions: iterations take turns. The end of an iteration is in dispatch.cpp.
+#include "core/team.h"
+#include "ident.h"
+
+using namespace hadal::omp;
+using namespace hadal::omp::kmpc;
+
+OMP_EXPORT void __kmpc_ordered(const Ident *, Gtid) {
+    Member &me = self();
+    if (me.size > 1 && me.workshare != nullptr) {
+        ordered_await(me, me.chunk.begin);
+    }
+}
+
+// An iteration has one ordered region at most, so the next one can go on.
+OMP_EXPORT void __kmpc_end_ordered(const Ident *, Gtid) {
+    Member &me = self();
+    if (me.size > 1 && me.workshare != nullptr) {
+        ordered_pass(me, me.chunk.begin, me.chunk.begin + 1);
+    }
+}

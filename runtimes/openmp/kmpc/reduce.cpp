@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// Reductions of parallel and worksharing constructs. The run-time says how each member adds its copies to the
+// program's variables, and the compiler's code does it.
+#include "core/team.h"
+#include "ident.h"
+
+using namespace hadal::omp;
+using namespace hadal::omp::kmpc;
+
+namespace {
+
+// What the caller does.
+enum Method : int32_t { ALONE = 1, BY_ATOMICS = 2 };
+
+bool needs_lock(const Member &me, const Ident *loc) {
+    return me.size > 1 && (loc->flags & IDENT_ATOMIC_REDUCTION) == 0;
+}
+
+int32_t begin(const Ident *loc, CriticalName *name) {
+    const Member &me = self();
+    if (me.size == 1) {
+        return ALONE;
+    }
+    if (!needs_lock(me, loc)) {
+        return BY_ATOMICS;
+    }
+    lock(name->lock);
+    return ALONE;
+}
+
+void end(const Ident *loc, CriticalName *name) {
+    if (needs_lock(self(), loc)) {
+        unlock(name->lock);
+    }
+}
+
+} // namespace
+
+OMP_EXPORT int32_t __kmpc_reduce_nowait(const Ident *loc, Gtid, int32_t, size_t, void *,
+                                        void (*)(void *, void *), CriticalName *name) {
+    return begin(loc, name);
+}
+
+OMP_EXPORT void __kmpc_end_reduce_nowait(const Ident *loc, Gtid, CriticalName *name) { end(loc, name); }
+
+// The barrier behind the construct, which makes the result known to all, is a call of its own.
+OMP_EXPORT int32_t __kmpc_reduce(const Ident *loc, Gtid, int32_t, size_t, void *, void (*)(void *, void *),
+                                 CriticalName *name) {
+    return begin(loc, name);
+}
+
+// Also behind reductions by atomics.
+OMP_EXPORT void __kmpc_end_reduce(const Ident *loc, Gtid, CriticalName *name) { end(loc, name); }

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// Loops with static schedules, sections (loops over their numbers), and `distribute`: each member or team
+// computes its part by itself.
+#include "static_init.h"
+
+#include "ident.h"
+#include "leave.h"
+
+using namespace hadal::omp;
+using namespace hadal::omp::kmpc;
+
+namespace {
+
+constexpr bool is_distribute(int32_t schedule) {
+    return schedule == KMP_DISTRIBUTE || schedule == KMP_DISTRIBUTE_CHUNKED;
+}
+
+template <typename Value> void init(int32_t schedule, const StaticLoop<Value> &loop) {
+    Member &me = self();
+    schedule = parts_of(schedule).schedule;
+    if (is_distribute(schedule)) {
+        const Team &team = *me.team;
+        deal(loop, schedule, team.league_size, team.league_number);
+        return;
+    }
+    // What members have to agree on is only whether the construct is cancelled.
+    if (__builtin_expect(settings.cancellation, false)) {
+        enter_cancellable(me);
+    }
+    deal(loop, schedule, me.size, me.number);
+}
+
+// `distribute parallel for` in one: the caller's part of its team's block.
+template <typename Value> void init_both(int32_t schedule, Value *team_upper, StaticLoop<Value> loop) {
+    Member &me = self();
+    StaticLoop<Value> block = loop;
+    block.stride = nullptr;
+    deal(block, KMP_DISTRIBUTE, me.team->league_size, me.team->league_number);
+    int32_t is_last_team = loop.is_last != nullptr && *loop.is_last != 0;
+    *team_upper = *loop.upper;
+    deal(loop, parts_of(schedule).schedule, me.size, me.number);
+    if (loop.is_last != nullptr) {
+        *loop.is_last = *loop.is_last != 0 && is_last_team;
+    }
+}
+
+} // namespace
+
+#define STATIC_INIT(SUFFIX, VALUE, SIGNED)                                                                   \
+    OMP_EXPORT void __kmpc_for_static_init_##SUFFIX(const Ident *, Gtid, int32_t schedule, int32_t *is_last, \
+                                                    VALUE *lower, VALUE *upper, SIGNED *stride, SIGNED step, \
+                                                    SIGNED chunk) {                                          \
+        init<VALUE>(schedule, {is_last, lower, upper, stride, step, chunk});                                 \
+    }                                                                                                        \
+    OMP_EXPORT void __kmpc_dist_for_static_init_##SUFFIX(                                                    \
+        const Ident *, Gtid, int32_t schedule, int32_t *is_last, VALUE *lower, VALUE *upper,                 \
+        VALUE *team_upper, SIGNED *stride, SIGNED step, SIGNED chunk) {                                      \
+        init_both<VALUE>(schedule, team_upper, {is_last, lower, upper, stride, step, chunk});                \
+    }                                                                                                        \
+    OMP_EXPORT void __kmpc_team_static_init_##SUFFIX(const Ident *, Gtid, int32_t *is_last, VALUE *lower,    \
+                                                     VALUE *upper, SIGNED *stride, SIGNED step,              \
+                                                     SIGNED chunk) {                                         \
+        init<VALUE>(KMP_DISTRIBUTE_CHUNKED, {is_last, lower, upper, stride, step, chunk});                   \
+    }
+
+STATIC_INIT(4, int32_t, int32_t)
+STATIC_INIT(4u, uint32_t, int32_t)
+STATIC_INIT(8, int64_t, int64_t)
+STATIC_INIT(8u, uint64_t, int64_t)
+
+OMP_EXPORT void __kmpc_for_static_fini(const Ident *, Gtid) {
+    if (__builtin_expect(settings.cancellation, false)) {
+        leave(self());
+    }
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// Explicit tasks: making, queueing and running them. The dependences are in depend.cpp.
+#include "task.h"
+
+using namespace hadal::omp;
+using namespace hadal::omp::kmpc;
+
+namespace {
+
+size_t round_up(size_t bytes, size_t align) { return (bytes + align - 1) / align * align; }
+
+bool run_task(Member &me, Task &task) {
+    KmpTask &kmp = *static_cast<KmpTask *>(task.data);
+    kmp.entry(static_cast<Gtid>(me.thread->gtid), &kmp);
+    run_rest(me, kmp);
+    return true;
+}
+
+} // namespace
+
+namespace hadal::omp::kmpc {
+
+KmpTask &make_task(Member &me, uint32_t flags, size_t task_bytes, size_t shareds_bytes, TaskEntry entry) {
+    if (task_bytes > UINT32_MAX || shareds_bytes > UINT32_MAX) {
+        fatal("a task has %zu bytes of private variables", task_bytes);
+    }
+    TaskOptions options;
+    options.is_final = (flags & KMP_FINAL) != 0;
+    options.is_untied = (flags & KMP_TIED) == 0;
+    options.is_detachable = (flags & KMP_DETACHABLE) != 0;
+    size_t link_offset = round_up(task_bytes, alignof(TaskLink));
+    Task &task = task_new(me, link_offset + sizeof(TaskLink) + shareds_bytes, options);
+    char *payload = static_cast<char *>(payload_of(task));
+    TaskLink *link = reinterpret_cast<TaskLink *>(payload + link_offset);
+    link->task = &task;
+    link->task_bytes = static_cast<uint32_t>(task_bytes);
+    link->shareds_bytes = static_cast<uint32_t>(shareds_bytes);
+    link->flags = flags;
+    link->has_next_part = false;
+    KmpTask &kmp = *reinterpret_cast<KmpTask *>(payload);
+    kmp.shareds = link + 1;
+    kmp.entry = entry;
+    kmp.part = 0;
+    task.run = run_task;
+    task.data = &kmp;
+    return kmp;
+}
+
+void run_rest(Member &me, KmpTask &kmp) {
+    TaskLink &link = link_of(kmp);
+    Gtid gtid = static_cast<Gtid>(me.thread->gtid);
+    // Between two parts another thread could go on; this one has the task's data in its caches.
+    while (HRT_UNLIKELY(link.has_next_part)) {
+        link.has_next_part = false;
+        kmp.entry(gtid, &kmp);
+    }
+    if (HRT_UNLIKELY((link.flags & KMP_DESTRUCTORS) != 0)) {
+        kmp.first.destructors(gtid, &kmp);
+    }
+}
+
+void submit(Member &me, KmpTask &kmp) {
+    Task &task = *link_of(kmp).task;
+    read_priority(task, kmp);
+    if (drop_cancelled(me, kmp)) {
+        return;
+    }
+    if (runs_at_once(me, options_of(task))) {
+        task_run_included(me, task);
+    } else {
+        task_submit(me, task);
+    }
+}
+
+void drop(Member &me, KmpTask &kmp) {
+    TaskLink &link = link_of(kmp);
+    task_begin_included(me, *link.task);
+    run_rest(me, kmp);
+    task_end_included(me, *link.task);
+}
+
+} // namespace hadal::omp::kmpc
+
+OMP_EXPORT KmpTask *__kmpc_omp_task_alloc(const Ident *, Gtid, uint32_t flags, size_t task_bytes,
+                                          size_t shareds_bytes, TaskEntry entry) {
+    return &make_task(self(), flags, task_bytes, shareds_bytes, entry);
+}
+
+// `target nowait`, whose code runs on the host.
+OMP_EXPORT KmpTask *__kmpc_omp_target_task_alloc(const Ident *, Gtid, uint32_t flags, size_t task_bytes,
+                                                 size_t shareds_bytes, TaskEntry entry, int64_t) {
+    return &make_task(self(), flags, task_bytes, shareds_bytes, entry);
+}
+
+OMP_EXPORT int32_t __kmpc_omp_task(const Ident *, Gtid, KmpTask *kmp) {
+    Member &me = self();
+    TaskLink &link = link_of(*kmp);
+    if (HRT_UNLIKELY(me.task == link.task)) {
+        link.has_next_part = true;
+    } else {
+        submit(me, *kmp);
+    }
+    return 0;
+}
+
+OMP_EXPORT int32_t __kmpc_omp_task_parts(const Ident *loc, Gtid gtid, KmpTask *kmp) {
+    return __kmpc_omp_task(loc, gtid, kmp);
+}
+
+// The caller runs the code by itself between the two (`if` is false).
+OMP_EXPORT void __kmpc_omp_task_begin_if0(const Ident *, Gtid, KmpTask *kmp) {
+    task_begin_included(self(), *link_of(*kmp).task);
+}
+
+OMP_EXPORT void __kmpc_omp_task_complete_if0(const Ident *, Gtid, KmpTask *kmp) {
+    Member &me = self();
+    run_rest(me, *kmp);
+    task_end_included(me, *link_of(*kmp).task);
+}
+
+OMP_EXPORT int32_t __kmpc_omp_taskwait(const Ident *, Gtid) {
+    taskwait(self());
+    return 0;
+}
+
+OMP_EXPORT int32_t __kmpc_omp_taskyield(const Ident *, Gtid, int32_t) {
+    taskyield(self());
+    return 0;
+}
+
+// What omp_fulfill_event is called with, later: the task.
+OMP_EXPORT void *__kmpc_task_allow_completion_event(const Ident *, Gtid, KmpTask *kmp) {
+    return link_of(*kmp).task;
+}
+
+// Where a task's data is: a hint, which the run-time does not use.
+OMP_EXPORT int32_t __kmpc_omp_reg_task_with_affinity(const Ident *, Gtid, KmpTask *, int32_t, const void *) {
+    return 0;
+}
