@@ -38,7 +38,9 @@ fn list_sdk(out: &Path) {
     let manifest = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR"));
     let root = manifest.parent().expect("cli/ lies in the workspace");
     let mut files = Vec::new();
-    for (from, to) in [("kernel/hrt/include", "include"), ("runtimes/hrt", "src")] {
+    for (from, to) in
+        [("kernel/hrt/include", "include"), ("runtimes/hrt", "src"), ("runtimes/openmp", "openmp")]
+    {
         println!("cargo::rerun-if-changed={}", root.join(from).display());
         find_files(&root.join(from), Path::new(to), &mut files);
     }
@@ -48,13 +50,16 @@ fn list_sdk(out: &Path) {
     fs::write(out.join("sdk_files.rs"), format!("&[\n{lines}]\n")).expect("OUT_DIR is writable");
 }
 
-/// Finds C and assembler files below a directory.
+/// Finds files of C, C++, assembly language and for the linker below a directory.
 fn find_files(dir: &Path, name: &Path, files: &mut Vec<(PathBuf, PathBuf)>) {
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
         let (path, name) = (entry.path(), name.join(entry.file_name()));
         if path.is_dir() {
             find_files(&path, &name, files);
-        } else if path.extension().is_some_and(|ending| ["c", "h", "S"].iter().any(|one| ending == *one)) {
+        } else if path
+            .extension()
+            .is_some_and(|ending| ["c", "cpp", "h", "map", "S"].iter().any(|one| ending == *one))
+        {
             files.push((name, path));
         }
     }

@@ -132,6 +132,15 @@ pub(crate) enum AccelChoice {
     Kvm,
 }
 
+/// The choices of `--omp`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OpenMp {
+    /// What the program would have on Linux
+    System,
+    /// Hadal's in the place of libgomp.so.1 and libomp.so.5
+    Native,
+}
+
 /// The choices of `--stats`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum StatsChoice {
@@ -230,6 +239,10 @@ pub(crate) struct RunArgs {
     /// Directory that the program sees as /
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath, help_heading = "Program")]
     pub(crate) root: Option<PathBuf>,
+
+    /// The OpenMP run-time of a dynamic program: its own (system), or Hadal's in its place (native)
+    #[arg(long, value_name = "RUN-TIME", value_enum, default_value_t = OpenMp::System, help_heading = "Program")]
+    pub(crate) omp: OpenMp,
 
     /// Show a host directory to the program at GUEST; with :rw it may write there
     #[arg(long, value_name = "HOST:GUEST[:rw]", help_heading = "Program",
@@ -409,6 +422,10 @@ pub(crate) struct CompilerArgs {
     #[arg(long, value_name = "hadal|system", default_value = "hadal")]
     pub(crate) pthread: String,
 
+    /// Keep the compiler's own OpenMP run-time instead of Hadal's for -fopenmp
+    #[arg(long, value_name = "hadal|system", default_value = "hadal")]
+    pub(crate) openmp: String,
+
     /// Make an ordinary Linux program with libhrt-linux instead of an image
     #[arg(long)]
     pub(crate) linux: bool,
@@ -487,7 +504,8 @@ Examples:
   PKG_CONFIG_PATH=~/hadal-sdk/lib/pkgconfig pkg-config --cflags --libs hadal-hrt
   cmake -B build -DCMAKE_TOOLCHAIN_FILE=$HOME/hadal-sdk/hadal-toolchain.cmake")]
 pub(crate) struct SdkArgs {
-    /// The directory: include/hadal/hrt.h, lib/libhrt.a, lib/libhrt-linux.a, lib/pkgconfig, hadal-toolchain.cmake
+    /// The directory: include/hadal/hrt.h, lib/libhrt.a, lib/libhrt-linux.a, lib/openmp, lib/pkgconfig,
+    /// hadal-toolchain.cmake
     #[arg(value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     pub(crate) dir: PathBuf,
 }

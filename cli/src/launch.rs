@@ -13,7 +13,7 @@ use anyhow::Context;
 use hadal_abi::config::{BootAction, BootModule, Filling, Mount, ProgramSource, RunConfig};
 use rustix::process::{Resource, getegid, geteuid, getgroups, getrlimit};
 
-use crate::args::RunArgs;
+use crate::args::{OpenMp, RunArgs};
 use crate::elf::{self, Elf, ElfError};
 use crate::failure::Failure;
 use crate::kernel::Kernel;
@@ -21,13 +21,15 @@ use crate::program_image::ProgramImage;
 use crate::session::Boot;
 use crate::values::Bytes;
 use crate::view::{Found, LookupError, View, ViewRequest};
-use crate::{compile, libraries, machine, pack, paths, qemu, script, stdio};
+use crate::{cc, compile, libraries, machine, pack, paths, qemu, script, stdio};
 
 /// The time of day at which counting machines boot, which is the same in every run: 2026-01-01 00:00:00 UTC.
 const COUNTING_STARTS_NS: i64 = 1_767_225_600 * 1_000_000_000;
 
 /// Where the guest sees a program that was compiled for this run, when its cache directory is not visible.
 const COMPILED_DIR: &str = "hadal-program";
+/// And its OpenMP run-time.
+const OPENMP_DIR: &str = "hadal-openmp";
 
 /// A run, ready to start.
 #[derive(Debug)]
@@ -49,7 +51,7 @@ pub(crate) fn prepare(args: &RunArgs, memory: Bytes) -> Result<Launch, Failure> 
     let mut view = View::plan(&request, &host_cwd)?;
     let typed = program_name(&args.command)?;
     compile::check_flags(typed, args.cflags.as_deref())?;
-    let environment = environment(args);
+    let mut environment = environment(args);
     let place = in_path(&view, typed, &host_cwd);
     let name = place.as_deref().unwrap_or(typed);
     let host_path = host_cwd.join(name);
@@ -64,6 +66,9 @@ pub(crate) fn prepare(args: &RunArgs, memory: Bytes) -> Result<Launch, Failure> 
     }
     let (name, program) = interpreter(&mut view, name, file, &host_cwd, &mut argv)?;
     let elf = check_program(&mut view, &name, &program, memory)?;
+    if args.omp == OpenMp::Native {
+        use_own_openmp(&mut view, &elf, &mut environment)?;
+    }
     check_libraries(&mut view, &program, &elf, &environment);
     let config = configuration(args, &view, &program, argv, environment)?;
     let boot = boot(Kernel::own()?, config, args)?;
@@ -79,6 +84,12 @@ fn launch_image(
     image: &ProgramImage,
     environment: Vec<OsString>,
 ) -> Result<Launch, Failure> {
+    if args.omp == OpenMp::Native {
+        return Err(Failure::Usage {
+            what: "--omp=native: an image has its OpenMP run-time inside".into(),
+            help: "leave the option out; `hadal cc -fopenmp` makes images with Hadal's".into(),
+        });
+    }
     let name = program_name(&args.command)?;
     let host = host_path.canonicalize().context("the image is gone")?;
     let program = Found { guest: host.clone(), host };
@@ -310,6 +321,30 @@ fn environment(args: &RunArgs) -> Vec<OsString> {
         }
     }
     all
+}
+
+/// Has the program's dynamic linker find Hadal's OpenMP run-time in the place of the compilers' own.
+fn use_own_openmp(view: &mut View, elf: &Elf, environment: &mut Vec<OsString>) -> Result<(), Failure> {
+    if elf.interpreter.is_none() {
+        return Err(Failure::Usage {
+            what: "--omp=native: the program is static, its OpenMP run-time is inside".into(),
+            help: "link it dynamically, or make an image with `hadal cc -fopenmp`".into(),
+        });
+    }
+    let host = cc::openmp::shared_dir()?;
+    let guest = match view.guest_path_of(&host) {
+        Some(guest) => guest,
+        None => view.add_below_tmp(&host, OPENMP_DIR)?,
+    };
+    let name = b"LD_LIBRARY_PATH=";
+    match environment.iter_mut().find(|setting| setting.as_bytes().starts_with(name)) {
+        Some(setting) => {
+            let others = setting.as_bytes()[name.len()..].to_vec();
+            *setting = OsString::from_vec([name, guest.as_os_str().as_bytes(), b":", &others[..]].concat());
+        }
+        None => environment.push(OsString::from_vec([name, guest.as_os_str().as_bytes()].concat())),
+    }
+    Ok(())
 }
 
 fn configuration(

@@ -31,6 +31,15 @@ pub(crate) enum Pthread {
     System,
 }
 
+/// Whose OpenMP run-time an image has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OpenMp {
+    /// Hadal's, made for the kernel.
+    Hadal,
+    /// The compiler's.
+    System,
+}
+
 /// What Hadal's own options ask for instead of compiling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Question {
@@ -50,6 +59,9 @@ pub(crate) struct Line {
     pub(crate) pthread: Pthread,
     /// Whether threads are asked for.
     pub(crate) threads: bool,
+    /// Whether OpenMP is.
+    pub(crate) openmp: bool,
+    pub(crate) openmp_of: OpenMp,
     /// Whether Fortran's library is linked.
     pub(crate) fortran: bool,
     /// Whether `-static` or `-static-pie` is there.
@@ -114,6 +126,9 @@ const NO_PROGRAM: &[&str] =
 /// Libraries that [`super::add_libraries`] adds.
 const OWN_LIBRARIES: [&str; 2] = ["libhrt.a", "libhrt-pthread.a"];
 
+/// The compilers' OpenMP run-times, as they are linked.
+const OPENMP_LIBRARIES: [&str; 3] = ["gomp", "omp", "iomp5"];
+
 impl Line {
     /// Reads the arguments of `hadal cc`.
     pub(crate) fn read(args: Vec<OsString>) -> Result<Self, Failure> {
@@ -123,6 +138,8 @@ impl Line {
             output: None,
             pthread: Pthread::Hadal,
             threads: false,
+            openmp: false,
+            openmp_of: OpenMp::Hadal,
             fortran: false,
             is_static: false,
             no_libraries: false,
@@ -150,7 +167,10 @@ impl Line {
                 "--linux" => line.for_linux = true,
                 "--pthread=system" => line.pthread = Pthread::System,
                 "--pthread=hadal" => line.pthread = Pthread::Hadal,
-                text if text.starts_with("--pthread=") => return Err(wrong_pthread(text)),
+                text if text.starts_with("--pthread=") => return Err(wrong_library(text, "thread")),
+                "--openmp=system" => line.openmp_of = OpenMp::System,
+                "--openmp=hadal" => line.openmp_of = OpenMp::Hadal,
+                text if text.starts_with("--openmp=") => return Err(wrong_library(text, "OpenMP")),
                 text if NO_PROGRAM.contains(&text) => return Err(no_program(text)),
                 _ => {
                     if let Some(value) = attached(&arg, "--module=") {
@@ -166,7 +186,12 @@ impl Line {
                             objects = true
                         }
                         "-###" => dry = true,
-                        "-pthread" | "-lpthread" | "-fopenmp" | "-fopenmp=libgomp" => line.threads = true,
+                        "-pthread" | "-lpthread" => line.threads = true,
+                        "-fopenmp" | "-fopenmp=libgomp" | "-fopenmp=libomp" | "-fopenmp=libiomp5"
+                        | "-lgomp" | "-lomp" | "-liomp5" => {
+                            line.threads = true;
+                            line.openmp = true;
+                        }
                         "-lgfortran" => line.fortran = true,
                         "-static" | "--static" | "-static-pie" => line.is_static = true,
                         "-nostdlib" | "-nodefaultlibs" | "-nolibc" => line.no_libraries = true,
@@ -208,8 +233,11 @@ impl Line {
         }
         for arg in &mut self.args {
             if let Some((library, name)) = static_library(arg) {
-                self.threads |= name == "gomp" || name == "pthread";
-                *arg = library;
+                let is_openmp = OPENMP_LIBRARIES.contains(&name.as_str());
+                self.threads |= is_openmp || name == "pthread";
+                self.openmp |= is_openmp;
+                // Without a directory, so that Hadal's is found if it is wanted.
+                *arg = if is_openmp { format!("-l{name}").into() } else { library };
             }
         }
         for arg in self.args.iter_mut().filter(|arg| *arg == "-pie" || *arg == "--pie") {
@@ -239,10 +267,11 @@ fn missing(option: &str) -> Failure {
     }
 }
 
-fn wrong_pthread(option: &str) -> Failure {
+fn wrong_library(option: &str, what: &str) -> Failure {
+    let name = option.split('=').next().unwrap_or(option);
     Failure::Usage {
-        what: format!("{option}: no such thread library"),
-        help: "--pthread=hadal (the default) or --pthread=system".into(),
+        what: format!("{option}: no such {what} library"),
+        help: format!("{name}=hadal (the default) or {name}=system"),
     }
 }
 

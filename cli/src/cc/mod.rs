@@ -5,8 +5,10 @@
 //! with one more include directory. A line that links is a static link to a scratch file, which then goes into an image
 //! with the kernel. The status is the compiler's when it fails.
 
+mod library;
 mod line;
 mod messages;
+pub(crate) mod openmp;
 mod response_file;
 pub(crate) mod sdk;
 
@@ -24,7 +26,7 @@ use crate::compile::{self, Language};
 use crate::failure::Failure;
 use crate::pack;
 use crate::plain_qemu::{self, Medium};
-use line::{Line, Pthread, Question, Stage};
+use line::{Line, OpenMp, Pthread, Question, Stage};
 use sdk::Sdk;
 
 /// Name of the image or the Linux program when the line gives none.
@@ -81,7 +83,7 @@ pub(crate) fn run(language: Language, args: Vec<OsString>) -> Result<u8, Failure
     match (line.stage, line.for_linux) {
         (Stage::Program, false) => make_image(&compiler, &line, &sdk),
         (Stage::Program, true) => call(&compiler, &line, |command| {
-            add_libraries(command, &line, &sdk);
+            add_libraries(command, &line, &sdk, None);
             command.arg("-o").arg(line.output.as_deref().unwrap_or(OsStr::new(DEFAULT_OUTPUT)));
         }),
         _ => call(&compiler, &line, |command| {
@@ -148,8 +150,9 @@ fn run_copied(mut command: Command) -> io::Result<ExitStatus> {
     copied.map(|()| status)
 }
 
-/// Adds the headers and, behind everything of the program's, the libraries.
-fn add_libraries(command: &mut Command, line: &Line, sdk: &Sdk) {
+/// Adds the headers and, behind everything of the program's, the libraries; `openmp` is the directory of Hadal's OpenMP
+/// run-time, if the program is to have that.
+fn add_libraries(command: &mut Command, line: &Line, sdk: &Sdk, openmp: Option<&Path>) {
     command.arg("-isystem").arg(sdk.include());
     if line.no_libraries {
         return;
@@ -163,6 +166,10 @@ fn add_libraries(command: &mut Command, line: &Line, sdk: &Sdk) {
         command.arg("-Wl,--eh-frame-hdr");
         // libgomp and libstdc++, which the compiler adds behind this, must find these functions and not libc's.
         command.arg("-Wl,--whole-archive").arg(library).arg("-Wl,--no-whole-archive");
+    }
+    if let Some(dir) = openmp {
+        // The compiler asks for its own run-time by name, and finds this one.
+        command.arg("-L").arg(dir).arg(dir.join("libgomp.a"));
     }
     command.args(sdk.library(core));
     if line.fortran {
@@ -179,11 +186,13 @@ fn make_image(compiler: &[OsString], line: &Line, sdk: &Sdk) -> Result<u8, Failu
     let scratch = tempfile::tempdir().context("cannot make a temporary directory")?;
     // The linker writes the name into what it reports, so it is the one that the user knows.
     let program = scratch.path().join(output.file_name().unwrap_or(OsStr::new(DEFAULT_OUTPUT)));
+    let has_openmp = line.openmp && line.openmp_of == OpenMp::Hadal && !line.no_libraries;
+    let openmp = has_openmp.then(openmp::static_dir).transpose()?;
     let status = call(compiler, line, |command| {
         if !line.is_static {
             command.arg("-static");
         }
-        add_libraries(command, line, sdk);
+        add_libraries(command, line, sdk, openmp.as_deref());
         command.arg("-o").arg(&program);
     })?;
     if status == 0 {
@@ -225,7 +234,14 @@ fn print_paths() -> Result<u8, Failure> {
 
 /// `hadal sdk DIR`: headers and libraries for other build systems.
 pub(crate) fn write_sdk(dir: &Path) -> Result<u8, Failure> {
-    Sdk::find()?.copy_to(dir).with_context(|| format!("cannot write to {}", dir.display()))?;
+    let cannot = || format!("cannot write to {}", dir.display());
+    Sdk::find()?.copy_to(dir).with_context(cannot)?;
     eprintln!("hadal: wrote {0}/include, {0}/lib and {0}/{1}", dir.display(), sdk::TOOLCHAIN_FILE);
+    match openmp::copy_to(&dir.join("lib/openmp")) {
+        Ok(()) => eprintln!("  and {}/lib/openmp, for LD_LIBRARY_PATH", dir.display()),
+        // Who has no C++ compiler can do without.
+        Err(Failure::Setup { what, .. }) => eprintln!("  but no lib/openmp: {what}"),
+        Err(error) => return Err(error),
+    }
     Ok(0)
 }

@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The headers of `hadal/hrt.h` and its library, which the command carries as sources.
 //!
-//! They are compiled once for each compiler, into the cache. Several commands at a time build one after another, and a
-//! directory appears with everything in it or not at all. Which source belongs to which library is said in
+//! They are compiled once for each compiler, into the cache. Which source belongs to which library is said in
 //! `runtimes/hrt/README.md`.
 
 use std::env;
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use anyhow::{Context, Result};
-use rustix::fs::{FlockOperation, flock};
 
+use super::library::{self, Compilation};
 use crate::compile::{self, Language};
 use crate::failure::Failure;
 use crate::paths;
@@ -24,7 +22,7 @@ use crate::progress::Progress;
 static FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/sdk_files.rs"));
 
 /// How the sources are compiled; with -fPIC they serve static and static position-independent programs alike.
-const FLAGS: [&str; 9] = [
+pub(super) const FLAGS: [&str; 9] = [
     "-std=gnu11",
     "-O2",
     "-g",
@@ -53,19 +51,7 @@ impl Sdk {
     /// Finds the SDK for the C compiler of the environment in the cache, or builds it.
     pub(crate) fn find() -> Result<Self, Failure> {
         let compiler = super::compiler(Language::C)?;
-        let cache = paths::cache_dir("sdk")?;
-        let dir = cache.join(format!("{:016x}", identity(&compiler)));
-        if !dir.is_dir() {
-            // Held until this function ends; the kernel lets go of it if the process dies.
-            let lock = File::create(cache.join("lock")).context("cannot lock the cache")?;
-            flock(&lock, FlockOperation::LockExclusive).context("cannot lock the cache")?;
-            if !dir.is_dir() {
-                let scratch = tempfile::tempdir_in(&cache).context("cannot write to the cache")?;
-                build(&compiler, scratch.path())?;
-                let built = scratch.keep();
-                fs::rename(&built, &dir).with_context(|| dir.display().to_string())?;
-            }
-        }
+        let dir = library::in_cache("sdk", identity(&compiler, &[&FLAGS]), |dir| build(&compiler, dir))?;
         Ok(Self { dir })
     }
 
@@ -135,11 +121,11 @@ pub(crate) fn sources_hash() -> u64 {
 }
 
 /// A number that changes with the sources, the way they are compiled, and the compiler.
-fn identity(compiler: &[OsString]) -> u64 {
+pub(super) fn identity(compiler: &[OsString], flags: &[&[&str]]) -> u64 {
     let stamp = compile::file_stamp(Path::new(&compiler[0])).unwrap_or_default();
     let sources = sources_hash().to_le_bytes();
     let mut parts: Vec<&[u8]> = vec![&sources];
-    parts.extend(FLAGS.iter().map(|flag| flag.as_bytes()));
+    parts.extend(flags.iter().flat_map(|flags| *flags).map(|flag| flag.as_bytes()));
     parts.extend(compiler.iter().map(|word| word.as_bytes()));
     parts.push(stamp.as_bytes());
     paths::content_hash(&parts)
@@ -147,13 +133,9 @@ fn identity(compiler: &[OsString]) -> u64 {
 
 /// Writes the files and compiles the libraries below `dir`.
 fn build(compiler: &[OsString], dir: &Path) -> Result<(), Failure> {
-    for (path, text) in FILES {
-        let file = dir.join(path);
-        let parent = file.parent().context("a file has a directory")?;
-        fs::create_dir_all(parent).with_context(|| parent.display().to_string())?;
-        fs::write(&file, text).with_context(|| file.display().to_string())?;
-    }
-    fs::create_dir_all(dir.join("lib")).context("cannot write to the cache")?;
+    write_files(dir, |path| path.starts_with("include") || path.starts_with("src"))?;
+    let lib = dir.join("lib");
+    fs::create_dir_all(&lib).context("cannot write to the cache")?;
     let sources_of = |folders: &[&str]| -> Vec<&str> {
         FILES.iter().map(|(path, _)| *path).filter(|path| is_of(path, folders)).collect()
     };
@@ -164,67 +146,44 @@ fn build(compiler: &[OsString], dir: &Path) -> Result<(), Failure> {
         if sources.is_empty() {
             continue;
         }
-        let objects = dir.join("objects").join(library);
-        fs::create_dir_all(&objects).context("cannot write to the cache")?;
-        for (number, source) in sources.iter().enumerate() {
-            progress.step(&format!("compiles hadal/hrt.h's library for this compiler: {source}"));
-            // Two folders may have files of the same name; the member's name is for people only.
-            let stem = Path::new(source).file_stem().unwrap_or_default().to_string_lossy();
-            let mut command = Command::new(&compiler[0]);
-            command.args(&compiler[1..]).args(FLAGS).arg("-I").arg(dir.join("include"));
-            command.arg(dir.join(source)).arg("-o").arg(objects.join(format!("{number:03}-{stem}.o")));
-            run(command, source)?;
-        }
-        let mut command = Command::new(archiver()?);
-        command.arg("rcsD").arg(dir.join("lib").join(library));
-        let mut members: Vec<PathBuf> =
-            fs::read_dir(&objects).context("objects")?.flatten().map(|entry| entry.path()).collect();
-        members.sort();
-        run(command_with(command, &members), library)?;
+        let objects = Compilation { compiler, flags: &FLAGS, include: &["include"], dir }.run(
+            &sources,
+            &dir.join("objects").join(library),
+            &mut progress,
+        )?;
+        library::archive(&objects, &lib.join(library))?;
     }
     fs::remove_dir_all(dir.join("objects")).ok();
     Ok(())
 }
 
-fn command_with(mut command: Command, files: &[PathBuf]) -> Command {
-    command.args(files);
-    command
+/// Writes those of the files that are wanted below a directory.
+pub(super) fn write_files(dir: &Path, wanted: impl Fn(&Path) -> bool) -> Result<(), Failure> {
+    for (path, text) in FILES.iter().filter(|(path, _)| wanted(Path::new(path))) {
+        let file = dir.join(path);
+        let parent = file.parent().context("a file has a directory")?;
+        fs::create_dir_all(parent).with_context(|| parent.display().to_string())?;
+        fs::write(&file, text).with_context(|| file.display().to_string())?;
+    }
+    Ok(())
+}
+
+/// The sources among the files that are wanted.
+pub(super) fn sources(wanted: impl Fn(&Path) -> bool) -> Vec<&'static str> {
+    let is_source = |path: &&str| {
+        let path = Path::new(path);
+        path.extension().is_some_and(|ending| ["c", "cpp", "S"].iter().any(|one| ending == *one))
+            && wanted(path)
+    };
+    FILES.iter().map(|(path, _)| *path).filter(is_source).collect()
 }
 
 /// Whether a source lies in one of these folders.
-fn is_of(path: &str, folders: &[&str]) -> bool {
+pub(super) fn is_of(path: &str, folders: &[&str]) -> bool {
     let path = Path::new(path);
     let is_source = path.extension().is_some_and(|ending| ending == "c" || ending == "S");
     let folder = path.strip_prefix("src").ok().and_then(Path::parent);
     is_source && folder.is_some_and(|folder| folders.iter().any(|one| folder == Path::new(one)))
-}
-
-fn archiver() -> Result<PathBuf, Failure> {
-    let named = std::env::var_os("AR").filter(|name| !name.is_empty());
-    let name = named.unwrap_or_else(|| "ar".into());
-    paths::find_command(&name).ok_or_else(|| {
-        Failure::setup(
-            format!("{} not found", Path::new(&name).display()),
-            "install it (Debian, Ubuntu: apt-get install binutils) or name another in AR",
-        )
-    })
-}
-
-/// Runs a tool whose failure is not the user's.
-fn run(mut command: Command, what: &str) -> Result<(), Failure> {
-    let tool = command.get_program().to_string_lossy().into_owned();
-    let output = command.output().with_context(|| tool.clone())?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    Err(Failure::setup(
-        format!(
-            "Hadal's own library does not build: {tool} ended with {} for {what}:\n{said}",
-            output.status
-        ),
-        "a newer compiler may help (CC names it); gcc 10 and clang 13 are the oldest tried",
-    ))
 }
 
 fn copy_tree(from: &Path, to: &Path) -> Result<()> {
