@@ -33,6 +33,7 @@ mod messages;
 mod model;
 mod numa;
 mod observe;
+mod omp;
 mod openmp;
 mod projects;
 mod scale;
@@ -61,6 +62,7 @@ fn main() -> ExitCode {
     bench::register(&mut suite);
     bench_page::register(&mut suite);
     book::register(&mut suite);
+    omp::register(&mut suite);
     openmp::register(&mut suite);
     projects::register(&mut suite);
     threads::register(&mut suite);
