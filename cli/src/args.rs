@@ -422,9 +422,9 @@ pub(crate) struct CompilerArgs {
     #[arg(long, value_name = "hadal|system", default_value = "hadal")]
     pub(crate) pthread: String,
 
-    /// Keep the compiler's own OpenMP run-time instead of Hadal's for -fopenmp
-    #[arg(long, value_name = "hadal|system", default_value = "hadal")]
-    pub(crate) openmp: String,
+    /// Keep the compiler's own OpenMP run-time instead of Hadal's for -fopenmp [default: as --pthread]
+    #[arg(long, value_name = "hadal|system")]
+    pub(crate) openmp: Option<String>,
 
     /// Make an ordinary Linux program with libhrt-linux instead of an image
     #[arg(long)]

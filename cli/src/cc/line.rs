@@ -61,7 +61,8 @@ pub(crate) struct Line {
     pub(crate) threads: bool,
     /// Whether OpenMP is.
     pub(crate) openmp: bool,
-    pub(crate) openmp_of: OpenMp,
+    /// As the line says.
+    openmp_of: Option<OpenMp>,
     /// Whether Fortran's library is linked.
     pub(crate) fortran: bool,
     /// Whether `-static` or `-static-pie` is there.
@@ -139,7 +140,7 @@ impl Line {
             pthread: Pthread::Hadal,
             threads: false,
             openmp: false,
-            openmp_of: OpenMp::Hadal,
+            openmp_of: None,
             fortran: false,
             is_static: false,
             no_libraries: false,
@@ -168,8 +169,8 @@ impl Line {
                 "--pthread=system" => line.pthread = Pthread::System,
                 "--pthread=hadal" => line.pthread = Pthread::Hadal,
                 text if text.starts_with("--pthread=") => return Err(wrong_library(text, "thread")),
-                "--openmp=system" => line.openmp_of = OpenMp::System,
-                "--openmp=hadal" => line.openmp_of = OpenMp::Hadal,
+                "--openmp=system" => line.openmp_of = Some(OpenMp::System),
+                "--openmp=hadal" => line.openmp_of = Some(OpenMp::Hadal),
                 text if text.starts_with("--openmp=") => return Err(wrong_library(text, "OpenMP")),
                 text if NO_PROGRAM.contains(&text) => return Err(no_program(text)),
                 _ => {
@@ -216,6 +217,15 @@ impl Line {
         };
         line.make_static();
         Ok(line)
+    }
+
+    /// Whether the program gets Hadal's OpenMP run-time: if it is to have Hadal's threads, unless the line says otherwise.
+    pub(crate) fn has_own_openmp(&self) -> bool {
+        let default = match self.pthread {
+            Pthread::Hadal => OpenMp::Hadal,
+            Pthread::System => OpenMp::System,
+        };
+        self.openmp && !self.no_libraries && self.openmp_of.unwrap_or(default) == OpenMp::Hadal
     }
 
     /// An image holds no dynamic linker: what asks for a position-independent program gets a static one, and what names the
@@ -332,6 +342,18 @@ mod tests {
         assert!(line.for_linux && line.threads && line.pthread == Pthread::System);
         assert_eq!(line.modules, ["a=b", "c=d"]);
         assert_eq!(read(&["--help"]).question, Some(Question::Help));
+    }
+
+    #[test]
+    fn openmp_is_hadals_where_the_threads_are() {
+        assert!(read(&["-fopenmp", "a.c"]).has_own_openmp());
+        assert!(read(&["a.o", "-lgomp"]).has_own_openmp());
+        assert!(read(&["-fopenmp", "--pthread=system", "--openmp=hadal", "a.c"]).has_own_openmp());
+        for other in
+            [&["a.c"][..], &["-fopenmp", "--openmp=system", "a.c"], &["-fopenmp", "--pthread=system", "a.c"]]
+        {
+            assert!(!read(other).has_own_openmp(), "{other:?}");
+        }
     }
 
     #[test]

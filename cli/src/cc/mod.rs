@@ -26,7 +26,7 @@ use crate::compile::{self, Language};
 use crate::failure::Failure;
 use crate::pack;
 use crate::plain_qemu::{self, Medium};
-use line::{Line, OpenMp, Pthread, Question, Stage};
+use line::{Line, Pthread, Question, Stage};
 use sdk::Sdk;
 
 /// Name of the image or the Linux program when the line gives none.
@@ -186,8 +186,7 @@ fn make_image(compiler: &[OsString], line: &Line, sdk: &Sdk) -> Result<u8, Failu
     let scratch = tempfile::tempdir().context("cannot make a temporary directory")?;
     // The linker writes the name into what it reports, so it is the one that the user knows.
     let program = scratch.path().join(output.file_name().unwrap_or(OsStr::new(DEFAULT_OUTPUT)));
-    let has_openmp = line.openmp && line.openmp_of == OpenMp::Hadal && !line.no_libraries;
-    let openmp = has_openmp.then(openmp::static_dir).transpose()?;
+    let openmp = line.has_own_openmp().then(openmp::static_dir).transpose()?;
     let status = call(compiler, line, |command| {
         if !line.is_static {
             command.arg("-static");

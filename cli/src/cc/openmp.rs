@@ -88,7 +88,7 @@ pub(super) fn copy_to(to: &Path) -> Result<(), Failure> {
 /// Compiles the run-time's own sources below `dir`.
 fn compile(compiler: &[std::ffi::OsString], dir: &Path) -> Result<Vec<PathBuf>, Failure> {
     sdk::write_files(dir, |path| path.starts_with("include") || path.starts_with("openmp"))?;
-    let sources = sdk::sources(|path| path.starts_with("openmp"));
+    let sources = sdk::sources(|path| path.starts_with("openmp") && !path.starts_with("openmp/model"));
     let compilation = Compilation { compiler, flags: &FLAGS, include: &["include", "openmp"], dir };
     compilation.run(&sources, &dir.join("objects/openmp"), &mut Progress::new(sources.len()))
 }
