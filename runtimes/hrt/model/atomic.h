@@ -30,7 +30,8 @@ unsigned model_spins(void);
 #define HRT_LOAD(object, order) ((__typeof__(*(object)))model_load((object), sizeof *(object), (order)))
 #define HRT_STORE(object, value, order) model_store((object), sizeof *(object), HRT_VALUE(value), (order))
 #define HRT_EXCHANGE(object, value, order)                                                                   \
-    ((__typeof__(*(object)))model_exchange((object), sizeof *(object), HRT_VALUE(value), (order)))
+    __extension__(                                                                                           \
+        { (__typeof__(*(object)))model_exchange((object), sizeof *(object), HRT_VALUE(value), (order)); })
 #define HRT_FETCH_ADD(object, value, order)                                                                  \
     __extension__(                                                                                           \
         { (__typeof__(*(object)))model_fetch_add((object), sizeof *(object), HRT_VALUE(value), (order)); })
@@ -38,6 +39,7 @@ unsigned model_spins(void);
 #define HRT_CAS(object, expected, desired, order)                                                            \
     model_cas((object), sizeof *(object), (expected), HRT_VALUE(desired), (order))
 #define HRT_FENCE(order) model_fence(order)
+#define HRT_FENCE_AFTER_UPDATE() model_fence(HRT_SEQ_CST)
 #define HRT_SPINS model_spins()
 #define HRT_TASKS_OWN 2u
 #define HRT_TASKS_SENT 2u

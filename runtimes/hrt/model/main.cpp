@@ -36,8 +36,9 @@ int main(int argc, char **argv) {
     const std::string filter = argc > 1 ? argv[1] : "";
     bool all_right = true;
     unsigned checked = 0;
-    for (const model_scenario *table : {model_lock_scenarios, model_wait_scenarios, model_barrier_scenarios,
-                                        model_task_scenarios, model_fault_scenarios}) {
+    for (const model_scenario *table :
+         {model_lock_scenarios, model_wait_scenarios, model_barrier_scenarios, model_task_scenarios,
+          model_openmp_scenarios, model_fault_scenarios}) {
         for (; table->name != nullptr; table++) {
             if (std::string(table->name).find(filter) != std::string::npos) {
                 all_right = check(*table) && all_right;

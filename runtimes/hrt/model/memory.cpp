@@ -51,11 +51,11 @@ void Memory::settle(unsigned thread) {
 }
 
 bool Memory::acquires(model_order order) const {
-    return (order == HRT_ACQUIRE || order == HRT_ACQ_REL) && (fault & MODEL_ACQUIRE_RELAXED) == 0;
+    return (order == HRT_ACQUIRE || order >= HRT_ACQ_REL) && (fault & MODEL_ACQUIRE_RELAXED) == 0;
 }
 
 bool Memory::releases(model_order order) const {
-    return (order == HRT_RELEASE || order == HRT_ACQ_REL) && (fault & MODEL_RELEASE_RELAXED) == 0;
+    return (order == HRT_RELEASE || order >= HRT_ACQ_REL) && (fault & MODEL_RELEASE_RELAXED) == 0;
 }
 
 // A location is born with what the memory holds: a static initialiser wrote it.

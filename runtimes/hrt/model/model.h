@@ -44,6 +44,7 @@ extern const struct model_scenario model_lock_scenarios[];
 extern const struct model_scenario model_wait_scenarios[];
 extern const struct model_scenario model_barrier_scenarios[];
 extern const struct model_scenario model_task_scenarios[];
+extern const struct model_scenario model_openmp_scenarios[];
 extern const struct model_scenario model_fault_scenarios[];
 
 void model_fail(const char *text);

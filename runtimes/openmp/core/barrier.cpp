@@ -19,15 +19,16 @@ bool are_tasks_over(const Team &team) {
     return created == ended;
 }
 
-// While a member is in a barrier, only its implicit task is suspended: it may run any other.
-class InBarrier {
-  public:
-    explicit InBarrier(Member &member) : me(member) { HRT_STORE(&me.in_barrier, 1, HRT_RELAXED); }
-    ~InBarrier() { HRT_STORE(&me.in_barrier, 0, HRT_RELAXED); }
-
-  private:
-    Member &me;
-};
+// For the primary member at the end of a region, whose tasks have ended: the team must not change while
+// others look for some.
+void send_helpers_away(Member &me) {
+    Team &team = *me.team;
+    HRT_EXCHANGE(&team.has_tasks, 0, HRT_SEQ_CST);
+    if (has_sleepers(team)) {
+        notify_all(team);
+    }
+    await(me, [&] { return HRT_LOAD(&team.helpers, HRT_ACQUIRE) == 0; });
+}
 
 } // namespace
 
@@ -39,6 +40,8 @@ void drain(Member &me) {
     HRT_STORE(&team.is_draining, 1, HRT_SEQ_CST);
     await_with_tasks(me, [&] { return are_tasks_over(team); });
     HRT_STORE(&team.is_draining, 0, HRT_RELAXED);
+    // The members that are let go behind this see it before they generate more.
+    HRT_STORE(&team.has_tasks, 0, HRT_RELAXED);
 }
 
 void barrier(Member &me) {
@@ -105,8 +108,24 @@ void join(Member &me) {
     gather(me, ticket);
     if (me.number != 0) {
         arrive(me, ticket);
-    } else {
+        return;
+    }
+    const Team &team = *me.team;
+    if (HRT_UNLIKELY((HRT_LOAD(&team.has_tasks, HRT_RELAXED) | HRT_LOAD(&team.helpers, HRT_ACQUIRE)) != 0)) {
         drain(me);
+        send_helpers_away(me);
+    }
+}
+
+void help(Member &me) {
+    Team &team = *me.team;
+    uint32_t mark = task_mark(me.ticket >> 32);
+    HRT_FETCH_ADD(&team.helpers, 1, HRT_SEQ_CST);
+    HRT_FENCE_AFTER_UPDATE();
+    await_with_tasks(me, [&] { return HRT_LOAD(&team.has_tasks, HRT_ACQUIRE) != mark; });
+    // The team may be another from here on, but not gone.
+    if (HRT_FETCH_SUB(&team.helpers, 1, HRT_SEQ_CST) == 1) {
+        notify(team, *team.members[0]);
     }
 }
 

@@ -48,15 +48,56 @@ inline void release(Member &me, uint64_t ticket) {
     }
     for_those_below(me, [&](Member &below) { HRT_STORE(&below.go, ticket, HRT_RELEASE); });
     HRT_FENCE(HRT_SEQ_CST);
-    if (HRT_UNLIKELY(HRT_LOAD(&me.team->sleepers, HRT_RELAXED) != 0)) {
+    if (has_sleepers(*me.team)) {
         for_those_below(me, [&](Member &below) { open_door(*below.thread); });
+    }
+}
+
+// For the primary member: lets the others begin the team's next region.
+inline void start_region(Team &team, uint64_t ticket) {
+    for (uint32_t number = 1; number < team.size; number++) {
+        HRT_STORE(&team.members[number]->go, ticket, HRT_RELEASE);
+    }
+    HRT_FENCE(HRT_SEQ_CST);
+    if (has_sleepers(team)) {
+        notify_all(team);
+    }
+}
+
+// While a member is in a barrier, only its implicit task is suspended: it may run any other.
+class InBarrier {
+  public:
+    explicit InBarrier(Member &member) : me(member) { HRT_STORE(&me.in_barrier, 1, HRT_RELAXED); }
+    ~InBarrier() { HRT_STORE(&me.in_barrier, 0, HRT_RELAXED); }
+
+  private:
+    Member &me;
+};
+
+// For a member that is through with a region that has tasks: runs some until all have ended.
+void help(Member &me);
+
+// For the others: waits for the next region; false if the member is dismissed.
+inline bool await_region(Member &me) {
+    InBarrier in_barrier(me);
+    uint64_t seen = me.ticket | JOIN;
+    uint32_t mark = task_mark(me.ticket >> 32);
+    const Team &team = *me.team;
+    auto goes_on = [&] { return HRT_LOAD(&me.go, HRT_ACQUIRE) > seen; };
+    for (;;) {
+        await(me, [&] { return goes_on() || HRT_LOAD(&team.has_tasks, HRT_RELAXED) == mark; });
+        if (HRT_LIKELY(goes_on())) {
+            return HRT_LOAD(&me.go, HRT_RELAXED) != DISMISSED;
+        }
+        help(me);
     }
 }
 
 // For the primary member, when all have come: runs tasks until all of the team have ended.
 void drain(Member &me);
 
-// The barrier at the end of a region: the primary member returns when all are done, the others at once.
+// The barrier at the end of a region: the primary member returns when all are done, the others at once; they
+// run tasks in `await_region`.
 void join(Member &me);
 
 } // namespace hadal::omp

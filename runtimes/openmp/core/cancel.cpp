@@ -39,7 +39,7 @@ bool cancel(Member &me, Cancelled what) {
         return false;
     }
     HRT_EXCHANGE(flag, 1, HRT_SEQ_CST);
-    if (HRT_LOAD(&me.team->sleepers, HRT_RELAXED) != 0) {
+    if (has_sleepers(*me.team)) {
         notify_all(*me.team);
     }
     return true;

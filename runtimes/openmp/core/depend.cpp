@@ -233,6 +233,18 @@ void enter_all(Dependences &dependences, Task &task) {
     dependences.all_memory = task.successors;
 }
 
+// The tasks behind which one that depends on everything would begin; not those without dependences.
+void wait_for_everything(Task &task, const Dependences &dependences) {
+    for (uint32_t bucket = 0; bucket < dependences.bucket_count; bucket++) {
+        for (const Entry *entry = dependences.buckets[bucket]; entry != nullptr; entry = entry->next) {
+            wait_for_all(task, entry->last);
+        }
+    }
+    if (dependences.all_memory != nullptr) {
+        wait_for(task, dependences.all_memory);
+    }
+}
+
 Dependences &dependences_of(Task &generator) {
     if (generator.dependences == nullptr) {
         void *memory = malloc(sizeof(Dependences));
@@ -295,8 +307,8 @@ void taskwait_dependent(Member &me, const Dependence *list, uint32_t count) {
     stand_in.blockers = 1;
     for (uint32_t index = 0; index < count; index++) {
         if (list[index].kind == DependKind::AllMemory) {
-            taskwait(me);
-            return;
+            wait_for_everything(stand_in, dependences);
+            continue;
         }
         Entry &entry = entry_of(dependences, list[index].address);
         bool joins = list[index].kind == entry.kind && entry.kind != DependKind::Out;

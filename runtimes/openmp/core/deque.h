@@ -29,7 +29,7 @@ template <typename Item> class Deque {
 
     // By the owner; false if it is full.
     bool push(Item *item) {
-        uint32_t end = bottom;
+        uint32_t end = HRT_LOAD(&bottom, HRT_RELAXED);
         if (places == nullptr || end - HRT_LOAD(&top, HRT_ACQUIRE) >= PLACES) {
             return false;
         }
@@ -40,7 +40,7 @@ template <typename Item> class Deque {
 
     // By the owner: the newest, or null.
     Item *pop() {
-        uint32_t end = bottom;
+        uint32_t end = HRT_LOAD(&bottom, HRT_RELAXED);
         if (end == HRT_LOAD(&top, HRT_RELAXED)) {
             return nullptr;
         }
@@ -77,6 +77,8 @@ template <typename Item> class Deque {
         return wants(*item) && HRT_CAS(&top, &begin, begin + 1, HRT_SEQ_CST) ? item : nullptr;
     }
 
+    // How many there are, as far as the owner has seen.
+    uint32_t size() const { return HRT_LOAD(&bottom, HRT_RELAXED) - HRT_LOAD(&top, HRT_RELAXED); }
     // As far as the caller has seen.
     bool is_empty() const {
         return static_cast<int32_t>(HRT_LOAD(&bottom, HRT_RELAXED) - HRT_LOAD(&top, HRT_RELAXED)) <= 0;

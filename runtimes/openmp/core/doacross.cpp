@@ -63,7 +63,7 @@ void doacross_post(Member &me, Doacross &doacross, const uint64_t *iteration) {
     uint64_t flat;
     if (flatten(doacross, iteration, &flat)) {
         __atomic_fetch_or(&doacross.flags[flat / 64], 1ull << flat % 64, __ATOMIC_SEQ_CST);
-        if (HRT_UNLIKELY(HRT_LOAD(&me.team->sleepers, HRT_RELAXED) != 0)) {
+        if (has_sleepers(*me.team)) {
             notify_all(*me.team);
         }
     }

@@ -2,7 +2,8 @@
 // Parallel regions: fork and join.
 //
 // The primary member writes the region into the team and lets each member go by a store to its line; the join
-// is a barrier that the others do not wait at: they wait for the next region.
+// is a barrier that the others do not wait at: they wait for the next region, and help with tasks of this
+// one.
 #include "barrier.h"
 #include "depend.h"
 #include "form.h"
@@ -48,13 +49,6 @@ void run(Member &me, const Team &team) {
     }
 }
 
-// The region that a member is to run next, or false if it is dismissed.
-bool await_region(Member &me) {
-    uint64_t seen = me.ticket | JOIN;
-    await(me, [&] { return HRT_LOAD(&me.go, HRT_ACQUIRE) > seen; });
-    return HRT_LOAD(&me.go, HRT_RELAXED) != DISMISSED;
-}
-
 Member &begin_team(Member &me, Team &team, const Region &region) {
     Member &primary = *team.members[0];
     team.region = region;
@@ -64,17 +58,10 @@ Member &begin_team(Member &me, Team &team, const Region &region) {
     team.league_number = me.team->league_number;
     team.icvs = icvs_below(me.task->icvs);
     team.is_cancelled = 0;
-    team.has_tasks = 0;
     team.epoch++;
     uint64_t ticket = first_ticket(team.epoch);
     begin(primary, team);
-    for (uint32_t number = 1; number < team.size; number++) {
-        HRT_STORE(&team.members[number]->go, ticket, HRT_RELEASE);
-    }
-    HRT_FENCE(HRT_SEQ_CST);
-    if (HRT_UNLIKELY(HRT_LOAD(&team.sleepers, HRT_RELAXED) != 0)) {
-        notify_all(team);
-    }
+    start_region(team, ticket);
     current = &primary;
     return primary;
 }

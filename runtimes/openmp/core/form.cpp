@@ -27,14 +27,16 @@ Member &member_new(Team &team, uint32_t number) {
     return *member;
 }
 
-// Room for the pointers to so many members. The old array stays: somebody may still be reading it.
+// Room for the pointers to so many members. The old array stays, since somebody may still be reading it; the
+// new one points to it, for checkers of leaks.
 void extend(Team &team, uint32_t capacity) {
     if (capacity <= team.capacity) {
         return;
     }
     capacity = capacity > 2 * team.capacity ? capacity : 2 * team.capacity;
-    Member **members = static_cast<Member **>(permanent_memory(capacity * sizeof(Member *)));
+    Member **members = static_cast<Member **>(permanent_memory((capacity + 1) * sizeof(Member *)));
     memcpy(members, team.members, team.capacity * sizeof(Member *));
+    members[capacity] = reinterpret_cast<Member *>(team.members);
     team.members = members;
     team.capacity = capacity;
 }

@@ -159,7 +159,7 @@ void ordered_pass(Member &me, uint64_t begin, uint64_t end) {
         return;
     }
     HRT_EXCHANGE(&me.workshare->ordered, end, HRT_SEQ_CST);
-    if (HRT_UNLIKELY(HRT_LOAD(&me.team->sleepers, HRT_RELAXED) != 0)) {
+    if (has_sleepers(*me.team)) {
         notify_all(*me.team);
     }
 }

@@ -71,7 +71,9 @@ Task *task_memory_take(Thread &thread, size_t payload_bytes) {
 }
 
 void task_memory_give(Thread &thread, Task *task) {
-    free(task->large_payload);
+    if (HRT_UNLIKELY(task->large_payload != nullptr)) {
+        free(task->large_payload);
+    }
     Thread &owner = *task->memory_owner;
     FreeBlocks &blocks = owner.blocks[task->memory_class];
     Block *block = reinterpret_cast<Block *>(task);

@@ -79,7 +79,8 @@ void thread_give_back(Thread &thread) { push(unused_descriptors, thread); }
 bool thread_assign(Member &member) {
     if (Thread *thread = pop(idle_threads)) {
         member.thread = thread;
-        HRT_STORE(&thread->assigned, &member, HRT_SEQ_CST);
+        static_cast<void>(HRT_EXCHANGE(&thread->assigned, &member, HRT_SEQ_CST));
+        HRT_FENCE_AFTER_UPDATE();
         open_door(*thread);
         return true;
     }
@@ -104,7 +105,8 @@ Member &thread_rest(Thread &thread) {
             thread.is_idle = false;
             return *member;
         }
-        HRT_STORE(&thread.door, DOOR_CLOSED, HRT_SEQ_CST);
+        HRT_EXCHANGE(&thread.door, DOOR_CLOSED, HRT_SEQ_CST);
+        HRT_FENCE_AFTER_UPDATE();
         if (HRT_LOAD(&thread.assigned, HRT_RELAXED) == nullptr) {
             if (!thread.is_idle) {
                 thread.is_idle = true;

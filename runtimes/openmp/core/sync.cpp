@@ -18,7 +18,7 @@ void notify_all(const Team &team) {
 }
 
 void notify_one(const Team &team, const Member &but) {
-    if (HRT_LIKELY(HRT_LOAD(&team.sleepers, HRT_RELAXED) == 0)) {
+    if (!has_sleepers(team)) {
         return;
     }
     for (uint32_t step = 1; step < team.size; step++) {

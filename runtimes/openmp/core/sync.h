@@ -15,9 +15,15 @@ inline constexpr uint32_t DOOR_OPEN = 0, DOOR_CLOSED = 1;
 // Opens a thread's door if it is closed, and wakes it.
 void open_door(Thread &thread);
 
-// To be called behind a full fence (a locked instruction, HRT_FENCE) that follows what has become true.
+// Whether members of the team sleep, or are about to. What may wake them has become true by an atomic update,
+// or before a full fence.
+inline bool has_sleepers(const Team &team) {
+    HRT_FENCE_AFTER_UPDATE();
+    return HRT_UNLIKELY(HRT_LOAD(&team.sleepers, HRT_RELAXED) != 0);
+}
+
 inline void notify(const Team &team, const Member &member) {
-    if (__builtin_expect(HRT_LOAD(&team.sleepers, HRT_RELAXED) != 0, false)) {
+    if (has_sleepers(team)) {
         open_door(*member.thread);
     }
 }
@@ -55,7 +61,8 @@ template <typename Ready> void sleep_unless(Member &me, Ready ready) {
     Team &team = *me.team;
     Thread &thread = *me.thread;
     HRT_FETCH_ADD(&team.sleepers, 1, HRT_SEQ_CST);
-    HRT_STORE(&thread.door, DOOR_CLOSED, HRT_SEQ_CST);
+    HRT_EXCHANGE(&thread.door, DOOR_CLOSED, HRT_SEQ_CST);
+    HRT_FENCE_AFTER_UPDATE();
     while (!ready() && HRT_LOAD(&thread.door, HRT_ACQUIRE) == DOOR_CLOSED) {
         hrt_wait(&thread.door, DOOR_CLOSED, HRT_FOREVER, 0);
     }

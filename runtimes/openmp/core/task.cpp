@@ -57,13 +57,18 @@ Task *take_from_inbox(Member &me) {
 }
 
 // Gives up one's share in a task's memory. The last one frees it, and its share in its parent's.
-void drop_reference(Thread &thread, Task *task, uint64_t counts) {
-    while (HRT_FETCH_SUB(&task->counts, counts, HRT_ACQ_REL) == counts && task->memory_owner != nullptr) {
+// Returns whether the counts had one child of the first task left.
+bool drop_reference(Thread &thread, Task *task, uint64_t counts) {
+    uint64_t before = HRT_FETCH_SUB(&task->counts, counts, HRT_SEQ_CST);
+    bool was_last_child = (before & UINT32_MAX) == 1;
+    while (before == counts && task->memory_owner != nullptr) {
         Task *parent = task->parent;
         task_memory_give(thread, task);
         task = parent;
         counts = ONE_REFERENCE;
+        before = HRT_FETCH_SUB(&task->counts, counts, HRT_ACQ_REL);
     }
+    return was_last_child;
 }
 
 // A task has ended: code, event and all. `counted`: it was one of its team's and its parent's tasks.
@@ -98,9 +103,15 @@ void end(Member &me, Task &task, bool counted) {
             notify(*group_waiter->team, *group_waiter);
         }
     }
-    // The parent's memory is safe as long as this task has a share in it.
-    bool is_last_child = (HRT_FETCH_SUB(&parent->counts, ONE_CHILD, HRT_SEQ_CST) & UINT32_MAX) == 1;
-    drop_reference(thread, &task, ONE_REFERENCE);
+    bool is_last_child;
+    if (HRT_LIKELY(HRT_LOAD(&task.counts, HRT_ACQUIRE) == ONE_REFERENCE)) {
+        // It leaves nothing behind that refers to it. Its own share in the parent goes with its place there.
+        task_memory_give(thread, &task);
+        is_last_child = drop_reference(thread, parent, ONE_CHILD + ONE_REFERENCE);
+    } else {
+        is_last_child = (HRT_FETCH_SUB(&parent->counts, ONE_CHILD, HRT_SEQ_CST) & UINT32_MAX) == 1;
+        drop_reference(thread, &task, ONE_REFERENCE);
+    }
     if (is_last_child && waiter != nullptr) {
         notify(*waiter->team, *waiter);
     }
@@ -182,16 +193,28 @@ bool runs_at_once(const Member &me, const TaskOptions &options) {
     return !options.deferred || me.task->is_final || (me.size == 1 && !options.is_detachable);
 }
 
-void task_count(Member &me, Task &task) {
+bool are_tasks_many(const Member &me) { return me.deque.size() >= MANY_TASKS; }
+
+// The part of counting that has to come before anybody can run the task.
+static void count_created(Member &me, Task &task) {
     Team &team = *me.team;
     if (HRT_UNLIKELY(HRT_LOAD(&team.has_tasks, HRT_RELAXED) == 0)) {
-        HRT_STORE(&team.has_tasks, 1, HRT_RELAXED);
+        HRT_STORE(&team.has_tasks, task_mark(team.epoch), HRT_RELAXED);
     }
     HRT_STORE(&me.tasks_created, me.tasks_created + 1, HRT_RELAXED);
     if (task.group != nullptr) {
         HRT_FETCH_ADD(&task.group->unfinished, 1, HRT_RELAXED);
     }
-    HRT_FETCH_ADD(&task.parent->counts, ONE_CHILD + ONE_REFERENCE, HRT_SEQ_CST);
+}
+
+// The other part. The parent, which is the caller, looks at the sum only behind this.
+static void count_child(Task &parent) {
+    HRT_FETCH_ADD(&parent.counts, ONE_CHILD + ONE_REFERENCE, HRT_SEQ_CST);
+}
+
+void task_count(Member &me, Task &task) {
+    count_created(me, task);
+    count_child(*task.parent);
 }
 
 void task_make_ready(Member &me, Task &task) {
@@ -206,16 +229,19 @@ void task_make_ready(Member &me, Task &task) {
 }
 
 void task_submit(Member &me, Task &task) {
-    task_count(me, task);
     if (HRT_UNLIKELY(!me.deque.has_places())) {
         give_places(me);
     }
-    if (HRT_UNLIKELY(!me.deque.push(&task))) {
+    Task &parent = *task.parent;
+    count_created(me, task);
+    bool is_queued = me.deque.push(&task);
+    // A full fence behind the push, for those that are about to sleep.
+    count_child(parent);
+    if (HRT_LIKELY(is_queued)) {
+        notify_one(*me.team, me);
+    } else {
         run_counted(me, task);
-        return;
     }
-    HRT_FENCE(HRT_SEQ_CST);
-    notify_one(*me.team, me);
 }
 
 void task_run_included(Member &me, Task &task) {

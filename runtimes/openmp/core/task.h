@@ -75,6 +75,11 @@ void *payload_of(Task &task);
 // Whether a task that is generated now is to run at once, before its generator goes on.
 bool runs_at_once(const Member &me, const TaskOptions &options);
 
+// Whether so many tasks of the member are queued that one more would only cost time: it may as well run at
+// once.
+inline constexpr uint32_t MANY_TASKS = 64;
+bool are_tasks_many(const Member &me);
+
 // Queues a task that has no predecessors left, or runs it at once if the queue is full.
 void task_submit(Member &me, Task &task);
 // The two parts of that, for tasks with predecessors: counts it as one of its parent's; queues it.

@@ -118,14 +118,19 @@ struct alignas(64) Team {
     uint32_t is_cancelled = 0;
     uint64_t loop_cancelled_at = 0; // ticket of the barrier that ends a cancelled loop without a descriptor
     alignas(64) uint32_t sleepers = 0; // members that sleep, or are about to
-    alignas(64) uint32_t singles = 0;  // `single` constructs that somebody executes, or has executed
-    uint64_t ended_elsewhere = 0;      // tasks that threads of other teams have ended
-    uint32_t is_draining = 0;          // all members have come to a barrier that tasks hold up
-    uint32_t has_tasks = 0;            // the region has generated tasks that may be queued
+    // The region has generated tasks that may be queued: `task_mark` of its number; otherwise 0.
+    uint32_t has_tasks = 0;
+    uint32_t helpers = 0;             // members that are through with the region and help with its tasks
+    alignas(64) uint32_t singles = 0; // `single` constructs that somebody executes, or has executed
+    uint64_t ended_elsewhere = 0;     // tasks that threads of other teams have ended
+    uint32_t is_draining = 0;         // all members have come to a barrier that tasks hold up
     hrt_spin_t inbox_lock = HRT_SPIN_INIT;
     Task *inbox = nullptr; // ready tasks that no deque had room for, or that no member has made ready
     Workshare workshares[WORKSHARES];
 };
+
+// What says that a region has tasks: never 0, and not the same for the one after it.
+inline uint32_t task_mark(uint64_t epoch) { return static_cast<uint32_t>(epoch) << 1 | 1; }
 
 extern thread_local constinit Member *current [[gnu::tls_model("initial-exec")]];
 

@@ -74,7 +74,7 @@ void workshare_publish(Member &me) {
     if (me.size > 1) {
         Workshare &workshare = *me.workshare;
         HRT_EXCHANGE(&workshare.state, (me.workshares - 1) * STEP + READY, HRT_SEQ_CST);
-        if (HRT_UNLIKELY(HRT_LOAD(&me.team->sleepers, HRT_RELAXED) != 0)) {
+        if (has_sleepers(*me.team)) {
             notify_all(*me.team);
         }
     }
@@ -94,7 +94,7 @@ void workshare_leave(Member &me) {
     uint64_t number = workshare.state / STEP;
     clear(workshare);
     HRT_EXCHANGE(&workshare.state, (number + WORKSHARES) * STEP + FREE, HRT_SEQ_CST);
-    if (HRT_UNLIKELY(HRT_LOAD(&me.team->sleepers, HRT_RELAXED) != 0)) {
+    if (has_sleepers(*me.team)) {
         notify_all(*me.team);
     }
 }

@@ -53,7 +53,11 @@ OMP_EXPORT void GOMP_task(Function function, void *data, CopyFunction copy, long
     const TaskOptions options = options_of(flags, deferred, priority);
     bool at_once = runs_at_once(me, options);
     if (HRT_LIKELY((flags & (TASK_DEPEND | TASK_DETACH)) == 0) && !at_once) {
-        task_submit(me, make_task(me, function, block, options));
+        if (are_tasks_many(me)) {
+            run_at_once(me, function, block, options, nullptr);
+        } else {
+            task_submit(me, make_task(me, function, block, options));
+        }
         return;
     }
     Depend dependences((flags & TASK_DEPEND) != 0 ? depend : nullptr);

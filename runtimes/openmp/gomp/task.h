@@ -32,7 +32,7 @@ struct TaskData {
         }
         if (copy != nullptr) {
             copy(payload, data);
-        } else {
+        } else if (bytes > 0) {
             memcpy(payload, data, bytes);
         }
         return payload;

@@ -54,15 +54,6 @@ struct KmpTask {
 };
 static_assert(sizeof(KmpTask) == 40);
 
-// One of a taskloop.
-struct KmpLoopTask : KmpTask {
-    uint64_t lower, upper; // 40: its iterations, both included
-    int64_t step;          // 56
-    int32_t is_last;       // 64
-    void *reductions;      // 72
-};
-static_assert(sizeof(KmpLoopTask) == 80);
-
 // Of __kmpc_omp_task_alloc.
 enum KmpTaskFlags : uint32_t {
     KMP_TIED = 0x1,

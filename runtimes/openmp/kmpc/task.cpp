@@ -11,7 +11,10 @@ size_t round_up(size_t bytes, size_t align) { return (bytes + align - 1) / align
 
 bool run_task(Member &me, Task &task) {
     KmpTask &kmp = *static_cast<KmpTask *>(task.data);
-    kmp.entry(static_cast<Gtid>(me.thread->gtid), &kmp);
+    // Compilers need not give code for `taskwait depend nowait`, a task that does nothing.
+    if (HRT_LIKELY(kmp.entry != nullptr)) {
+        kmp.entry(static_cast<Gtid>(me.thread->gtid), &kmp);
+    }
     run_rest(me, kmp);
     return true;
 }
@@ -65,7 +68,7 @@ void submit(Member &me, KmpTask &kmp) {
     if (drop_cancelled(me, kmp)) {
         return;
     }
-    if (runs_at_once(me, options_of(task))) {
+    if (runs_at_once(me, options_of(task)) || (!task.is_detachable && are_tasks_many(me))) {
         task_run_included(me, task);
     } else {
         task_submit(me, task);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 // Taskloops: copies of a task that the compiler has made as a pattern, each with a part of the iterations.
-// The pattern itself becomes the last of them.
+// The pattern itself becomes the last of them, if the compiler need not be told which one is the last: it
+// learns that from its function that completes copies.
 #include <cstring>
 
 #include "core/taskgroup.h"
@@ -36,6 +37,19 @@ Parts parts_of(const Member &me, uint64_t trips, int32_t clause, uint64_t value,
     return {count, trips / count, trips % count};
 }
 
+// Where the bounds are in each copy.
+struct Bounds {
+    size_t lower, upper;
+
+    // Clang's own layout: behind the bounds and the step is a flag for the last task.
+    bool has_flag_behind(size_t task_bytes) const { return lower == 40 && upper == 48 && task_bytes >= 80; }
+    static int32_t &flag_of(KmpTask &task) { return *reinterpret_cast<int32_t *>(&at(task, 64)); }
+
+    static uint64_t &at(KmpTask &task, size_t offset) {
+        return *reinterpret_cast<uint64_t *>(reinterpret_cast<char *>(&task) + offset);
+    }
+};
+
 // As far as the bounds say; their type may be unsigned.
 uint64_t trips_from(uint64_t lower, uint64_t upper, int64_t step) {
     if (step == 1) {
@@ -51,63 +65,65 @@ uint64_t trips_from(uint64_t lower, uint64_t upper, int64_t step) {
                : (lower - upper) / (0 - static_cast<uint64_t>(step)) + 1;
 }
 
-KmpLoopTask &copy_of(Member &me, KmpLoopTask &pattern, Duplicate duplicate, bool is_last) {
+KmpTask &copy_of(Member &me, KmpTask &pattern, Duplicate duplicate, bool is_last) {
     const TaskLink &link = link_of(pattern);
     KmpTask &copy = make_task(me, link.flags, link.task_bytes, link.shareds_bytes, pattern.entry);
     void *shareds = copy.shareds;
     memcpy(static_cast<void *>(&copy), &pattern, link.task_bytes);
     memcpy(shareds, pattern.shareds, link.shareds_bytes);
     copy.shareds = shareds;
-    KmpLoopTask &loop_task = static_cast<KmpLoopTask &>(copy);
-    loop_task.is_last = is_last;
     if (duplicate != nullptr) {
         duplicate(&copy, &pattern, is_last);
     }
-    return loop_task;
+    return copy;
 }
 
-void submit_part(Member &me, KmpLoopTask &part, uint64_t lower, uint64_t upper, bool deferred) {
-    part.lower = lower;
-    part.upper = upper;
-    if (deferred) {
-        submit(me, part);
-    } else {
-        task_run_included(me, *link_of(part).task);
-    }
-}
+// The iterations from `lower` on, `trips` of them.
+struct Iterations {
+    uint64_t lower, trips, step;
+};
 
-void generate(Member &me, KmpLoopTask &pattern, uint64_t lower, uint64_t trips, const Parts &parts,
+void generate(Member &me, KmpTask &pattern, const Bounds &bounds, Iterations left, const Parts &parts,
               Duplicate duplicate, bool deferred) {
-    uint64_t step = static_cast<uint64_t>(pattern.step);
     for (uint64_t number = 0; number < parts.count; number++) {
         bool is_last = number + 1 == parts.count;
         uint64_t size = parts.size + (number < parts.larger);
-        size = size < trips ? size : trips;
-        trips -= size;
-        KmpLoopTask *part = &pattern;
-        if (is_last) {
-            pattern.is_last = 1;
-        } else {
-            part = &copy_of(me, pattern, duplicate, false);
+        size = size < left.trips ? size : left.trips;
+        bool is_pattern = is_last && duplicate == nullptr;
+        KmpTask &part = is_pattern ? pattern : copy_of(me, pattern, duplicate, is_last);
+        if (duplicate == nullptr && bounds.has_flag_behind(link_of(pattern).task_bytes)) {
+            Bounds::flag_of(part) = is_last;
         }
-        submit_part(me, *part, lower, lower + (size - 1) * step, deferred);
-        lower += size * step;
+        Bounds::at(part, bounds.lower) = left.lower;
+        Bounds::at(part, bounds.upper) = left.lower + (size - 1) * left.step;
+        left.lower += size * left.step;
+        left.trips -= size;
+        if (deferred) {
+            submit(me, part);
+        } else {
+            task_run_included(me, *link_of(part).task);
+        }
+    }
+    if (duplicate != nullptr) {
+        drop(me, pattern);
     }
 }
 
-void taskloop(KmpTask *kmp, int32_t condition, const uint64_t *lower, const uint64_t *upper, int64_t step,
+void taskloop(KmpTask &pattern, int32_t condition, const uint64_t *lower, const uint64_t *upper, int64_t step,
               int32_t has_nogroup, int32_t clause, uint64_t value, bool is_strict, void *duplicate) {
     Member &me = self();
     if (has_nogroup == 0) {
         taskgroup_push(me);
     }
-    KmpLoopTask &pattern = static_cast<KmpLoopTask &>(*kmp);
-    uint64_t first = *lower, trips = trips_from(first, *upper, step);
-    pattern.step = step;
-    if (trips == 0) {
+    Bounds bounds = {
+        static_cast<size_t>(reinterpret_cast<const char *>(lower) - reinterpret_cast<const char *>(&pattern)),
+        static_cast<size_t>(reinterpret_cast<const char *>(upper) -
+                            reinterpret_cast<const char *>(&pattern))};
+    Iterations all = {*lower, trips_from(*lower, *upper, step), static_cast<uint64_t>(step)};
+    if (all.trips == 0) {
         drop(me, pattern);
     } else {
-        generate(me, pattern, first, trips, parts_of(me, trips, clause, value, is_strict),
+        generate(me, pattern, bounds, all, parts_of(me, all.trips, clause, value, is_strict),
                  reinterpret_cast<Duplicate>(duplicate), condition != 0);
     }
     if (has_nogroup == 0) {
@@ -120,12 +136,12 @@ void taskloop(KmpTask *kmp, int32_t condition, const uint64_t *lower, const uint
 OMP_EXPORT void __kmpc_taskloop(const Ident *, Gtid, KmpTask *task, int32_t condition, uint64_t *lower,
                                 uint64_t *upper, int64_t step, int32_t has_nogroup, int32_t clause,
                                 uint64_t value, void *duplicate) {
-    taskloop(task, condition, lower, upper, step, has_nogroup, clause, value, false, duplicate);
+    taskloop(*task, condition, lower, upper, step, has_nogroup, clause, value, false, duplicate);
 }
 
 // `modifier`: whether the clause says `strict`.
 OMP_EXPORT void __kmpc_taskloop_5(const Ident *, Gtid, KmpTask *task, int32_t condition, uint64_t *lower,
                                   uint64_t *upper, int64_t step, int32_t has_nogroup, int32_t clause,
                                   uint64_t value, int32_t modifier, void *duplicate) {
-    taskloop(task, condition, lower, upper, step, has_nogroup, clause, value, modifier != 0, duplicate);
+    taskloop(*task, condition, lower, upper, step, has_nogroup, clause, value, modifier != 0, duplicate);
 }

@@ -26,6 +26,9 @@
 #define HRT_CAS(object, expected, desired, order)                                                            \
     __atomic_compare_exchange_n((object), (expected), (desired), 0, (order), __ATOMIC_RELAXED)
 #define HRT_FENCE(order) __atomic_thread_fence(order)
+/* The same as HRT_FENCE(HRT_SEQ_CST) right behind an exchange, addition, subtraction or compare-and-swap that
+ * has succeeded: on x86 these are full fences, and it costs nothing. */
+#define HRT_FENCE_AFTER_UPDATE() __asm__ volatile("" ::: "memory")
 /* How often a waiter looks again before it sleeps, where that can help: some microseconds. */
 #define HRT_SPINS 200u
 /* Places for tasks in a CPU's deque, and in its inbox (runtimes/hrt/task_queue.h): powers of two. */

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// Scenarios of the OpenMP run-time for the model checker of libhrt (runtimes/hrt/model): the deque of tasks,
+// and how teams fork, meet at barriers and join, with members that sleep.
+#include <new>
+
+#include "core/barrier.h"
+#include "core/deque.h"
+
+extern "C" {
+#include "model/model.h"
+extern const struct model_scenario model_openmp_scenarios[];
+}
+
+namespace hadal::omp {
+
+// What the run-time itself has elsewhere. No tasks are generated here but in the deque's scenarios.
+Settings settings;
+bool task_run_one(Member &) { return false; }
+bool task_may_find(const Member &) { return false; }
+
+} // namespace hadal::omp
+
+using namespace hadal::omp;
+
+namespace {
+
+// --- the deque: every item is taken once, with what its owner wrote
+
+struct Item {
+    int number;
+    int payload;
+};
+
+enum { ITEMS = 4 };
+Item items[ITEMS];
+int taken[ITEMS], pushed;
+Deque<Item> deque;
+Deque<Item>::Places places;
+
+void setup_deque() {
+    deque = Deque<Item>();
+    places = {};
+    deque.give_places(&places);
+    for (int number = 0; number < ITEMS; number++) {
+        items[number] = {number, -1};
+        taken[number] = 0;
+    }
+    pushed = 0;
+}
+
+bool have(Item *item) {
+    if (item == nullptr) {
+        return false;
+    }
+    model_check(MODEL_GET(item->payload) == item->number);
+    model_check(taken[item->number]++ == 0);
+    return true;
+}
+
+void push(int number) {
+    MODEL_SET(items[number].payload, number);
+    pushed++;
+    if (!deque.push(&items[number])) {
+        have(&items[number]); // full: the owner runs it
+    }
+}
+
+bool steal() {
+    return have(deque.steal([](const Item &) { return true; }));
+}
+
+void setup_two() {
+    setup_deque();
+    push(0);
+    push(1);
+}
+void owner() {
+    have(deque.pop());
+    push(2);
+    have(deque.pop());
+}
+void owner_of_one() {
+    push(0);
+    have(deque.pop());
+    push(1);
+    have(deque.pop());
+}
+void owner_of_many() {
+    push(2);
+    push(3);
+    have(deque.pop());
+    have(deque.pop());
+}
+void thief() { steal(); }
+void drain_deque() {
+    while (have(deque.pop())) {
+    }
+    int all = 0;
+    for (int count : taken) {
+        all += count;
+    }
+    model_check(all == pushed);
+}
+
+// --- teams
+
+enum { MEMBERS = 3, REGIONS = 2 };
+alignas(64) char team_memory[sizeof(Team)], member_memory[MEMBERS][sizeof(Member)];
+alignas(64) char thread_memory[MEMBERS][sizeof(Thread)];
+Member *members[MEMBERS];
+Team *team;
+int input, output[MEMBERS];
+
+void setup_team(uint32_t size) {
+    team = ::new (team_memory) Team;
+    team->members = members;
+    team->size = size;
+    for (uint32_t number = 0; number < size; number++) {
+        members[number] = ::new (member_memory[number]) Member;
+        members[number]->thread = ::new (thread_memory[number]) Thread;
+        members[number]->team = team;
+        members[number]->number = number;
+        members[number]->size = size;
+        output[number] = 0;
+    }
+    input = 0;
+}
+void setup_pair() { setup_team(2); }
+void setup_three() { setup_team(3); }
+
+// Members see what the primary wrote before the region, and it sees what they have written in it.
+void primary() {
+    for (int region = 1; region <= REGIONS; region++) {
+        Member &me = *members[0];
+        MODEL_SET(input, region);
+        team->epoch++;
+        me.ticket = first_ticket(team->epoch);
+        start_region(*team, me.ticket);
+        join(me);
+        for (uint32_t number = 1; number < team->size; number++) {
+            model_check(MODEL_GET(output[number]) == region);
+        }
+    }
+}
+void member() {
+    Member &me = *members[model_self()];
+    for (int region = 1; region <= REGIONS; region++) {
+        model_check(await_region(me));
+        me.ticket = first_ticket(team->epoch);
+        model_check(MODEL_GET(input) == region);
+        MODEL_SET(output[me.number], region);
+        join(me);
+    }
+}
+
+// After a barrier each sees what all have written before it.
+void meet(int rounds) {
+    Member &me = *members[model_self()];
+    for (int round = 1; round <= rounds; round++) {
+        MODEL_SET(output[me.number], round);
+        barrier(me);
+        for (uint32_t number = 0; number < team->size; number++) {
+            model_check(MODEL_GET(output[number]) == round);
+        }
+        if (round < rounds) {
+            barrier(me);
+        }
+    }
+}
+void meeting() { meet(2); }
+void one_meeting() { meet(1); }
+
+} // namespace
+
+#define TWICE "taken[item->number]++ == 0"
+#define DEADLOCK "deadlock"
+#define RACE "data race"
+
+const struct model_scenario model_openmp_scenarios[] = {
+    {"openmp/deque", setup_two, {owner, thief, thief}, drain_deque, 2, 0, 0, 0, nullptr},
+    {"openmp/deque-last-one", setup_deque, {owner_of_one, thief}, drain_deque, 4, 0, 0, 0, nullptr},
+    {"openmp/deque-full", setup_two, {owner_of_many, thief, thief}, drain_deque, 2, 0, 0, 0, nullptr},
+    {"openmp/deque-no-fence", setup_two, {owner, thief, thief}, drain_deque, 3, 0, 0, MODEL_NO_FENCE, TWICE},
+    {"openmp/deque-no-release",
+     setup_deque,
+     {owner_of_one, thief},
+     drain_deque,
+     4,
+     0,
+     0,
+     MODEL_RELEASE_RELAXED,
+     RACE},
+    {"openmp/region-of-two", setup_pair, {primary, member}, nullptr, 3, 0, 0, 0, nullptr},
+    {"openmp/region-of-three", setup_three, {primary, member, member}, nullptr, 1, 0, 0, 0, nullptr},
+    {"openmp/region-no-wake", setup_pair, {primary, member}, nullptr, 3, 0, 0, MODEL_NO_WAKE, DEADLOCK},
+    {"openmp/region-no-fence", setup_pair, {primary, member}, nullptr, 3, 0, 0, MODEL_NO_FENCE, DEADLOCK},
+    {"openmp/region-no-acquire",
+     setup_pair,
+     {primary, member},
+     nullptr,
+     3,
+     0,
+     0,
+     MODEL_ACQUIRE_RELAXED,
+     RACE},
+    {"openmp/barrier-of-two", setup_pair, {meeting, meeting}, nullptr, 2, 0, 0, 0, nullptr},
+    {"openmp/barrier-of-three",
+     setup_three,
+     {one_meeting, one_meeting, one_meeting},
+     nullptr,
+     1,
+     0,
+     0,
+     0,
+     nullptr},
+    {nullptr, nullptr, {nullptr}, nullptr, 0, 0, 0, 0, nullptr},
+};
