@@ -91,6 +91,7 @@ void give_memory(const Header &header) {
     }
 }
 
+// A pool pays for headers, too.
 bool take_from_pool(Allocator &allocator, size_t bytes) {
     if (HRT_LIKELY(allocator.pool_size == SIZE_MAX)) {
         return true;
@@ -117,11 +118,11 @@ void *allocate_by(uintptr_t handle, Allocator &allocator, size_t align, size_t b
     Header header = {};
     // The block begins at the first multiple of the alignment that leaves room for the header.
     if (__builtin_add_overflow(bytes, sizeof(Header) + align - ALIGN_LEAST, &header.memory_bytes) ||
-        !take_from_pool(allocator, bytes)) {
+        !take_from_pool(allocator, header.memory_bytes)) {
         return nullptr;
     }
     if (!take_memory(allocator, &header, is_zeroed)) {
-        give_to_pool(handle, bytes);
+        give_to_pool(handle, header.memory_bytes);
         return nullptr;
     }
     uintptr_t memory = reinterpret_cast<uintptr_t>(header.memory);
@@ -181,7 +182,7 @@ void *allocate_zeroed(uintptr_t allocator, size_t align, size_t bytes) {
 void deallocate(void *block) {
     if (block != nullptr) {
         Header header = header_of(block);
-        give_to_pool(header.allocator, header.bytes);
+        give_to_pool(header.allocator, header.memory_bytes);
         give_memory(header);
     }
 }
