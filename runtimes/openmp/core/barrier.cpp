@@ -123,9 +123,10 @@ void help(Member &me) {
     HRT_FETCH_ADD(&team.helpers, 1, HRT_SEQ_CST);
     HRT_FENCE_AFTER_UPDATE();
     await_with_tasks(me, [&] { return HRT_LOAD(&team.has_tasks, HRT_ACQUIRE) != mark; });
-    // The team may be another from here on, but not gone.
+    // Once all helpers have left the primary member may change the team.
+    Member &primary = *team.members[0];
     if (HRT_FETCH_SUB(&team.helpers, 1, HRT_SEQ_CST) == 1) {
-        notify(team, *team.members[0]);
+        notify(team, primary);
     }
 }
 
