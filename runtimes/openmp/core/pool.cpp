@@ -76,6 +76,11 @@ Thread *thread_new() {
 
 void thread_give_back(Thread &thread) { push(unused_descriptors, thread); }
 
+void pool_forget() {
+    pool_lock = HRT_SPIN_INIT;
+    idle_threads = nullptr;
+}
+
 bool thread_assign(Member &member) {
     if (Thread *thread = pop(idle_threads)) {
         member.thread = thread;

@@ -12,6 +12,9 @@ Thread *thread_new();
 // Descriptors of threads that have ended.
 void thread_give_back(Thread &thread);
 
+// For a child process, which has none of its parent's threads.
+void pool_forget();
+
 // Gives a member a thread, an idle one or a new one, which runs the team's regions from the epoch after
 // `ticket` on. False if there is none to be had.
 bool thread_assign(Member &member);

@@ -27,8 +27,25 @@ void on_thread_end(void *value) {
     thread_give_back(thread);
 }
 
+// fork(): the child process has only the thread that called it, which makes new teams when it needs them. It
+// must not be in a region: nobody would come to the barrier.
+void on_fork_child() {
+    pool_forget();
+    Member *me = current;
+    if (me == nullptr) {
+        return;
+    }
+    for (Team *team = me->thread->serial_teams; team != nullptr; team = team->next) {
+        team->members[0]->hot = nullptr;
+    }
+    for (; me != nullptr; me = me->outer) {
+        me->hot = nullptr;
+    }
+}
+
 void start() {
     read_environment();
+    pthread_atfork(nullptr, nullptr, on_fork_child);
     if (hrt_key_create(&end_key, on_thread_end) != HRT_OK) {
         fatal("all keys of thread-local data are in use");
     }
