@@ -13,6 +13,9 @@ namespace {
 
 constexpr int INITIAL_DEVICE = 0;
 
+// What __kmpc_get_target_offload returns.
+constexpr int OFFLOAD_DISABLED = 0, OFFLOAD_DEFAULT = 1, OFFLOAD_MANDATORY = 2;
+
 // Also as omp_initial_device, and by the number that clang 14's library has for it.
 bool is_host(int device) { return device == INITIAL_DEVICE || device == -1 || device == -10; }
 
@@ -168,4 +171,17 @@ OMP_EXPORT int omp_target_associate_ptr(const void *, const void *, size_t, size
 OMP_EXPORT int omp_target_disassociate_ptr(const void *, int device) {
     require_host(device, "omp_target_disassociate_ptr");
     return EINVAL;
+}
+
+// For libraries that offload.
+OMP_EXPORT int __kmpc_get_target_offload() {
+    self();
+    switch (settings.offload) {
+    case Offload::Disabled:
+        return OFFLOAD_DISABLED;
+    case Offload::Mandatory:
+        return OFFLOAD_MANDATORY;
+    default:
+        return OFFLOAD_DEFAULT;
+    }
 }

@@ -17,8 +17,8 @@ namespace {
 // Variables of other run-times that have an effect here.
 constexpr const char *HONOURED[] = {"GOMP_CPU_AFFINITY", "GOMP_SPINCOUNT", "GOMP_STACKSIZE", "KMP_AFFINITY",
                                     "KMP_ALL_THREADS", "KMP_BLOCKTIME", "KMP_DEVICE_THREAD_LIMIT",
-                                    "KMP_LIBRARY", "KMP_SETTINGS", "KMP_STACKSIZE", "KMP_TEAMS_THREAD_LIMIT",
-                                    "KMP_WARNINGS",
+                                    "KMP_ENABLE_TASK_THROTTLING", "KMP_LIBRARY", "KMP_SETTINGS",
+                                    "KMP_STACKSIZE", "KMP_TEAMS_THREAD_LIMIT", "KMP_WARNINGS",
                                     // What they ask for is always so.
                                     "KMP_DUPLICATE_LIB_OK", "KMP_INIT_AT_FORK"};
 
@@ -56,14 +56,19 @@ void read_device() {
         settings.icvs.default_device = static_cast<int32_t>(device);
     }
     if (const char *value = variable("OMP_TARGET_OFFLOAD")) {
-        Text text(value);
-        if (text.take_word("mandatory") && text.is_over()) {
-            settings.offload = Offload::Mandatory;
-        } else if (text.take_word("disabled") && text.is_over()) {
-            settings.offload = Offload::Disabled;
-        } else if (!text.take_word("default") || !text.is_over()) {
-            bad_value("OMP_TARGET_OFFLOAD", value, "mandatory, disabled or default", "default");
-        }
+        set_offload(value);
+    }
+}
+
+void set_offload(const char *value) {
+    Text text(value);
+    settings.offload = Offload::Default;
+    if (text.take_word("mandatory") && text.is_over()) {
+        settings.offload = Offload::Mandatory;
+    } else if (text.take_word("disabled") && text.is_over()) {
+        settings.offload = Offload::Disabled;
+    } else if (!text.take_word("default") || !text.is_over()) {
+        bad_value("OMP_TARGET_OFFLOAD", value, "mandatory, disabled or default", "default");
     }
 }
 

@@ -1,14 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-// OMP_SCHEDULE: [monotonic: | nonmonotonic:] static | dynamic | guided | auto [, chunk].
+// OMP_SCHEDULE: [monotonic: | nonmonotonic:] static | dynamic | guided | auto [, chunk]; and two names of
+// libomp's.
 #include "environment.h"
 
 #include <climits>
+#include <dlfcn.h>
 
 namespace hadal::omp {
 
 namespace {
 
-constexpr const char *NAMES[] = {"runtime", "static", "dynamic", "guided", "auto"};
+struct Name {
+    const char *name;
+    ScheduleKind kind;
+};
+// The usual name of a kind is the last one.
+constexpr Name NAMES[] = {{"static_steal", ScheduleKind::Dynamic},
+                          {"static", ScheduleKind::Static},
+                          {"dynamic", ScheduleKind::Dynamic},
+                          {"guided", ScheduleKind::Guided},
+                          {"auto", ScheduleKind::Auto},
+                          {"trapezoidal", ScheduleKind::Trapezoidal}};
+
+// Whether the program has asked for LLVM's run-time, by the name of its file. Without OMP_SCHEDULE loops with
+// schedule(runtime) are static there, and dynamic in gcc's.
+bool is_libomp() {
+    Dl_info info;
+    if (dladdr(&settings, &info) == 0 || info.dli_fname == nullptr) {
+        return false;
+    }
+    const char *slash = strrchr(info.dli_fname, '/');
+    return strncmp(slash != nullptr ? slash + 1 : info.dli_fname, "libomp.so", 9) == 0;
+}
+
+bool take_kind(Text *text, ScheduleKind *kind) {
+    for (const Name &each : NAMES) {
+        if (text->take_word(each.name)) {
+            *kind = each.kind;
+            return true;
+        }
+    }
+    return false;
+}
 
 bool read(const char *value, Schedule *schedule) {
     Text text(value);
@@ -18,13 +51,9 @@ bool read(const char *value, Schedule *schedule) {
         return false;
     }
     schedule->monotonic = is_monotonic;
-    uint32_t kind = static_cast<uint32_t>(ScheduleKind::Static);
-    while (!text.take_word(NAMES[kind])) {
-        if (++kind > static_cast<uint32_t>(ScheduleKind::Auto)) {
-            return false;
-        }
+    if (!take_kind(&text, &schedule->kind)) {
+        return false;
     }
-    schedule->kind = static_cast<ScheduleKind>(kind);
     if (text.take(',')) {
         uint64_t chunk;
         if (!text.take_number(&chunk) || chunk == 0) {
@@ -41,11 +70,20 @@ bool read(const char *value, Schedule *schedule) {
 
 } // namespace
 
-const char *schedule_name(ScheduleKind kind) { return NAMES[static_cast<uint32_t>(kind)]; }
+const char *schedule_name(ScheduleKind kind) {
+    const char *name = nullptr;
+    for (const Name &each : NAMES) {
+        name = each.kind == kind ? each.name : name;
+    }
+    return name;
+}
 
 void read_schedule() {
     const char *value = variable("OMP_SCHEDULE");
     if (value == nullptr) {
+        if (is_libomp()) {
+            settings.icvs.run_schedule.kind = ScheduleKind::Static;
+        }
         return;
     }
     Schedule schedule;

@@ -34,6 +34,7 @@ void read_binding();
 void read_affinity_format();
 void read_memory();
 void read_device();
+void set_offload(const char *value); // of OMP_TARGET_OFFLOAD
 void read_tools();
 void read_of_others(); // the rest of other run-times' variables
 

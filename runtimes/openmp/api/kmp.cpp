@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 // The extensions in clang's omp.h about stacks, waiting and memory.
 #include <cstdlib>
+#include <cstring>
 
 #include "core/team.h"
 #include "environment.h"
@@ -79,7 +80,14 @@ OMP_EXPORT void kmp_set_library_serial() { kmp_set_library(LIBRARY_SERIAL); }
 OMP_EXPORT void kmp_set_library_turnaround() { kmp_set_library(LIBRARY_TURNAROUND); }
 OMP_EXPORT void kmp_set_library_throughput() { kmp_set_library(LIBRARY_THROUGHPUT); }
 
+// The environment has been read, but what offloading is to do matters only when it is done.
 OMP_EXPORT void kmp_set_defaults(const char *text) {
+    static constexpr char OFFLOAD[] = "OMP_TARGET_OFFLOAD=";
+    self();
+    if (strncmp(text, OFFLOAD, sizeof OFFLOAD - 1) == 0 && strchr(text, '|') == nullptr) {
+        set_offload(text + sizeof OFFLOAD - 1);
+        return;
+    }
     remark("kmp_set_defaults(\"%.100s\") has no effect: the environment has been read", text);
 }
 // The number of descriptors is fixed; programs cannot tell.

@@ -11,8 +11,9 @@ constexpr uint32_t MONOTONIC = 0x80000000;
 
 OMP_EXPORT void omp_set_schedule(uint32_t kind, int chunk) {
     uint32_t plain = kind & ~MONOTONIC;
-    if (plain < static_cast<uint32_t>(ScheduleKind::Static) ||
-        plain > static_cast<uint32_t>(ScheduleKind::Auto)) {
+    if ((plain < static_cast<uint32_t>(ScheduleKind::Static) ||
+         plain > static_cast<uint32_t>(ScheduleKind::Auto)) &&
+        plain != static_cast<uint32_t>(ScheduleKind::Trapezoidal)) {
         warn("omp_set_schedule: there is no schedule %u, the call has no effect", plain);
         return;
     }

@@ -149,6 +149,9 @@ void serial_begin(Member &me) {
     inner.partition = me.partition;
     begin(inner, team);
     current = &inner;
+    if (HRT_UNLIKELY(settings.display_affinity)) {
+        display_affinity(inner);
+    }
 }
 
 void serial_end(Member &inner) {

@@ -8,8 +8,15 @@
 
 namespace hadal::omp {
 
-// omp_sched_t without its modifier.
-enum class ScheduleKind : uint32_t { Runtime = 0, Static = 1, Dynamic = 2, Guided = 3, Auto = 4 };
+// omp_sched_t without its modifier. Trapezoidal: of libomp, the same as guided but for its name.
+enum class ScheduleKind : uint32_t {
+    Runtime = 0,
+    Static = 1,
+    Dynamic = 2,
+    Guided = 3,
+    Auto = 4,
+    Trapezoidal = 101
+};
 
 struct Schedule {
     ScheduleKind kind = ScheduleKind::Dynamic;
@@ -62,6 +69,7 @@ struct Settings {
     WaitPolicy wait_policy = WaitPolicy::Hybrid;
     Offload offload = Offload::Default;
     bool cancellation = false;
+    bool throttles_tasks = true; // who has generated many runs the next ones at once
     bool display_affinity = false;
     bool irq_off = false; // HADAL_OMP_IRQ=off: no interrupts while a region runs
     uint32_t max_task_priority = 0;

@@ -9,17 +9,24 @@ namespace {
 
 // The schedule that `runtime` and `auto` stand for.
 void resolve(const Member &me, Loop &loop) {
+    uint64_t unit = loop.is_simd && loop.chunk > 0 ? loop.chunk : 1;
     if (loop.kind == ScheduleKind::Runtime) {
         const Schedule &schedule = me.task->icvs.run_schedule;
-        loop.kind = schedule.kind;
-        loop.chunk = schedule.chunk > 0 ? static_cast<uint64_t>(schedule.chunk) : 0;
+        loop.kind = schedule.kind == ScheduleKind::Trapezoidal ? ScheduleKind::Guided : schedule.kind;
+        uint64_t chunk = schedule.chunk > 0 ? static_cast<uint64_t>(schedule.chunk) : 0;
+        loop.chunk = __builtin_mul_overflow(chunk, unit, &chunk) ? UINT64_MAX : chunk;
     }
     if (loop.kind == ScheduleKind::Auto) {
         loop.kind = ScheduleKind::Static;
         loop.chunk = 0;
     }
     if (loop.chunk == 0 && loop.kind != ScheduleKind::Static) {
-        loop.chunk = 1;
+        loop.chunk = unit;
+    }
+    if (loop.chunk == 0 && unit > 1) {
+        // One block for each, in units.
+        uint64_t units = loop.trips / unit + (loop.trips % unit != 0);
+        loop.chunk = (units / me.size + (units % me.size != 0)) * unit;
     }
     // Each member may add a chunk once more when there is nothing left.
     uint64_t behind;
@@ -79,6 +86,9 @@ bool next_guided(Member &me, const Loop &loop, Chunk *chunk) {
         }
         uint64_t left = loop.trips - begin, part = left / me.size + (left % me.size != 0);
         part = part > loop.chunk ? part : loop.chunk;
+        if (HRT_UNLIKELY(loop.is_simd) && part % loop.chunk != 0) {
+            part += loop.chunk - part % loop.chunk;
+        }
         end = begin + (part < left ? part : left);
     } while (!HRT_CAS(next, &begin, end, HRT_RELAXED));
     *chunk = {begin, end};

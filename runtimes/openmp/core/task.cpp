@@ -193,7 +193,7 @@ bool runs_at_once(const Member &me, const TaskOptions &options) {
     return !options.deferred || me.task->is_final || (me.size == 1 && !options.is_detachable);
 }
 
-bool are_tasks_many(const Member &me) { return me.deque.size() >= MANY_TASKS; }
+bool are_tasks_many(const Member &me) { return me.deque.size() >= MANY_TASKS && settings.throttles_tasks; }
 
 // The part of counting that has to come before anybody can run the task.
 static void count_created(Member &me, Task &task) {
@@ -237,11 +237,15 @@ void task_submit(Member &me, Task &task) {
     bool is_queued = me.deque.push(&task);
     // A full fence behind the push, for those that are about to sleep.
     count_child(parent);
-    if (HRT_LIKELY(is_queued)) {
-        notify_one(*me.team, me);
-    } else {
-        run_counted(me, task);
+    if (HRT_UNLIKELY(!is_queued)) {
+        if (settings.throttles_tasks) {
+            run_counted(me, task);
+            return;
+        }
+        put_in_inbox(*me.team, task);
+        HRT_FENCE(HRT_SEQ_CST);
     }
+    notify_one(*me.team, me);
 }
 
 void task_run_included(Member &me, Task &task) {

@@ -80,7 +80,8 @@ bool runs_at_once(const Member &me, const TaskOptions &options);
 inline constexpr uint32_t MANY_TASKS = 64;
 bool are_tasks_many(const Member &me);
 
-// Queues a task that has no predecessors left, or runs it at once if the queue is full.
+// Queues a task that has no predecessors left, or runs it at once if the queue is full (and tasks are
+// throttled).
 void task_submit(Member &me, Task &task);
 // The two parts of that, for tasks with predecessors: counts it as one of its parent's; queues it.
 void task_count(Member &me, Task &task);

@@ -25,11 +25,12 @@ struct Loop {
     uint64_t trips = 0;
     uint64_t first = 0;
     uint64_t step = 1;
-    uint64_t end = 0; // the program's bound: what a chunk's upper bound is if it is the last
-    uint64_t chunk = 1;
+    uint64_t end = 0;   // the program's bound: what a chunk's upper bound is if it is the last
+    uint64_t chunk = 1; // `is_simd` and kind Runtime: the unit
     ScheduleKind kind = ScheduleKind::Dynamic;
     bool is_ordered = false;
     bool is_nonmonotonic = false; // a member may get chunks in any order
+    bool is_simd = false;         // chunks are multiples of a unit
     bool has_ranges = false;      // each member has positions of its own first (ranges.h)
     bool may_overflow = false;    // positions added behind the end could pass 2^64
 };

@@ -62,6 +62,7 @@ void init(int32_t schedule, Value lower, Value upper, std::make_signed_t<Value> 
     loop.chunk = chunk > 0 && has_chunk(parts.schedule) ? static_cast<uint64_t>(chunk) : 0;
     loop.is_ordered = parts.is_ordered;
     loop.is_nonmonotonic = parts.is_nonmonotonic;
+    loop.is_simd = parts.schedule == KMP_GUIDED_SIMD || parts.schedule == KMP_RUNTIME_SIMD;
     if (me.size == 1) {
         loop.kind = ScheduleKind::Static;
         loop.chunk = 0;
