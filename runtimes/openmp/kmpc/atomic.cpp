@@ -156,6 +156,38 @@ BY_FUNCTION(16, by_function_locked, void)
 BY_FUNCTION(20, by_function_locked, void)
 BY_FUNCTION(32, by_function_locked, void)
 
+// `atomic compare`: the result is whether the value was the expected one, or the value before. With `capture`
+// a second one goes through memory: what the value was instead, or what it is behind the construct.
+#define COMPARE(BYTES, VALUE)                                                                                \
+    OMP_EXPORT bool __kmpc_atomic_bool_##BYTES##_cas(const Ident *, Gtid, VALUE *place, VALUE expected,      \
+                                                     VALUE wanted) {                                         \
+        return HRT_CAS(place, &expected, wanted, HRT_SEQ_CST);                                               \
+    }                                                                                                        \
+    OMP_EXPORT VALUE __kmpc_atomic_val_##BYTES##_cas(const Ident *, Gtid, VALUE *place, VALUE expected,      \
+                                                     VALUE wanted) {                                         \
+        HRT_CAS(place, &expected, wanted, HRT_SEQ_CST);                                                      \
+        return expected;                                                                                     \
+    }                                                                                                        \
+    OMP_EXPORT bool __kmpc_atomic_bool_##BYTES##_cas_cpt(const Ident *, Gtid, VALUE *place, VALUE expected,  \
+                                                         VALUE wanted, VALUE *found) {                       \
+        bool is_done = HRT_CAS(place, &expected, wanted, HRT_SEQ_CST);                                       \
+        if (!is_done) {                                                                                      \
+            *found = expected;                                                                               \
+        }                                                                                                    \
+        return is_done;                                                                                      \
+    }                                                                                                        \
+    OMP_EXPORT VALUE __kmpc_atomic_val_##BYTES##_cas_cpt(const Ident *, Gtid, VALUE *place, VALUE expected,  \
+                                                         VALUE wanted, VALUE *after) {                       \
+        bool is_done = HRT_CAS(place, &expected, wanted, HRT_SEQ_CST);                                       \
+        *after = is_done ? wanted : expected;                                                                \
+        return expected;                                                                                     \
+    }
+
+COMPARE(1, int8_t)
+COMPARE(2, int16_t)
+COMPARE(4, int32_t)
+COMPARE(8, int64_t)
+
 // Around anything.
 OMP_EXPORT void __kmpc_atomic_start() { lock(any_atomic); }
 

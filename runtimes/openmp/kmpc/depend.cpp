@@ -9,13 +9,14 @@ using namespace hadal::omp::kmpc;
 
 namespace {
 
+constexpr uintptr_t ALL_ADDRESSES = UINTPTR_MAX; // another way to say ALL_MEMORY
 constexpr uint8_t IN = 1, OUT = 2, INOUT = 3, MUTEXINOUTSET = 4, INOUTSET = 8, ALL_MEMORY = 0x80;
 
-DependKind kind_of(uint8_t flags) {
-    if ((flags & ALL_MEMORY) != 0) {
+DependKind kind_of(const KmpDependence &dependence) {
+    if ((dependence.flags & ALL_MEMORY) != 0 || dependence.address == ALL_ADDRESSES) {
         return DependKind::AllMemory;
     }
-    switch (flags) {
+    switch (dependence.flags) {
     case IN:
         return DependKind::In;
     case OUT:
@@ -26,7 +27,7 @@ DependKind kind_of(uint8_t flags) {
     case INOUTSET:
         return DependKind::InOutSet;
     default:
-        fatal("there is no kind %u of dependences", flags);
+        fatal("there is no kind %u of dependences", dependence.flags);
     }
 }
 
@@ -60,7 +61,7 @@ class List {
 
     void append(const KmpDependence *list, int32_t count, uint32_t at) {
         for (int32_t index = 0; index < count; index++) {
-            items[at + static_cast<uint32_t>(index)] = {list[index].address, kind_of(list[index].flags)};
+            items[at + static_cast<uint32_t>(index)] = {list[index].address, kind_of(list[index])};
         }
     }
 
