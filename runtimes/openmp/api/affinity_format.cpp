@@ -81,9 +81,9 @@ void field_text(const Member &me, char letter, char *text, size_t bytes) {
     const Team &team = *me.team;
     switch (letter) {
     case 't':
-        return number(team.league_number);
+        return number(league_of(team).league_number);
     case 'T':
-        return number(team.league_size);
+        return number(league_of(team).league_size);
     case 'L':
         return number(team.level);
     case 'n':

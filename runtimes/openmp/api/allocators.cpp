@@ -187,14 +187,14 @@ void deallocate(void *block) {
     }
 }
 
-uintptr_t default_allocator() { return self().task->icvs.allocator; }
+uintptr_t default_allocator() { return self().task->icvs->allocator; }
 
 } // namespace hadal::omp
 
 using namespace hadal::omp;
 
 OMP_EXPORT void omp_set_default_allocator(uintptr_t handle) {
-    self().task->icvs.allocator = handle == 0 ? ALLOCATOR_DEFAULT : handle;
+    icvs_to_change(*self().task).allocator = handle == 0 ? ALLOCATOR_DEFAULT : handle;
 }
 OMP_EXPORT uintptr_t omp_get_default_allocator() { return default_allocator(); }
 

@@ -81,8 +81,8 @@ OMP_EXPORT int omp_get_num_devices() { return 0; }
 OMP_EXPORT int omp_get_initial_device() { return INITIAL_DEVICE; }
 OMP_EXPORT int omp_get_device_num() { return INITIAL_DEVICE; }
 OMP_EXPORT int omp_is_initial_device() { return 1; }
-OMP_EXPORT int omp_get_default_device() { return self().task->icvs.default_device; }
-OMP_EXPORT void omp_set_default_device(int device) { self().task->icvs.default_device = device; }
+OMP_EXPORT int omp_get_default_device() { return self().task->icvs->default_device; }
+OMP_EXPORT void omp_set_default_device(int device) { icvs_to_change(*self().task).default_device = device; }
 
 OMP_FORTRAN(int, omp_get_num_devices, ());
 OMP_FORTRAN(int, omp_get_initial_device, ());

@@ -112,6 +112,7 @@ void read_environment() {
     read_device();
     read_tools();
     read_of_others();
+    settings.has_nested_lists = settings.thread_list_len > 1 || settings.bind_list_len > 1;
     if (const char *value = variable("OMP_DISPLAY_ENV")) {
         Text text(value);
         if (text.take_word("verbose") && text.is_over()) {

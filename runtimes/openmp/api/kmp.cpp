@@ -54,13 +54,13 @@ OMP_EXPORT void kmp_set_blocktime(int time_ms) {
 }
 
 OMP_EXPORT int kmp_get_library() {
-    if (self().task->icvs.thread_limit == 1) {
+    if (self().task->icvs->thread_limit == 1) {
         return LIBRARY_SERIAL;
     }
     return settings.wait_policy == WaitPolicy::Active ? LIBRARY_TURNAROUND : LIBRARY_THROUGHPUT;
 }
 OMP_EXPORT void kmp_set_library(int library) {
-    Icvs &icvs = self().task->icvs;
+    Icvs &icvs = icvs_to_change(*self().task);
     switch (library) {
     case LIBRARY_SERIAL:
         icvs.threads = 1;

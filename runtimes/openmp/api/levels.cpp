@@ -39,23 +39,24 @@ OMP_EXPORT int omp_get_team_size(int level) {
 }
 
 OMP_EXPORT int omp_get_supported_active_levels() { return static_cast<int>(ACTIVE_LEVELS_MAX); }
-OMP_EXPORT int omp_get_max_active_levels() { return to_int(self().task->icvs.max_active_levels); }
+OMP_EXPORT int omp_get_max_active_levels() { return to_int(self().task->icvs->max_active_levels); }
 
 OMP_EXPORT void omp_set_max_active_levels(int levels) {
     if (levels >= 0) {
         uint32_t wanted = static_cast<uint32_t>(levels);
-        self().task->icvs.max_active_levels = wanted < ACTIVE_LEVELS_MAX ? wanted : ACTIVE_LEVELS_MAX;
+        icvs_to_change(*self().task).max_active_levels =
+            wanted < ACTIVE_LEVELS_MAX ? wanted : ACTIVE_LEVELS_MAX;
     }
 }
 
 OMP_EXPORT int omp_get_nested() {
     const Member &me = self();
-    uint32_t levels = me.task->icvs.max_active_levels;
+    uint32_t levels = me.task->icvs->max_active_levels;
     return levels > 1 && levels > me.team->active_level;
 }
 
 OMP_EXPORT void omp_set_nested(int nested) {
-    uint32_t &levels = self().task->icvs.max_active_levels;
+    uint32_t &levels = icvs_to_change(*self().task).max_active_levels;
     if (nested) {
         levels = ACTIVE_LEVELS_MAX;
     } else if (levels > 1) {

@@ -29,7 +29,7 @@ template <typename Integer> void partition_numbers(Integer *numbers) {
 
 } // namespace
 
-OMP_EXPORT int omp_get_proc_bind() { return static_cast<int>(self().task->icvs.bind); }
+OMP_EXPORT int omp_get_proc_bind() { return static_cast<int>(self().task->icvs->bind); }
 OMP_EXPORT int omp_get_num_places() { return static_cast<int>(place_count()); }
 
 OMP_EXPORT int omp_get_place_num_procs(int place) {

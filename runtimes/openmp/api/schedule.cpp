@@ -17,14 +17,14 @@ OMP_EXPORT void omp_set_schedule(uint32_t kind, int chunk) {
         warn("omp_set_schedule: there is no schedule %u, the call has no effect", plain);
         return;
     }
-    Schedule &schedule = self().task->icvs.run_schedule;
+    Schedule &schedule = icvs_to_change(*self().task).run_schedule;
     schedule.kind = static_cast<ScheduleKind>(plain);
     schedule.monotonic = (kind & MONOTONIC) != 0;
     schedule.chunk = chunk > 0 && schedule.kind != ScheduleKind::Auto ? chunk : 0;
 }
 
 OMP_EXPORT void omp_get_schedule(uint32_t *kind, int *chunk) {
-    const Schedule &schedule = self().task->icvs.run_schedule;
+    const Schedule &schedule = self().task->icvs->run_schedule;
     *kind = static_cast<uint32_t>(schedule.kind) | (schedule.monotonic ? MONOTONIC : 0);
     bool has_default = schedule.chunk == 0 && schedule.kind != ScheduleKind::Static;
     *chunk = has_default ? 1 : to_int(schedule.chunk);

@@ -5,8 +5,8 @@
 
 using namespace hadal::omp;
 
-OMP_EXPORT int omp_get_num_teams() { return static_cast<int>(self().team->league_size); }
-OMP_EXPORT int omp_get_team_num() { return static_cast<int>(self().team->league_number); }
+OMP_EXPORT int omp_get_num_teams() { return static_cast<int>(league_of(*self().team).league_size); }
+OMP_EXPORT int omp_get_team_num() { return static_cast<int>(league_of(*self().team).league_number); }
 // 0: as many as the run-time likes.
 OMP_EXPORT int omp_get_max_teams() { return to_int(settings.teams); }
 OMP_EXPORT int omp_get_teams_thread_limit() { return to_int(settings.teams_thread_limit); }

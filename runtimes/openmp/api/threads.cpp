@@ -7,18 +7,18 @@ using namespace hadal::omp;
 
 OMP_EXPORT int omp_get_thread_num() { return static_cast<int>(self().number); }
 OMP_EXPORT int omp_get_num_threads() { return static_cast<int>(self().size); }
-OMP_EXPORT int omp_get_max_threads() { return to_int(self().task->icvs.threads); }
+OMP_EXPORT int omp_get_max_threads() { return to_int(self().task->icvs->threads); }
 OMP_EXPORT int omp_get_num_procs() { return to_int(hrt_cpu_count()); }
 OMP_EXPORT int omp_in_parallel() { return self().team->active_level > 0; }
-OMP_EXPORT int omp_get_thread_limit() { return to_int(self().task->icvs.thread_limit); }
-OMP_EXPORT int omp_get_dynamic() { return self().task->icvs.dynamic; }
+OMP_EXPORT int omp_get_thread_limit() { return to_int(self().task->icvs->thread_limit); }
+OMP_EXPORT int omp_get_dynamic() { return self().task->icvs->dynamic; }
 OMP_EXPORT int omp_get_cancellation() { return settings.cancellation; }
 
 OMP_EXPORT void omp_set_num_threads(int threads) {
     // What fewer than one thread means is left to us; `fork` keeps to the limits.
-    self().task->icvs.threads = threads > 0 ? static_cast<uint32_t>(threads) : 1;
+    icvs_to_change(*self().task).threads = threads > 0 ? static_cast<uint32_t>(threads) : 1;
 }
-OMP_EXPORT void omp_set_dynamic(int dynamic) { self().task->icvs.dynamic = dynamic != 0; }
+OMP_EXPORT void omp_set_dynamic(int dynamic) { icvs_to_change(*self().task).dynamic = dynamic != 0; }
 
 OMP_FORTRAN(int, omp_get_thread_num, ());
 OMP_FORTRAN(int, omp_get_num_threads, ());

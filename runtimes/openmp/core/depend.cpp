@@ -253,6 +253,8 @@ Dependences &dependences_of(Task &generator) {
         }
         generator.dependences = ::new (memory) Dependences;
         grow(*generator.dependences);
+        // They are freed at the end of the region, at the latest.
+        note_tasks(*generator.team);
     }
     return *generator.dependences;
 }

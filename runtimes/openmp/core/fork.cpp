@@ -10,6 +10,7 @@
 #include "irq.h"
 #include "places.h"
 #include "pool.h"
+#include "serial.h"
 
 namespace hadal::omp {
 
@@ -28,14 +29,6 @@ void begin(Member &me, const Team &team) {
     task.counts = ONE_REFERENCE;
     task.group = nullptr;
     task.icvs = team.icvs;
-    me.task = &task;
-}
-
-void prepare_implicit(Member &me) {
-    me.implicit.parent = nullptr;
-    me.implicit.depth = 0;
-    me.implicit.team = me.team;
-    me.implicit.runner = &me;
 }
 
 void run(Member &me, const Team &team) {
@@ -52,12 +45,12 @@ void run(Member &me, const Team &team) {
 Member &begin_team(Member &me, Team &team, const Region &region) {
     Member &primary = *team.members[0];
     team.region = region;
-    team.level = me.team->level + 1;
-    team.active_level = me.team->active_level + 1;
-    team.league_size = me.team->league_size;
-    team.league_number = me.team->league_number;
-    team.icvs = icvs_below(me.task->icvs);
-    team.is_cancelled = 0;
+    team.icvs = me.task->icvs;
+    if (HRT_UNLIKELY(settings.has_nested_lists)) {
+        team.own_icvs = *team.icvs;
+        go_below(team.own_icvs);
+        team.icvs = &team.own_icvs;
+    }
     team.epoch++;
     uint64_t ticket = first_ticket(team.epoch);
     begin(primary, team);
@@ -73,22 +66,22 @@ void end_team(Member &primary) {
     // Members of a cancelled region have not all met the same constructs.
     if (HRT_UNLIKELY(team.is_cancelled != 0)) {
         workshares_reset(team);
+        team.is_cancelled = 0;
     } else {
         team.first_workshare = primary.workshares;
     }
     team.first_single = team.singles;
 }
 
-// Takes a team of one member that the thread has kept, or makes one.
-Team &take_serial(Thread &thread) {
-    Team *team = thread.serial_teams;
-    if (HRT_LIKELY(team != nullptr)) {
-        thread.serial_teams = team->next;
-        return *team;
+// The hot team of a member, with so many members if there are as many threads.
+Team &take_team(Member &me, uint32_t size, Bind bind) {
+    if (bind == Bind::False || me.task->icvs->bind == Bind::False) {
+        bind = me.task->icvs->bind;
     }
-    team = &team_new();
-    team->members[0]->thread = &thread;
-    prepare_implicit(*team->members[0]);
+    Team *team = me.hot;
+    if (HRT_UNLIKELY(team == nullptr || team->size != size || team->bind != bind)) {
+        team = &team_form(me, size, bind);
+    }
     return *team;
 }
 
@@ -97,20 +90,12 @@ Team &take_serial(Thread &thread) {
 Member &fork_begin(Member &me, const Region &region, uint32_t threads, Bind bind) {
     uint32_t size = team_size(me, threads);
     if (size > 1) {
-        if (bind == Bind::False || me.task->icvs.bind == Bind::False) {
-            bind = me.task->icvs.bind;
-        }
-        Team *team = me.hot;
-        if (HRT_UNLIKELY(team == nullptr || team->size != size || team->bind != bind)) {
-            team = &team_form(me, size, bind);
-            prepare_implicit(*team->members[0]);
-        }
-        if (HRT_LIKELY(team->size > 1)) {
-            return begin_team(me, *team, region);
+        Team &team = take_team(me, size, bind);
+        if (HRT_LIKELY(team.size > 1)) {
+            return begin_team(me, team, region);
         }
     }
-    serial_begin(me);
-    return *current;
+    return serial_begin(me);
 }
 
 void fork_end(Member &primary) {
@@ -129,50 +114,6 @@ void fork(Member &me, const Region &region, uint32_t threads, Bind bind) {
         region.run(primary, region);
     }
     fork_end(primary);
-}
-
-void serial_begin(Member &me) {
-    Team &team = take_serial(*me.thread);
-    Member &inner = *team.members[0];
-    const Team &outer = *me.team;
-    team.parent = me.team;
-    team.parent_number = me.number;
-    team.level = outer.level + 1;
-    team.active_level = outer.active_level;
-    team.league_size = outer.league_size;
-    team.league_number = outer.league_number;
-    team.icvs = icvs_below(me.task->icvs);
-    team.is_cancelled = 0;
-    team.epoch++;
-    inner.outer = &me;
-    inner.place = me.place;
-    inner.partition = me.partition;
-    begin(inner, team);
-    current = &inner;
-    if (HRT_UNLIKELY(settings.display_affinity)) {
-        display_affinity(inner);
-    }
-}
-
-void serial_end(Member &inner) {
-    Team &team = *inner.team;
-    if (HRT_UNLIKELY(HRT_LOAD(&team.has_tasks, HRT_RELAXED) != 0)) {
-        barrier(inner);
-        team.has_tasks = 0;
-    }
-    if (HRT_UNLIKELY(inner.implicit.dependences != nullptr)) {
-        dependences_free(inner.implicit);
-    }
-    if (HRT_UNLIKELY(team.is_cancelled != 0)) {
-        workshares_reset(team);
-    } else {
-        team.first_workshare = inner.workshares;
-    }
-    team.first_single = team.singles;
-    Thread &thread = *inner.thread;
-    team.next = thread.serial_teams;
-    thread.serial_teams = &team;
-    current = inner.outer;
 }
 
 // The life of a thread of the run-time.

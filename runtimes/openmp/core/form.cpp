@@ -10,6 +10,7 @@
 #include "memory.h"
 #include "places.h"
 #include "pool.h"
+#include "serial.h"
 
 namespace hadal::omp {
 
@@ -79,14 +80,17 @@ Team &team_new() {
 Team &team_form(Member &me, uint32_t size, Bind bind) {
     if (me.hot == nullptr) {
         me.hot = &team_new();
-        Team &team = *me.hot;
-        team.parent = me.team;
-        team.parent_number = me.number;
-        Member &primary = *team.members[0];
-        primary.thread = me.thread;
-        primary.outer = &me;
+        Team &made = *me.hot;
+        made.parent = me.team;
+        made.parent_number = me.number;
+        made.level = me.team->level + 1;
+        made.active_level = me.team->active_level + 1;
+        made.members[0]->outer = &me;
+        prepare_implicit(*made.members[0]);
     }
     Team &team = *me.hot;
+    // The member may have got another thread since its last team.
+    team.members[0]->thread = me.thread;
     extend(team, size);
     uint32_t made = 1;
     for (; made < size; made++) {
@@ -122,11 +126,19 @@ Team &team_form(Member &me, uint32_t size, Bind bind) {
         team.members[number]->tasks_ended = 0;
     }
     place_team(team, bind, me);
+    for (uint32_t number = 0; number < made; number++) {
+        serial_follow(*team.members[number]);
+    }
     set_patience(team);
     return team;
 }
 
 void team_dismiss(Member &me) {
+    for (Member *inner : me.alone) {
+        if (inner != nullptr) {
+            team_dismiss(*inner);
+        }
+    }
     Team *team = me.hot;
     if (team == nullptr) {
         return;
@@ -147,29 +159,30 @@ void team_dismiss(Member &me) {
     team->size = 1;
 }
 
-uint32_t team_size(const Member &me, uint32_t requested) {
-    const Icvs &icvs = me.task->icvs;
-    if (me.team->active_level >= icvs.max_active_levels) {
-        return 1;
-    }
-    uint32_t threads = requested != 0 ? requested : icvs.threads;
-    threads = threads < icvs.thread_limit ? threads : icvs.thread_limit;
+void prepare_implicit(Member &me) {
+    Task &task = me.implicit;
+    task.parent = nullptr;
+    task.depth = 0;
+    task.team = me.team;
+    task.runner = &me;
+    me.task = &task;
+}
+
+uint32_t team_size_of_more(const Icvs &icvs, uint32_t threads) {
     if (icvs.dynamic && threads > hrt_cpu_count()) {
         threads = hrt_cpu_count();
     }
     return threads < THREADS_MAX ? threads : THREADS_MAX - 1;
 }
 
-Icvs icvs_below(const Icvs &icvs) {
-    Icvs below = icvs;
-    below.nesting++;
-    if (below.nesting < settings.thread_list_len) {
-        below.threads = settings.thread_lists[below.nesting];
+void go_below(Icvs &icvs) {
+    icvs.nesting++;
+    if (icvs.nesting < settings.thread_list_len) {
+        icvs.threads = settings.thread_lists[icvs.nesting];
     }
-    if (below.nesting < settings.bind_list_len) {
-        below.bind = settings.bind_list[below.nesting];
+    if (icvs.nesting < settings.bind_list_len) {
+        icvs.bind = settings.bind_list[icvs.nesting];
     }
-    return below;
 }
 
 } // namespace hadal::omp

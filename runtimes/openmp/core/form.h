@@ -17,11 +17,26 @@ Team &team_form(Member &me, uint32_t size, Bind bind);
 // Gives the threads of the hot teams of `me`, and of its members, back to the pool.
 void team_dismiss(Member &me);
 
-// How many threads a region of `me` gets that asks for `requested` (0: for none).
-uint32_t team_size(const Member &me, uint32_t requested);
+// What never changes in a member's implicit task.
+void prepare_implicit(Member &me);
 
-// The ICVs of the implicit tasks of a region that a task with these generates.
-Icvs icvs_below(const Icvs &icvs);
+// The same for a region that asks for more than one, as far as it is about the machine.
+uint32_t team_size_of_more(const Icvs &icvs, uint32_t threads);
+
+// How many threads a region of `me` gets that asks for `requested` (0: for none).
+inline uint32_t team_size(const Member &me, uint32_t requested) {
+    const Icvs &icvs = *me.task->icvs;
+    if (me.team->active_level >= icvs.max_active_levels) {
+        return 1;
+    }
+    uint32_t threads = requested != 0 ? requested : icvs.threads;
+    threads = threads < icvs.thread_limit ? threads : icvs.thread_limit;
+    return HRT_LIKELY(threads == 1) ? 1 : team_size_of_more(icvs, threads);
+}
+
+// Makes a task's ICVs those of the implicit tasks of a region that it generates, if lists such as
+// OMP_NUM_THREADS=4,2 have other numbers for that.
+void go_below(Icvs &icvs);
 
 } // namespace hadal::omp
 

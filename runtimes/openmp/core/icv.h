@@ -32,7 +32,8 @@ struct Partition {
     uint32_t first = 0, count = 0;
 };
 
-// Of a data environment: every task has its own copy, made from that of the task that generates it.
+// Of a data environment: each task has its own, which are those of the task that generates it until it
+// changes them (`icvs_to_change`).
 struct Icvs {
     Schedule run_schedule;
     uint32_t threads = 1; // nthreads-var: threads of the next parallel region
@@ -69,7 +70,8 @@ struct Settings {
     WaitPolicy wait_policy = WaitPolicy::Hybrid;
     Offload offload = Offload::Default;
     bool cancellation = false;
-    bool throttles_tasks = true; // who has generated many runs the next ones at once
+    bool has_nested_lists = false; // one of the lists has numbers for nested regions
+    bool throttles_tasks = true;   // who has generated many runs the next ones at once
     bool display_affinity = false;
     bool irq_off = false; // HADAL_OMP_IRQ=off: no interrupts while a region runs
     uint32_t max_task_priority = 0;

@@ -3,38 +3,38 @@
 #ifndef HADAL_OMP_INITIAL_H
 #define HADAL_OMP_INITIAL_H
 
-#include "team.h"
+#include "serial.h"
 
 namespace hadal::omp {
 
 // Calls `run` for a member that is alone in a team outside of all parallel regions, the `number`-th of a
-// league of `size`, with a limit of threads (0: none of its own). What it changes of its ICVs is undone.
+// league of `size`, with a limit of threads (0: none of its own), and waits for its tasks. What it changes of
+// its ICVs, and of the league, is undone.
 template <typename Run>
 void run_as_initial_task(Member &caller, uint32_t size, uint32_t number, uint32_t thread_limit, Run run) {
     bool is_outside = caller.team->level == 0;
-    Icvs icvs = caller.task->icvs;
-    if (!is_outside) {
-        serial_begin(caller);
-    }
-    Member &me = self();
+    Member &me = is_outside ? caller : serial_begin(caller, Alone::InitialTask);
+    Task &task = *me.task;
     Team &team = *me.team;
+    const Icvs *const icvs = task.icvs;
+    const Icvs values = *icvs;
     const uint32_t outer_size = team.league_size, outer_number = team.league_number;
     team.league_size = size;
     team.league_number = number;
-    if (!is_outside) {
-        team.level = 0;
-        team.active_level = 0;
-        icvs.nesting = 0;
+    if (thread_limit != 0 && thread_limit <= INT32_MAX) {
+        icvs_to_change(task).thread_limit = thread_limit;
     }
-    me.task->icvs = icvs;
-    if (thread_limit != 0) {
-        me.task->icvs.thread_limit = thread_limit;
-    }
-    team.icvs = me.task->icvs;
     run(me);
-    barrier(me);
+    if (HRT_LIKELY(&task == &me.implicit)) {
+        barrier(me);
+    } else {
+        taskwait(me);
+    }
     if (is_outside) {
-        me.task->icvs = team.icvs = icvs;
+        task.icvs = icvs;
+        if (icvs == &task.own_icvs) {
+            task.own_icvs = values;
+        }
         team.league_size = outer_size;
         team.league_number = outer_number;
     } else {

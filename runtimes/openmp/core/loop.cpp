@@ -11,7 +11,7 @@ namespace {
 void resolve(const Member &me, Loop &loop) {
     uint64_t unit = loop.is_simd && loop.chunk > 0 ? loop.chunk : 1;
     if (loop.kind == ScheduleKind::Runtime) {
-        const Schedule &schedule = me.task->icvs.run_schedule;
+        const Schedule &schedule = me.task->icvs->run_schedule;
         loop.kind = schedule.kind == ScheduleKind::Trapezoidal ? ScheduleKind::Guided : schedule.kind;
         uint64_t chunk = schedule.chunk > 0 ? static_cast<uint64_t>(schedule.chunk) : 0;
         loop.chunk = __builtin_mul_overflow(chunk, unit, &chunk) ? UINT64_MAX : chunk;

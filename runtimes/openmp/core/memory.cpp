@@ -5,19 +5,12 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <new>
 
 namespace hadal::omp {
-
-struct Block {
-    Block *next;
-};
 
 namespace {
 
 constexpr size_t LINE = HRT_CACHE_LINE;
-constexpr size_t HEADER_BYTES = (sizeof(Task) + LINE - 1) / LINE * LINE;
-constexpr size_t PAYLOAD_BYTES[BLOCK_CLASSES] = {64, 256, 1024, 4096};
 constexpr size_t SLAB_BYTES = 64 << 10;
 
 void *lines(size_t bytes) {
@@ -52,7 +45,7 @@ Block *take(FreeBlocks &blocks, size_t block_bytes) {
 
 } // namespace
 
-Task *task_memory_take(Thread &thread, size_t payload_bytes) {
+Task *task_memory_take_slow(Thread &thread, size_t payload_bytes) {
     uint32_t size_class = 0;
     while (size_class < BLOCK_CLASSES && PAYLOAD_BYTES[size_class] < payload_bytes) {
         size_class++;
@@ -62,15 +55,11 @@ Task *task_memory_take(Thread &thread, size_t payload_bytes) {
         large = lines(payload_bytes);
         size_class = 0;
     }
-    Block *block = take(thread.blocks[size_class], HEADER_BYTES + PAYLOAD_BYTES[size_class]);
-    Task *task = ::new (block) Task;
-    task->large_payload = large;
-    task->memory_owner = &thread;
-    task->memory_class = size_class;
-    return task;
+    Block *block = take(thread.blocks[size_class], TASK_BYTES + PAYLOAD_BYTES[size_class]);
+    return task_in(block, thread, size_class, large);
 }
 
-void task_memory_give(Thread &thread, Task *task) {
+void task_memory_give_slow(Thread &thread, Task *task) {
     if (HRT_UNLIKELY(task->large_payload != nullptr)) {
         free(task->large_payload);
     }
@@ -86,11 +75,6 @@ void task_memory_give(Thread &thread, Task *task) {
     do {
         block->next = first;
     } while (!HRT_CAS(&blocks.returned, &first, block, HRT_RELEASE));
-}
-
-void *payload_of(Task &task) {
-    return task.large_payload != nullptr ? task.large_payload
-                                         : reinterpret_cast<char *>(&task) + HEADER_BYTES;
 }
 
 void *permanent_memory(size_t bytes) { return memset(lines(bytes), 0, bytes); }

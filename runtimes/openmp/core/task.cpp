@@ -4,12 +4,11 @@
 // A member takes the newest of its own tasks first, then steals the oldest of others. Constraints
 // (OpenMP 5.2, 12.9): tasks stay with the member that has begun them, and a member that waits in the middle
 // of one begins only descendants of it, lest a task waits for something that one below it on the stack holds.
-#include "task.h"
+#include "task_inline.h"
 
 #include <new>
 
 #include "depend.h"
-#include "memory.h"
 #include "sync.h"
 #include "taskgroup.h"
 
@@ -172,35 +171,9 @@ void run_counted(Member &me, Task &task) {
 
 } // namespace
 
-Task &task_new(Member &me, size_t payload_bytes, const TaskOptions &options) {
-    Task &task = *task_memory_take(*me.thread, payload_bytes);
-    Task &parent = *me.task;
-    HRT_STORE(&task.parent, &parent, HRT_RELAXED);
-    HRT_STORE(&task.depth, parent.depth + 1, HRT_RELAXED);
-    task.team = me.team;
-    task.group = parent.group;
-    task.icvs = parent.icvs;
-    task.priority = options.priority;
-    task.is_explicit = true;
-    task.is_final = options.is_final || parent.is_final;
-    task.is_untied = options.is_untied;
-    task.is_detachable = options.is_detachable;
-    task.open_ends = options.is_detachable ? 2 : 1;
-    return task;
-}
-
-bool runs_at_once(const Member &me, const TaskOptions &options) {
-    return !options.deferred || me.task->is_final || (me.size == 1 && !options.is_detachable);
-}
-
-bool are_tasks_many(const Member &me) { return me.deque.size() >= MANY_TASKS && settings.throttles_tasks; }
-
 // The part of counting that has to come before anybody can run the task.
 static void count_created(Member &me, Task &task) {
-    Team &team = *me.team;
-    if (HRT_UNLIKELY(HRT_LOAD(&team.has_tasks, HRT_RELAXED) == 0)) {
-        HRT_STORE(&team.has_tasks, task_mark(team.epoch), HRT_RELAXED);
-    }
+    note_tasks(*me.team);
     HRT_STORE(&me.tasks_created, me.tasks_created + 1, HRT_RELAXED);
     if (task.group != nullptr) {
         HRT_FETCH_ADD(&task.group->unfinished, 1, HRT_RELAXED);
@@ -248,20 +221,7 @@ void task_submit(Member &me, Task &task) {
     notify_one(*me.team, me);
 }
 
-void task_run_included(Member &me, Task &task) {
-    task_begin_included(me, task);
-    task.run(me, task);
-    task_end_included(me, task);
-}
-
-void task_begin_included(Member &me, Task &task) {
-    task.is_included = true;
-    task.runner = &me;
-    me.task = &task;
-}
-
-void task_end_included(Member &me, Task &task) {
-    me.task = task.parent;
+void task_end_included_slow(Member &me, Task &task) {
     if (HRT_UNLIKELY(task.is_detachable) && HRT_FETCH_SUB(&task.open_ends, 1, HRT_ACQ_REL) != 1) {
         // It is not over before its event is fulfilled, and its generator waits for it.
         await_with_tasks(me, [&] { return HRT_LOAD(&task.open_ends, HRT_ACQUIRE) == UINT32_MAX; });

@@ -41,7 +41,7 @@ struct Task {
     Successors *successors = nullptr;   // who waits for it (depend.cpp)
     Member *runner = nullptr;           // who runs it, or has run it
     Task *next = nullptr;               // of the team's inbox
-    Icvs icvs;
+    const Icvs *icvs; // its own, or those of a task whose values cannot change as long as this one runs
     int32_t priority = 0;
     uint32_t blockers = 0;  // what it has to wait for before it can run: predecessors, and its own generation
     uint32_t open_ends = 1; // what it has to wait for before it has ended: its code, and its event (detach)
@@ -54,7 +54,22 @@ struct Task {
     void *large_payload = nullptr;  // memory of its own, if it is too large for a block
     Thread *memory_owner = nullptr; // whose free blocks its memory goes back to; null: part of a Member
     uint32_t memory_class = 0;
+    // Has values if `icvs` points to it.
+    union {
+        Icvs own_icvs;
+    };
+
+    Task() {}
 };
+
+// A task's ICVs for a change: from here on it has its own. The tasks that it generates get copies of those.
+inline Icvs &icvs_to_change(Task &task) {
+    if (task.icvs != &task.own_icvs) {
+        task.own_icvs = *task.icvs;
+        task.icvs = &task.own_icvs;
+    }
+    return task.own_icvs;
+}
 
 inline constexpr uint64_t ONE_CHILD = 1, ONE_REFERENCE = 1ull << 32;
 
@@ -67,31 +82,12 @@ struct TaskOptions {
     int32_t priority = 0;
 };
 
-// Makes a task of the current one with `payload_bytes` of memory behind it, aligned to 64 bytes
-// (`payload_of`), which is not counted or queued yet. Ends the program when there is no memory.
-Task &task_new(Member &me, size_t payload_bytes, const TaskOptions &options);
-void *payload_of(Task &task);
-
-// Whether a task that is generated now is to run at once, before its generator goes on.
-bool runs_at_once(const Member &me, const TaskOptions &options);
-
-// Whether so many tasks of the member are queued that one more would only cost time: it may as well run at
-// once.
-inline constexpr uint32_t MANY_TASKS = 64;
-bool are_tasks_many(const Member &me);
-
 // Queues a task that has no predecessors left, or runs it at once if the queue is full (and tasks are
 // throttled).
 void task_submit(Member &me, Task &task);
 // The two parts of that, for tasks with predecessors: counts it as one of its parent's; queues it.
 void task_count(Member &me, Task &task);
 void task_make_ready(Member &me, Task &task);
-
-// Runs a task that was never queued, as part of the current one (`if` is false, or final).
-void task_run_included(Member &me, Task &task);
-// The same for a task whose code the caller runs by itself between the two.
-void task_begin_included(Member &me, Task &task);
-void task_end_included(Member &me, Task &task);
 
 // The program has fulfilled the event of a detached task; from any thread.
 void task_fulfill(Task &task);

@@ -51,15 +51,12 @@ struct alignas(64) Thread {
     uint32_t pushed_threads = 0;
     Bind pushed_bind = Bind::False;
     uint32_t pushed_teams = 0, pushed_teams_limit = 0;
-    Team *serial_teams = nullptr; // of one member, kept for the next region of one thread
-    bool is_irq_off = false;      // HADAL_OMP_IRQ=off (irq.h)
-    uint64_t irq_state = 0;       // what to restore then
-    Thread *next = nullptr;       // of the idle ones
-    Member *assigned = nullptr;   // that it is to become
-    bool is_idle = false;         // it is among the idle ones, or has just been taken
+    bool is_irq_off = false;    // HADAL_OMP_IRQ=off (irq.h)
+    uint64_t irq_state = 0;     // what to restore then
+    Thread *next = nullptr;     // of the idle ones
+    Member *assigned = nullptr; // that it is to become
+    bool is_idle = false;       // it is among the idle ones, or has just been taken
     FreeBlocks blocks[BLOCK_CLASSES];
-    void **threadprivate = nullptr; // kmpc/threadprivate.cpp
-    uint32_t threadprivate_len = 0;
     alignas(64) uint32_t door = 0; // sync.h
 };
 
@@ -71,7 +68,10 @@ struct alignas(64) Member {
     uint32_t size = 1; // of the team
     Task *task = nullptr;
     Thread *thread = nullptr;
-    Team *hot = nullptr;     // that it is the primary member of, kept from its last region
+    Team *hot = nullptr; // that it is the primary member of, kept from its last region
+    Member *serial =
+        nullptr;           // what it is in regions of one thread, if nothing but that is to be done for them
+    Member *alone[2] = {}; // the same, and what it is as an initial task inside of regions (serial.h)
     Member *outer = nullptr; // what its thread is outside of this region (primary members)
     uint64_t ticket = 0;     // of the last barrier that it has come to
     Workshare *workshare = nullptr;
@@ -105,8 +105,9 @@ struct alignas(64) Team {
     Team *parent = nullptr;
     uint32_t parent_number = 0; // of the primary member in it
     uint32_t level = 0, active_level = 0;
-    uint32_t league_size = 1, league_number = 0; // of teams
-    Icvs icvs;                                   // of the implicit tasks
+    uint32_t league_size = 1, league_number = 0; // of a team at level 0 (`league_of`)
+    const Icvs *icvs = nullptr;                  // of the implicit tasks
+    Icvs own_icvs;                               // those, if they differ from the generating task's
     uint64_t epoch = 0;                          // regions it has run
     uint64_t first_workshare = 0;                // where its members begin
     uint32_t first_single = 0;
@@ -114,7 +115,6 @@ struct alignas(64) Team {
     Bind bind = Bind::False;
     void *copy = nullptr;                 // copyprivate of clang
     ReductionScope *reductions = nullptr; // of parallel constructs (reduction(task, ...))
-    Team *next = nullptr;                 // in lists of unused ones
     uint32_t is_cancelled = 0;
     uint64_t loop_cancelled_at = 0; // ticket of the barrier that ends a cancelled loop without a descriptor
     alignas(64) uint32_t sleepers = 0; // members that sleep, or are about to
@@ -129,8 +129,24 @@ struct alignas(64) Team {
     Workshare workshares[WORKSHARES];
 };
 
+// The team around this one that is a team of a league.
+inline const Team &league_of(const Team &team) {
+    const Team *at = &team;
+    while (at->level > 0) {
+        at = at->parent;
+    }
+    return *at;
+}
+
 // What says that a region has tasks: never 0, and not the same for the one after it.
 inline uint32_t task_mark(uint64_t epoch) { return static_cast<uint32_t>(epoch) << 1 | 1; }
+
+// Says that the team's region has tasks: it must not end before they have.
+inline void note_tasks(Team &team) {
+    if (HRT_UNLIKELY(HRT_LOAD(&team.has_tasks, HRT_RELAXED) == 0)) {
+        HRT_STORE(&team.has_tasks, task_mark(team.epoch), HRT_RELAXED);
+    }
+}
 
 extern thread_local constinit Member *current [[gnu::tls_model("initial-exec")]];
 
@@ -145,16 +161,20 @@ inline Member &self() {
 
 // The next chunk of the loop that the member is at; false when there is none.
 bool loop_next_slow(Member &me, Chunk *chunk);
-inline bool loop_next(Member &me, Chunk *chunk) {
+// The same, of what the member has reserved already.
+inline bool loop_next_reserved(Member &me, Chunk *chunk) {
     uint64_t begin = me.reserved.begin, left = me.reserved.end - begin;
-    if (left == 0) {
-        return loop_next_slow(me, chunk);
+    if (HRT_UNLIKELY(left == 0)) {
+        return false;
     }
     uint64_t size = me.workshare->loop.chunk;
     uint64_t end = begin + (size < left ? size : left);
     me.reserved.begin = end;
     *chunk = {begin, end};
     return true;
+}
+inline bool loop_next(Member &me, Chunk *chunk) {
+    return loop_next_reserved(me, chunk) || loop_next_slow(me, chunk);
 }
 
 // Runs a region with as many threads as `threads` (0: as many as the ICVs say) and the limits allow, and
@@ -164,10 +184,6 @@ void fork(Member &me, const Region &region, uint32_t threads, Bind bind);
 // calling thread is the primary member in between. It has to free its task's dependences, if there are any.
 Member &fork_begin(Member &me, const Region &region, uint32_t threads, Bind bind);
 void fork_end(Member &primary);
-// The two parts of a region of one thread, for compilers that call its code by themselves.
-void serial_begin(Member &me);
-void serial_end(Member &me);
-
 // Waits until all members of the team have come and all tasks of the team have ended.
 void barrier(Member &me);
 // The same, unless the region is cancelled; true if it is.

@@ -8,6 +8,7 @@
 #include "memory.h"
 #include "places.h"
 #include "pool.h"
+#include "serial.h"
 
 namespace hadal::omp {
 
@@ -27,6 +28,15 @@ void on_thread_end(void *value) {
     thread_give_back(thread);
 }
 
+void forget_teams(Member &me) {
+    me.hot = nullptr;
+    for (Member *inner : me.alone) {
+        if (inner != nullptr) {
+            forget_teams(*inner);
+        }
+    }
+}
+
 // fork(): the child process has only the thread that called it, which makes new teams when it needs them. It
 // must not be in a region: nobody would come to the barrier.
 void on_fork_child() {
@@ -35,11 +45,8 @@ void on_fork_child() {
     if (me == nullptr) {
         return;
     }
-    for (Team *team = me->thread->serial_teams; team != nullptr; team = team->next) {
-        team->members[0]->hot = nullptr;
-    }
     for (; me != nullptr; me = me->outer) {
-        me->hot = nullptr;
+        forget_teams(*me);
     }
 }
 
@@ -58,13 +65,11 @@ Member &initial_member(Thread &thread) {
     }
     Member &me = *thread.initial;
     me.thread = &thread;
-    me.implicit.parent = nullptr;
-    me.implicit.depth = 0;
-    me.implicit.team = me.team;
-    me.implicit.runner = &me;
-    me.implicit.icvs = settings.icvs;
-    me.task = &me.implicit;
+    prepare_implicit(me);
+    me.implicit.own_icvs = settings.icvs;
+    me.implicit.icvs = &me.implicit.own_icvs;
     place_initial(me);
+    serial_follow(me);
     return me;
 }
 

@@ -83,6 +83,7 @@ void workshare_publish(Member &me) {
 void workshare_leave(Member &me) {
     Workshare &workshare = *me.workshare;
     me.workshare = nullptr;
+    me.reserved = {0, 0};
     if (me.size == 1) {
         clear(workshare);
         return;

@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "core/initial.h"
 #include "depend.h"
-#include "initial.h"
 
 using namespace hadal::omp;
 using namespace hadal::omp::gomp;
@@ -22,13 +22,9 @@ constexpr uint32_t ARGUMENT_SHIFT = 16;
 
 // OMP_TARGET_OFFLOAD=mandatory: programs that want a device must not run without one.
 void check_device(int device) {
-    static int is_mandatory = -1;
-    if (HRT_UNLIKELY(HRT_LOAD(&is_mandatory, HRT_RELAXED) < 0)) {
-        const char *value = getenv("OMP_TARGET_OFFLOAD");
-        HRT_STORE(&is_mandatory, value != nullptr && strcasecmp(value, "mandatory") == 0, HRT_RELAXED);
-    }
+    self(); // reads the environment
     // Device 0 is the host: there are no others before it.
-    if (HRT_UNLIKELY(HRT_LOAD(&is_mandatory, HRT_RELAXED)) && device != DEVICE_HOST && device != 0) {
+    if (HRT_UNLIKELY(settings.offload == Offload::Mandatory) && device != DEVICE_HOST && device != 0) {
         fatal("a target construct needs a device (OMP_TARGET_OFFLOAD=mandatory), and there is none");
     }
 }
@@ -88,12 +84,7 @@ void *copy_firstprivate(size_t count, void **addresses, const size_t *sizes, con
 }
 
 void run_on_host(Function function, void **addresses, unsigned limit) {
-    as_initial_task(self(), [&](Member &me) {
-        me.team->league_size = 1;
-        me.team->league_number = 0;
-        limit_threads(me, limit);
-        function(addresses);
-    });
+    run_as_initial_task(self(), 1, 0, limit, [&](Member &) { function(addresses); });
 }
 
 } // namespace

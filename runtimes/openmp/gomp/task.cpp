@@ -15,18 +15,29 @@ void name_event(Task &task, void *data, void *event) {
     *static_cast<Task **>(data) = &task;
 }
 
-// Runs the task before its generator goes on. Bytes need no copy then: nobody changes the block meanwhile.
-void run_at_once(Member &me, Function function, const TaskData &data, const TaskOptions &options,
-                 void *event) {
+// Runs a task before its generator goes on. Its data needs no copy then: nobody changes the block meanwhile.
+[[gnu::noinline]] void run_in_place(Member &me, Function function, void *data, unsigned flags) {
+    TaskOptions options;
+    options.is_final = (flags & TASK_FINAL) != 0;
+    options.is_untied = (flags & TASK_UNTIED) != 0;
+    Task &task = task_new(me, 0, options);
+    task_begin_included(me, task);
+    function(data);
+    task_end_included(me, task);
+}
+
+// The same where the copy is more than one of bytes, or the task has dependences or an event.
+[[gnu::noinline]] void run_at_once(Member &me, Function function, const TaskData &data,
+                                   const TaskOptions &options, void *event) {
     bool needs_copy = data.copy != nullptr;
     Task &task = task_new(me, needs_copy ? data.payload_bytes() : 0, options);
-    task.run = run_task;
-    task.code = code_of(function);
     if (options.is_detachable) {
         name_event(task, data.data, event);
     }
-    task.data = needs_copy ? data.copy_to(payload_of(task)) : data.data;
-    task_run_included(me, task);
+    void *own = needs_copy ? data.copy_to(payload_of(task)) : data.data;
+    task_begin_included(me, task);
+    function(own);
+    task_end_included(me, task);
 }
 
 // In a team of one, tasks need not be queued. But one that follows a detached task must not keep its
@@ -41,6 +52,26 @@ void taskwait_with(void *const *array) {
     Depend(array).wait(me);
 }
 
+// A task with dependences or an event.
+[[gnu::noinline]] void generate(Member &me, Function function, const TaskData &data,
+                                const TaskOptions &options, void **depend, void *event) {
+    Depend dependences(depend);
+    if (runs_at_once(me, options) && !may_stay_blocked(me, options, dependences)) {
+        dependences.wait(me);
+        run_at_once(me, function, data, options, event);
+        return;
+    }
+    Task &task = make_task(me, function, data, options);
+    if (options.is_detachable) {
+        name_event(task, task.data, event);
+    }
+    if (dependences.count() > 0) {
+        task_submit_dependent(me, task, dependences.list(), dependences.count());
+    } else {
+        task_submit(me, task);
+    }
+}
+
 } // namespace
 
 OMP_EXPORT void GOMP_task(Function function, void *data, CopyFunction copy, long bytes, long align,
@@ -49,37 +80,20 @@ OMP_EXPORT void GOMP_task(Function function, void *data, CopyFunction copy, long
     if (generates_none(me)) {
         return;
     }
+    bool is_plain = (flags & (TASK_DEPEND | TASK_DETACH)) == 0;
+    bool at_once = !deferred || me.size == 1 || me.task->is_final || are_tasks_many(me);
+    if (HRT_LIKELY(is_plain && at_once) && copy == nullptr) {
+        run_in_place(me, function, data, flags);
+        return;
+    }
     const TaskData block = {data, copy, static_cast<size_t>(bytes), static_cast<size_t>(align)};
     const TaskOptions options = options_of(flags, deferred, priority);
-    bool at_once = runs_at_once(me, options);
-    if (HRT_LIKELY((flags & (TASK_DEPEND | TASK_DETACH)) == 0) && !at_once) {
-        if (are_tasks_many(me)) {
-            run_at_once(me, function, block, options, nullptr);
-        } else {
-            task_submit(me, make_task(me, function, block, options));
-        }
-        return;
-    }
-    Depend dependences((flags & TASK_DEPEND) != 0 ? depend : nullptr);
-    if (at_once && may_stay_blocked(me, options, dependences)) {
-        at_once = false;
-    }
-    if (at_once) {
-        dependences.wait(me);
-        run_at_once(me, function, block, options, event);
-        return;
-    }
-    Task &task = task_new(me, block.payload_bytes(), options);
-    task.run = run_task;
-    task.code = code_of(function);
-    if (options.is_detachable) {
-        name_event(task, data, event);
-    }
-    task.data = block.copy_to(payload_of(task));
-    if (dependences.count() > 0) {
-        task_submit_dependent(me, task, dependences.list(), dependences.count());
+    if (HRT_UNLIKELY(!is_plain)) {
+        generate(me, function, block, options, (flags & TASK_DEPEND) != 0 ? depend : nullptr, event);
+    } else if (at_once) {
+        run_at_once(me, function, block, options, nullptr);
     } else {
-        task_submit(me, task);
+        task_submit(me, make_task(me, function, block, options));
     }
 }
 

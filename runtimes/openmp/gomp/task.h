@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "core/cancel.h"
+#include "core/task_inline.h"
 #include "gomp.h"
 
 namespace hadal::omp::gomp {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 // `teams` on the host: the teams of the league run one after the other, each with all the threads that its
 // parallel regions ask for.
-#include "initial.h"
+#include "core/initial.h"
+
+#include "gomp.h"
 
 using namespace hadal::omp;
 using namespace hadal::omp::gomp;
@@ -22,12 +24,7 @@ OMP_EXPORT void GOMP_teams_reg(Function function, void *data, unsigned teams, un
     Member &caller = self();
     uint32_t size = league_size(teams);
     for (uint32_t number = 0; number < size; number++) {
-        as_initial_task(caller, [&](Member &me) {
-            me.team->league_size = size;
-            me.team->league_number = number;
-            limit_threads(me, limit_of(limit));
-            function(data);
-        });
+        run_as_initial_task(caller, size, number, limit_of(limit), [&](Member &) { function(data); });
     }
 }
 
@@ -39,7 +36,9 @@ OMP_EXPORT bool GOMP_teams4(unsigned, unsigned teams, unsigned limit, bool is_fi
     if (is_first) {
         team.league_size = league_size(teams);
         team.league_number = 0;
-        limit_threads(me, limit_of(limit));
+        if (unsigned threads = limit_of(limit); threads > 0 && threads <= INT32_MAX) {
+            icvs_to_change(*me.task).thread_limit = threads;
+        }
         return true;
     }
     if (team.league_number + 1 >= team.league_size) {

@@ -70,19 +70,10 @@ void init(int32_t schedule, Value lower, Value upper, std::make_signed_t<Value> 
     loop_enter(me, loop);
 }
 
+// Tells the caller its chunk. `is_last` and `step` may be null.
 template <typename Value>
-int32_t next(int32_t *is_last, Value *lower, Value *upper, std::make_signed_t<Value> *step) {
-    Member &me = self();
-    Workshare *workshare = me.workshare;
-    if (__builtin_expect(workshare == nullptr, false)) {
-        return 0;
-    }
-    if (!loop_next(me, &me.chunk)) {
-        leave(me);
-        return 0;
-    }
-    const Loop &loop = workshare->loop;
-    const Chunk &chunk = me.chunk;
+inline int32_t tell(const Loop &loop, const Chunk &chunk, int32_t *is_last, Value *lower, Value *upper,
+                    std::make_signed_t<Value> *step) {
     *lower = static_cast<Value>(loop.first + chunk.begin * loop.step);
     *upper = static_cast<Value>(loop.first + (chunk.end - 1) * loop.step);
     if (step != nullptr) {
@@ -92,6 +83,30 @@ int32_t next(int32_t *is_last, Value *lower, Value *upper, std::make_signed_t<Va
         *is_last = chunk.end == loop.trips;
     }
     return 1;
+}
+
+template <typename Value>
+[[gnu::noinline]] int32_t next_slow(int32_t *is_last, Value *lower, Value *upper,
+                                    std::make_signed_t<Value> *step) {
+    Member &me = self();
+    Workshare *workshare = me.workshare;
+    if (workshare == nullptr) {
+        return 0;
+    }
+    if (!loop_next_slow(me, &me.chunk)) {
+        leave(me);
+        return 0;
+    }
+    return tell(workshare->loop, me.chunk, is_last, lower, upper, step);
+}
+
+template <typename Value>
+inline int32_t next(int32_t *is_last, Value *lower, Value *upper, std::make_signed_t<Value> *step) {
+    Member *me = current;
+    if (HRT_UNLIKELY(me == nullptr || !loop_next_reserved(*me, &me->chunk))) {
+        return next_slow(is_last, lower, upper, step);
+    }
+    return tell(me->workshare->loop, me->chunk, is_last, lower, upper, step);
 }
 
 // One iteration of the member's chunk is over. If it had no ordered region, those behind it need not wait for
@@ -112,9 +127,9 @@ void end_iteration() {
 template <typename Value>
 void init_both(int32_t schedule, int32_t *is_last, Value lower, Value upper, std::make_signed_t<Value> step,
                std::make_signed_t<Value> chunk) {
-    const Team &team = *self().team;
-    deal<Value>({is_last, &lower, &upper, nullptr, step, 0}, KMP_DISTRIBUTE, team.league_size,
-                team.league_number);
+    const Team &league = league_of(*self().team);
+    deal<Value>({is_last, &lower, &upper, nullptr, step, 0}, KMP_DISTRIBUTE, league.league_size,
+                league.league_number);
     init<Value>(schedule, lower, upper, step, chunk);
 }
 

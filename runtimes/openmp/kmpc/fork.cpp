@@ -3,6 +3,7 @@
 // address, or a value that fits into a register.
 #include <alloca.h>
 
+#include "core/serial.h"
 #include "invoke.h"
 #include "push.h"
 
@@ -25,9 +26,35 @@ void fork_outlined(Member &me, Outlined code, uint32_t count, void **arguments) 
     fork(me, region, pushed.threads, pushed.bind);
 }
 
+[[gnu::noinline]] void fork_few(Outlined code, int32_t count, void *first, void *second, void *third) {
+    void *arguments[ARGUMENTS_READ] = {first, second, third};
+    fork_outlined(self(), code, static_cast<uint32_t>(count), arguments);
+}
+
 } // namespace
 
-OMP_EXPORT void __kmpc_fork_call(const Ident *, int32_t count, Outlined code, ...) {
+// __kmpc_fork_call is one of these two (fork_call.S). Up to three arguments: where the caller passes fewer,
+// the others are what the registers happened to have, and nobody looks at them.
+extern "C" [[gnu::visibility("hidden")]] void hadal_omp_fork_few(const Ident *, int32_t count, Outlined code,
+                                                                 void *first, void *second, void *third) {
+    Member *me = current;
+    Member *inner = nullptr;
+    if (HRT_LIKELY(me != nullptr) && is_serial(*me, me->thread->pushed_threads)) {
+        inner = serial_begin_quickly(*me);
+    }
+    if (inner == nullptr) {
+        fork_few(code, count, first, second, third);
+        return;
+    }
+    Thread &thread = *inner->thread;
+    take_pushed(thread);
+    int32_t gtid = static_cast<int32_t>(thread.gtid), number = 0;
+    code(&gtid, &number, first, second, third);
+    serial_end(*inner);
+}
+
+extern "C" [[gnu::visibility("hidden")]] void hadal_omp_fork_many(const Ident *, int32_t count, Outlined code,
+                                                                  ...) {
     // They live as long as the region, which is over when this function returns.
     void **arguments = static_cast<void **>(alloca(argument_places(count) * sizeof(void *)));
     va_list list;

@@ -30,7 +30,7 @@ OMP_EXPORT void __kmpc_push_num_threads_strict(const Ident *, Gtid, int32_t thre
                                                const char *message) {
     constexpr int32_t FATAL = 2;
     Member &me = self();
-    uint32_t wanted = at_least_one(threads), limit = me.task->icvs.thread_limit;
+    uint32_t wanted = at_least_one(threads), limit = me.task->icvs->thread_limit;
     if (wanted > limit || wanted >= THREADS_MAX) {
         const char *text = message != nullptr ? message : "num_threads(strict) asks for too many threads";
         if (severity == FATAL) {
@@ -63,6 +63,6 @@ OMP_EXPORT void __kmpc_push_num_teams_51(const Ident *, Gtid, int32_t lower, int
 // thread_limit of a target construct, whose code runs as part of the calling task.
 OMP_EXPORT void __kmpc_set_thread_limit(const Ident *, Gtid, int32_t limit) {
     if (limit > 0) {
-        self().task->icvs.thread_limit = static_cast<uint32_t>(limit);
+        icvs_to_change(*self().task).thread_limit = static_cast<uint32_t>(limit);
     }
 }

@@ -19,8 +19,8 @@ template <typename Value> void init(int32_t schedule, const StaticLoop<Value> &l
     Member &me = self();
     schedule = parts_of(schedule).schedule;
     if (is_distribute(schedule)) {
-        const Team &team = *me.team;
-        deal(loop, schedule, team.league_size, team.league_number);
+        const Team &league = league_of(*me.team);
+        deal(loop, schedule, league.league_size, league.league_number);
         return;
     }
     // What members have to agree on is only whether the construct is cancelled.
@@ -35,7 +35,8 @@ template <typename Value> void init_both(int32_t schedule, Value *team_upper, St
     Member &me = self();
     StaticLoop<Value> block = loop;
     block.stride = nullptr;
-    deal(block, KMP_DISTRIBUTE, me.team->league_size, me.team->league_number);
+    const Team &league = league_of(*me.team);
+    deal(block, KMP_DISTRIBUTE, league.league_size, league.league_number);
     int32_t is_last_team = loop.is_last != nullptr && *loop.is_last != 0;
     *team_upper = *loop.upper;
     deal(loop, parts_of(schedule).schedule, me.size, me.number);

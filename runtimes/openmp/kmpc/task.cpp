@@ -9,7 +9,7 @@ namespace {
 
 size_t round_up(size_t bytes, size_t align) { return (bytes + align - 1) / align * align; }
 
-bool run_task(Member &me, Task &task) {
+inline bool run_task(Member &me, Task &task) {
     KmpTask &kmp = *static_cast<KmpTask *>(task.data);
     // Compilers need not give code for `taskwait depend nowait`, a task that does nothing.
     if (HRT_LIKELY(kmp.entry != nullptr)) {
@@ -19,11 +19,8 @@ bool run_task(Member &me, Task &task) {
     return true;
 }
 
-} // namespace
-
-namespace hadal::omp::kmpc {
-
-KmpTask &make_task(Member &me, uint32_t flags, size_t task_bytes, size_t shareds_bytes, TaskEntry entry) {
+[[gnu::always_inline]] inline KmpTask &make(Member &me, uint32_t flags, size_t task_bytes,
+                                            size_t shareds_bytes, TaskEntry entry) {
     if (task_bytes > UINT32_MAX || shareds_bytes > UINT32_MAX) {
         fatal("a task has %zu bytes of private variables", task_bytes);
     }
@@ -49,17 +46,12 @@ KmpTask &make_task(Member &me, uint32_t flags, size_t task_bytes, size_t shareds
     return kmp;
 }
 
-void run_rest(Member &me, KmpTask &kmp) {
-    TaskLink &link = link_of(kmp);
-    Gtid gtid = static_cast<Gtid>(me.thread->gtid);
-    // Between two parts another thread could go on; this one has the task's data in its caches.
-    while (HRT_UNLIKELY(link.has_next_part)) {
-        link.has_next_part = false;
-        kmp.entry(gtid, &kmp);
-    }
-    if (HRT_UNLIKELY((link.flags & KMP_DESTRUCTORS) != 0)) {
-        kmp.first.destructors(gtid, &kmp);
-    }
+} // namespace
+
+namespace hadal::omp::kmpc {
+
+KmpTask &make_task(Member &me, uint32_t flags, size_t task_bytes, size_t shareds_bytes, TaskEntry entry) {
+    return make(me, flags, task_bytes, shareds_bytes, entry);
 }
 
 void submit(Member &me, KmpTask &kmp) {
@@ -69,7 +61,9 @@ void submit(Member &me, KmpTask &kmp) {
         return;
     }
     if (runs_at_once(me, options_of(task)) || (!task.is_detachable && are_tasks_many(me))) {
-        task_run_included(me, task);
+        task_begin_included(me, task);
+        run_task(me, task);
+        task_end_included(me, task);
     } else {
         task_submit(me, task);
     }
@@ -86,7 +80,7 @@ void drop(Member &me, KmpTask &kmp) {
 
 OMP_EXPORT KmpTask *__kmpc_omp_task_alloc(const Ident *, Gtid, uint32_t flags, size_t task_bytes,
                                           size_t shareds_bytes, TaskEntry entry) {
-    return &make_task(self(), flags, task_bytes, shareds_bytes, entry);
+    return &make(self(), flags, task_bytes, shareds_bytes, entry);
 }
 
 // `target nowait`, whose code runs on the host.

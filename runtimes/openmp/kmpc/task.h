@@ -6,6 +6,7 @@
 
 #include "core/cancel.h"
 #include "core/depend.h"
+#include "core/task_inline.h"
 #include "core/team.h"
 #include "ident.h"
 
@@ -42,7 +43,18 @@ inline TaskOptions options_of(const Task &task) {
 }
 
 // Runs the parts that are left of a task whose code has been called once, and its destructors.
-void run_rest(Member &me, KmpTask &kmp);
+inline void run_rest(Member &me, KmpTask &kmp) {
+    TaskLink &link = link_of(kmp);
+    Gtid gtid = static_cast<Gtid>(me.thread->gtid);
+    // Between two parts another thread could go on; this one has the task's data in its caches.
+    while (HRT_UNLIKELY(link.has_next_part)) {
+        link.has_next_part = false;
+        kmp.entry(gtid, &kmp);
+    }
+    if (HRT_UNLIKELY((link.flags & KMP_DESTRUCTORS) != 0)) {
+        kmp.first.destructors(gtid, &kmp);
+    }
+}
 
 // Queues a task, or runs it now.
 void submit(Member &me, KmpTask &kmp);

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// The parts of generating tasks that are worth being inlined: making one, and running one at once.
+#ifndef HADAL_OMP_TASK_INLINE_H
+#define HADAL_OMP_TASK_INLINE_H
+
+#include "memory.h"
+
+namespace hadal::omp {
+
+// Makes a task of the current one with `payload_bytes` of memory behind it, aligned to 64 bytes
+// (`payload_of`), which is not counted or queued yet. Ends the program when there is no memory.
+inline Task &task_new(Member &me, size_t payload_bytes, const TaskOptions &options) {
+    Task &task = *task_memory_take(*me.thread, payload_bytes);
+    const Task &parent = *me.task;
+    HRT_STORE(&task.parent, me.task, HRT_RELAXED);
+    HRT_STORE(&task.depth, parent.depth + 1, HRT_RELAXED);
+    task.team = me.team;
+    task.group = parent.group;
+    task.icvs = parent.icvs;
+    if (HRT_UNLIKELY(parent.icvs == &parent.own_icvs)) {
+        // The parent may change them while the task runs.
+        task.own_icvs = parent.own_icvs;
+        task.icvs = &task.own_icvs;
+    }
+    task.priority = options.priority;
+    task.is_explicit = true;
+    task.is_final = options.is_final || parent.is_final;
+    task.is_untied = options.is_untied;
+    task.is_detachable = options.is_detachable;
+    task.open_ends = options.is_detachable ? 2 : 1;
+    return task;
+}
+
+// Whether a task that is generated now is to run at once, before its generator goes on.
+inline bool runs_at_once(const Member &me, const TaskOptions &options) {
+    return !options.deferred || me.task->is_final || (me.size == 1 && !options.is_detachable);
+}
+
+// Whether so many tasks of the member are queued that one more would only cost time: it may as well run at
+// once.
+inline constexpr uint32_t MANY_TASKS = 64;
+inline bool are_tasks_many(const Member &me) {
+    return HRT_UNLIKELY(me.deque.size() >= MANY_TASKS) && settings.throttles_tasks;
+}
+
+void task_end_included_slow(Member &me, Task &task);
+
+// Around the code of a task that was never queued, as part of the current one (`if` is false, or final).
+inline void task_begin_included(Member &me, Task &task) {
+    task.is_included = true;
+    task.runner = &me;
+    me.task = &task;
+}
+inline void task_end_included(Member &me, Task &task) {
+    me.task = task.parent;
+    bool leaves_nothing = HRT_LOAD(&task.counts, HRT_ACQUIRE) == ONE_REFERENCE &&
+                          task.dependences == nullptr && task.successors == nullptr;
+    if (HRT_LIKELY(leaves_nothing) && !task.is_detachable) {
+        task_memory_give(*me.thread, &task);
+    } else {
+        task_end_included_slow(me, task);
+    }
+}
+inline void task_run_included(Member &me, Task &task) {
+    task_begin_included(me, task);
+    task.run(me, task);
+    task_end_included(me, task);
+}
+
+} // namespace hadal::omp
+
+#endif
