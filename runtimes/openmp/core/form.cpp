@@ -89,8 +89,8 @@ Team &team_form(Member &me, uint32_t size, Bind bind) {
         prepare_implicit(*made.members[0]);
     }
     Team &team = *me.hot;
-    // The member may have got another thread since its last team.
-    team.members[0]->thread = me.thread;
+    // The member may have got another thread since its last team, of which some are on their way home yet.
+    HRT_STORE(&team.members[0]->thread, me.thread, HRT_RELAXED);
     extend(team, size);
     uint32_t made = 1;
     for (; made < size; made++) {

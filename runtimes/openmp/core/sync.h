@@ -24,7 +24,7 @@ inline bool has_sleepers(const Team &team) {
 
 inline void notify(const Team &team, const Member &member) {
     if (has_sleepers(team)) {
-        open_door(*member.thread);
+        open_door(*HRT_LOAD(&member.thread, HRT_RELAXED));
     }
 }
 void notify_all(const Team &team);
