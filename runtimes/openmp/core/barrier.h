@@ -78,14 +78,15 @@ class InBarrier {
 void help(Member &me);
 
 // For the others: waits for the next region; false if the member is dismissed.
-inline bool await_region(Member &me) {
+// `thread`: its own. Who gives the team up takes it away from the member, which may be about to wait.
+inline bool await_region(Member &me, Thread &thread) {
     InBarrier in_barrier(me);
     uint64_t seen = me.ticket | JOIN;
     uint32_t mark = task_mark(me.ticket >> 32);
     const Team &team = *me.team;
     auto goes_on = [&] { return HRT_LOAD(&me.go, HRT_ACQUIRE) > seen; };
     for (;;) {
-        await(me, [&] { return goes_on() || HRT_LOAD(&team.has_tasks, HRT_RELAXED) == mark; });
+        await_as(me, thread, [&] { return goes_on() || HRT_LOAD(&team.has_tasks, HRT_RELAXED) == mark; });
         if (HRT_LIKELY(goes_on())) {
             return HRT_LOAD(&me.go, HRT_RELAXED) != DISMISSED;
         }

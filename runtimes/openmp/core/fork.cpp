@@ -123,7 +123,7 @@ void *serve(void *argument) {
         Member &me = thread_rest(thread);
         prepare_implicit(me);
         current = &me;
-        while (await_region(me)) {
+        while (await_region(me, thread)) {
             const Team &team = *me.team;
             begin(me, team);
             run(me, team);

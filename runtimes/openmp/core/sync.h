@@ -57,9 +57,8 @@ class Patience {
 };
 
 // Sleeps until the door is opened, unless `ready()` is true.
-template <typename Ready> void sleep_unless(Member &me, Ready ready) {
+template <typename Ready> void sleep_unless(Member &me, Thread &thread, Ready ready) {
     Team &team = *me.team;
-    Thread &thread = *me.thread;
     HRT_FETCH_ADD(&team.sleepers, 1, HRT_SEQ_CST);
     HRT_EXCHANGE(&thread.door, DOOR_CLOSED, HRT_SEQ_CST);
     HRT_FENCE_AFTER_UPDATE();
@@ -70,18 +69,24 @@ template <typename Ready> void sleep_unless(Member &me, Ready ready) {
     HRT_FETCH_SUB(&team.sleepers, 1, HRT_RELAXED);
 }
 
-// Waits until `ready()` is true.
-template <typename Ready> void await(Member &me, Ready ready) {
+// Waits until `ready()` is true. `thread`: the caller's, where `me` may lose it meanwhile.
+template <typename Ready> void await_as(Member &me, Thread &thread, Ready ready) {
     if (HRT_LIKELY(ready())) {
         return;
     }
-    IrqPause interrupts(*me.thread);
+    IrqPause interrupts(thread);
     Patience patience(*me.team);
     while (!ready()) {
         if (!patience.wait()) {
-            sleep_unless(me, ready);
+            sleep_unless(me, thread, ready);
             patience = Patience(*me.team);
         }
+    }
+}
+
+template <typename Ready> void await(Member &me, Ready ready) {
+    if (HRT_UNLIKELY(!ready())) {
+        await_as(me, *me.thread, ready);
     }
 }
 
@@ -96,7 +101,7 @@ template <typename Ready> void await_with_tasks(Member &me, Ready ready) {
         if (task_run_one(me)) {
             patience = Patience(*me.team);
         } else if (!patience.wait()) {
-            sleep_unless(me, [&] { return ready() || task_may_find(me); });
+            sleep_unless(me, *me.thread, [&] { return ready() || task_may_find(me); });
             patience = Patience(*me.team);
         }
     }

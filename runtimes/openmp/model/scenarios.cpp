@@ -145,7 +145,7 @@ void primary() {
 void member() {
     Member &me = *members[model_self()];
     for (int region = 1; region <= REGIONS; region++) {
-        model_check(await_region(me));
+        model_check(await_region(me, *me.thread));
         me.ticket = first_ticket(team->epoch);
         model_check(MODEL_GET(input) == region);
         MODEL_SET(output[me.number], region);
