@@ -60,6 +60,8 @@ const PROGRAMS: &[Checked] = &[
     gcc("gomp_tasks"),
     gcc("join_tasks"),
     clang("join_tasks"),
+    gcc("ompt_events"),
+    clang("ompt_events"),
     clang("kmpc_calls"),
     clang("kmpc_cancel"),
     clang("kmpc_dispatch"),

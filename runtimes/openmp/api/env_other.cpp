@@ -79,9 +79,6 @@ void read_tools() {
             bad_value("OMP_TOOL", value, "enabled or disabled", "disabled");
         }
     }
-    if (variable("OMP_TOOL_LIBRARIES") != nullptr) {
-        remark("OMP_TOOL_LIBRARIES has no effect: this run-time has no interface for tools yet");
-    }
     if (const char *value = variable("OMP_DEBUG")) {
         Text text(value);
         if (text.take_word("enabled") && text.is_over()) {

@@ -20,7 +20,7 @@ bool has_warnings = true;
 // Before anything that programs see: OMP_DISPLAY_ENV is about all programs, also those that meet no region,
 // and the initial thread becomes the first that is known. Objects with earlier constructors come here by
 // `self`.
-[[gnu::constructor(101)]] void start_early() { self(); }
+[[gnu::constructor(101)]] void start_early() { adopt_early(); }
 
 // Of the value, as much as one line can take.
 #define VALUE "%.160s"

@@ -1,20 +1,77 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 // Simple locks. An omp_lock_t has at least four bytes, which are a core Lock.
 #include "core/lock.h"
+#include "ompt/ompt.h"
 #include "routine.h"
 
 using namespace hadal::omp;
 
-OMP_EXPORT void omp_init_lock(Lock *lock) { HRT_STORE(&lock->word, LOCK_FREE, HRT_RELAXED); }
+namespace {
+
+// Also for `test`, as LLVM's run-time has it.
+constexpr ompt::MutexKind KIND = ompt::MutexKind::Lock;
+
+void init(Lock *lock, uint32_t hint) {
+    HRT_STORE(&lock->word, LOCK_FREE, HRT_RELAXED);
+    if (ompt::is_on()) {
+        ompt::lock_init(KIND, lock, hint);
+    }
+}
+
+[[gnu::noinline]] void set_with_tool(Lock *lock) {
+    ompt::Acquire acquire(KIND, lock);
+    hadal::omp::lock(*lock);
+    acquire.end();
+}
+
+[[gnu::noinline]] int test_with_tool(Lock *lock) {
+    ompt::Acquire acquire(KIND, lock);
+    bool is_mine = try_lock(*lock);
+    acquire.end(is_mine);
+    return is_mine;
+}
+
+} // namespace
+
+OMP_EXPORT void omp_init_lock(Lock *lock) {
+    OMPT_ENTRY();
+    init(lock, 0);
+}
 // There is one kind of lock for all: it is as fast as can be without contention, and sleeps with it.
-OMP_EXPORT void omp_init_lock_with_hint(Lock *lock, uint32_t) { omp_init_lock(lock); }
-OMP_EXPORT void omp_destroy_lock(Lock *lock) { HRT_STORE(&lock->word, LOCK_FREE, HRT_RELAXED); }
-OMP_EXPORT void omp_set_lock(Lock *lock) { hadal::omp::lock(*lock); }
-OMP_EXPORT void omp_unset_lock(Lock *lock) { unlock(*lock); }
-OMP_EXPORT int omp_test_lock(Lock *lock) { return try_lock(*lock); }
+OMP_EXPORT void omp_init_lock_with_hint(Lock *lock, uint32_t hint) {
+    OMPT_ENTRY();
+    init(lock, hint);
+}
+OMP_EXPORT void omp_destroy_lock(Lock *lock) {
+    HRT_STORE(&lock->word, LOCK_FREE, HRT_RELAXED);
+    if (ompt::is_on()) {
+        return ompt::with_caller(OMPT_CALLER, [=] { ompt::lock_destroy(KIND, lock); });
+    }
+}
+OMP_EXPORT void omp_set_lock(Lock *lock) {
+    if (ompt::is_on()) {
+        return ompt::with_caller(OMPT_CALLER, [=] { set_with_tool(lock); });
+    }
+    hadal::omp::lock(*lock);
+}
+OMP_EXPORT void omp_unset_lock(Lock *lock) {
+    unlock(*lock);
+    if (ompt::is_on()) {
+        return ompt::with_caller(OMPT_CALLER, [=] { ompt::mutex_released(KIND, lock); });
+    }
+}
+OMP_EXPORT int omp_test_lock(Lock *lock) {
+    if (ompt::is_on()) {
+        return ompt::with_caller(OMPT_CALLER, [=] { return test_with_tool(lock); });
+    }
+    return try_lock(*lock);
+}
 
 OMP_FORTRAN(void, omp_init_lock, (Lock *));
-OMP_EXPORT void omp_init_lock_with_hint_(Lock *lock, const uint32_t *) { omp_init_lock(lock); }
+OMP_EXPORT void omp_init_lock_with_hint_(Lock *lock, const uint32_t *hint) {
+    OMPT_ENTRY();
+    init(lock, *hint);
+}
 OMP_FORTRAN(void, omp_destroy_lock, (Lock *));
 OMP_FORTRAN(void, omp_set_lock, (Lock *));
 OMP_FORTRAN(void, omp_unset_lock, (Lock *));

@@ -3,6 +3,7 @@
 // them again. A task is known by its address, of which 42 bits tell all tasks apart.
 #include "core/lock.h"
 #include "core/team.h"
+#include "ompt/ompt.h"
 #include "routine.h"
 
 using namespace hadal::omp;
@@ -74,13 +75,55 @@ uint32_t spins_allowed(const Member &me) {
     }
 }
 
+// Also for `test`, as LLVM's run-time has it.
+constexpr ompt::MutexKind KIND = ompt::MutexKind::NestLock;
+
+void init(NestLock *lock, uint32_t hint) {
+    HRT_STORE(&lock->word, uint64_t{0}, HRT_RELAXED);
+    if (ompt::is_on()) {
+        ompt::lock_init(KIND, lock, hint);
+    }
+}
+
+[[gnu::noinline]] void set_with_tool(NestLock *lock) {
+    const Member &me = self();
+    uint64_t mine = owner_of(me.task);
+    ompt::Acquire acquire(KIND, lock);
+    int times = try_nest(*lock, mine);
+    if (times == 0) {
+        wait_and_set(*lock, me, mine);
+    }
+    acquire.end(true, times > 1);
+}
+
+[[gnu::noinline]] int test_with_tool(NestLock *lock) {
+    ompt::Acquire acquire(KIND, lock);
+    int times = try_nest(*lock, owner_of(self().task));
+    acquire.end(times != 0, times > 1);
+    return times;
+}
+
 } // namespace
 
-OMP_EXPORT void omp_init_nest_lock(NestLock *lock) { HRT_STORE(&lock->word, uint64_t{0}, HRT_RELAXED); }
-OMP_EXPORT void omp_init_nest_lock_with_hint(NestLock *lock, uint32_t) { omp_init_nest_lock(lock); }
-OMP_EXPORT void omp_destroy_nest_lock(NestLock *lock) { HRT_STORE(&lock->word, uint64_t{0}, HRT_RELAXED); }
+OMP_EXPORT void omp_init_nest_lock(NestLock *lock) {
+    OMPT_ENTRY();
+    init(lock, 0);
+}
+OMP_EXPORT void omp_init_nest_lock_with_hint(NestLock *lock, uint32_t hint) {
+    OMPT_ENTRY();
+    init(lock, hint);
+}
+OMP_EXPORT void omp_destroy_nest_lock(NestLock *lock) {
+    HRT_STORE(&lock->word, uint64_t{0}, HRT_RELAXED);
+    if (ompt::is_on()) {
+        return ompt::with_caller(OMPT_CALLER, [=] { ompt::lock_destroy(KIND, lock); });
+    }
+}
 
 OMP_EXPORT void omp_set_nest_lock(NestLock *lock) {
+    if (ompt::is_on()) {
+        return ompt::with_caller(OMPT_CALLER, [=] { set_with_tool(lock); });
+    }
     const Member &me = self();
     uint64_t mine = owner_of(me.task);
     if (HRT_UNLIKELY(try_nest(*lock, mine) == 0)) {
@@ -88,7 +131,12 @@ OMP_EXPORT void omp_set_nest_lock(NestLock *lock) {
     }
 }
 
-OMP_EXPORT int omp_test_nest_lock(NestLock *lock) { return try_nest(*lock, owner_of(self().task)); }
+OMP_EXPORT int omp_test_nest_lock(NestLock *lock) {
+    if (ompt::is_on()) {
+        return ompt::with_caller(OMPT_CALLER, [=] { return test_with_tool(lock); });
+    }
+    return try_nest(*lock, owner_of(self().task));
+}
 
 OMP_EXPORT void omp_unset_nest_lock(NestLock *lock) {
     uint64_t mine = owner_of(self().task);
@@ -103,10 +151,16 @@ OMP_EXPORT void omp_unset_nest_lock(NestLock *lock) {
     if (next == 0 && (word & AWAITED) != 0) {
         hrt_wake(reinterpret_cast<const uint32_t *>(&lock->word), 1, HRT_WAKE_KICK);
     }
+    if (ompt::is_on()) {
+        return ompt::with_caller(OMPT_CALLER, [=] { ompt::nest_lock_released(lock, next == 0); });
+    }
 }
 
 OMP_FORTRAN(void, omp_init_nest_lock, (NestLock *));
-OMP_EXPORT void omp_init_nest_lock_with_hint_(NestLock *lock, const uint32_t *) { omp_init_nest_lock(lock); }
+OMP_EXPORT void omp_init_nest_lock_with_hint_(NestLock *lock, const uint32_t *hint) {
+    OMPT_ENTRY();
+    init(lock, *hint);
+}
 OMP_FORTRAN(void, omp_destroy_nest_lock, (NestLock *));
 OMP_FORTRAN(void, omp_set_nest_lock, (NestLock *));
 OMP_FORTRAN(void, omp_unset_nest_lock, (NestLock *));

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <new>
 
+#include "ompt/ompt.h"
 #include "sync.h"
 
 namespace hadal::omp {
@@ -27,6 +28,7 @@ struct TaskMutex {
 struct Successors {
     uint32_t references = 1;
     hrt_spin_t lock = HRT_SPIN_INIT;
+    Task *task = nullptr; // while it has not ended
     bool has_ended = false;
     Task **waiting = nullptr;
     uint32_t waiting_count = 0, waiting_capacity = 0;
@@ -119,6 +121,9 @@ void wait_for(Task &task, Successors *node) {
     if (!node->has_ended) {
         HRT_FETCH_ADD(&task.blockers, 1, HRT_RELAXED);
         append(node->waiting, node->waiting_count, node->waiting_capacity, &task);
+        if (ompt::is_on()) {
+            ompt::dependence_pair(*node->task, task);
+        }
     }
     hrt_spin_unlock(&node->lock);
 }
@@ -281,7 +286,11 @@ void task_submit_dependent(Member &me, Task &task, const Dependence *list, uint3
         out_of_memory();
     }
     task.successors = ::new (memory) Successors;
+    task.successors->task = &task;
     task.blockers = 1; // until all are known
+    if (ompt::is_on()) {
+        ompt::dependences(task, list, count);
+    }
     task_count(me, task);
     for (uint32_t index = 0; index < count; index++) {
         if (list[index].kind == DependKind::AllMemory) {
@@ -298,7 +307,7 @@ void task_submit_dependent(Member &me, Task &task, const Dependence *list, uint3
     unblock(me, task);
 }
 
-void taskwait_dependent(Member &me, const Dependence *list, uint32_t count) {
+static void wait_dependent(Member &me, const Dependence *list, uint32_t count) {
     if (me.task->dependences == nullptr) {
         return;
     }
@@ -318,6 +327,16 @@ void taskwait_dependent(Member &me, const Dependence *list, uint32_t count) {
     }
     HRT_FETCH_SUB(&stand_in.blockers, 1, HRT_ACQ_REL);
     await_with_tasks(me, [&] { return HRT_LOAD(&stand_in.blockers, HRT_ACQUIRE) == 0; });
+}
+
+void taskwait_dependent(Member &me, const Dependence *list, uint32_t count) {
+    if (ompt::is_on()) {
+        ompt::WaitingTask task(me);
+        ompt::dependences(task.tool, list, count);
+        wait_dependent(me, list, count);
+        return;
+    }
+    wait_dependent(me, list, count);
 }
 
 void dependences_free(Task &task) {

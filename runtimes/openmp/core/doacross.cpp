@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 
+#include "ompt/ompt.h"
 #include "sync.h"
 
 namespace hadal::omp {
@@ -62,6 +63,9 @@ uint32_t doacross_dimensions(const Doacross &doacross) { return doacross.dimensi
 void doacross_post(Member &me, Doacross &doacross, const uint64_t *iteration) {
     uint64_t flat;
     if (flatten(doacross, iteration, &flat)) {
+        if (ompt::is_on()) {
+            ompt::doacross(me, iteration, doacross.dimensions, false);
+        }
         __atomic_fetch_or(&doacross.flags[flat / 64], 1ull << flat % 64, __ATOMIC_SEQ_CST);
         if (has_sleepers(*me.team)) {
             notify_all(*me.team);
@@ -75,6 +79,9 @@ void doacross_wait(Member &me, Doacross &doacross, const uint64_t *iteration) {
         const uint64_t *flags = &doacross.flags[flat / 64];
         uint64_t flag = 1ull << flat % 64;
         await(me, [&] { return (HRT_LOAD(flags, HRT_ACQUIRE) & flag) != 0; });
+        if (ompt::is_on()) {
+            ompt::doacross(me, iteration, doacross.dimensions, true);
+        }
     }
 }
 

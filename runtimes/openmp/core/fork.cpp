@@ -8,6 +8,7 @@
 #include "depend.h"
 #include "form.h"
 #include "irq.h"
+#include "ompt/ompt.h"
 #include "places.h"
 #include "pool.h"
 #include "serial.h"
@@ -42,7 +43,13 @@ void run(Member &me, const Team &team) {
     }
 }
 
-Member &begin_team(Member &me, Team &team, const Region &region) {
+// `has_tool`: these say what happens to a tool.
+template <bool has_tool>
+[[gnu::always_inline]] inline Member &begin_team(Member &me, Team &team, const Region &region,
+                                                 uint32_t threads) {
+    if constexpr (has_tool) {
+        ompt::parallel_begin(me, team, threads);
+    }
     Member &primary = *team.members[0];
     team.region = region;
     team.icvs = me.task->icvs;
@@ -54,14 +61,22 @@ Member &begin_team(Member &me, Team &team, const Region &region) {
     team.epoch++;
     uint64_t ticket = first_ticket(team.epoch);
     begin(primary, team);
+    if constexpr (has_tool) {
+        current = &primary;
+        ompt::implicit_begin(primary);
+    }
     start_region(team, ticket);
     current = &primary;
     return primary;
 }
 
-void end_team(Member &primary) {
+template <bool has_tool> [[gnu::always_inline]] inline void end_team(Member &primary) {
     Team &team = *primary.team;
-    join(primary);
+    if constexpr (has_tool) {
+        ompt::member_join(primary);
+    } else {
+        join(primary);
+    }
     current = primary.outer;
     // Members of a cancelled region have not all met the same constructs.
     if (HRT_UNLIKELY(team.is_cancelled != 0)) {
@@ -71,6 +86,9 @@ void end_team(Member &primary) {
         team.first_workshare = primary.workshares;
     }
     team.first_single = team.singles;
+    if constexpr (has_tool) {
+        ompt::parallel_end(*primary.outer, team);
+    }
 }
 
 // The hot team of a member, with so many members if there are as many threads.
@@ -92,17 +110,20 @@ Member &fork_begin(Member &me, const Region &region, uint32_t threads, Bind bind
     if (size > 1) {
         Team &team = take_team(me, size, bind);
         if (HRT_LIKELY(team.size > 1)) {
-            return begin_team(me, team, region);
+            return ompt::is_on() ? begin_team<true>(me, team, region, threads)
+                                 : begin_team<false>(me, team, region, threads);
         }
     }
-    return serial_begin(me);
+    return ompt::is_on() ? ompt::serial_begin(me, threads) : serial_begin(me);
 }
 
 void fork_end(Member &primary) {
-    if (HRT_LIKELY(primary.size > 1)) {
-        end_team(primary);
+    if (HRT_UNLIKELY(primary.size == 1)) {
+        ompt::is_on() ? ompt::serial_end(primary) : serial_end(primary);
+    } else if (ompt::is_on()) {
+        end_team<true>(primary);
     } else {
-        serial_end(primary);
+        end_team<false>(primary);
     }
 }
 
@@ -119,6 +140,7 @@ void fork(Member &me, const Region &region, uint32_t threads, Bind bind) {
 // The life of a thread of the run-time.
 void *serve(void *argument) {
     Thread &thread = *static_cast<Thread *>(argument);
+    ompt::worker_begin(thread);
     for (;;) {
         Member &me = thread_rest(thread);
         prepare_implicit(me);
@@ -126,6 +148,12 @@ void *serve(void *argument) {
         while (await_region(me, thread)) {
             const Team &team = *me.team;
             begin(me, team);
+            if (ompt::is_on()) {
+                ompt::implicit_begin(me);
+                run(me, team);
+                ompt::member_join(me);
+                continue;
+            }
             run(me, team);
             join(me);
         }

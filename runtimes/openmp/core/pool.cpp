@@ -6,9 +6,12 @@
 #include <new>
 #include <pthread.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "barrier.h"
+#include "form.h"
 #include "memory.h"
+#include "ompt/ompt.h"
 
 namespace hadal::omp {
 
@@ -20,6 +23,10 @@ hrt_spin_t pool_lock = HRT_SPIN_INIT;
 Thread *idle_threads = nullptr;
 Thread *unused_descriptors = nullptr;
 uint32_t descriptor_count = 0;
+// For tools: the run-time's threads that have begun and not ended.
+uint32_t begun = 0;
+uint32_t is_ending = 0;
+
 constexpr uint64_t DEFAULT_STACK_BYTES = 8 << 20;
 
 Thread *pop(Thread *&list) {
@@ -110,9 +117,14 @@ Member &thread_rest(Thread &thread) {
             thread.is_idle = false;
             return *member;
         }
+        if (ompt::is_on() && HRT_LOAD(&is_ending, HRT_ACQUIRE) != 0 && thread.tool.has_begun) {
+            ompt::thread_end(thread);
+            HRT_FETCH_SUB(&begun, 1, HRT_ACQ_REL);
+        }
         HRT_EXCHANGE(&thread.door, DOOR_CLOSED, HRT_SEQ_CST);
         HRT_FENCE_AFTER_UPDATE();
-        if (HRT_LOAD(&thread.assigned, HRT_RELAXED) == nullptr) {
+        bool ends = HRT_LOAD(&is_ending, HRT_RELAXED) != 0 && thread.tool.has_begun;
+        if (HRT_LOAD(&thread.assigned, HRT_RELAXED) == nullptr && !ends) {
             if (!thread.is_idle) {
                 thread.is_idle = true;
                 push(idle_threads, thread);
@@ -120,6 +132,29 @@ Member &thread_rest(Thread &thread) {
             hrt_wait(&thread.door, DOOR_CLOSED, HRT_FOREVER, 0);
         }
         HRT_STORE(&thread.door, DOOR_OPEN, HRT_RELAXED);
+    }
+}
+
+void ompt::worker_begin(Thread &thread) {
+    if (is_on()) {
+        HRT_FETCH_ADD(&begun, 1, HRT_RELAXED);
+        thread_begin(thread, ThreadKind::Worker);
+    }
+}
+
+void pool_end(Member *me) {
+    constexpr uint32_t PATIENCE = 2000; // yields, with sleeps of 0.1 ms
+    if (me != nullptr) {
+        team_dismiss(*me);
+    }
+    HRT_EXCHANGE(&is_ending, 1, HRT_SEQ_CST);
+    for (uint32_t tries = 0; tries < PATIENCE && HRT_LOAD(&begun, HRT_ACQUIRE) != 0; tries++) {
+        hrt_spin_lock(&pool_lock);
+        for (Thread *thread = idle_threads; thread != nullptr; thread = thread->next) {
+            open_door(*thread);
+        }
+        hrt_spin_unlock(&pool_lock);
+        usleep(100);
     }
 }
 

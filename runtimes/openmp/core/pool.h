@@ -21,6 +21,10 @@ bool thread_assign(Member &member);
 // The thread of a dismissed member is idle from now on, and waits for the next; called by it.
 Member &thread_rest(Thread &thread);
 
+// For a tool, at the end of the program: has all threads that wait for work say that they end. `me`: whose
+// team is given up before. Threads that others' teams keep do not say so.
+void pool_end(Member *me);
+
 } // namespace hadal::omp
 
 #endif

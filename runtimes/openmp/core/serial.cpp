@@ -5,6 +5,7 @@
 #include "barrier.h"
 #include "depend.h"
 #include "form.h"
+#include "ompt/ompt.h"
 #include "places.h"
 
 namespace hadal::omp {
@@ -52,7 +53,9 @@ Member &serial_begin(Member &me, Alone purpose) {
     if (settings.display_affinity) {
         display_affinity(inner);
     }
-    if (purpose == Alone::Region && !settings.has_nested_lists && !settings.display_affinity) {
+    // A tool learns of each region.
+    if (purpose == Alone::Region && !settings.has_nested_lists && !settings.display_affinity &&
+        !ompt::is_on()) {
         me.serial = &inner;
     }
     return inner;

@@ -9,6 +9,7 @@
 #include <new>
 
 #include "depend.h"
+#include "ompt/ompt.h"
 #include "sync.h"
 #include "taskgroup.h"
 
@@ -142,7 +143,7 @@ bool is_discarded(const Task &task) {
     return task.group != nullptr && HRT_LOAD(&task.group->is_cancelled, HRT_RELAXED) != 0;
 }
 
-void run_counted(Member &me, Task &task) {
+template <bool has_tool> [[gnu::always_inline]] inline void run_counted_as(Member &me, Task &task) {
     if (HRT_UNLIKELY(task.needs_mutexes) && !mutexes_take(me, task)) {
         return; // it is ready again when they are free
     }
@@ -155,7 +156,15 @@ void run_counted(Member &me, Task &task) {
     me.task = &task;
     bool is_over = true;
     if (HRT_LIKELY(!is_discarded(task))) {
+        if constexpr (has_tool) {
+            ompt::task_switch(*before, task);
+        }
         is_over = task.run(me, task);
+        if constexpr (has_tool) {
+            ompt::task_leave(task, *before);
+        }
+    } else if constexpr (has_tool) {
+        ompt::task_discard(task, *before);
     }
     me.task = before;
     HRT_STORE(&me.in_barrier, in_barrier, HRT_RELAXED);
@@ -167,6 +176,14 @@ void run_counted(Member &me, Task &task) {
         mutexes_give(me, task);
     }
     close_end(me, task, true);
+}
+
+void run_counted(Member &me, Task &task) {
+    if (ompt::is_on()) {
+        run_counted_as<true>(me, task);
+    } else {
+        run_counted_as<false>(me, task);
+    }
 }
 
 } // namespace
@@ -231,6 +248,9 @@ void task_end_included_slow(Member &me, Task &task) {
 
 void task_fulfill(Task &task) {
     Member &me = self();
+    if (ompt::is_on()) {
+        ompt::task_fulfilled(task);
+    }
     if (HRT_LOAD(&task.is_included, HRT_RELAXED)) {
         Member *waiter = task.runner;
         if (HRT_FETCH_SUB(&task.open_ends, 1, HRT_ACQ_REL) == 1) {
@@ -293,6 +313,14 @@ void taskwait(Member &me) {
     }
 }
 
-void taskyield(Member &me) { task_run_one(me); }
+void taskyield(Member &me) {
+    if (ompt::is_on()) {
+        ompt::task_yields(*me.task, true);
+        task_run_one(me);
+        ompt::task_yields(*me.task, false);
+        return;
+    }
+    task_run_one(me);
+}
 
 } // namespace hadal::omp

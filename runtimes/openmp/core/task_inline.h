@@ -4,13 +4,15 @@
 #define HADAL_OMP_TASK_INLINE_H
 
 #include "memory.h"
+#include "ompt/ompt.h"
 
 namespace hadal::omp {
 
 // Makes a task of the current one with `payload_bytes` of memory behind it, aligned to 64 bytes
 // (`payload_of`), which is not counted or queued yet. Ends the program when there is no memory.
 inline Task &task_new(Member &me, size_t payload_bytes, const TaskOptions &options) {
-    Task &task = *task_memory_take(*me.thread, payload_bytes);
+    Task &task = *(ompt::is_on() ? ompt::task_memory_take(*me.thread, payload_bytes)
+                                 : task_memory_take(*me.thread, payload_bytes));
     const Task &parent = *me.task;
     HRT_STORE(&task.parent, me.task, HRT_RELAXED);
     HRT_STORE(&task.depth, parent.depth + 1, HRT_RELAXED);
@@ -50,8 +52,14 @@ inline void task_begin_included(Member &me, Task &task) {
     task.is_included = true;
     task.runner = &me;
     me.task = &task;
+    if (ompt::is_on()) {
+        ompt::task_switch(*task.parent, task);
+    }
 }
 inline void task_end_included(Member &me, Task &task) {
+    if (ompt::is_on()) {
+        ompt::task_leave(task, *task.parent);
+    }
     me.task = task.parent;
     bool leaves_nothing = HRT_LOAD(&task.counts, HRT_ACQUIRE) == ONE_REFERENCE &&
                           task.dependences == nullptr && task.successors == nullptr;

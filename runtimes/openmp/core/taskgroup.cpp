@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "ompt/ompt.h"
 #include "sync.h"
 
 namespace hadal::omp {
@@ -15,13 +16,23 @@ void taskgroup_begin(Member &me, Taskgroup &group) {
     // Tasks take part in the reductions of enclosing groups, too.
     group.reductions = group.outer != nullptr ? group.outer->reductions : nullptr;
     me.task->group = &group;
+    if (ompt::is_on()) {
+        ompt::taskgroup_begin(me);
+    }
 }
 
 void taskgroup_end(Member &me, Taskgroup &group) {
+    bool has_tool = ompt::is_on();
+    if (HRT_UNLIKELY(has_tool)) {
+        ompt::taskgroup_wait(me, true);
+    }
     if (HRT_LOAD(&group.unfinished, HRT_ACQUIRE) != 0) {
         await_with_tasks(me, [&] { return HRT_LOAD(&group.unfinished, HRT_ACQUIRE) == 0; });
     }
     me.task->group = group.outer;
+    if (HRT_UNLIKELY(has_tool)) {
+        ompt::taskgroup_wait(me, false);
+    }
 }
 
 void taskgroup_push(Member &me) {

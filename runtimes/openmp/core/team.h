@@ -13,6 +13,7 @@
 
 #include "deque.h"
 #include "icv.h"
+#include "ompt/state.h"
 #include "task.h"
 #include "workshare.h"
 
@@ -57,6 +58,7 @@ struct alignas(64) Thread {
     Member *assigned = nullptr; // that it is to become
     bool is_idle = false;       // it is among the idle ones, or has just been taken
     FreeBlocks blocks[BLOCK_CLASSES];
+    ompt::ThreadTool tool;
     alignas(64) uint32_t door = 0; // sync.h
 };
 
@@ -96,6 +98,7 @@ struct alignas(64) Member {
     uint64_t tasks_created = 0, tasks_ended = 0;
     alignas(64) Deque<Task> deque;
     Range ranges[WORKSHARES]; // of the loops in the ring of the same place
+    ompt::TaskTool tool;      // of the implicit task
 };
 
 struct alignas(64) Team {
@@ -127,6 +130,7 @@ struct alignas(64) Team {
     hrt_spin_t inbox_lock = HRT_SPIN_INIT;
     Task *inbox = nullptr; // ready tasks that no deque had room for, or that no member has made ready
     Workshare workshares[WORKSHARES];
+    ompt::TeamTool tool;
 };
 
 // The team around this one that is a team of a league.
@@ -152,6 +156,8 @@ extern thread_local constinit Member *current [[gnu::tls_model("initial-exec")]]
 
 // Makes the calling thread known, with a team of its own.
 Member &adopt_thread();
+// The same for the initial thread, before the program begins.
+void adopt_early();
 
 // The calling thread as a member of its innermost team.
 inline Member &self() {

@@ -6,6 +6,7 @@
 
 #include "form.h"
 #include "memory.h"
+#include "ompt/ompt.h"
 #include "places.h"
 #include "pool.h"
 #include "serial.h"
@@ -23,6 +24,10 @@ uint32_t end_key;
 void on_thread_end(void *value) {
     Thread &thread = *static_cast<Thread *>(value);
     Member &me = *thread.initial;
+    if (ompt::is_on()) {
+        current = &me;
+        ompt::thread_end(thread);
+    }
     current = nullptr;
     team_dismiss(me);
     thread_give_back(thread);
@@ -52,6 +57,7 @@ void on_fork_child() {
 
 void start() {
     read_environment();
+    ompt::start();
     pthread_atfork(nullptr, nullptr, on_fork_child);
     if (hrt_key_create(&end_key, on_thread_end) != HRT_OK) {
         fatal("all keys of thread-local data are in use");
@@ -73,10 +79,31 @@ Member &initial_member(Thread &thread) {
     return me;
 }
 
+// The initial thread before it has used OpenMP: a tool learns of it when it does.
+bool is_early = false;
+thread_local constinit Member *early = nullptr;
+
 } // namespace
+
+void adopt_early() {
+    is_early = true;
+    Member &me = self();
+    is_early = false;
+    if (ompt::is_on()) {
+        early = &me;
+        current = nullptr;
+    }
+}
 
 Member &adopt_thread() {
     pthread_once(&started, start);
+    if (HRT_UNLIKELY(early != nullptr)) {
+        Member &me = *early;
+        early = nullptr;
+        current = &me;
+        ompt::thread_begin(*me.thread, ompt::ThreadKind::Initial);
+        return me;
+    }
     Thread *thread = thread_new();
     if (thread == nullptr) {
         fatal("more than %u threads use OpenMP", THREADS_MAX);
@@ -85,6 +112,9 @@ Member &adopt_thread() {
     Member &me = initial_member(*thread);
     current = &me;
     hrt_key_set(end_key, thread);
+    if (ompt::is_on() && !is_early) {
+        ompt::thread_begin(*thread, ompt::ThreadKind::Initial);
+    }
     return me;
 }
 

@@ -4,7 +4,23 @@
 
 using namespace hadal::omp;
 
-OMP_EXPORT void GOMP_barrier() { barrier(self()); }
+OMP_EXPORT void GOMP_barrier() {
+    if (ompt::is_on()) {
+        return ompt::with_caller(OMPT_CALLER, [] {
+            ompt::Sync sync(self(), ompt::SyncKind::BarrierExplicit);
+            barrier(self());
+        });
+    }
+    barrier(self());
+}
 
 // In regions with a `cancel parallel`; true if the region is cancelled.
-OMP_EXPORT bool GOMP_barrier_cancel() { return barrier_cancellable(self()); }
+OMP_EXPORT bool GOMP_barrier_cancel() {
+    if (ompt::is_on()) {
+        return ompt::with_caller(OMPT_CALLER, [] {
+            ompt::Sync sync(self(), ompt::SyncKind::BarrierExplicit);
+            return barrier_cancellable(self());
+        });
+    }
+    return barrier_cancellable(self());
+}

@@ -23,10 +23,36 @@ Cancelled construct_of(int which) {
     }
 }
 
+int flags_of(int kind) {
+    switch (kind) {
+    case PARALLEL:
+        return ompt::CANCEL_PARALLEL;
+    case LOOP:
+        return ompt::CANCEL_LOOP;
+    case SECTIONS:
+        return ompt::CANCEL_SECTIONS;
+    default:
+        return ompt::CANCEL_TASKGROUP;
+    }
+}
+
+// Tells a tool that something is cancelled, if it is.
+bool said(Member &me, int which, int flag, bool is_cancelled) {
+    if (is_cancelled && ompt::is_on()) {
+        ompt::cancel_event(me, flags_of(which) | flag);
+    }
+    return is_cancelled;
+}
+
 } // namespace
 
 OMP_EXPORT bool GOMP_cancellation_point(int which) {
-    return HRT_UNLIKELY(settings.cancellation) && cancellation_point(self(), construct_of(which));
+    if (HRT_LIKELY(!settings.cancellation)) {
+        return false;
+    }
+    OMPT_ENTRY();
+    Member &me = self();
+    return said(me, which, ompt::CANCEL_DETECTED, cancellation_point(me, construct_of(which)));
 }
 
 // `apply`: the value of an `if` clause. Where it is false there is still a cancellation point.
@@ -35,5 +61,9 @@ OMP_EXPORT bool GOMP_cancel(int which, bool apply) {
         return false;
     }
     Member &me = self();
-    return apply ? cancel(me, construct_of(which)) : cancellation_point(me, construct_of(which));
+    OMPT_ENTRY();
+    if (apply) {
+        return said(me, which, ompt::CANCEL_ACTIVATED, cancel(me, construct_of(which)));
+    }
+    return said(me, which, ompt::CANCEL_DETECTED, cancellation_point(me, construct_of(which)));
 }

@@ -17,9 +17,28 @@ Lock &lock_of(void **name) {
     return *reinterpret_cast<Lock *>(name);
 }
 
+[[gnu::noinline]] void lock_with_tool(Lock &which, ompt::MutexKind kind) {
+    ompt::Acquire acquire(kind, &which);
+    lock(which);
+    acquire.end();
+}
+
 } // namespace
 
-OMP_EXPORT void GOMP_critical_start() { lock(unnamed.lock); }
-OMP_EXPORT void GOMP_critical_end() { unlock(unnamed.lock); }
-OMP_EXPORT void GOMP_critical_name_start(void **name) { lock(lock_of(name)); }
-OMP_EXPORT void GOMP_critical_name_end(void **name) { unlock(lock_of(name)); }
+#define CRITICAL(name, parameter, which, kind)                                                               \
+    OMP_EXPORT void GOMP_##name##_start(parameter) {                                                         \
+        if (ompt::is_on()) {                                                                                 \
+            return ompt::with_caller(OMPT_CALLER, [=] { lock_with_tool(which, ompt::MutexKind::kind); });    \
+        }                                                                                                    \
+        lock(which);                                                                                         \
+    }                                                                                                        \
+    OMP_EXPORT void GOMP_##name##_end(parameter) {                                                           \
+        unlock(which);                                                                                       \
+        if (ompt::is_on()) {                                                                                 \
+            return ompt::with_caller(OMPT_CALLER,                                                            \
+                                     [=] { ompt::mutex_released(ompt::MutexKind::kind, &which); });          \
+        }                                                                                                    \
+    }
+
+CRITICAL(critical, , unnamed.lock, Critical)
+CRITICAL(critical_name, void **name, lock_of(name), Critical)

@@ -27,10 +27,18 @@ Message message_of(const char *text, size_t length) {
 
 OMP_EXPORT void GOMP_warning(const char *text, size_t length) {
     Message message = message_of(text, length);
+    if (ompt::is_on()) {
+        OMPT_NOTE_CALLER();
+        ompt::error(false, message.text, static_cast<size_t>(message.length));
+    }
     warn("error directive: %.*s", message.length, message.text);
 }
 
 OMP_EXPORT void GOMP_error(const char *text, size_t length) {
     Message message = message_of(text, length);
+    if (ompt::is_on()) {
+        OMPT_NOTE_CALLER();
+        ompt::error(true, message.text, static_cast<size_t>(message.length));
+    }
     fatal("error directive: %.*s", message.length, message.text);
 }

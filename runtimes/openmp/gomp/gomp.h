@@ -8,6 +8,7 @@
 
 #include "core/abi.h"
 #include "core/team.h"
+#include "ompt/ompt.h"
 
 namespace hadal::omp::gomp {
 
@@ -31,8 +32,17 @@ inline Bind bind_of(unsigned flags) {
     return bind <= static_cast<unsigned>(Bind::Spread) ? static_cast<Bind>(bind) : Bind::False;
 }
 
+// The code of a region.
+inline void call_code(Member &me, void *code, void *data) {
+    if (ompt::is_on()) {
+        ompt::call_framed(me.implicit, reinterpret_cast<Function>(code), data);
+        return;
+    }
+    call(code, data);
+}
+
 // A parallel region in which all members call a function.
-inline void run_region(Member &, const Region &region) { call(region.code, region.data); }
+inline void run_region(Member &me, const Region &region) { call_code(me, region.code, region.data); }
 
 } // namespace hadal::omp::gomp
 

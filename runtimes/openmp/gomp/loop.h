@@ -84,6 +84,9 @@ inline Loop for_team(const Member &me, Loop loop) {
 
 inline bool start(const Loop &loop, uint64_t *begin, uint64_t *end) {
     Member &me = self();
+    if (ompt::is_on()) {
+        ompt::work_begin(me, ompt::WorkKind::Loop, loop.trips);
+    }
     loop_enter(me, for_team(me, loop));
     return loop.is_ordered ? next_ordered(me, begin, end) : next(me, begin, end);
 }

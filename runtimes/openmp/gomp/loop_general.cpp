@@ -49,7 +49,10 @@ void fill_in(Member &me, const Extras &extras) {
     }
 }
 
-void enter(Member &me, const Loop &loop, const Extras &extras) {
+void enter(Member &me, const Loop &loop, const Extras &extras, ompt::WorkKind kind) {
+    if (ompt::is_on()) {
+        ompt::work_begin(me, kind, loop.trips);
+    }
     if (loop_begin(me, loop)) {
         fill_in(me, extras);
         workshare_publish(me);
@@ -65,7 +68,7 @@ void enter(Member &me, const Loop &loop, const Extras &extras) {
 // Without a place for chunks the compiler deals out the iterations by itself.
 bool start_general(const Loop &loop, const Extras &extras, uint64_t *begin, uint64_t *end) {
     Member &me = self();
-    enter(me, for_team(me, loop), extras);
+    enter(me, for_team(me, loop), extras, ompt::WorkKind::Loop);
     if (begin == nullptr) {
         return true;
     }
@@ -87,12 +90,14 @@ ull chunk_of(ull chunk) { return chunk; }
 
 OMP_EXPORT bool GOMP_loop_start(long first, long end, long step, long schedule, long chunk, long *chunk_begin,
                                 long *chunk_end, uintptr_t *reductions, void **memory) {
+    OMPT_ENTRY();
     return start_general(scheduled(loop_of(first, end, step), kind_of(schedule), chunk), {reductions, memory},
                          word(chunk_begin), word(chunk_end));
 }
 
 OMP_EXPORT bool GOMP_loop_ull_start(bool is_up, ull first, ull end, ull step, long schedule, ull chunk,
                                     ull *chunk_begin, ull *chunk_end, uintptr_t *reductions, void **memory) {
+    OMPT_ENTRY();
     return start_general(scheduled_ull(loop_of(is_up, first, end, step), kind_of(schedule), chunk),
                          {reductions, memory}, word(chunk_begin), word(chunk_end));
 }
@@ -100,6 +105,7 @@ OMP_EXPORT bool GOMP_loop_ull_start(bool is_up, ull first, ull end, ull step, lo
 OMP_EXPORT bool GOMP_loop_ordered_start(long first, long end, long step, long schedule, long chunk,
                                         long *chunk_begin, long *chunk_end, uintptr_t *reductions,
                                         void **memory) {
+    OMPT_ENTRY();
     return start_general(ordered(scheduled(loop_of(first, end, step), kind_of(schedule), chunk)),
                          {reductions, memory}, word(chunk_begin), word(chunk_end));
 }
@@ -107,6 +113,7 @@ OMP_EXPORT bool GOMP_loop_ordered_start(long first, long end, long step, long sc
 OMP_EXPORT bool GOMP_loop_ull_ordered_start(bool is_up, ull first, ull end, ull step, long schedule,
                                             ull chunk, ull *chunk_begin, ull *chunk_end,
                                             uintptr_t *reductions, void **memory) {
+    OMPT_ENTRY();
     return start_general(ordered(scheduled_ull(loop_of(is_up, first, end, step), kind_of(schedule), chunk)),
                          {reductions, memory}, word(chunk_begin), word(chunk_end));
 }
@@ -116,11 +123,13 @@ OMP_EXPORT bool GOMP_loop_ull_ordered_start(bool is_up, ull first, ull end, ull 
     OMP_EXPORT bool GOMP_loop_##infix##doacross_start(unsigned dimensions, type *counts, long schedule,      \
                                                       type chunk, type *chunk_begin, type *chunk_end,        \
                                                       uintptr_t *reductions, void **memory) {                \
+        OMPT_ENTRY();                                                                                        \
         return start_doacross(dimensions, word(counts), kind_of(schedule), chunk_of(chunk),                  \
                               {reductions, memory}, word(chunk_begin), word(chunk_end));                     \
     }                                                                                                        \
     OMP_EXPORT bool GOMP_loop_##infix##doacross_runtime_start(unsigned dimensions, type *counts,             \
                                                               type *chunk_begin, type *chunk_end) {          \
+        OMPT_ENTRY();                                                                                        \
         return start_doacross(dimensions, word(counts), ScheduleKind::Runtime, 0, {}, word(chunk_begin),     \
                               word(chunk_end));                                                              \
     }                                                                                                        \
@@ -130,6 +139,7 @@ OMP_EXPORT bool GOMP_loop_ull_ordered_start(bool is_up, ull first, ull end, ull 
 #define DOACROSS_SCHEDULE(infix, type, name, kind)                                                           \
     OMP_EXPORT bool GOMP_loop_##infix##doacross_##name##_start(                                              \
         unsigned dimensions, type *counts, type chunk, type *chunk_begin, type *chunk_end) {                 \
+        OMPT_ENTRY();                                                                                        \
         return start_doacross(dimensions, word(counts), kind, chunk_of(chunk), {}, word(chunk_begin),        \
                               word(chunk_end));                                                              \
     }
@@ -138,8 +148,9 @@ DOACROSS(, long)
 DOACROSS(ull_, ull)
 
 OMP_EXPORT unsigned GOMP_sections2_start(unsigned count, uintptr_t *reductions, void **memory) {
+    OMPT_ENTRY();
     Member &me = self();
-    enter(me, sections_of(count), {reductions, memory});
+    enter(me, sections_of(count), {reductions, memory}, ompt::WorkKind::Sections);
     return next_section(me);
 }
 

@@ -46,11 +46,23 @@ NEXT(ordered_dynamic, next_ordered)
 NEXT(ordered_guided, next_ordered)
 NEXT(ordered_runtime, next_ordered)
 
-OMP_EXPORT void GOMP_loop_end_nowait() { workshare_leave(self()); }
+OMP_EXPORT void GOMP_loop_end_nowait() {
+    workshare_leave(self());
+    if (ompt::is_on()) {
+        OMPT_NOTE_CALLER();
+        ompt::work_close(self());
+    }
+}
 
 OMP_EXPORT void GOMP_loop_end() {
     Member &me = self();
     workshare_leave(me);
+    if (ompt::is_on()) {
+        OMPT_NOTE_CALLER();
+        ompt::Sync sync(me, ompt::SyncKind::BarrierWorkshare);
+        barrier(me);
+        return;
+    }
     barrier(me);
 }
 
@@ -58,5 +70,10 @@ OMP_EXPORT void GOMP_loop_end() {
 OMP_EXPORT bool GOMP_loop_end_cancel() {
     Member &me = self();
     workshare_leave(me);
+    if (ompt::is_on()) {
+        OMPT_NOTE_CALLER();
+        ompt::Sync sync(me, ompt::SyncKind::BarrierWorkshare);
+        return barrier_cancellable(me);
+    }
     return barrier_cancellable(me);
 }

@@ -15,8 +15,11 @@ struct ParallelLoop {
 
 void run_loop(Member &me, const Region &region) {
     const ParallelLoop &parallel = *static_cast<ParallelLoop *>(region.data);
+    if (ompt::is_on()) {
+        ompt::work_begin(me, ompt::WorkKind::Loop, parallel.loop.trips);
+    }
     loop_enter(me, for_team(me, parallel.loop));
-    call(region.code, parallel.data);
+    call_code(me, region.code, parallel.data);
 }
 
 void parallel_loop(Function function, void *data, unsigned threads, const Loop &loop, unsigned flags) {
@@ -33,12 +36,14 @@ void parallel_loop(Function function, void *data, unsigned threads, const Loop &
 #define PARALLEL_LOOP(name, kind, kind_of_loop)                                                              \
     OMP_EXPORT void GOMP_parallel_loop_##name(Function function, void *data, unsigned threads, long first,   \
                                               long end, long step, long chunk, unsigned flags) {             \
+        OMPT_ENTRY();                                                                                        \
         parallel_loop(function, data, threads,                                                               \
                       kind_of_loop(scheduled(loop_of(first, end, step), kind, chunk)), flags);               \
     }
 #define PARALLEL_LOOP_RUNTIME(name, kind_of_loop)                                                            \
     OMP_EXPORT void GOMP_parallel_loop_##name(Function function, void *data, unsigned threads, long first,   \
                                               long end, long step, unsigned flags) {                         \
+        OMPT_ENTRY();                                                                                        \
         parallel_loop(function, data, threads,                                                               \
                       kind_of_loop(scheduled(loop_of(first, end, step), ScheduleKind::Runtime, 0)), flags);  \
     }

@@ -9,22 +9,26 @@ using namespace hadal::omp::gomp;
 #define START(name, kind, kind_of_loop)                                                                      \
     OMP_EXPORT bool GOMP_loop_##name##_start(long first, long end, long step, long chunk, long *chunk_begin, \
                                              long *chunk_end) {                                              \
+        OMPT_ENTRY();                                                                                        \
         return start(kind_of_loop(scheduled(loop_of(first, end, step), kind, chunk)), word(chunk_begin),     \
                      word(chunk_end));                                                                       \
     }                                                                                                        \
     OMP_EXPORT bool GOMP_loop_ull_##name##_start(bool is_up, ull first, ull end, ull step, ull chunk,        \
                                                  ull *chunk_begin, ull *chunk_end) {                         \
+        OMPT_ENTRY();                                                                                        \
         return start(kind_of_loop(scheduled_ull(loop_of(is_up, first, end, step), kind, chunk)),             \
                      word(chunk_begin), word(chunk_end));                                                    \
     }
 #define START_RUNTIME(name, kind_of_loop)                                                                    \
     OMP_EXPORT bool GOMP_loop_##name##_start(long first, long end, long step, long *chunk_begin,             \
                                              long *chunk_end) {                                              \
+        OMPT_ENTRY();                                                                                        \
         return start(kind_of_loop(scheduled(loop_of(first, end, step), ScheduleKind::Runtime, 0)),           \
                      word(chunk_begin), word(chunk_end));                                                    \
     }                                                                                                        \
     OMP_EXPORT bool GOMP_loop_ull_##name##_start(bool is_up, ull first, ull end, ull step, ull *chunk_begin, \
                                                  ull *chunk_end) {                                           \
+        OMPT_ENTRY();                                                                                        \
         return start(kind_of_loop(scheduled(loop_of(is_up, first, end, step), ScheduleKind::Runtime, 0)),    \
                      word(chunk_begin), word(chunk_end));                                                    \
     }

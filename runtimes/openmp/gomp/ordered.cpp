@@ -6,8 +6,26 @@
 using namespace hadal::omp;
 using namespace hadal::omp::gomp;
 
+namespace {
+
+// For a tool the team stands for the lock.
+[[gnu::noinline]] void ordered_with_tool(Member &me) {
+    ompt::Acquire acquire(ompt::MutexKind::Ordered, me.team);
+    if (me.size > 1 && me.workshare != nullptr) {
+        ordered_await(me, me.chunk.begin);
+    }
+    acquire.end();
+}
+
+} // namespace
+
 OMP_EXPORT void GOMP_ordered_start() {
     Member &me = self();
+    if (ompt::is_on()) {
+        OMPT_NOTE_CALLER();
+        ordered_with_tool(me);
+        return;
+    }
     if (me.size > 1 && me.workshare != nullptr) {
         ordered_await(me, me.chunk.begin);
     }
@@ -18,5 +36,9 @@ OMP_EXPORT void GOMP_ordered_end() {
     Member &me = self();
     if (me.chunk.end - me.chunk.begin == 1) {
         ordered_leave(me);
+    }
+    if (ompt::is_on()) {
+        OMPT_NOTE_CALLER();
+        ompt::mutex_released(ompt::MutexKind::Ordered, me.team);
     }
 }

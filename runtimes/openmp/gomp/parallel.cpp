@@ -22,6 +22,7 @@ OMP_EXPORT void GOMP_parallel(Function function, void *data, unsigned threads, u
         inner = serial_begin_quickly(*me);
     }
     if (inner == nullptr) {
+        OMPT_ENTRY();
         fork_region(function, data, threads, flags);
         return;
     }

@@ -23,9 +23,12 @@ struct Started {
 void run_started(Member &me, const Region &region) {
     const Started &started = *static_cast<Started *>(region.data);
     if (started.has_loop) {
+        if (ompt::is_on()) {
+            ompt::work_begin(me, ompt::WorkKind::Loop, started.loop.trips);
+        }
         loop_enter(me, started.loop);
     }
-    call(region.code, started.data);
+    call_code(me, region.code, started.data);
 }
 
 void begin(Function function, void *data, unsigned threads, const Loop *loop) {
@@ -43,6 +46,9 @@ void begin(Function function, void *data, unsigned threads, const Loop *loop) {
     region.data = &started;
     Member &primary = fork_begin(self(), region, threads_of(threads), Bind::False);
     if (loop != nullptr) {
+        if (ompt::is_on()) {
+            ompt::work_begin(primary, ompt::WorkKind::Loop, loop->trips);
+        }
         loop_enter(primary, *loop);
     }
     if (primary.size == 1) {
@@ -53,6 +59,7 @@ void begin(Function function, void *data, unsigned threads, const Loop *loop) {
 } // namespace
 
 OMP_EXPORT void GOMP_parallel_start(Function function, void *data, unsigned threads) {
+    OMPT_ENTRY();
     begin(function, data, threads, nullptr);
 }
 
@@ -68,6 +75,7 @@ OMP_EXPORT void GOMP_parallel_end() {
 
 OMP_EXPORT void GOMP_parallel_sections_start(Function function, void *data, unsigned threads,
                                              unsigned count) {
+    OMPT_ENTRY();
     const Loop loop = sections_of(count);
     begin(function, data, threads, &loop);
 }
@@ -75,6 +83,7 @@ OMP_EXPORT void GOMP_parallel_sections_start(Function function, void *data, unsi
 #define PARALLEL_LOOP_START(name, kind)                                                                      \
     OMP_EXPORT void GOMP_parallel_loop_##name##_start(Function function, void *data, unsigned threads,       \
                                                       long first, long end, long step, long chunk) {         \
+        OMPT_ENTRY();                                                                                        \
         const Loop loop = scheduled(loop_of(first, end, step), kind, chunk);                                 \
         begin(function, data, threads, &loop);                                                               \
     }
@@ -85,6 +94,7 @@ PARALLEL_LOOP_START(guided, ScheduleKind::Guided)
 
 OMP_EXPORT void GOMP_parallel_loop_runtime_start(Function function, void *data, unsigned threads, long first,
                                                  long end, long step) {
+    OMPT_ENTRY();
     const Loop loop = scheduled(loop_of(first, end, step), ScheduleKind::Runtime, 0);
     begin(function, data, threads, &loop);
 }

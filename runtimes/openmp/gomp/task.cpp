@@ -72,12 +72,44 @@ void taskwait_with(void *const *array) {
     }
 }
 
+// The same for all tasks, with a tool.
+[[gnu::noinline]] void generate_with_tool(Member &me, Function function, const TaskData &data,
+                                          const TaskOptions &options, void **depend, void *event) {
+    Depend dependences(depend);
+    bool at_once = !options.deferred || me.task->is_final || (me.size == 1 && !options.is_detachable) ||
+                   (depend == nullptr && !options.is_detachable && are_tasks_many(me));
+    at_once = at_once && !may_stay_blocked(me, options, dependences);
+    if (at_once) {
+        dependences.wait(me);
+    }
+    Task &task = make_task(me, function, data, options);
+    if (options.is_detachable) {
+        name_event(task, task.data, event);
+    }
+    ompt::task_create(me, task, ompt::TASK_EXPLICIT | (at_once ? ompt::TASK_UNDEFERRED : 0),
+                      dependences.count() > 0);
+    if (at_once) {
+        task_run_included(me, task);
+    } else if (dependences.count() > 0) {
+        task_submit_dependent(me, task, dependences.list(), dependences.count());
+    } else {
+        task_submit(me, task);
+    }
+}
+
 } // namespace
 
 OMP_EXPORT void GOMP_task(Function function, void *data, CopyFunction copy, long bytes, long align,
                           bool deferred, unsigned flags, void **depend, int priority, void *event) {
     Member &me = self();
     if (generates_none(me)) {
+        return;
+    }
+    if (ompt::is_on()) {
+        OMPT_NOTE_CALLER();
+        generate_with_tool(me, function, {data, copy, static_cast<size_t>(bytes), static_cast<size_t>(align)},
+                           options_of(flags, deferred, priority),
+                           (flags & TASK_DEPEND) != 0 ? depend : nullptr, event);
         return;
     }
     bool is_plain = (flags & (TASK_DEPEND | TASK_DETACH)) == 0;
@@ -97,9 +129,23 @@ OMP_EXPORT void GOMP_task(Function function, void *data, CopyFunction copy, long
     }
 }
 
-OMP_EXPORT void GOMP_taskwait() { taskwait(self()); }
-OMP_EXPORT void GOMP_taskyield() { taskyield(self()); }
-OMP_EXPORT void GOMP_taskwait_depend(void **depend) { taskwait_with(depend); }
+OMP_EXPORT void GOMP_taskwait() {
+    if (ompt::is_on()) {
+        return ompt::with_caller(OMPT_CALLER, [] {
+            ompt::Sync sync(self(), ompt::SyncKind::Taskwait);
+            taskwait(self());
+        });
+    }
+    taskwait(self());
+}
+OMP_EXPORT void GOMP_taskyield() {
+    OMPT_ENTRY();
+    taskyield(self());
+}
+OMP_EXPORT void GOMP_taskwait_depend(void **depend) {
+    OMPT_ENTRY();
+    taskwait_with(depend);
+}
 
 // `taskwait depend(...) nowait` of newer compilers: an empty task that later ones can depend on.
 OMP_EXPORT void GOMP_taskwait_depend_nowait(void **depend) {

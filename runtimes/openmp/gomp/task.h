@@ -41,6 +41,10 @@ struct TaskData {
 };
 
 inline bool run_task(Member &, Task &task) {
+    if (ompt::is_on()) {
+        ompt::call_framed(task, reinterpret_cast<Function>(task.code), task.data);
+        return true;
+    }
     call(task.code, task.data);
     return true;
 }
@@ -62,6 +66,14 @@ inline Task &make_task(Member &me, Function function, const TaskData &data, cons
     task.code = code_of(function);
     task.data = data.copy_to(payload_of(task));
     return task;
+}
+
+// Tells a tool of a task that is to run at once, or not.
+inline void say_created(Member &me, Task &task, bool at_once, bool has_dependences) {
+    if (ompt::is_on()) {
+        ompt::task_create(me, task, ompt::TASK_EXPLICIT | (at_once ? ompt::TASK_UNDEFERRED : 0),
+                          has_dependences);
+    }
 }
 
 // Whether the taskgroup or the region around the caller is cancelled: then it generates no tasks any more.

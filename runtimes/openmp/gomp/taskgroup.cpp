@@ -5,5 +5,11 @@
 
 using namespace hadal::omp;
 
-OMP_EXPORT void GOMP_taskgroup_start() { taskgroup_push(self()); }
-OMP_EXPORT void GOMP_taskgroup_end() { taskgroup_pop(self()); }
+OMP_EXPORT void GOMP_taskgroup_start() {
+    OMPT_ENTRY();
+    taskgroup_push(self());
+}
+OMP_EXPORT void GOMP_taskgroup_end() {
+    OMPT_ENTRY();
+    taskgroup_pop(self());
+}

@@ -54,12 +54,24 @@ void generate(Member &me, Function function, const TaskData &data, const TaskOpt
         uint64_t *words = static_cast<uint64_t *>(task.data);
         words[0] = loop.first + part.begin * loop.step;
         words[1] = part.end == loop.trips ? loop.end : loop.first + part.end * loop.step;
+        say_created(me, task, at_once, false);
         if (at_once) {
             task_run_included(me, task);
         } else {
             task_submit(me, task);
         }
     }
+}
+
+void generate_all(Member &me, Function function, const TaskData &data, const TaskOptions &options,
+                  const Loop &loop, const Cut &cut) {
+    if (ompt::is_on()) {
+        ompt::work_both(me, ompt::WorkKind::Taskloop, true, cut.tasks);
+        generate(me, function, data, options, loop, cut);
+        ompt::work_both(me, ompt::WorkKind::Taskloop, false, cut.tasks);
+        return;
+    }
+    generate(me, function, data, options, loop, cut);
 }
 
 void taskloop(Function function, const TaskData &data, unsigned flags, uint64_t number, int priority,
@@ -76,7 +88,7 @@ void taskloop(Function function, const TaskData &data, unsigned flags, uint64_t 
     const TaskOptions options = options_of(flags, (flags & TASKLOOP_IF) != 0, priority);
     const Cut cut = cut_of(me, loop.trips, flags, number);
     if ((flags & TASKLOOP_NOGROUP) != 0) {
-        generate(me, function, data, options, loop, cut);
+        generate_all(me, function, data, options, loop, cut);
         return;
     }
     Taskgroup group;
@@ -84,7 +96,7 @@ void taskloop(Function function, const TaskData &data, unsigned flags, uint64_t 
     if (reductions != nullptr) {
         group.reductions = reductions_new(me, reductions);
     }
-    generate(me, function, data, options, loop, cut);
+    generate_all(me, function, data, options, loop, cut);
     taskgroup_end(me, group);
 }
 
@@ -93,6 +105,7 @@ void taskloop(Function function, const TaskData &data, unsigned flags, uint64_t 
 OMP_EXPORT void GOMP_taskloop(Function function, void *data, CopyFunction copy, long bytes, long align,
                               unsigned flags, unsigned long number, int priority, long first, long end,
                               long step) {
+    OMPT_ENTRY();
     const TaskData block = {data, copy, static_cast<size_t>(bytes), static_cast<size_t>(align)};
     taskloop(function, block, flags, number, priority, loop_of(first, end, step));
 }
@@ -100,6 +113,7 @@ OMP_EXPORT void GOMP_taskloop(Function function, void *data, CopyFunction copy, 
 OMP_EXPORT void GOMP_taskloop_ull(Function function, void *data, CopyFunction copy, long bytes, long align,
                                   unsigned flags, unsigned long number, int priority, ull first, ull end,
                                   ull step) {
+    OMPT_ENTRY();
     const TaskData block = {data, copy, static_cast<size_t>(bytes), static_cast<size_t>(align)};
     taskloop(function, block, flags, number, priority, loop_of((flags & TASKLOOP_UP) != 0, first, end, step));
 }

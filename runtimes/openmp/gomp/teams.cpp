@@ -21,8 +21,17 @@ unsigned limit_of(unsigned clause) { return clause > 0 ? clause : settings.teams
 } // namespace
 
 OMP_EXPORT void GOMP_teams_reg(Function function, void *data, unsigned teams, unsigned limit, unsigned) {
+    OMPT_ENTRY();
     Member &caller = self();
     uint32_t size = league_size(teams);
+    if (ompt::is_on()) {
+        ompt::League league(caller, size);
+        for (uint32_t number = 0; number < size; number++) {
+            run_as_initial_task(caller, size, number, limit_of(limit),
+                                [&](Member &me) { call_code(me, code_of(function), data); });
+        }
+        return;
+    }
     for (uint32_t number = 0; number < size; number++) {
         run_as_initial_task(caller, size, number, limit_of(limit), [&](Member &) { function(data); });
     }

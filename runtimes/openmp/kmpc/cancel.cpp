@@ -26,6 +26,27 @@ Cancelled construct_of(int32_t kind) {
     }
 }
 
+int flags_of(int32_t kind) {
+    switch (kind) {
+    case PARALLEL:
+        return ompt::CANCEL_PARALLEL;
+    case LOOP:
+        return ompt::CANCEL_LOOP;
+    case SECTIONS:
+        return ompt::CANCEL_SECTIONS;
+    default:
+        return ompt::CANCEL_TASKGROUP;
+    }
+}
+
+// Tells a tool that something is cancelled, if it is.
+int32_t said(Member &me, int32_t kind, int flag, int32_t is_cancelled) {
+    if (is_cancelled != 0 && ompt::is_on()) {
+        ompt::cancel_event(me, flags_of(kind) | flag);
+    }
+    return is_cancelled;
+}
+
 // The caller leaves a loop: it may not ask for a chunk any more.
 int32_t left(Member &me, Cancelled what) {
     if (what == Cancelled::Workshare) {
@@ -42,7 +63,8 @@ OMP_EXPORT int32_t __kmpc_cancel(const Ident *, Gtid, int32_t kind) {
     }
     Member &me = self();
     Cancelled what = construct_of(kind);
-    return cancel(me, what) ? left(me, what) : 0;
+    OMPT_ENTRY();
+    return said(me, kind, ompt::CANCEL_ACTIVATED, cancel(me, what) ? left(me, what) : 0);
 }
 
 OMP_EXPORT int32_t __kmpc_cancellationpoint(const Ident *, Gtid, int32_t kind) {
@@ -51,5 +73,6 @@ OMP_EXPORT int32_t __kmpc_cancellationpoint(const Ident *, Gtid, int32_t kind) {
     }
     Member &me = self();
     Cancelled what = construct_of(kind);
-    return cancellation_point(me, what) ? left(me, what) : 0;
+    OMPT_ENTRY();
+    return said(me, kind, ompt::CANCEL_DETECTED, cancellation_point(me, what) ? left(me, what) : 0);
 }

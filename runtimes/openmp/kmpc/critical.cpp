@@ -5,11 +5,34 @@
 using namespace hadal::omp;
 using namespace hadal::omp::kmpc;
 
-OMP_EXPORT void __kmpc_critical(const Ident *, Gtid, CriticalName *name) { lock(name->lock); }
+namespace {
 
-// A hint about contention; the lock does well either way.
-OMP_EXPORT void __kmpc_critical_with_hint(const Ident *, Gtid, CriticalName *name, uint32_t) {
+[[gnu::noinline]] void lock_with_tool(CriticalName *name, uint32_t hint) {
+    ompt::Acquire acquire(ompt::MutexKind::Critical, name, hint);
+    lock(name->lock);
+    acquire.end();
+}
+
+} // namespace
+
+OMP_EXPORT void __kmpc_critical(const Ident *, Gtid, CriticalName *name) {
+    if (ompt::is_on()) {
+        return ompt::with_caller(OMPT_CALLER, [=] { lock_with_tool(name, 0); });
+    }
     lock(name->lock);
 }
 
-OMP_EXPORT void __kmpc_end_critical(const Ident *, Gtid, CriticalName *name) { unlock(name->lock); }
+// A hint about contention; the lock does well either way.
+OMP_EXPORT void __kmpc_critical_with_hint(const Ident *, Gtid, CriticalName *name, uint32_t hint) {
+    if (ompt::is_on()) {
+        return ompt::with_caller(OMPT_CALLER, [=] { lock_with_tool(name, hint); });
+    }
+    lock(name->lock);
+}
+
+OMP_EXPORT void __kmpc_end_critical(const Ident *, Gtid, CriticalName *name) {
+    unlock(name->lock);
+    if (ompt::is_on()) {
+        return ompt::with_caller(OMPT_CALLER, [=] { ompt::mutex_released(ompt::MutexKind::Critical, name); });
+    }
+}

@@ -80,7 +80,11 @@ void submit_dependent(Member &me, KmpTask &kmp, const List &list) {
     if (drop_cancelled(me, kmp)) {
         return;
     }
-    if (runs_at_once(me, options_of(task))) {
+    bool at_once = runs_at_once(me, options_of(task));
+    if (ompt::is_on()) {
+        ompt::task_create(me, task, ompt::TASK_EXPLICIT | (at_once ? ompt::TASK_UNDEFERRED : 0), true);
+    }
+    if (at_once) {
         if (me.task->dependences == nullptr) {
             task_run_included(me, task);
             return;
@@ -100,6 +104,7 @@ void submit_dependent(Member &me, KmpTask &kmp, const List &list) {
 OMP_EXPORT int32_t __kmpc_omp_task_with_deps(const Ident *, Gtid, KmpTask *kmp, int32_t count,
                                              const KmpDependence *list, int32_t more_count,
                                              const KmpDependence *more) {
+    OMPT_ENTRY();
     Member &me = self();
     if (count + more_count == 0) {
         submit(me, *kmp);
@@ -112,22 +117,24 @@ OMP_EXPORT int32_t __kmpc_omp_task_with_deps(const Ident *, Gtid, KmpTask *kmp, 
 // Also in front of a task that is not deferred.
 OMP_EXPORT void __kmpc_omp_wait_deps(const Ident *, Gtid, int32_t count, const KmpDependence *list,
                                      int32_t more_count, const KmpDependence *more) {
+    OMPT_ENTRY();
     Member &me = self();
-    if (me.task->dependences != nullptr) {
+    if (me.task->dependences != nullptr || ompt::is_on()) {
         wait_for(me, List(count, list, more_count, more));
     }
 }
 
 // With `nowait` it is a task that does nothing.
-OMP_EXPORT void __kmpc_omp_taskwait_deps_51(const Ident *loc, Gtid gtid, int32_t count,
-                                            const KmpDependence *list, int32_t more_count,
-                                            const KmpDependence *more, int32_t has_nowait) {
-    if (has_nowait == 0) {
-        __kmpc_omp_wait_deps(loc, gtid, count, list, more_count, more);
+OMP_EXPORT void __kmpc_omp_taskwait_deps_51(const Ident *, Gtid, int32_t count, const KmpDependence *list,
+                                            int32_t more_count, const KmpDependence *more,
+                                            int32_t has_nowait) {
+    OMPT_ENTRY();
+    Member &me = self();
+    if (me.task->dependences == nullptr && !ompt::is_on()) {
         return;
     }
-    Member &me = self();
-    if (me.task->dependences == nullptr) {
+    if (has_nowait == 0) {
+        wait_for(me, List(count, list, more_count, more));
         return;
     }
     List both(count, list, more_count, more);

@@ -67,6 +67,9 @@ void init(int32_t schedule, Value lower, Value upper, std::make_signed_t<Value> 
         loop.kind = ScheduleKind::Static;
         loop.chunk = 0;
     }
+    if (ompt::is_on()) {
+        ompt::work_begin(me, ompt::WorkKind::Loop, loop.trips);
+    }
     loop_enter(me, loop);
 }
 
@@ -138,16 +141,25 @@ void init_both(int32_t schedule, int32_t *is_last, Value lower, Value upper, std
 #define DISPATCH(SUFFIX, VALUE, SIGNED)                                                                      \
     OMP_EXPORT void __kmpc_dispatch_init_##SUFFIX(const Ident *, Gtid, int32_t schedule, VALUE lower,        \
                                                   VALUE upper, SIGNED step, SIGNED chunk) {                  \
+        OMPT_ENTRY();                                                                                        \
         init<VALUE>(schedule, lower, upper, step, chunk);                                                    \
     }                                                                                                        \
     OMP_EXPORT void __kmpc_dist_dispatch_init_##SUFFIX(const Ident *, Gtid, int32_t schedule,                \
                                                        int32_t *is_last, VALUE lower, VALUE upper,           \
                                                        SIGNED step, SIGNED chunk) {                          \
+        OMPT_ENTRY();                                                                                        \
         init_both<VALUE>(schedule, is_last, lower, upper, step, chunk);                                      \
     }                                                                                                        \
     OMP_EXPORT int32_t __kmpc_dispatch_next_##SUFFIX(const Ident *, Gtid, int32_t *is_last, VALUE *lower,    \
                                                      VALUE *upper, SIGNED *step) {                           \
-        return next<VALUE>(is_last, lower, upper, step);                                                     \
+        if (next<VALUE>(is_last, lower, upper, step) != 0) {                                                 \
+            return 1;                                                                                        \
+        }                                                                                                    \
+        if (ompt::is_on()) {                                                                                 \
+            OMPT_NOTE_CALLER();                                                                              \
+            ompt::work_close(self());                                                                        \
+        }                                                                                                    \
+        return 0;                                                                                            \
     }                                                                                                        \
     OMP_EXPORT void __kmpc_dispatch_fini_##SUFFIX(const Ident *, Gtid) { end_iteration(); }
 

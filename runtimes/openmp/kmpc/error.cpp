@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 // `error at(execution)`.
+#include <cstring>
+
 #include "core/team.h"
 #include "ident.h"
 
@@ -10,6 +12,10 @@ OMP_EXPORT void __kmpc_error(const Ident *loc, int32_t severity, const char *mes
     constexpr int32_t WARNING = 1;
     const char *text = message != nullptr ? message : "the program met an error directive";
     const char *where = loc != nullptr && loc->source != nullptr ? loc->source : "";
+    if (ompt::is_on()) {
+        OMPT_NOTE_CALLER();
+        ompt::error(severity != WARNING, text, strlen(text));
+    }
     if (severity == WARNING) {
         warn("%s (%s)", text, where);
     } else {

@@ -43,6 +43,7 @@ extern "C" [[gnu::visibility("hidden")]] void hadal_omp_fork_few(const Ident *, 
         inner = serial_begin_quickly(*me);
     }
     if (inner == nullptr) {
+        OMPT_ENTRY();
         fork_few(code, count, first, second, third);
         return;
     }
@@ -55,6 +56,7 @@ extern "C" [[gnu::visibility("hidden")]] void hadal_omp_fork_few(const Ident *, 
 
 extern "C" [[gnu::visibility("hidden")]] void hadal_omp_fork_many(const Ident *, int32_t count, Outlined code,
                                                                   ...) {
+    OMPT_ENTRY();
     // They live as long as the region, which is over when this function returns.
     void **arguments = static_cast<void **>(alloca(argument_places(count) * sizeof(void *)));
     va_list list;
@@ -67,6 +69,7 @@ extern "C" [[gnu::visibility("hidden")]] void hadal_omp_fork_many(const Ident *,
 // With one argument, which may be null: the address of the region's variables.
 OMP_EXPORT void __kmpc_fork_call_if(const Ident *, int32_t, Outlined code, int32_t condition,
                                     void *variables) {
+    OMPT_ENTRY();
     void *arguments[ARGUMENTS_READ] = {variables};
     Member &me = self();
     if (condition == 0) {
@@ -77,9 +80,13 @@ OMP_EXPORT void __kmpc_fork_call_if(const Ident *, int32_t, Outlined code, int32
 
 // The caller runs the code of the region by itself between the two.
 OMP_EXPORT void __kmpc_serialized_parallel(const Ident *, Gtid) {
+    OMPT_ENTRY();
     Member &me = self();
     take_pushed(*me.thread);
-    serial_begin(me);
+    ompt::is_on() ? ompt::serial_begin(me) : serial_begin(me);
 }
 
-OMP_EXPORT void __kmpc_end_serialized_parallel(const Ident *, Gtid) { serial_end(self()); }
+OMP_EXPORT void __kmpc_end_serialized_parallel(const Ident *, Gtid) {
+    Member &me = self();
+    ompt::is_on() ? ompt::serial_end(me) : serial_end(me);
+}

@@ -8,6 +8,7 @@
 
 #include "core/abi.h"
 #include "core/lock.h"
+#include "ompt/ompt.h"
 
 namespace hadal::omp::kmpc {
 
@@ -20,6 +21,8 @@ struct Ident {
     const char *source; // ";file;function;line;column;;"
 };
 static_assert(sizeof(Ident) == 24);
+// What a statically scheduled loop is.
+inline constexpr uint32_t IDENT_SECTIONS = 0x400, IDENT_DISTRIBUTE = 0x800;
 // The caller of a reduction can combine by atomic operations, too.
 inline constexpr uint32_t IDENT_ATOMIC_REDUCTION = 0x10;
 

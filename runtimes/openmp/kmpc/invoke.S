@@ -6,6 +6,19 @@
 
 // void hadal_omp_invoke(void *code, int32_t *gtid, int32_t *number, uint32_t count, void **arguments):
 // code(gtid, number, arguments[0], ..., arguments[count - 1]). The first four are read always.
+    .globl hadal_omp_invoke_framed
+    .hidden hadal_omp_invoke_framed
+    .type hadal_omp_invoke_framed, @function
+    .balign 16
+hadal_omp_invoke_framed:
+    .cfi_startproc
+    // What hadal_omp_invoke has in rbp.
+    lea rax, [rsp - 8]
+    mov [r9], rax
+    jmp hadal_omp_invoke
+    .cfi_endproc
+    .size hadal_omp_invoke_framed, . - hadal_omp_invoke_framed
+
     .globl hadal_omp_invoke
     .hidden hadal_omp_invoke
     .type hadal_omp_invoke, @function

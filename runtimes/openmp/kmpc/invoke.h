@@ -13,6 +13,10 @@
 extern "C" void hadal_omp_invoke(void *code, int32_t *gtid, int32_t *number, uint32_t count, void **arguments)
     __attribute__((visibility("hidden")));
 
+// The same, and says where the frame is that the code returns to.
+extern "C" void hadal_omp_invoke_framed(void *code, int32_t *gtid, int32_t *number, uint32_t count,
+                                        void **arguments, void **frame) __attribute__((visibility("hidden")));
+
 namespace hadal::omp::kmpc {
 
 inline constexpr uint32_t ARGUMENTS_READ = 4;
@@ -27,9 +31,13 @@ inline void read_arguments(void **arguments, int32_t count, va_list list) {
     }
 }
 
-inline void invoke(const Member &me, void *code, uint32_t count, void **arguments) {
+inline void invoke(Member &me, void *code, uint32_t count, void **arguments) {
     // The region may keep the addresses, so each member has variables of its own.
     int32_t gtid = static_cast<int32_t>(me.thread->gtid), number = static_cast<int32_t>(me.number);
+    if (ompt::is_on()) {
+        hadal_omp_invoke_framed(code, &gtid, &number, count, arguments, ompt::exit_frame_of(me.implicit));
+        return;
+    }
     hadal_omp_invoke(code, &gtid, &number, count, arguments);
 }
 

@@ -10,6 +10,10 @@ using namespace hadal::omp::kmpc;
 OMP_EXPORT int32_t __kmpc_sections_init(const Ident *, Gtid) {
     Member &me = self();
     leave(me); // a loop that has been cancelled
+    if (ompt::is_on()) {
+        OMPT_NOTE_CALLER();
+        ompt::work_begin(me, ompt::WorkKind::Sections, 0);
+    }
     enter_cancellable(me);
     return static_cast<int32_t>(me.workshares - 1);
 }
@@ -25,4 +29,9 @@ OMP_EXPORT int32_t __kmpc_next_section(const Ident *, Gtid, int32_t count) {
     return number < static_cast<uint64_t>(count) ? static_cast<int32_t>(number) : count;
 }
 
-OMP_EXPORT void __kmpc_end_sections(const Ident *, Gtid) { leave(self()); }
+OMP_EXPORT void __kmpc_end_sections(const Ident *, Gtid) {
+    leave(self());
+    if (ompt::is_on()) {
+        return ompt::with_caller(OMPT_CALLER, [=] { ompt::work_close(self()); });
+    }
+}

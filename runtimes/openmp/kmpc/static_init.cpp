@@ -15,8 +15,24 @@ constexpr bool is_distribute(int32_t schedule) {
     return schedule == KMP_DISTRIBUTE || schedule == KMP_DISTRIBUTE_CHUNKED;
 }
 
-template <typename Value> void init(int32_t schedule, const StaticLoop<Value> &loop) {
+template <typename Value>
+[[gnu::noinline]] void begin_with_tool(Member &me, const Ident *place, int32_t schedule,
+                                       const StaticLoop<Value> &loop) {
+    typename StaticLoop<Value>::Unsigned last = 0;
+    bool has_any = last_position(*loop.lower, *loop.upper, loop.step, &last);
+    uint32_t flags = place != nullptr ? place->flags : 0;
+    ompt::WorkKind kind = (flags & IDENT_SECTIONS) != 0 ? ompt::WorkKind::Sections
+                          : (flags & IDENT_DISTRIBUTE) != 0 || is_distribute(parts_of(schedule).schedule)
+                              ? ompt::WorkKind::Distribute
+                              : ompt::WorkKind::Loop;
+    ompt::work_begin(me, kind, has_any ? static_cast<uint64_t>(last) + 1 : 0);
+}
+
+template <typename Value> void init(const Ident *place, int32_t schedule, const StaticLoop<Value> &loop) {
     Member &me = self();
+    if (ompt::is_on()) {
+        begin_with_tool(me, place, schedule, loop);
+    }
     schedule = parts_of(schedule).schedule;
     if (is_distribute(schedule)) {
         const Team &league = league_of(*me.team);
@@ -31,8 +47,12 @@ template <typename Value> void init(int32_t schedule, const StaticLoop<Value> &l
 }
 
 // `distribute parallel for` in one: the caller's part of its team's block.
-template <typename Value> void init_both(int32_t schedule, Value *team_upper, StaticLoop<Value> loop) {
+template <typename Value>
+void init_both(const Ident *place, int32_t schedule, Value *team_upper, StaticLoop<Value> loop) {
     Member &me = self();
+    if (ompt::is_on()) {
+        begin_with_tool(me, place, schedule, loop);
+    }
     StaticLoop<Value> block = loop;
     block.stride = nullptr;
     const Team &league = league_of(*me.team);
@@ -48,20 +68,23 @@ template <typename Value> void init_both(int32_t schedule, Value *team_upper, St
 } // namespace
 
 #define STATIC_INIT(SUFFIX, VALUE, SIGNED)                                                                   \
-    OMP_EXPORT void __kmpc_for_static_init_##SUFFIX(const Ident *, Gtid, int32_t schedule, int32_t *is_last, \
-                                                    VALUE *lower, VALUE *upper, SIGNED *stride, SIGNED step, \
-                                                    SIGNED chunk) {                                          \
-        init<VALUE>(schedule, {is_last, lower, upper, stride, step, chunk});                                 \
+    OMP_EXPORT void __kmpc_for_static_init_##SUFFIX(const Ident *place, Gtid, int32_t schedule,              \
+                                                    int32_t *is_last, VALUE *lower, VALUE *upper,            \
+                                                    SIGNED *stride, SIGNED step, SIGNED chunk) {             \
+        OMPT_ENTRY();                                                                                        \
+        init<VALUE>(place, schedule, {is_last, lower, upper, stride, step, chunk});                          \
     }                                                                                                        \
     OMP_EXPORT void __kmpc_dist_for_static_init_##SUFFIX(                                                    \
-        const Ident *, Gtid, int32_t schedule, int32_t *is_last, VALUE *lower, VALUE *upper,                 \
+        const Ident *place, Gtid, int32_t schedule, int32_t *is_last, VALUE *lower, VALUE *upper,            \
         VALUE *team_upper, SIGNED *stride, SIGNED step, SIGNED chunk) {                                      \
-        init_both<VALUE>(schedule, team_upper, {is_last, lower, upper, stride, step, chunk});                \
+        OMPT_ENTRY();                                                                                        \
+        init_both<VALUE>(place, schedule, team_upper, {is_last, lower, upper, stride, step, chunk});         \
     }                                                                                                        \
-    OMP_EXPORT void __kmpc_team_static_init_##SUFFIX(const Ident *, Gtid, int32_t *is_last, VALUE *lower,    \
-                                                     VALUE *upper, SIGNED *stride, SIGNED step,              \
-                                                     SIGNED chunk) {                                         \
-        init<VALUE>(KMP_DISTRIBUTE_CHUNKED, {is_last, lower, upper, stride, step, chunk});                   \
+    OMP_EXPORT void __kmpc_team_static_init_##SUFFIX(const Ident *place, Gtid, int32_t *is_last,             \
+                                                     VALUE *lower, VALUE *upper, SIGNED *stride,             \
+                                                     SIGNED step, SIGNED chunk) {                            \
+        OMPT_ENTRY();                                                                                        \
+        init<VALUE>(place, KMP_DISTRIBUTE_CHUNKED, {is_last, lower, upper, stride, step, chunk});            \
     }
 
 STATIC_INIT(4, int32_t, int32_t)
@@ -72,5 +95,8 @@ STATIC_INIT(8u, uint64_t, int64_t)
 OMP_EXPORT void __kmpc_for_static_fini(const Ident *, Gtid) {
     if (__builtin_expect(settings.cancellation, false)) {
         leave(self());
+    }
+    if (ompt::is_on()) {
+        return ompt::with_caller(OMPT_CALLER, [=] { ompt::work_close(self()); });
     }
 }

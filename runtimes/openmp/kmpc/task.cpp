@@ -13,7 +13,7 @@ inline bool run_task(Member &me, Task &task) {
     KmpTask &kmp = *static_cast<KmpTask *>(task.data);
     // Compilers need not give code for `taskwait depend nowait`, a task that does nothing.
     if (HRT_LIKELY(kmp.entry != nullptr)) {
-        kmp.entry(static_cast<Gtid>(me.thread->gtid), &kmp);
+        call_entry(me, task, kmp);
     }
     run_rest(me, kmp);
     return true;
@@ -60,7 +60,11 @@ void submit(Member &me, KmpTask &kmp) {
     if (drop_cancelled(me, kmp)) {
         return;
     }
-    if (runs_at_once(me, options_of(task)) || (!task.is_detachable && are_tasks_many(me))) {
+    bool at_once = runs_at_once(me, options_of(task)) || (!task.is_detachable && are_tasks_many(me));
+    if (ompt::is_on()) {
+        ompt::task_create(me, task, ompt::TASK_EXPLICIT | (at_once ? ompt::TASK_UNDEFERRED : 0), false);
+    }
+    if (at_once) {
         task_begin_included(me, task);
         run_task(me, task);
         task_end_included(me, task);
@@ -90,6 +94,7 @@ OMP_EXPORT KmpTask *__kmpc_omp_target_task_alloc(const Ident *, Gtid, uint32_t f
 }
 
 OMP_EXPORT int32_t __kmpc_omp_task(const Ident *, Gtid, KmpTask *kmp) {
+    OMPT_ENTRY();
     Member &me = self();
     TaskLink &link = link_of(*kmp);
     if (HRT_UNLIKELY(me.task == link.task)) {
@@ -106,7 +111,15 @@ OMP_EXPORT int32_t __kmpc_omp_task_parts(const Ident *loc, Gtid gtid, KmpTask *k
 
 // The caller runs the code by itself between the two (`if` is false).
 OMP_EXPORT void __kmpc_omp_task_begin_if0(const Ident *, Gtid, KmpTask *kmp) {
-    task_begin_included(self(), *link_of(*kmp).task);
+    Member &me = self();
+    Task &task = *link_of(*kmp).task;
+    if (ompt::is_on()) {
+        OMPT_NOTE_CALLER();
+        ompt::task_create(me, task, ompt::TASK_EXPLICIT | ompt::TASK_UNDEFERRED, false);
+        // The caller's frame pointer is the first thing in this frame.
+        ompt::task_called_by(task, *static_cast<void **>(__builtin_frame_address(0)));
+    }
+    task_begin_included(me, task);
 }
 
 OMP_EXPORT void __kmpc_omp_task_complete_if0(const Ident *, Gtid, KmpTask *kmp) {
@@ -116,11 +129,19 @@ OMP_EXPORT void __kmpc_omp_task_complete_if0(const Ident *, Gtid, KmpTask *kmp) 
 }
 
 OMP_EXPORT int32_t __kmpc_omp_taskwait(const Ident *, Gtid) {
+    if (ompt::is_on()) {
+        return ompt::with_caller(OMPT_CALLER, [] {
+            ompt::Sync sync(self(), ompt::SyncKind::Taskwait);
+            taskwait(self());
+            return 0;
+        });
+    }
     taskwait(self());
     return 0;
 }
 
 OMP_EXPORT int32_t __kmpc_omp_taskyield(const Ident *, Gtid, int32_t) {
+    OMPT_ENTRY();
     taskyield(self());
     return 0;
 }

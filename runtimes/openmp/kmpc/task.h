@@ -23,6 +23,16 @@ struct alignas(16) TaskLink {
 
 inline TaskLink &link_of(const KmpTask &task) { return static_cast<TaskLink *>(task.shareds)[-1]; }
 
+// Calls a task's code, or its next part.
+inline void call_entry(Member &me, Task &task, KmpTask &kmp) {
+    Gtid gtid = static_cast<Gtid>(me.thread->gtid);
+    if (ompt::is_on()) {
+        ompt::call_task_framed(task, reinterpret_cast<int (*)(int, void *)>(kmp.entry), gtid, &kmp);
+        return;
+    }
+    kmp.entry(gtid, &kmp);
+}
+
 // Makes a task that is neither counted nor queued yet.
 KmpTask &make_task(Member &me, uint32_t flags, size_t task_bytes, size_t shareds_bytes, TaskEntry entry);
 
@@ -49,7 +59,7 @@ inline void run_rest(Member &me, KmpTask &kmp) {
     // Between two parts another thread could go on; this one has the task's data in its caches.
     while (HRT_UNLIKELY(link.has_next_part)) {
         link.has_next_part = false;
-        kmp.entry(gtid, &kmp);
+        call_entry(me, *link.task, kmp);
     }
     if (HRT_UNLIKELY((link.flags & KMP_DESTRUCTORS) != 0)) {
         kmp.first.destructors(gtid, &kmp);

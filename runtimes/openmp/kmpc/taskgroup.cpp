@@ -9,6 +9,12 @@
 using namespace hadal::omp;
 using namespace hadal::omp::kmpc;
 
-OMP_EXPORT void __kmpc_taskgroup(const Ident *, Gtid) { taskgroup_push(self()); }
+OMP_EXPORT void __kmpc_taskgroup(const Ident *, Gtid) {
+    OMPT_ENTRY();
+    taskgroup_push(self());
+}
 
-OMP_EXPORT void __kmpc_end_taskgroup(const Ident *, Gtid) { end_taskgroup(self()); }
+OMP_EXPORT void __kmpc_end_taskgroup(const Ident *, Gtid) {
+    OMPT_ENTRY();
+    end_taskgroup(self());
+}

@@ -101,7 +101,11 @@ void generate(Member &me, KmpTask &pattern, const Bounds &bounds, Iterations lef
         if (deferred) {
             submit(me, part);
         } else {
-            task_run_included(me, *link_of(part).task);
+            Task &task = *link_of(part).task;
+            if (ompt::is_on()) {
+                ompt::task_create(me, task, ompt::TASK_EXPLICIT | ompt::TASK_UNDEFERRED, false);
+            }
+            task_run_included(me, task);
         }
     }
     if (duplicate != nullptr) {
@@ -123,8 +127,14 @@ void taskloop(KmpTask &pattern, int32_t condition, const uint64_t *lower, const 
     if (all.trips == 0) {
         drop(me, pattern);
     } else {
-        generate(me, pattern, bounds, all, parts_of(me, all.trips, clause, value, is_strict),
-                 reinterpret_cast<Duplicate>(duplicate), condition != 0);
+        Parts parts = parts_of(me, all.trips, clause, value, is_strict);
+        if (ompt::is_on()) {
+            ompt::work_both(me, ompt::WorkKind::Taskloop, true, parts.count);
+        }
+        generate(me, pattern, bounds, all, parts, reinterpret_cast<Duplicate>(duplicate), condition != 0);
+        if (ompt::is_on()) {
+            ompt::work_both(me, ompt::WorkKind::Taskloop, false, parts.count);
+        }
     }
     if (has_nogroup == 0) {
         end_taskgroup(me);
@@ -136,6 +146,7 @@ void taskloop(KmpTask &pattern, int32_t condition, const uint64_t *lower, const 
 OMP_EXPORT void __kmpc_taskloop(const Ident *, Gtid, KmpTask *task, int32_t condition, uint64_t *lower,
                                 uint64_t *upper, int64_t step, int32_t has_nogroup, int32_t clause,
                                 uint64_t value, void *duplicate) {
+    OMPT_ENTRY();
     taskloop(*task, condition, lower, upper, step, has_nogroup, clause, value, false, duplicate);
 }
 
@@ -143,5 +154,6 @@ OMP_EXPORT void __kmpc_taskloop(const Ident *, Gtid, KmpTask *task, int32_t cond
 OMP_EXPORT void __kmpc_taskloop_5(const Ident *, Gtid, KmpTask *task, int32_t condition, uint64_t *lower,
                                   uint64_t *upper, int64_t step, int32_t has_nogroup, int32_t clause,
                                   uint64_t value, int32_t modifier, void *duplicate) {
+    OMPT_ENTRY();
     taskloop(*task, condition, lower, upper, step, has_nogroup, clause, value, modifier != 0, duplicate);
 }

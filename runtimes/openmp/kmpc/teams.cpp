@@ -10,6 +10,7 @@ using namespace hadal::omp;
 using namespace hadal::omp::kmpc;
 
 OMP_EXPORT void __kmpc_fork_teams(const Ident *, int32_t count, Outlined code, ...) {
+    OMPT_ENTRY();
     void **arguments = static_cast<void **>(alloca(argument_places(count) * sizeof(void *)));
     va_list list;
     va_start(list, code);
@@ -23,9 +24,17 @@ OMP_EXPORT void __kmpc_fork_teams(const Ident *, int32_t count, Outlined code, .
     thread.pushed_teams = 0;
     thread.pushed_teams_limit = 0;
     size = size != 0 ? size : 1;
-    for (uint32_t number = 0; number < size; number++) {
-        run_as_initial_task(caller, size, number, limit, [&](Member &me) {
-            invoke(me, reinterpret_cast<void *>(code), static_cast<uint32_t>(count), arguments);
-        });
+    auto run_teams = [&] {
+        for (uint32_t number = 0; number < size; number++) {
+            run_as_initial_task(caller, size, number, limit, [&](Member &me) {
+                invoke(me, reinterpret_cast<void *>(code), static_cast<uint32_t>(count), arguments);
+            });
+        }
+    };
+    if (ompt::is_on()) {
+        ompt::League league(caller, size);
+        run_teams();
+        return;
     }
+    run_teams();
 }
