@@ -291,7 +291,9 @@ static inline void bench_run_team(unsigned members, void (*work)(unsigned member
     }
 }
 
-static inline int bench_main(int argc, char **argv, const struct bench_figure *figures, size_t figure_count) {
+/* Measures the figures that the command line names, by the thread that calls it. */
+static inline int bench_run_figures(int argc, char **argv, const struct bench_figure *figures,
+                                    size_t figure_count) {
     if (argc < 4) {
         bench_fail("usage: %s [quick-]path|[quick-]parallel CPUS FIGURE...", argv[0]);
     }
@@ -303,7 +305,6 @@ static inline int bench_main(int argc, char **argv, const struct bench_figure *f
         strcmp(argv[1] + (bench.is_quick ? strlen(quick) : 0), "path") == 0 ? BENCH_PATH : BENCH_PARALLEL;
     bench.cpus = (unsigned)strtoul(argv[2], NULL, 10);
     bench.overhead_ticks = bench_overhead();
-    bench_pin(0);
     for (int i = 3; i < argc; i++) {
         size_t f = 0;
         while (f < figure_count && strcmp(figures[f].name, argv[i]) != 0) {
@@ -315,6 +316,11 @@ static inline int bench_main(int argc, char **argv, const struct bench_figure *f
         figures[f].measure(figures[f].name);
     }
     return 0;
+}
+
+static inline int bench_main(int argc, char **argv, const struct bench_figure *figures, size_t figure_count) {
+    bench_pin(0);
+    return bench_run_figures(argc, argv, figures, figure_count);
 }
 
 /* Takes samples of a statement: `path` of them in path mode, `parallel` in the other. */
