@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
 use serde::{Deserialize, Serialize};
 
+use crate::catalogue::openmp::Class;
 use crate::results::Mode;
 
 /// `hadal bench`.
@@ -23,6 +24,7 @@ Examples:
   hadal bench run --mode path thread sync.mutex          exact instruction counts, beside Linux's
   hadal bench run --quick                                a first look: few samples of everything
   hadal bench run --mode parallel --html report.html     times and their distributions
+  hadal bench run --mode parallel nas --class W          the NAS parallel benchmarks of one size
   hadal bench run --resume results.json                  go on where a run was interrupted
   hadal bench compare bench/baseline.json                has a path grown?
   hadal bench report results.json                        the table again; --html: the page
@@ -48,12 +50,16 @@ pub enum BenchCommand {
 /// What Hadal is measured beside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Peer {
-    /// The same program unmodified on Hadal: the file that runs in the Linux guest
+    /// The same program unmodified on Hadal: the file that runs in the Linux guest; programs of OpenMP also with
+    /// --omp=native
     Pik,
     /// Debian's cloud kernel in a guest on the same QEMU line
     Linux,
     /// This machine, without QEMU (parallel mode only)
     Native,
+    /// The Linux guest with OMP_WAIT_POLICY=passive, for programs of OpenMP: in parallel mode, where the machine has
+    /// more CPUs than this one
+    Passive,
     /// Nothing
     None,
 }
@@ -94,12 +100,12 @@ pub struct RunArgs {
     pub json: Option<PathBuf>,
     /// Go on with an unfinished run, as its file says: same options, machine, QEMU and kernel
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath,
-        conflicts_with_all = ["json", "mode", "peer", "rounds", "quick", "accel", "memory", "names"])]
+        conflicts_with_all = ["json", "mode", "peer", "rounds", "quick", "class", "accel", "memory", "names"])]
     pub resume: Option<PathBuf>,
     /// Write a page with plots here
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub html: Option<PathBuf>,
-    /// What to measure beside Hadal [default: pik,linux in path mode, pik,linux,native in parallel mode]
+    /// What to measure beside Hadal [default: pik,linux in path mode, all in parallel mode]
     #[arg(long, value_enum, value_delimiter = ',', value_name = "PEER")]
     pub peer: Vec<Peer>,
     /// A look at everything in a few minutes: one round, a tenth of the samples, no machine with more CPUs than this one
@@ -108,10 +114,13 @@ pub struct RunArgs {
     /// Turns that each place gets, one after the other [default: 1 in path mode, 3 in parallel mode]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub rounds: Option<u32>,
+    /// Sizes of the NAS parallel benchmarks [default: W,A if nas is named, else none]
+    #[arg(long, value_enum, value_delimiter = ',', ignore_case = true, value_name = "CLASS")]
+    pub class: Vec<Class>,
     /// The machine
     #[command(flatten)]
     pub machine: MachineArgs,
-    /// Names or groups [default: all of the mode]
+    /// Names or groups [default: all of the mode but nas]
     #[arg(value_name = "NAME|GROUP")]
     pub names: Vec<String>,
 }

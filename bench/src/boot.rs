@@ -22,8 +22,9 @@ use crate::hadal::{self, Hadal};
 use crate::initramfs::Init;
 use crate::linux::Guest;
 use crate::packages::Linux;
+use crate::place::Place;
 use crate::protocol::Line;
-use crate::results::{Mode, Place};
+use crate::results::Mode;
 use crate::toolchain::{Program, Toolchain};
 use crate::{host, timed};
 

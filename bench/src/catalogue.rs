@@ -1,25 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The benchmarks: how each is measured, in which modes and on how many CPUs. [`list`] has them.
+//! The benchmarks: how each is measured, in which modes and on how many CPUs. [`list`] has them; [`openmp`] has those of
+//! OpenMP.
 
 mod list;
+pub(crate) mod openmp;
+
+use std::sync::LazyLock;
 
 use anyhow::{Result, bail};
+use clap::ValueEnum;
 
+use crate::place::{self, LineUp};
 use crate::results::Mode;
+use openmp::{Class, DEFAULT_CLASSES};
 
-pub(crate) use list::BENCHMARKS;
+/// All benchmarks, in the order of every table.
+pub(crate) static BENCHMARKS: LazyLock<Vec<Benchmark>> =
+    LazyLock::new(|| [list::BENCHMARKS, &openmp::all()].concat());
 
 /// What measures a benchmark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum How {
     /// A program of `programs/`, by its name without ending.
     Program(&'static str),
+    /// A program of OpenMP, which each run-time has compiled its way.
+    OpenMp(&'static openmp::Program),
     /// QEMU with a plugin that counts instructions from the kernel's entry on.
     BootPath,
     /// A clock on the host, from command to exit.
     BootTime,
     /// What `examples/heat` says of itself.
     Heat,
+}
+
+impl How {
+    /// The places that such a benchmark has.
+    pub(crate) fn line_up(self) -> &'static LineUp {
+        match self {
+            Self::OpenMp(_) => &place::OPENMP,
+            _ => &place::STANDARD,
+        }
+    }
 }
 
 /// On how many CPUs a benchmark runs.
@@ -41,10 +62,14 @@ pub(crate) enum Machine {
     Eight,
     /// One, two and so on up to 32 CPUs.
     Turns,
+    /// Two, four and eight CPUs.
+    Teams,
 }
 
 /// CPUs of the machines of [`Machine::Steps`].
 const STEPS: [u32; 4] = [1, 2, 4, 8];
+/// CPUs of the machines of [`Machine::Teams`].
+const TEAMS: [u32; 3] = [2, 4, 8];
 /// CPUs of the machines of [`Machine::Turns`].
 const TURNS: [u32; 6] = [1, 2, 4, 8, 16, 32];
 
@@ -69,6 +94,7 @@ impl Machine {
             Self::Steps => STEPS.map(one_zone).into(),
             Self::Eight => vec![one_zone(8)],
             Self::Turns => TURNS.map(one_zone).into(),
+            Self::Teams => TEAMS.map(one_zone).into(),
         }
     }
 }
@@ -84,6 +110,8 @@ pub(crate) struct Benchmark {
     parallel: Option<Machine>,
     /// Parameters for the kernel of the Linux guest, besides those that it always has.
     pub(crate) linux_parameters: &'static str,
+    /// The size of a program of NAS. Such a benchmark takes long and is only run by name or group.
+    class: Option<Class>,
     pub(crate) what: &'static str,
 }
 
@@ -111,7 +139,8 @@ impl Benchmark {
     }
 
     fn is_meant(&self, word: &str) -> bool {
-        self.name == word || self.name.split('.').next() == Some(word) || self.owns(word)
+        let is_part = |rest: &str| rest.is_empty() || rest.starts_with('.');
+        self.name.strip_prefix(word).is_some_and(is_part) || self.owns(word)
     }
 }
 
@@ -128,6 +157,7 @@ const fn time(name: &'static str, program: &'static str, machine: Machine, what:
         path: None,
         parallel: Some(machine),
         linux_parameters: "",
+        class: None,
         what,
     }
 }
@@ -144,15 +174,23 @@ impl Benchmark {
     }
 }
 
-/// The benchmarks that the words mean, all when there are none, in the order of the list.
-pub(crate) fn select(words: &[String]) -> Result<Vec<&'static Benchmark>> {
+/// The benchmarks that the words mean, in the order of the list. Of those with classes, the ones of these classes, or of two
+/// small ones when there are none; a whole name means that one. Without words, all but those with classes.
+pub(crate) fn select(words: &[String], classes: &[Class]) -> Result<Vec<&'static Benchmark>> {
     for word in words {
         if !BENCHMARKS.iter().any(|benchmark| benchmark.is_meant(word)) {
             bail!("{word}: no benchmark and no group of this name; `hadal bench list` shows them");
         }
     }
-    let wanted =
-        |benchmark: &&Benchmark| words.is_empty() || words.iter().any(|word| benchmark.is_meant(word));
+    let classes = match (words, classes) {
+        ([_, ..], []) => &DEFAULT_CLASSES,
+        _ => classes,
+    };
+    let wanted = |benchmark: &&Benchmark| {
+        let has_class = benchmark.class.is_none_or(|class| classes.contains(&class));
+        let is_meant = |word: &String| benchmark.name == word || (has_class && benchmark.is_meant(word));
+        (words.is_empty() && has_class) || words.iter().any(is_meant)
+    };
     Ok(BENCHMARKS.iter().filter(wanted).collect())
 }
 
@@ -163,6 +201,11 @@ pub(crate) fn rank(figure: &str) -> usize {
     owners.max_by_key(|(_, benchmark)| benchmark.name.len()).map_or(BENCHMARKS.len(), |(index, _)| index)
 }
 
+/// The places that a figure has.
+pub(crate) fn line_up(figure: &str) -> &'static LineUp {
+    BENCHMARKS.get(rank(figure)).map_or(&place::STANDARD, |benchmark| benchmark.how.line_up())
+}
+
 /// What a figure is, in a sentence.
 pub(crate) fn describe(figure: &str) -> &'static str {
     BENCHMARKS.get(rank(figure)).map_or("", |benchmark| benchmark.what)
@@ -170,7 +213,7 @@ pub(crate) fn describe(figure: &str) -> &'static str {
 
 /// The list for people.
 pub(crate) fn table(words: &[String]) -> Result<String> {
-    let chosen = select(words)?;
+    let chosen = select(words, Class::value_variants())?;
     let width = chosen.iter().map(|benchmark| benchmark.name.len()).max().unwrap_or(0);
     let line = |benchmark: &&Benchmark| {
         format!("{:width$}  {:13}  {}\n", benchmark.name, benchmark.modes(), benchmark.what)
@@ -187,7 +230,8 @@ mod tests {
     #[test]
     fn names_are_unique_and_have_a_group() {
         for (index, benchmark) in BENCHMARKS.iter().enumerate() {
-            assert_eq!(benchmark.name.split('.').count(), 2, "{}", benchmark.name);
+            let parts = 2 + usize::from(benchmark.class.is_some());
+            assert_eq!(benchmark.name.split('.').count(), parts, "{}", benchmark.name);
             assert_eq!(rank(benchmark.name), index, "{}", benchmark.name);
             assert!(!benchmark.what.is_empty() && !benchmark.modes().is_empty());
         }
@@ -196,14 +240,31 @@ mod tests {
     #[test]
     fn words_mean_names_groups_and_members_of_families() {
         let names = |word: &str| {
-            let chosen = select(&[word.to_owned()]).unwrap();
+            let chosen = select(&[word.to_owned()], &[]).unwrap();
             chosen.iter().map(|benchmark| benchmark.name).collect::<Vec<_>>()
         };
         assert_eq!(names("syscall"), ["syscall.getppid"]);
         assert_eq!(names("syscall.getppid"), ["syscall.getppid"]);
-        assert!(select(&["syscall.getpp".to_owned()]).is_err());
-        assert_eq!(select(&[]).unwrap().len(), BENCHMARKS.len());
+        assert!(select(&["syscall.getpp".to_owned()], &[]).is_err());
+        assert_eq!(names("openmp.parallel"), ["openmp.parallel"]);
+        assert_eq!(names("openmp.parallel_4"), ["openmp.parallel"]);
+        assert_eq!(select(&[], Class::value_variants()).unwrap().len(), BENCHMARKS.len());
         assert!(table(&[]).unwrap().contains("ring 3 on Linux"));
+    }
+
+    #[test]
+    fn programs_of_nas_are_chosen_by_class_and_not_run_unasked() {
+        let names = |words: &[&str], classes: &[Class]| {
+            let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+            select(&words, classes).unwrap().iter().map(|benchmark| benchmark.name).collect::<Vec<_>>()
+        };
+        assert!(names(&[], &[]).iter().all(|name| !name.starts_with("nas.")));
+        assert_eq!(names(&["nas"], &[]).len(), 16);
+        assert_eq!(names(&["nas"], &[Class::S]).len(), 8);
+        assert_eq!(names(&["nas.ep"], &[]), ["nas.ep.W", "nas.ep.A"]);
+        assert_eq!(names(&["nas.ep.C"], &[]), ["nas.ep.C"]);
+        assert_eq!(line_up("nas.ep.C").places, line_up("openmp.parallel_4").places);
+        assert_eq!(line_up("openmp.heat").places, place::STANDARD.places);
     }
 
     #[test]

@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::catalogue::{self, Shape};
 use crate::host::HostUse;
+use crate::place::Place;
 use crate::protocol::Line;
-use crate::results::{Entry, Missing, Mode, Place, Results};
+use crate::results::{Entry, Missing, Mode, Results};
 use crate::stats::Summary;
 
 /// Samples of all turns.
@@ -75,16 +76,13 @@ impl Collected {
 
     /// Summaries in the order of the catalogue; members of a family in the order in which they came.
     pub(crate) fn results(&self, mode: Mode) -> Results {
-        let summary = |figure: &Figure, place| figure.places.get(&place)?.summary();
+        let summary = |(place, samples): (&Place, &Samples)| Some((*place, samples.summary()?));
         let entry = |figure: &Figure| Entry {
             name: figure.name.clone(),
             mode,
             cpus: figure.cpus,
             unit: figure.unit.clone(),
-            hadal: summary(figure, Place::Hadal),
-            pik: summary(figure, Place::Pik),
-            linux: summary(figure, Place::Linux),
-            native: summary(figure, Place::Native),
+            places: figure.places.iter().filter_map(summary).collect(),
         };
         let mut results: Vec<Entry> = self.figures.iter().map(entry).collect();
         results.sort_by_key(|entry| catalogue::rank(&entry.name));
@@ -118,9 +116,10 @@ pub(crate) mod tests {
         let results = collected.results(Mode::Parallel);
         assert_eq!((results.results.len(), results.skipped.len()), (1, 1));
         let entry = &results.results[0];
-        assert_eq!((entry.hadal.as_ref().unwrap().median, entry.hadal.as_ref().unwrap().samples), (2.0, 2));
+        let image = entry.at(Place::Hadal).unwrap();
+        assert_eq!((image.median, image.samples), (2.0, 2));
         assert_eq!(entry.times_better(Place::Hadal), Some(2.5));
         assert!(entry.is_disturbed(Place::Hadal) && !entry.is_disturbed(Place::Linux));
-        assert!(entry.native.is_none());
+        assert!(entry.at(Place::Native).is_none());
     }
 }

@@ -6,7 +6,8 @@ use anyhow::{Context, Result, ensure};
 use crate::args::CompareArgs;
 use crate::goals::number;
 use crate::order::Order;
-use crate::results::{Entry, Mode, Place, Results};
+use crate::place::{Place, System};
+use crate::results::{Entry, Mode, Results};
 use crate::stats::Summary;
 use crate::{Environment, runner, table};
 
@@ -119,12 +120,9 @@ fn measure(args: &CompareArgs, environment: &Environment) -> Result<Results> {
 fn lengths(results: &Results) -> Vec<Entry> {
     let is_exact = |entry: &&Entry| entry.mode == Mode::Path && entry.cpus == 1 && entry.judged().is_some();
     let path = results.results.iter().filter(is_exact);
-    let bare = |entry: &Entry| Entry {
-        hadal: entry.hadal.as_ref().map(Summary::without_distribution),
-        pik: entry.pik.as_ref().map(Summary::without_distribution),
-        linux: None,
-        native: None,
-        ..entry.clone()
+    let bare = |entry: &Entry| {
+        let summary = |place: &Place| Some((*place, entry.at(*place)?.without_distribution()));
+        Entry { places: entry.line_up().baseline.iter().filter_map(summary).collect(), ..entry.clone() }
     };
     path.map(bare).collect()
 }
@@ -147,13 +145,18 @@ fn changes(baseline: &Results, results: &Results) -> Vec<Change> {
     changes
 }
 
-/// Each length with its name; that of the unmodified program is told from the image's.
+/// Each length with its name; that of an unmodified program is told from the image's.
 fn medians(results: &Results) -> Vec<(String, f64)> {
-    let of = |entry: &Entry| {
-        let at = |place, name: String| Some((name, entry.at(place)?.median));
-        [at(Place::Hadal, entry.name.clone()), at(Place::Pik, format!("{} (pik)", entry.name))]
+    let name = |entry: &Entry, place: Place| match place.system() {
+        System::Image => entry.name.clone(),
+        _ => format!("{} ({})", entry.name, place.way().short),
     };
-    lengths(results).iter().flat_map(of).flatten().collect()
+    let lengths = lengths(results);
+    let of = |entry: &Entry| {
+        let median = |(place, summary): (&Place, &Summary)| (name(entry, *place), summary.median);
+        entry.places.iter().map(median).collect::<Vec<_>>()
+    };
+    lengths.iter().flat_map(of).collect()
 }
 
 #[cfg(test)]
@@ -200,6 +203,7 @@ mod tests {
         results.results.push(entry("a.b", Mode::Parallel, 2, &[1.0], &[2.0]));
         let kept = lengths(&results);
         assert_eq!(kept.len(), 1);
-        assert!(kept[0].hadal.as_ref().unwrap().quantiles.is_empty());
+        assert!(kept[0].at(Place::Hadal).unwrap().quantiles.is_empty());
+        assert!(kept[0].at(Place::Linux).is_none());
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The figures to reach, and whether they are.
 
+use crate::place::Place;
 use crate::results::{Entry, Mode, Results};
 
 /// When a figure is good enough. All are about medians.
@@ -10,13 +11,15 @@ enum Bound {
     AtMost(f64),
     /// At most this on one CPU, and so much more for each further one.
     PerCpu(f64, f64),
-    /// At least so many times better than the Linux guest.
+    /// At least so many times better than the Linux guest; with OpenMP, than the best of its run-times.
     TimesBetter(f64),
+    /// At most this part of the best of Linux' run-times on the host.
+    NativePart(f64),
     /// At most so many times another figure of Hadal's in the same run.
     TimesOther(f64, &'static str),
 }
 
-use Bound::{AtMost, PerCpu, TimesBetter, TimesOther};
+use Bound::{AtMost, NativePart, PerCpu, TimesBetter, TimesOther};
 use Mode::{Parallel, Path};
 
 const GOALS: &[(&str, Mode, Bound)] = &[
@@ -41,7 +44,48 @@ const GOALS: &[(&str, Mode, Bound)] = &[
     ("event.broadcast_last", Parallel, TimesBetter(3.0)),
     ("event.broadcast_spread", Parallel, TimesBetter(3.0)),
     ("memory.alloc_scaling", Parallel, AtMost(1.2)),
+    ("openmp.parallel", Path, TimesBetter(10.0)),
+    ("openmp.for", Path, TimesBetter(10.0)),
+    ("openmp.barrier", Path, TimesBetter(10.0)),
+    ("openmp.single", Path, TimesBetter(10.0)),
+    ("openmp.reduction", Path, TimesBetter(10.0)),
+    ("openmp.critical", Path, TimesBetter(1.0)),
+    ("openmp.ordered", Path, TimesBetter(1.0)),
+    ("openmp.lock", Path, TimesBetter(1.0)),
+    ("openmp.lock_free", Path, TimesBetter(1.0)),
+    ("openmp.dynamic1", Path, AtMost(60.0)),
+    ("openmp.dynamic8", Path, AtMost(60.0)),
+    ("openmp.guided", Path, AtMost(60.0)),
+    ("openmp.guided8", Path, AtMost(60.0)),
+    ("openmp.task_spawn", Path, AtMost(200.0)),
+    ("openmp.parallel_1", Path, AtMost(60.0)),
+    ("openmp.parallel", Parallel, TimesBetter(2.0)),
+    ("openmp.for", Parallel, TimesBetter(2.0)),
+    ("openmp.barrier", Parallel, TimesBetter(2.0)),
+    ("openmp.single", Parallel, TimesBetter(2.0)),
+    ("openmp.reduction", Parallel, TimesBetter(2.0)),
+    ("openmp.critical", Parallel, TimesBetter(2.0)),
+    ("openmp.dynamic1", Parallel, TimesBetter(2.0)),
+    ("openmp.task_spawn", Parallel, TimesBetter(2.0)),
+    ("openmp.parallel", Parallel, NativePart(0.9)),
+    ("openmp.barrier", Parallel, NativePart(0.9)),
+    ("openmp.for", Parallel, NativePart(0.9)),
+    ("openmp.reduction", Parallel, NativePart(0.9)),
+    ("openmp.task_spawn", Parallel, NativePart(0.7)),
+    ("openmp.fib", Parallel, TimesOther(1.0, "openmp.fib_1")),
+    ("openmp.sort", Parallel, TimesOther(1.0, "openmp.sort_1")),
+    ("openmp.nqueens", Parallel, TimesOther(1.0, "openmp.nqueens_1")),
+    ("openmp.strassen", Parallel, TimesOther(1.0, "openmp.strassen_1")),
 ];
+
+/// Programs of NAS that are judged one by one, and together by their geometric mean.
+const NAS: &str = "nas";
+/// What no program of NAS falls below, in parts of the best Linux guest's speed.
+const NAS_LEAST: Bound = TimesBetter(0.98);
+/// What they reach together.
+const NAS_TOGETHER: f64 = 1.10;
+/// Where this is about.
+const NAS_PLACE: Place = Place::Rtk;
 
 /// What came of a goal.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,10 +95,28 @@ pub(crate) struct Verdict {
     pub(crate) is_met: bool,
 }
 
-/// Judges a figure, if there is a goal for it and what the goal refers to was measured.
-pub(crate) fn judge(entry: &Entry, all: &Results) -> Option<Verdict> {
+/// Judges a figure by the goals for it that refer to what was measured.
+pub(crate) fn judge(entry: &Entry, all: &Results) -> Vec<Verdict> {
     let is_meant = |goal: &&(&str, Mode, Bound)| (goal.0, goal.1) == (entry.name.as_str(), entry.mode);
-    GOALS.iter().find(is_meant)?.2.judge(entry, all)
+    let nas = (entry.group() == NAS).then_some(&NAS_LEAST);
+    let bounds = GOALS.iter().filter(is_meant).map(|goal| &goal.2).chain(nas);
+    bounds.filter_map(|bound| bound.judge(entry, all)).collect()
+}
+
+/// Judges what is about several figures.
+pub(crate) fn overall(all: &Results) -> Vec<Verdict> {
+    let of_nas = all.results.iter().filter(|entry| entry.group() == NAS);
+    let logarithms: Vec<f64> = of_nas.filter_map(|entry| Some(entry.times_better(NAS_PLACE)?.ln())).collect();
+    if logarithms.is_empty() {
+        return Vec::new();
+    }
+    let mean = (logarithms.iter().sum::<f64>() / logarithms.len() as f64).exp();
+    let goal = format!(
+        "NAS, {} programs, best Linux / {}: geometric mean {mean:.2}x, goal >= {NAS_TOGETHER:.2}x",
+        logarithms.len(),
+        NAS_PLACE.title()
+    );
+    vec![Verdict { goal, is_met: mean >= NAS_TOGETHER }]
 }
 
 impl Bound {
@@ -67,8 +129,14 @@ impl Bound {
                 (format!("<= {}", number(most)), median <= most)
             }
             TimesBetter(times) => {
-                let linux = entry.linux.as_ref()?.median;
+                let linux = entry.best(entry.line_up().contests.first()?.theirs)?.1.median;
                 (format!("<= Linux / {}", number(times)), median <= linux / times)
+            }
+            NativePart(part) => {
+                let contest = entry.line_up().contests.get(1)?;
+                let (ours, theirs) =
+                    (entry.best(contest.ours)?.1.median, entry.best(contest.theirs)?.1.median);
+                (format!("natively <= {part} x Linux'"), ours <= theirs * part)
             }
             TimesOther(times, other) => {
                 let reference = all.find(other, entry.mode, Some(entry.cpus))?.judged()?.median;
@@ -125,6 +193,7 @@ mod tests {
     use super::*;
     use crate::catalogue;
     use crate::results::tests::entry;
+    use crate::stats::Summary;
 
     fn is_met(bound: Bound, entries: Vec<Entry>) -> Option<bool> {
         let all = Results { results: entries, ..Results::default() };
@@ -152,6 +221,41 @@ mod tests {
         assert_eq!(is_met(TimesBetter(8.0), beside(&[79.0])), Some(false));
         assert_eq!(is_met(TimesBetter(8.0), beside(&[80.0])), Some(true));
         assert_eq!(is_met(TimesBetter(8.0), beside(&[])), None);
+    }
+
+    #[test]
+    fn openmp_is_judged_where_it_is_worst_against_the_best_run_time() {
+        let with = |medians: &[(Place, f64)]| {
+            let mut entry = entry("openmp.barrier", Parallel, 2, &[], &[]);
+            let summary = |(place, median): &(Place, f64)| (*place, Summary::of(&[*median]).unwrap());
+            entry.places = medians.iter().map(summary).collect();
+            let all = Results { results: vec![entry], ..Results::default() };
+            judge(&all.results[0], &all).iter().map(|verdict| verdict.is_met).collect::<Vec<_>>()
+        };
+        use Place::{LinuxLibgomp, LinuxLibomp, NativeHadal, NativeLibgomp, NativeLibomp, PikNative, Rtk};
+        let linux = [(LinuxLibgomp, 30.0), (LinuxLibomp, 20.0)];
+        assert_eq!(with(&[&[(Rtk, 9.0), (PikNative, 10.0)], &linux[..]].concat()), [true]);
+        assert_eq!(with(&[&[(Rtk, 9.0), (PikNative, 11.0)], &linux[..]].concat()), [false]);
+        assert!(with(&linux).is_empty());
+        let native = [(Rtk, 5.0), (NativeHadal, 9.1), (NativeLibgomp, 10.0), (NativeLibomp, 11.0)];
+        assert_eq!(with(&native), [false]);
+        assert_eq!(with(&[(Rtk, 1.0), (NativeHadal, 9.0), (NativeLibomp, 10.0)]), [true]);
+    }
+
+    #[test]
+    fn programs_of_nas_are_judged_together() {
+        let nas = |name: &str, rtk: f64, linux: f64| {
+            let mut entry = entry(name, Parallel, 2, &[], &[]);
+            let summary = |median: f64| Summary::of(&[median]).unwrap();
+            entry.places = [(Place::Rtk, summary(rtk)), (Place::LinuxLibomp, summary(linux))].into();
+            entry
+        };
+        let all = |entries| Results { results: entries, ..Results::default() };
+        let results = all(vec![nas("nas.ep.W", 10.0, 9.9), nas("nas.cg.W", 10.0, 14.0)]);
+        assert!(judge(&results.results[0], &results)[0].is_met && overall(&results)[0].is_met);
+        let results = all(vec![nas("nas.ep.W", 10.0, 9.7), nas("nas.cg.W", 10.0, 11.0)]);
+        assert!(!judge(&results.results[0], &results)[0].is_met && !overall(&results)[0].is_met);
+        assert!(overall(&Results::default()).is_empty());
     }
 
     #[test]

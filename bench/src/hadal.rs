@@ -31,9 +31,10 @@ const MACHINE_OPTIONS: [&str; 14] = [
     "-numa",
 ];
 
-const RUN_LIMIT: Duration = Duration::from_secs(960);
-/// After this the kernel itself says where its threads are.
-const GUEST_LIMIT: &str = "900";
+/// For anything but a benchmark.
+const LIMIT: Duration = Duration::from_secs(900);
+/// After a limit the kernel itself says where its threads are; this time it has for that.
+const GRACE: Duration = Duration::from_secs(60);
 
 /// The command and the machine that it is asked for.
 #[derive(Debug)]
@@ -97,14 +98,27 @@ impl Hadal {
         options: &[&str],
         program: &[OsString],
     ) -> Result<Ended> {
-        let options = [&["--timeout", GUEST_LIMIT], options].concat();
-        timed::run(&mut self.command(mode, shape, &options, program), RUN_LIMIT)
+        self.run_within(LIMIT, mode, shape, options, program)
+    }
+
+    /// The same with a limit.
+    pub(crate) fn run_within(
+        &self,
+        limit: Duration,
+        mode: Mode,
+        shape: Shape,
+        options: &[&str],
+        program: &[OsString],
+    ) -> Result<Ended> {
+        let seconds = limit.as_secs().to_string();
+        let options = [&["--timeout", &seconds], options].concat();
+        timed::run(&mut self.command(mode, shape, &options, program), limit + GRACE)
     }
 
     /// The QEMU line of a mode.
     pub(crate) fn qemu_line(&self, mode: Mode, shape: Shape) -> Result<QemuLine> {
         let mut command = self.command(mode, shape, &["--dry-run"], &["/bin/true".into()]);
-        parse_line(&checked(timed::run(&mut command, RUN_LIMIT)?)?.stdout)
+        parse_line(&checked(timed::run(&mut command, LIMIT)?)?.stdout)
     }
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Compute-bound OpenMP: the time that `examples/heat` measures of itself, which leaves out every start and end.
 
+use std::time::Duration;
+
 use anyhow::{Context, Result, ensure};
 
 use crate::catalogue::Shape;
@@ -9,12 +11,16 @@ use crate::initramfs::Init;
 use crate::linux::Guest;
 use crate::native;
 use crate::packages::Linux;
+use crate::place::{Place, System};
 use crate::protocol::Line;
-use crate::results::{Mode, Place};
+use crate::results::Mode;
 use crate::toolchain::Toolchain;
 
 /// Points along an edge, and steps.
 const SIZE: [&str; 2] = ["256", "1000"];
+
+/// For a run on the host.
+const NATIVE_LIMIT: Duration = Duration::from_secs(120);
 
 /// One run.
 pub(crate) fn time(
@@ -26,12 +32,12 @@ pub(crate) fn time(
 ) -> Result<Vec<Line>> {
     let program = toolchain.compile("heat", "examples/heat/heat.c", &["-fopenmp", "-lm"])?;
     let program = program.with_args(SIZE.map(str::to_owned));
-    let ended = match place {
-        Place::Hadal | Place::Pik => {
+    let ended = match place.system() {
+        System::Image | System::Pik => {
             hadal::checked(hadal.run(Mode::Parallel, shape, &[], &program.words())?)?
         }
-        Place::Native => native::run(&program, toolchain.programs())?,
-        Place::Linux => {
+        System::Host => native::run(&program, toolchain.programs(), NATIVE_LIMIT)?,
+        System::Guest => {
             let linux = linux.context("the Linux guest was not asked for")?;
             let line = hadal.qemu_line(Mode::Parallel, shape)?;
             Guest::new(linux, &line, "", Init::Mounts, std::slice::from_ref(&program))?.run()?

@@ -19,7 +19,8 @@ use anyhow::{Context, Result};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::goals;
-use crate::results::{Entry, Missing, Mode, Place, Results, Setting};
+use crate::place::{self, LineUp};
+use crate::results::{Entry, Missing, Mode, Results, Setting};
 use crate::table::TCG_NOTE;
 use families::Family;
 
@@ -105,10 +106,26 @@ impl<'a> Section<'a> {
         }
     }
 
+    /// A group's figures of a line-up, which have the same places.
+    fn figures(&self, entries: &[&Entry], line_up: &LineUp, results: &Results) -> Result<Markup> {
+        let is_meant = |entry: &&&Entry| std::ptr::eq(entry.line_up(), line_up);
+        let entries: Vec<&Entry> = entries.iter().filter(is_meant).copied().collect();
+        if entries.is_empty() {
+            return Ok(html! {});
+        }
+        let families = Family::all(&entries);
+        Ok(html! {
+            div.pair {
+                div { (table::group(&families, line_up, results)) }
+                (figures::medians(&families)?)
+            }
+            (figures::series(&families, self.mode)?)
+        })
+    }
+
     fn body(&self, results: &Results) -> Result<Markup> {
         let mut groups = Vec::new();
         for (name, entries) in &self.groups {
-            let families = Family::all(entries);
             let limits = match (self.mode, *name) {
                 (Mode::Parallel, "event") => limits::section(results)?,
                 _ => None,
@@ -116,11 +133,7 @@ impl<'a> Section<'a> {
             groups.push(html! {
                 section {
                     h3 #(self.anchor(name)) { (name) }
-                    div.pair {
-                        div { (table::group(&families, results)) }
-                        (figures::medians(&families)?)
-                    }
-                    (figures::series(&families, self.mode)?)
+                    @for line_up in [&place::STANDARD, &place::OPENMP] { (self.figures(entries, line_up, results)?) }
                     @if let Some(limits) = limits { (limits) }
                 }
             });
@@ -149,8 +162,7 @@ impl<'a> Section<'a> {
 
 /// What forbids to cite numbers of this page.
 fn warnings(results: &Results) -> Markup {
-    let is_busy = |entry: &&Entry| Place::ALL.iter().any(|place| entry.is_disturbed(*place));
-    let busy = results.results.iter().filter(is_busy).count();
+    let busy = results.results.iter().filter(|entry| entry.is_anywhere_disturbed()).count();
     html! {
         @if results.unfinished.is_some() {
             p.warning { b { "Unfinished run." } " Figures are missing, and others have fewer samples than they will have." }
@@ -168,10 +180,16 @@ fn warnings(results: &Results) -> Markup {
 }
 
 fn summary(results: &Results) -> Markup {
-    let verdicts: Vec<_> = results.results.iter().filter_map(|entry| goals::judge(entry, results)).collect();
+    let verdicts: Vec<_> = results
+        .results
+        .iter()
+        .flat_map(|entry| goals::judge(entry, results))
+        .chain(goals::overall(results))
+        .collect();
     let met = verdicts.iter().filter(|verdict| verdict.is_met).count();
     html! {
         @if !verdicts.is_empty() { p { (met) " of " (verdicts.len()) " goals are met." } }
+        @for verdict in goals::overall(results) { p { (verdict.goal) } }
         @for setting in &results.settings { (describe(setting)) }
     }
 }
@@ -197,25 +215,19 @@ fn describe(setting: &Setting) -> Markup {
 /// What the numbers mean and what they cannot say.
 fn how_to_read(results: &Results) -> Markup {
     let entries: Vec<&Entry> = results.results.iter().collect();
-    let what = |place| match place {
-        Place::Hadal => "the program is linked with libhrt and runs in the kernel, as hadal cc makes it",
-        Place::Pik => "the file that also runs in the Linux guest, unmodified, on Hadal",
-        Place::Linux => "the same file in a guest of Debian's cloud kernel on the same QEMU line",
-        Place::Native => "the same file on the host, without QEMU",
-    };
     html! {
         details open {
             summary { "How to read the numbers" }
             dl {
                 @for place in table::places_of(&entries) {
-                    dt class=(colour::of(place).name) { (place.title()) } dd { (what(place)) }
+                    dt class=(colour::of(place).name) { (place.title()) } dd { (place.way().what) }
                 }
                 dt { "1,200" } dd { "median of all samples; below it the 5th and the 95th percentile, if they differ" }
-                dt { span.good { "55x" } } dd { "the Linux guest's median is 55 times this one: Hadal is better" }
-                dt { span.bad { "0.8x" } } dd { "the Linux guest's median is 0.8 times this one: Linux is better" }
+                dt { span.good { "55x" } } dd { "the median of the Linux guest, or of its best OpenMP run-time, is 55 times this one: Hadal is better" }
+                dt { span.bad { "0.8x" } } dd { "it is 0.8 times this one: Linux is better" }
                 dt { span.even { "1.1x" } } dd { "no difference can be claimed: the ranges overlap" }
                 dt.busy { "red" } dd { "others used the host meanwhile; do not trust the time" }
-                dt { "goal" } dd { "what the project wants of the image's median, or of the unmodified program's where there is no image" }
+                dt { "goal" } dd { "what the project wants of the image's median, or of the unmodified program's where there is no image; with OpenMP, of the worse of RTK and pik --omp=native" }
                 dt { "limits" }
                 dd {
                     (TCG_NOTE) " What is called fast or slow here is so in number of steps, not in nanoseconds of real \

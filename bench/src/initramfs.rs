@@ -23,13 +23,15 @@ pub(crate) enum Init {
     Mounts,
 }
 
-/// Mounts that a program may expect, and the standard streams of `hadal run`.
+/// Mounts that a program may expect (libomp wants `/dev/shm`), and the standard streams of `hadal run`.
 const MOUNTS: &str = "\
 b=/bin/busybox
 $b mkdir -p /proc /sys /dev /tmp
 $b mount -t proc none /proc
 $b mount -t sysfs none /sys
 $b mount -t devtmpfs none /dev
+$b mkdir -p /dev/shm
+$b mount -t tmpfs none /dev/shm
 $b mount -t tmpfs none /tmp
 ";
 
@@ -66,6 +68,9 @@ fn init_script(init: Init, programs: &[Program]) -> Result<String> {
         let path = format!("/{}", guest_path(program)?.display());
         let words = std::iter::once(path.as_str()).chain(program.args.iter().map(String::as_str));
         let line = shlex::try_join(words).context("a NUL in an argument")?;
+        for (name, value) in &program.env {
+            script.push_str(&format!("{name}={} ", shlex::try_quote(value).context("a NUL in a variable")?));
+        }
         script.push_str(&format!("{line}\necho {STATUS_MARK} $?\n"));
     }
     Ok(script + "exec /bin/busybox poweroff -f\n")
@@ -77,14 +82,18 @@ mod tests {
 
     #[test]
     fn init_runs_the_programs_in_turn() {
-        let program = Program { file: "/x/thread".into(), args: vec!["path".into(), "a b".into()] };
-        let script = init_script(Init::Mounts, &[program.clone(), program]).unwrap();
+        let program =
+            Program { file: "/x/thread".into(), args: vec!["path".into(), "a b".into()], env: Vec::new() };
+        let script = init_script(Init::Mounts, &[program.clone(), program.clone()]).unwrap();
         assert_eq!(
             script.matches("/programs/thread path 'a b'\necho hadal-bench-status $?\n").count(),
             2,
             "{script}"
         );
         assert!(script.contains("mount -t proc") && script.ends_with("poweroff -f\n"));
+        let env = vec![("OMP_PLACES".into(), "{0}".into()), ("B".into(), "1".into())];
+        let script = init_script(Init::Mounts, &[Program { env, ..program }]).unwrap();
+        assert!(script.contains("\nOMP_PLACES='{0}' B=1 /programs/thread path"), "{script}");
         assert!(!init_script(Init::Bare, &[]).unwrap().contains("mount"));
     }
 }

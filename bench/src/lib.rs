@@ -25,6 +25,7 @@ mod linux;
 mod native;
 mod order;
 mod packages;
+mod place;
 mod progress;
 mod protocol;
 mod results;

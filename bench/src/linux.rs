@@ -26,6 +26,7 @@ pub(crate) struct Guest {
     command: Vec<String>,
     initramfs: tempfile::NamedTempFile,
     programs: u32,
+    limit: Duration,
 }
 
 impl Guest {
@@ -52,7 +53,12 @@ impl Guest {
         ];
         let mut command = line.machine.clone();
         command.extend(["-kernel", kernel].iter().chain(&serial).map(|word| (*word).to_owned()));
-        Ok(Self { command, initramfs, programs: programs.len() as u32 })
+        Ok(Self { command, initramfs, programs: programs.len() as u32, limit: PROGRAM_LIMIT })
+    }
+
+    /// The same guest, each of whose programs may take so long.
+    pub(crate) fn with_limit(self, limit: Duration) -> Self {
+        Self { limit, ..self }
     }
 
     /// QEMU's command.
@@ -64,7 +70,7 @@ impl Guest {
 
     /// Boots, runs the programs, turns off. Their output is on standard output, with the kernel's.
     pub(crate) fn boot(&self) -> Result<Ended> {
-        let mut ended = timed::run(&mut self.command(), PROGRAM_LIMIT * self.programs.max(1))?;
+        let mut ended = timed::run(&mut self.command(), self.limit * self.programs.max(1))?;
         ended.stdout = ended.stdout.replace('\r', "");
         Ok(ended)
     }

@@ -10,11 +10,9 @@ use anyhow::Result;
 use crate::timed::{self, Ended};
 use crate::toolchain::Program;
 
-const RUN_LIMIT: Duration = Duration::from_secs(120);
-
 /// Runs a program.
-pub(crate) fn run(program: &Program, cwd: &Path) -> Result<Ended> {
+pub(crate) fn run(program: &Program, cwd: &Path, limit: Duration) -> Result<Ended> {
     let mut command = Command::new(&program.file);
-    command.args(&program.args).current_dir(cwd).env_clear();
-    timed::run(&mut command, RUN_LIMIT)
+    command.args(&program.args).current_dir(cwd).env_clear().envs(program.env.iter().cloned());
+    timed::run(&mut command, limit)
 }

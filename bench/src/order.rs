@@ -2,13 +2,17 @@
 //! What a run is to measure, and the turns that make it up: each figure's program in each place, round by round, so that what
 //! disturbs the host disturbs all places alike.
 
+use std::time::Duration;
+
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
 use crate::args::{MachineArgs, Peer, RunArgs};
+use crate::catalogue::openmp::Class;
 use crate::catalogue::{self, Benchmark, How, Shape};
 use crate::host;
-use crate::results::{Mode, Place};
+use crate::place::{Place, System, Waiting};
+use crate::results::Mode;
 
 /// Rounds in parallel mode unless the user says otherwise.
 const PARALLEL_ROUNDS: u32 = 3;
@@ -18,14 +22,14 @@ const PARALLEL_ROUNDS: u32 = 3;
 pub(crate) struct Order {
     pub(crate) mode: Mode,
     names: Vec<String>,
-    pik: bool,
-    pub(crate) linux: bool,
-    native: bool,
+    #[serde(default)]
+    classes: Vec<Class>,
+    places: Vec<Place>,
     rounds: u32,
     /// Few samples of each figure, and no machine with more CPUs than the host.
     pub(crate) quick: bool,
-    /// Leaves out machines of several CPUs.
-    one_cpu: bool,
+    /// Exactly what baselines hold.
+    baseline: bool,
     pub(crate) machine: MachineArgs,
 }
 
@@ -38,6 +42,11 @@ pub(crate) struct Work {
     pub(crate) linux_parameters: &'static str,
     pub(crate) figures: Vec<&'static str>,
 }
+
+/// For one program, also on a busy host; booting is in it.
+const LIMIT: Duration = Duration::from_secs(900);
+/// For larger sizes of NAS, which TCG computes slowly.
+const LONG_LIMIT: Duration = Duration::from_secs(4 * 3600);
 
 /// A work in a place.
 #[derive(Clone, Debug)]
@@ -56,48 +65,46 @@ impl Order {
         Self {
             mode: args.mode,
             names: args.names.clone(),
-            pik: args.has_peer(Peer::Pik),
-            linux: args.has_peer(Peer::Linux),
-            native: args.mode == Mode::Parallel && args.has_peer(Peer::Native),
+            classes: args.class.clone(),
+            places: Place::all().filter(|place| is_wanted(*place, args)).collect(),
             rounds: args.rounds.unwrap_or(all_rounds),
             quick: args.quick,
-            one_cpu: false,
+            baseline: false,
             machine: args.machine.clone(),
         }
     }
 
     /// Every path length that is exact, on Hadal: those of one CPU.
     pub(crate) fn exact(machine: &MachineArgs) -> Self {
-        let (mode, names, machine) = (Mode::Path, Vec::new(), machine.clone());
         Self {
-            mode,
-            names,
-            pik: true,
-            linux: false,
-            native: false,
+            mode: Mode::Path,
+            names: Vec::new(),
+            classes: Vec::new(),
+            places: Vec::new(),
             rounds: 1,
             quick: false,
-            one_cpu: true,
-            machine,
+            baseline: true,
+            machine: machine.clone(),
         }
     }
 
     /// The benchmarks that are meant.
     pub(crate) fn chosen(&self) -> Result<Vec<&'static Benchmark>> {
-        catalogue::select(&self.names)
+        catalogue::select(&self.names, &self.classes)
     }
 
     /// Everything to do, in order.
     pub(crate) fn turns(&self) -> Result<Vec<Turn>> {
         let mut works = works(&self.chosen()?, self.mode);
-        let most_cpus = match (self.one_cpu, self.quick) {
+        let most_cpus = match (self.baseline, self.quick) {
             (true, _) => 1,
             (false, true) => host::cores().max(2),
             (false, false) => u32::MAX,
         };
         works.retain(|work| work.shape.cpus <= most_cpus);
         let places = |work: &Work| {
-            let measured = Place::ALL.into_iter().filter(|place| self.measures(work, *place));
+            let measured =
+                work.how.line_up().places.iter().copied().filter(|place| self.measures(work, *place));
             measured.map(|place| Turn { work: work.clone(), place }).collect::<Vec<_>>()
         };
         let turns: Vec<Turn> = (0..self.rounds).flat_map(|_| works.iter().flat_map(places)).collect();
@@ -111,20 +118,46 @@ impl Order {
             (How::BootPath, _) => place == Place::Pik,
             (How::BootTime, _) => matches!(place, Place::Pik | Place::Linux),
             (How::Heat, Place::Hadal) => false,
-            // More threads than cores, each on a core of its own, cannot be had here.
-            (_, Place::Native) => work.shape.cpus <= host::cores(),
-            // Where several CPUs take turns, Linux does not get past starting the second one.
-            (_, Place::Linux) if self.mode == Mode::Path => work.shape.cpus == 1,
-            _ => true,
+            _ => match place.system() {
+                // More threads than cores, each on a core of its own, cannot be had here.
+                System::Host => work.shape.cpus <= host::cores(),
+                // Where several CPUs take turns, Linux does not get past starting the second one.
+                System::Guest if self.mode == Mode::Path => work.shape.cpus == 1,
+                // With a core for each thread it is of no use.
+                System::Guest if self.mode == Mode::Parallel && place.way().waiting == Waiting::Passive => {
+                    work.shape.cpus > host::cores()
+                }
+                _ => true,
+            },
         };
-        let wanted = match place {
-            Place::Hadal => true,
-            // What is not a program of the harness has no image.
-            Place::Pik => self.pik || !matches!(work.how, How::Program(_)),
-            Place::Linux => self.linux,
-            Place::Native => self.native,
-        };
-        exists && wanted
+        exists
+            && if self.baseline {
+                work.how.line_up().baseline.contains(&place)
+            } else {
+                self.wants(work, place)
+            }
+    }
+
+    fn wants(&self, work: &Work, place: Place) -> bool {
+        // Of what is not a program of the harness there is no image.
+        let has_image = matches!(work.how, How::Program(_) | How::OpenMp(_));
+        self.places.contains(&place) || (place == Place::Pik && !has_image)
+    }
+
+    /// Whether the Linux guest is needed.
+    pub(crate) fn linux(&self) -> bool {
+        self.places.iter().any(|place| place.system() == System::Guest)
+    }
+}
+
+/// Whether the command line asks for a place. Images are always measured.
+fn is_wanted(place: Place, args: &RunArgs) -> bool {
+    match (place.system(), place.way().waiting) {
+        (System::Image, _) => true,
+        (System::Pik, _) => args.has_peer(Peer::Pik),
+        (System::Guest, Waiting::Default) => args.has_peer(Peer::Linux),
+        (System::Guest, Waiting::Passive) => args.has_peer(Peer::Passive),
+        (System::Host, _) => args.mode == Mode::Parallel && args.has_peer(Peer::Native),
     }
 }
 
@@ -135,10 +168,19 @@ impl Work {
         key(self) == key(other)
     }
 
+    /// How long it may take.
+    pub(crate) fn limit(&self) -> Duration {
+        match self.how {
+            How::OpenMp(program) if program.class > Some(Class::W) => LONG_LIMIT,
+            _ => LIMIT,
+        }
+    }
+
     /// The program, or the figure where there is none.
     pub(crate) fn name(&self) -> &'static str {
         match self.how {
             How::Program(name) => name,
+            How::OpenMp(program) => program.name,
             _ => self.figures[0],
         }
     }
@@ -187,15 +229,17 @@ fn works(chosen: &[&'static Benchmark], mode: Mode) -> Vec<Work> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::place::Runtime;
 
     pub(crate) fn order(mode: Mode, quick: bool) -> Order {
         let machine = MachineArgs { qemu: "q".into(), accel: "tcg".into(), memory: "1G".into() };
-        Order { mode, quick, one_cpu: false, linux: true, native: true, rounds: 2, ..Order::exact(&machine) }
+        let places = Place::all().filter(|place| place.way().waiting == Waiting::Default).collect();
+        Order { mode, quick, places, baseline: false, rounds: 2, ..Order::exact(&machine) }
     }
 
     #[test]
     fn figures_of_one_program_run_together() {
-        let works = works(&catalogue::select(&[]).unwrap(), Mode::Path);
+        let works = works(&catalogue::select(&[], &[]).unwrap(), Mode::Path);
         for work in &works {
             assert_eq!(works.iter().filter(|other| work.runs_with(other)).count(), 1);
         }
@@ -227,13 +271,32 @@ pub(crate) mod tests {
     #[test]
     fn unmodified_programs_are_measured_where_there_is_no_image() {
         let mut order = order(Mode::Path, false);
-        order.pik = false;
+        order.places.retain(|place| place.system() != System::Pik);
         let turns = order.turns().unwrap();
         let of = |place| turns.iter().filter(move |turn| turn.place == place);
         assert!(of(Place::Pik).all(|turn| turn.work.how == How::BootPath) && of(Place::Pik).count() > 0);
         assert!(of(Place::Hadal).all(|turn| turn.work.how != How::BootPath));
         let mut in_turns = turns.iter().filter(|turn| turn.work.shape.cpus > 1);
-        assert!(in_turns.all(|turn| turn.place != Place::Linux));
+        assert!(in_turns.all(|turn| turn.place.system() != System::Guest));
+    }
+
+    #[test]
+    fn a_baseline_has_the_paths_of_one_cpu_that_are_hadals() {
+        let machine = order(Mode::Path, false).machine;
+        for turn in Order::exact(&machine).turns().unwrap() {
+            assert!(turn.work.shape.cpus == 1 && matches!(turn.place.system(), System::Image | System::Pik));
+            assert!(!matches!(turn.work.how, How::OpenMp(_)) || turn.place.way().runtime == Runtime::Hadal);
+        }
+    }
+
+    #[test]
+    fn passive_guests_are_measured_where_threads_share_cores() {
+        let mut order = order(Mode::Parallel, false);
+        order.places = Place::all().collect();
+        let turns = order.turns().unwrap();
+        let passive = |turn: &&Turn| turn.place.way().waiting == Waiting::Passive;
+        assert!(turns.iter().filter(passive).all(|turn| turn.work.shape.cpus > host::cores()));
+        assert!(host::cores() >= 8 || turns.iter().any(|turn| passive(&turn)));
     }
 
     #[test]

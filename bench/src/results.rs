@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What was measured, as a file holds it.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
+use crate::catalogue;
+use crate::place::{LineUp, Place};
 use crate::saved::{self, Unfinished};
 use crate::stats::Summary;
 
@@ -21,40 +24,19 @@ pub enum Mode {
 }
 
 impl Mode {
+    /// Threads of OpenMP that a machine is given, unless a figure asks for others: in path mode they share the CPU.
+    pub(crate) fn team(self, cpus: u32) -> u32 {
+        match self {
+            Self::Path => cpus.max(2),
+            Self::Parallel => cpus,
+        }
+    }
+
     /// Its name on command lines and in files.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Path => "path",
             Self::Parallel => "parallel",
-        }
-    }
-}
-
-/// Where a benchmark runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Place {
-    /// On Hadal, as an image of `hadal cc`: linked with libhrt, in the kernel.
-    Hadal,
-    /// On Hadal, unmodified: the file that runs in the Linux guest, by `hadal run`.
-    Pik,
-    /// In the Linux guest.
-    Linux,
-    /// On the host.
-    Native,
-}
-
-impl Place {
-    /// All of them, in the order of tables.
-    pub(crate) const ALL: [Self; 4] = [Self::Hadal, Self::Pik, Self::Linux, Self::Native];
-
-    /// Its name for people.
-    pub(crate) fn title(self) -> &'static str {
-        match self {
-            Self::Hadal => "Hadal image",
-            Self::Pik => "Hadal pik",
-            Self::Linux => "Linux guest",
-            Self::Native => "native",
         }
     }
 }
@@ -70,46 +52,57 @@ pub(crate) struct Entry {
     pub(crate) cpus: u32,
     /// `instructions`, `ns` or `ratio`.
     pub(crate) unit: String,
-    /// On Hadal, as an image.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) hadal: Option<Summary>,
-    /// On Hadal, as an unmodified program.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) pik: Option<Summary>,
-    /// In the Linux guest.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) linux: Option<Summary>,
-    /// On the host.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) native: Option<Summary>,
+    /// What each place measured.
+    #[serde(flatten)]
+    pub(crate) places: BTreeMap<Place, Summary>,
 }
 
 impl Entry {
     /// What one place measured.
     pub(crate) fn at(&self, place: Place) -> Option<&Summary> {
-        match place {
-            Place::Hadal => self.hadal.as_ref(),
-            Place::Pik => self.pik.as_ref(),
-            Place::Linux => self.linux.as_ref(),
-            Place::Native => self.native.as_ref(),
-        }
+        self.places.get(&place)
     }
 
-    /// What goals are about: the image, or the unmodified program where only that is measured.
+    /// The places that a figure of its kind has.
+    pub(crate) fn line_up(&self) -> &'static LineUp {
+        catalogue::line_up(&self.name)
+    }
+
+    /// What goals are about: the image, or the unmodified program where only that is measured; with OpenMP the worst of
+    /// the ways that have Hadal's run-time.
     pub(crate) fn judged(&self) -> Option<&Summary> {
-        self.hadal.as_ref().or(self.pik.as_ref())
+        self.line_up().judged.iter().find_map(|places| {
+            let summaries = places.iter().filter_map(|place| self.at(*place));
+            summaries.max_by(|one, other| one.median.total_cmp(&other.median))
+        })
     }
 
-    /// How many times the Linux guest's median is a place's.
+    /// The best that the others of a contest measured, and where.
+    pub(crate) fn best(&self, places: &[Place]) -> Option<(Place, &Summary)> {
+        let known = places.iter().filter_map(|place| Some((*place, self.at(*place)?)));
+        known.min_by(|one, other| one.1.median.total_cmp(&other.1.median))
+    }
+
+    /// The best peer of a place.
+    pub(crate) fn peer(&self, place: Place) -> Option<(Place, &Summary)> {
+        self.best(self.line_up().contest_of(place)?.theirs)
+    }
+
+    /// How many times the best peer's median is a place's.
     pub(crate) fn times_better(&self, place: Place) -> Option<f64> {
-        let (here, linux) = (self.at(place)?, self.linux.as_ref()?);
-        (here.median > 0.0).then(|| linux.median / here.median)
+        let (here, (_, peer)) = (self.at(place)?, self.peer(place)?);
+        (here.median > 0.0).then(|| peer.median / here.median)
     }
 
     /// Whether others took so much of the host during the measurement that its times are not to be trusted. Instructions do
     /// not depend on the host.
     pub(crate) fn is_disturbed(&self, place: Place) -> bool {
         self.mode == Mode::Parallel && self.at(place).is_some_and(Summary::is_disturbed)
+    }
+
+    /// The same of any place.
+    pub(crate) fn is_anywhere_disturbed(&self) -> bool {
+        self.places.keys().any(|place| self.is_disturbed(*place))
     }
 
     /// The part of the name before the dot.
@@ -235,10 +228,10 @@ pub(crate) mod tests {
             mode,
             cpus,
             unit: unit.into(),
-            hadal: Summary::of(hadal),
-            pik: None,
-            linux: Summary::of(linux),
-            native: None,
+            places: [(Place::Hadal, hadal), (Place::Linux, linux)]
+                .into_iter()
+                .filter_map(|(place, samples)| Some((place, Summary::of(samples)?)))
+                .collect(),
         }
     }
 
@@ -256,7 +249,7 @@ pub(crate) mod tests {
         assert_eq!((&first["hadal"]["samples"], &first["linux"]["p95"]), (&2.into(), &42200.0.into()));
         assert!(first.get("native").is_none());
         let again: Results = serde_json::from_str(&results.json().unwrap()).unwrap();
-        assert_eq!(again.results[0].hadal, results.results[0].hadal);
+        assert_eq!(again.results[0].places, results.results[0].places);
     }
 
     #[test]
@@ -274,7 +267,7 @@ pub(crate) mod tests {
         let second = write("2", vec![entry("a.b", Mode::Path, 1, &[3.0], &[])]);
         let joined = Results::read(&[first, second]).unwrap();
         assert_eq!(joined.results.len(), 2);
-        assert_eq!(joined.find("a.b", Mode::Path, None).unwrap().hadal.as_ref().unwrap().median, 3.0);
+        assert_eq!(joined.find("a.b", Mode::Path, None).unwrap().judged().unwrap().median, 3.0);
         assert!(Results::read(&[dir.path().join("3")]).is_err());
     }
 

@@ -18,9 +18,10 @@ use crate::initramfs::Init;
 use crate::linux::{self, Guest};
 use crate::order::{Order, Turn};
 use crate::packages::{self, Linux};
+use crate::place::{Place, Runtime, System};
 use crate::progress::Progress;
 use crate::protocol::{self, Line};
-use crate::results::{Missing, Place, Results, Setting};
+use crate::results::{Missing, Results, Setting};
 use crate::saved::{self, Unfinished};
 use crate::timed::Ended;
 use crate::toolchain::{Program, Toolchain};
@@ -118,7 +119,7 @@ impl Session {
         let (chosen, turns) = (order.chosen()?, order.turns()?);
         let toolchain = Toolchain::new(&environment.cache, &environment.hadal)?;
         let hadal = Hadal::new(&environment.hadal, toolchain.programs(), &order.machine);
-        let linux = order.linux.then(|| packages::linux(&environment.cache)).transpose()?;
+        let linux = order.linux().then(|| packages::linux(&environment.cache)).transpose()?;
         let setting = setting(&hadal, linux.as_ref(), &order, turns[0].work.shape)?;
         Ok(Self {
             forecast: Forecast::load(&environment.cache),
@@ -187,7 +188,12 @@ impl Session {
         let (shape, place) = (turn.work.shape, turn.place);
         let (hadal, toolchain, linux) = (&self.hadal, &self.toolchain, self.linux.as_ref());
         let lines = match turn.work.how {
-            How::Program(name) => return self.run_program(name, turn),
+            How::Program(name) => return self.run_program(toolchain.program(name, place)?, turn),
+            How::OpenMp(program) => {
+                let program = toolchain.openmp(program, place)?;
+                let team = self.order.mode.team(shape.cpus).to_string();
+                return self.run_program(program.with_variable("OMP_NUM_THREADS", &team), turn);
+            }
             How::BootPath => boot::path(hadal, toolchain, shape)?,
             How::BootTime => boot::time(hadal, toolchain, linux, place, shape)?,
             How::Heat => heat::time(hadal, toolchain, linux, place, shape)?,
@@ -195,25 +201,28 @@ impl Session {
         Ok(Measured { lines, failure: None })
     }
 
-    fn run_program(&self, name: &str, turn: &Turn) -> Result<Measured> {
+    fn run_program(&self, program: Program, turn: &Turn) -> Result<Measured> {
         let Turn { work, place } = turn;
         let (mode, place) = (self.order.mode, *place);
         let quick = if self.order.quick { "quick-" } else { "" };
         let arguments = [format!("{quick}{}", mode.name()), work.shape.cpus.to_string()];
         let figures = work.figures.iter().map(|name| (*name).to_owned());
-        let program = self.toolchain.program(name, place)?.with_args(arguments.into_iter().chain(figures));
-        match place {
-            Place::Hadal | Place::Pik => {
-                Measured::of(&self.hadal.run(mode, work.shape, &[], &program.words())?)
+        let program = program.with_args(arguments.into_iter().chain(figures));
+        let limit = work.limit();
+        match place.system() {
+            System::Image | System::Pik => {
+                let options = hadal_options(turn, &program);
+                let options: Vec<&str> = options.iter().map(String::as_str).collect();
+                let ended = self.hadal.run_within(limit, mode, work.shape, &options, &program.words())?;
+                Measured::of(&ended)
             }
-            Place::Native => Measured::of(&native::run(&program, self.toolchain.programs())?),
-            Place::Linux => {
+            System::Host => Measured::of(&native::run(&program, self.toolchain.programs(), limit)?),
+            System::Guest => {
                 let linux = self.linux.as_ref().context("the Linux guest was not asked for")?;
                 let line = self.hadal.qemu_line(mode, work.shape)?;
                 let programs = std::slice::from_ref(&program);
-                let ended =
-                    Guest::new(linux, &line, work.linux_parameters, Init::Mounts, programs)?.boot()?;
-                Measured::of_guest(&ended, &program)
+                let guest = Guest::new(linux, &line, work.linux_parameters, Init::Mounts, programs)?;
+                Measured::of_guest(&guest.with_limit(limit).boot()?, &program)
             }
         }
     }
@@ -240,6 +249,14 @@ impl Session {
             ),
         }
     }
+}
+
+/// What `hadal run` is told besides the machine.
+fn hadal_options(turn: &Turn, program: &Program) -> Vec<String> {
+    let is_native = |place: Place| place.system() == System::Pik && place.way().runtime == Runtime::Hadal;
+    let native = is_native(turn.place).then(|| "--omp=native".to_owned());
+    let variables = program.env.iter().map(|(name, value)| format!("--env={name}={value}"));
+    native.into_iter().chain(variables).collect()
 }
 
 fn setting(hadal: &Hadal, linux: Option<&Linux>, order: &Order, shape: Shape) -> Result<Setting> {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The results as a table for people.
 
-use crate::goals::{self, show};
+use crate::goals::{self, Verdict, show};
 use crate::host::DISTURBING_PART;
-use crate::results::{Entry, Mode, Place, Results, Setting};
+use crate::place::{self, Contest, LineUp, Place};
+use crate::results::{Entry, Mode, Results, Setting};
 
 /// What must stand beside every time measured under TCG.
 pub(crate) const TCG_NOTE: &str = "TCG models no cost of privilege switches, TLB misses or caches: instructions are exact, \
@@ -13,14 +14,19 @@ times are worth something only as ratios of the same run.";
 pub(crate) fn text(results: &Results) -> String {
     let mut text = String::new();
     for mode in [Mode::Path, Mode::Parallel] {
-        let entries: Vec<&Entry> = results.results.iter().filter(|entry| entry.mode == mode).collect();
-        if !entries.is_empty() {
-            text += &one_mode(mode, &entries, results);
-            text.push('\n');
+        for line_up in [&place::STANDARD, &place::OPENMP] {
+            let is_meant = |entry: &&Entry| entry.mode == mode && std::ptr::eq(entry.line_up(), line_up);
+            let entries: Vec<&Entry> = results.results.iter().filter(is_meant).collect();
+            if !entries.is_empty() {
+                text += &one_table(mode, line_up, &entries, results);
+                text.push('\n');
+            }
         }
     }
-    let is_disturbed = |entry: &Entry| Place::ALL.iter().any(|place| entry.is_disturbed(*place));
-    if results.results.iter().any(is_disturbed) {
+    for verdict in goals::overall(results) {
+        text += &format!("{}: {}\n", verdict.goal, met(&verdict));
+    }
+    if results.results.iter().any(Entry::is_anywhere_disturbed) {
         text += &format!(
             "! others took more than {:.0}% of the host's CPU time meanwhile: a time not to be trusted\n",
             DISTURBING_PART * 100.0
@@ -41,31 +47,33 @@ pub(crate) fn text(results: &Results) -> String {
     text + TCG_NOTE + "\n"
 }
 
-fn one_mode(mode: Mode, entries: &[&Entry], results: &Results) -> String {
-    let places: Vec<Place> = Place::ALL
-        .into_iter()
-        .filter(|place| entries.iter().any(|entry| entry.at(*place).is_some()))
+fn met(verdict: &Verdict) -> &'static str {
+    if verdict.is_met { "met" } else { "MISSED" }
+}
+
+fn one_table(mode: Mode, line_up: &LineUp, entries: &[&Entry], results: &Results) -> String {
+    let is_measured = |place: &Place| entries.iter().any(|entry| entry.at(*place).is_some());
+    let places: Vec<Place> = line_up.places.iter().copied().filter(is_measured).collect();
+    let compared: Vec<(Place, &Contest)> = places
+        .iter()
+        .filter_map(|place| Some((*place, line_up.contest_of(*place)?)))
+        .filter(|(_, contest)| contest.theirs.iter().any(is_measured))
         .collect();
-    let compared: Vec<Place> = match places.contains(&Place::Linux) {
-        true => places.iter().copied().filter(|place| matches!(place, Place::Hadal | Place::Pik)).collect(),
-        false => Vec::new(),
-    };
     let mut head = vec![format!("{} mode: median [p5 .. p95]", mode.name()), "CPUs".into(), "unit".into()];
     head.extend(places.iter().map(|place| place.title().to_owned()));
-    head.extend(compared.iter().map(|place| match place {
-        Place::Pik => "Linux/pik".to_owned(),
-        _ => "Linux/image".to_owned(),
-    }));
+    let ratio = |(place, contest): &(Place, &Contest)| format!("{}/{}", contest.against, place.way().short);
+    head.extend(compared.iter().map(ratio));
     head.push("goal".into());
     let mut rows = vec![head];
     for entry in entries {
         let mut row = vec![entry.name.clone(), entry.cpus.to_string(), entry.unit.clone()];
         row.extend(places.iter().map(|place| cell(entry, *place)));
-        let times = |place: &Place| entry.times_better(*place).map_or(String::new(), goals::times);
+        let times = |(place, _): &(Place, _)| entry.times_better(*place).map_or(String::new(), goals::times);
         row.extend(compared.iter().map(times));
-        row.push(goals::judge(entry, results).map_or(String::new(), |verdict| {
-            format!("{}: {}", verdict.goal, if verdict.is_met { "met" } else { "MISSED" })
-        }));
+        let verdicts = goals::judge(entry, results);
+        let verdicts: Vec<String> =
+            verdicts.iter().map(|verdict| format!("{}: {}", verdict.goal, met(verdict))).collect();
+        row.push(verdicts.join("; "));
         rows.push(row);
     }
     align(&rows)
@@ -154,7 +162,7 @@ mod tests {
         let busy = HostUse { others: 0.2, ..HostUse::default() };
         let marked = |mode| {
             let mut entry = entry("a.b", mode, 2, &[7.0], &[13.0]);
-            entry.linux.as_mut().unwrap().host = Some(busy);
+            entry.places.get_mut(&Place::Linux).unwrap().host = Some(busy);
             text(&Results { results: vec![entry], ..Results::default() })
         };
         let times = marked(Mode::Parallel);

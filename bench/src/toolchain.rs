@@ -11,27 +11,37 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 
+use crate::catalogue::openmp;
 use crate::host;
-use crate::results::Place;
+use crate::place::{Place, Runtime, System, Waiting};
 
 /// Name below the repository's root, and content.
 const SOURCES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/sources.rs"));
 
 const FLAGS: [&str; 4] = ["-O2", "-g", "-Wall", "-Wextra"];
 
-const COMPILER_REMEDY: &str = "install gcc, g++ and libc6-dev";
+const COMPILER_REMEDY: &str = "install gcc, g++ and libc6-dev (for libomp: clang and libomp-dev)";
+const CLANG_REMEDY: &str = "install clang and libomp-dev";
 
 /// A program on this machine.
 #[derive(Clone, Debug)]
 pub(crate) struct Program {
     pub(crate) file: PathBuf,
     pub(crate) args: Vec<String>,
+    /// Variables of its environment, which has no others.
+    pub(crate) env: Vec<(String, String)>,
 }
 
 impl Program {
     /// The same program with arguments.
     pub(crate) fn with_args(&self, args: impl IntoIterator<Item = String>) -> Self {
-        Self { file: self.file.clone(), args: args.into_iter().collect() }
+        Self { args: args.into_iter().collect(), ..self.clone() }
+    }
+
+    /// The same program with a further variable.
+    pub(crate) fn with_variable(mut self, name: &str, value: &str) -> Self {
+        self.env.push((name.to_owned(), value.to_owned()));
+        self
     }
 
     /// The program and its arguments.
@@ -98,15 +108,58 @@ impl Toolchain {
         let source = format!("bench/programs/{name}.c");
         let mut compiler = Command::new(&self.hadal);
         compiler.arg("cc").args(FLAGS);
-        match place {
-            Place::Hadal => self.build(
+        match place.system() {
+            System::Image => self.build(
                 &format!("{name}.hadal"),
                 compiler.arg("-DBENCH_IMAGE=1").args(image_flags(name)).arg(source),
             ),
-            Place::Pik | Place::Linux | Place::Native => {
+            System::Pik | System::Guest | System::Host => {
                 self.build(name, compiler.args(["--linux", "-static"]).arg(source))
             }
         }
+    }
+
+    /// A program of OpenMP for a place, with the variables that let it have its run-time there. Flags are the same for all
+    /// compilers. But for images it is dynamic: one file of gcc for libgomp and for Hadal's run-time in its place.
+    pub(crate) fn openmp(&self, program: &openmp::Program, place: Place) -> Result<Program> {
+        let (system, runtime) = (place.system(), place.way().runtime);
+        let (mut compiler, ending) = match (system, runtime) {
+            (System::Image, _) => (Command::new(&self.hadal), ".hadal"),
+            (_, Runtime::Libomp) => (Command::new("clang"), ".libomp"),
+            (_, Runtime::Libgomp | Runtime::Hadal) => (Command::new("gcc"), ".libgomp"),
+        };
+        if system == System::Image {
+            compiler.arg("cc").env("CC", "gcc");
+        }
+        compiler.args(FLAGS).args(program.flags());
+        compiler.args(program.sources.iter().map(|source| format!("bench/programs/{source}"))).arg("-lm");
+        if runtime == Runtime::Libomp {
+            compiler.arg(libomp_path()?);
+        }
+        let mut built = self.build(&format!("{}{ending}", program.name), &mut compiler)?;
+        if (system, runtime) == (System::Host, Runtime::Hadal) {
+            built = built.with_variable("LD_LIBRARY_PATH", &self.openmp_library()?.to_string_lossy());
+        }
+        if place.way().waiting == Waiting::Passive {
+            built = built.with_variable("OMP_WAIT_POLICY", "passive");
+        }
+        Ok(built)
+    }
+
+    /// The directory with Hadal's OpenMP run-time for Linux.
+    fn openmp_library(&self) -> Result<PathBuf> {
+        let sdk = self.built.join("sdk");
+        if !sdk.is_dir() {
+            let scratch =
+                tempfile::tempdir_in(&self.built).context("cannot make a directory for a library")?;
+            let made = scratch.path().join("sdk");
+            host::run_tool(Command::new(&self.hadal).arg("sdk").arg(&made), COMPILER_REMEDY)?;
+            // Of two commands that make it at once, one finds the other's.
+            if fs::rename(&made, &sdk).is_err() {
+                ensure!(sdk.is_dir(), "cannot keep {}", sdk.display());
+            }
+        }
+        Ok(sdk.join("lib/openmp"))
     }
 
     /// An ordinary program, or something like it, from one source of the tree.
@@ -125,7 +178,7 @@ impl Toolchain {
             // Two commands may build the same program; either result is good.
             fs::rename(&built, &file).with_context(|| format!("cannot keep {}", file.display()))?;
         }
-        Ok(Program { file, args: Vec::new() })
+        Ok(Program { file, args: Vec::new(), env: Vec::new() })
     }
 
     /// The QEMU plugin that counts instructions, for the version of its interface.
@@ -136,6 +189,13 @@ impl Toolchain {
         ensure!(plugin.file.is_file(), "the plugin is gone");
         Ok(plugin.file)
     }
+}
+
+/// Lets a program of clang find its OpenMP run-time in the Linux guest too, which has no cache of the linker's.
+fn libomp_path() -> Result<String> {
+    let file = host::run_tool(Command::new("clang").arg("-print-file-name=libomp.so.5"), CLANG_REMEDY)?;
+    let directory = Path::new(file.trim()).parent().context("clang has no libomp: install libomp-dev")?;
+    Ok(format!("-Wl,-rpath,{}", directory.display()))
 }
 
 /// Programs that measure pthreads get libhrt-pthread in images. All others keep libc's threads, which are only there to have
@@ -196,9 +256,14 @@ mod tests {
 
     #[test]
     fn every_program_is_embedded() {
-        for benchmark in BENCHMARKS {
-            if let How::Program(name) = benchmark.how {
-                let source = format!("bench/programs/{name}.c");
+        for benchmark in BENCHMARKS.iter() {
+            let sources = match benchmark.how {
+                How::Program(name) => vec![format!("{name}.c")],
+                How::OpenMp(program) => program.sources.iter().map(|name| (*name).to_owned()).collect(),
+                _ => Vec::new(),
+            };
+            for source in sources {
+                let source = format!("bench/programs/{source}");
                 assert!(SOURCES.iter().any(|(known, _)| *known == source), "{source}");
             }
         }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The list of all benchmarks. The last word of each says what lies between the two readings of a sample.
+//! The list of all benchmarks but those of OpenMP. The last word of each says what lies between the two readings of a sample.
 
 use super::Machine::{Eight, Host, HostZones, One, OneAndTwo, Steps, Turns, Two};
 use super::{Benchmark, How, both, path, time};
 
-/// All benchmarks, in the order of every table.
-pub(crate) const BENCHMARKS: &[Benchmark] = &[
+/// In the order of tables.
+pub(super) const BENCHMARKS: &[Benchmark] = &[
     Benchmark {
         how: How::BootPath,
         ..path(

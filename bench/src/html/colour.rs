@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use plotters::style::{Color, RGBColor, ShapeStyle};
 
-use crate::results::Place;
+use crate::place::Place;
 
 /// A colour of the style sheet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,14 +54,20 @@ impl Colour {
     }
 }
 
-/// A place's colour.
+/// A place's colour: another one than that of any place of the same line-up.
 pub(super) fn of(place: Place) -> Colour {
-    match place {
-        Place::Hadal => SERIES[0],
-        Place::Pik => SERIES[1],
-        Place::Linux => SERIES[2],
-        Place::Native => SERIES[3],
-    }
+    SERIES[match place {
+        Place::Hadal | Place::Rtk => 0,
+        Place::Pik => 1,
+        Place::Linux | Place::LinuxLibgomp => 2,
+        Place::Native | Place::NativeLibgomp => 3,
+        Place::PikNative => 4,
+        Place::LinuxLibomp => 6,
+        Place::LinuxLibgompPassive => 8,
+        Place::LinuxLibompPassive => 9,
+        Place::NativeHadal => 5,
+        Place::NativeLibomp => 7,
+    }]
 }
 
 /// The part of the style sheet that says all this.
@@ -81,6 +87,7 @@ pub(super) fn rules() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::place;
 
     #[test]
     fn colours_and_their_names_are_told_apart() {
@@ -88,6 +95,19 @@ mod tests {
         for (index, one) in all.iter().enumerate() {
             let same = |other: &&Colour| other.name == one.name || other.light == one.light;
             assert_eq!(all.iter().position(|other| same(&other)), Some(index), "{}", one.name);
+        }
+    }
+
+    #[test]
+    fn places_of_a_line_up_have_different_colours() {
+        for line_up in [&place::STANDARD, &place::OPENMP] {
+            for one in line_up.places {
+                assert_eq!(
+                    line_up.places.iter().filter(|other| of(**other) == of(*one)).count(),
+                    1,
+                    "{one:?}"
+                );
+            }
         }
     }
 }

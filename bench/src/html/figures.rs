@@ -8,7 +8,8 @@ use super::colour;
 use super::families::{Family, Over};
 use super::plot::{self, Curve, Samples};
 use super::table::places_of;
-use crate::results::{Entry, Mode, Place};
+use crate::place::Place;
+use crate::results::{Entry, Mode};
 
 /// Curves and distributions of a group.
 pub(super) fn series(families: &[Family<'_>], mode: Mode) -> Result<Markup> {
@@ -38,8 +39,7 @@ fn cpus(entry: &Entry) -> String {
 
 /// Says that a result is of a busy host.
 fn busy(entries: &[&Entry]) -> Markup {
-    let is_busy = |entry: &&Entry| Place::ALL.iter().any(|place| entry.is_disturbed(*place));
-    html! { @if entries.iter().any(is_busy) { " " strong.bad { "busy host" } } }
+    html! { @if entries.iter().any(|entry| entry.is_anywhere_disturbed()) { " " strong.bad { "busy host" } } }
 }
 
 /// Medians of all figures of a group that have the same unit as the first, where there are several.
@@ -68,8 +68,7 @@ fn curves(family: &Family<'_>) -> Result<Option<Markup>> {
         let points = family.numbered().filter_map(|(number, entry)| Some((number, entry.at(place)?.median)));
         Curve { place, points: points.collect() }
     };
-    let curves: Vec<Curve> =
-        Place::ALL.into_iter().map(curve).filter(|curve| curve.points.len() > 1).collect();
+    let curves: Vec<Curve> = Place::all().map(curve).filter(|curve| curve.points.len() > 1).collect();
     if curves.is_empty() {
         return Ok(None);
     }
@@ -86,7 +85,7 @@ fn distribution(entry: &Entry) -> Result<Option<Markup>> {
         let summary = entry.at(place).filter(|summary| !summary.quantiles.is_empty())?;
         Some(Samples { label: place.title(), colour: colour::of(place), summary })
     };
-    let series: Vec<Samples<'_>> = Place::ALL.into_iter().filter_map(samples).collect();
+    let series: Vec<Samples<'_>> = Place::all().filter_map(samples).collect();
     if !series.iter().any(|samples| samples.summary.quantiles.len() > 1) {
         return Ok(None);
     }

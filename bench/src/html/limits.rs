@@ -10,7 +10,8 @@ use super::figures::figure;
 use super::plot::{self, Samples};
 use super::table::with_unit;
 use crate::goals;
-use crate::results::{Entry, Mode, Place, Results};
+use crate::place::Place;
+use crate::results::{Entry, Mode, Results};
 
 /// Ways to notify one CPU, the limits first.
 const MECHANISMS: [(&str, &str); 7] = [

@@ -9,7 +9,8 @@ use plotters::prelude::*;
 
 use super::axis::{Axis, Room};
 use super::colour::{self, Colour, INK, LINE};
-use crate::results::{Entry, Place};
+use crate::place::{Place, System};
+use crate::results::Entry;
 use crate::stats::Summary;
 
 /// The library places elements on whole units. Drawn so many times as large and shown smaller, curves are smooth.
@@ -156,7 +157,7 @@ pub(super) fn distribution(series: &[Samples<'_>], unit: &str, what: &str) -> Re
 pub(super) fn medians(rows: &[&Entry], unit: &str, what: &str) -> Result<Markup> {
     let labels: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
     let left = room_for(&labels);
-    let values = rows.iter().flat_map(|row| Place::ALL.into_iter().filter_map(|place| row.at(place)));
+    let values = rows.iter().flat_map(|row| row.places.values());
     let values = values.flat_map(|summary| [summary.p5, summary.median, summary.p95]);
     let x = Axis::from_zero(values, unit, Room::Across(WIDE - left - RIGHT));
     draw((WIDE, ROW * rows.len() as u32 + BELOW + TOP), what, |area| {
@@ -164,9 +165,7 @@ pub(super) fn medians(rows: &[&Entry], unit: &str, what: &str) -> Result<Markup>
         for (index, row) in rows.iter().enumerate() {
             let y = Axis::row(index, rows.len());
             // Hadal's on top, where marks meet.
-            for (place, summary) in
-                Place::ALL.into_iter().rev().filter_map(|place| Some((place, row.at(place)?)))
-            {
+            for (place, summary) in row.places.iter().rev().map(|(place, summary)| (*place, summary)) {
                 let spread = [(summary.p5, y), (summary.p95, y)];
                 chart.draw_series([PathElement::new(spread, colour::of(place).line(SCALE))])?;
                 mark(&mut chart, place, (summary.median, y))?;
@@ -176,26 +175,26 @@ pub(super) fn medians(rows: &[&Entry], unit: &str, what: &str) -> Result<Markup>
     })
 }
 
-/// A place's mark: told from others without colours too.
+/// A place's mark: what it runs on is told without colours too.
 fn mark(chart: &mut Chart<'_, '_>, place: Place, at: (f64, f64)) -> Result<()> {
     let colour = colour::of(place);
     let size = 5 * SCALE;
-    match place {
-        Place::Hadal => chart.draw_series([Circle::new(at, size, colour.rgb().filled())]).map(drop)?,
-        Place::Pik => chart.draw_series([TriangleMarker::new(at, size, colour.rgb().filled())]).map(drop)?,
-        Place::Linux => chart.draw_series([Cross::new(at, size, colour.line(2 * SCALE))]).map(drop)?,
-        Place::Native => chart.draw_series([Circle::new(at, size, colour.line(2 * SCALE))]).map(drop)?,
+    match place.system() {
+        System::Image => chart.draw_series([Circle::new(at, size, colour.rgb().filled())]).map(drop)?,
+        System::Pik => chart.draw_series([TriangleMarker::new(at, size, colour.rgb().filled())]).map(drop)?,
+        System::Guest => chart.draw_series([Cross::new(at, size, colour.line(2 * SCALE))]).map(drop)?,
+        System::Host => chart.draw_series([Circle::new(at, size, colour.line(2 * SCALE))]).map(drop)?,
     }
     Ok(())
 }
 
 /// What the marks mean.
 pub(super) fn key(places: &[Place]) -> Markup {
-    let sign = |place: &Place| match place {
-        Place::Hadal => "●",
-        Place::Pik => "▲",
-        Place::Linux => "✕",
-        Place::Native => "○",
+    let sign = |place: &Place| match place.system() {
+        System::Image => "●",
+        System::Pik => "▲",
+        System::Guest => "✕",
+        System::Host => "○",
     };
     html! {
         span.key { @for place in places { span class=(colour::of(*place).name) { (sign(place)) " " (place.title()) } " " } }
@@ -249,10 +248,11 @@ mod tests {
     #[test]
     fn marks_of_all_places_are_drawn() {
         let mut row = entry("x.y", Mode::Path, 1, &[5.0, 7.0], &[6.0]);
-        (row.pik, row.native) = (row.linux.clone(), row.hadal.clone());
+        let summary = row.places[&Place::Hadal].clone();
+        row.places = Place::all().map(|place| (place, summary.clone())).collect();
         let svg = medians(&[&row], "instructions", "medians").unwrap().into_string();
         assert!(svg.contains("instructions") && svg.contains("x.y"));
-        for place in Place::ALL {
+        for place in Place::all() {
             let RGBColor(r, g, b) = colour::of(place).rgb();
             assert!(svg.contains(&format!("#{r:02X}{g:02X}{b:02X}")), "{place:?}");
         }

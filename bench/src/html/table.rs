@@ -7,37 +7,38 @@ use super::colour;
 use super::families::Family;
 use crate::catalogue;
 use crate::goals::{self, show};
-use crate::results::{Entry, Place, Results};
+use crate::place::{LineUp, Place};
+use crate::results::{Entry, Results};
 
 /// A space at which no line ends.
 const NO_BREAK: &str = "\u{a0}";
 
 /// Places in which one of the results was measured.
 pub(super) fn places_of(entries: &[&Entry]) -> Vec<Place> {
-    Place::ALL.into_iter().filter(|place| entries.iter().any(|entry| entry.at(*place).is_some())).collect()
+    Place::all().filter(|place| entries.iter().any(|entry| entry.at(*place).is_some())).collect()
 }
 
 /// The table of a group.
-pub(super) fn group(families: &[Family<'_>], results: &Results) -> Markup {
+pub(super) fn group(families: &[Family<'_>], line_up: &LineUp, results: &Results) -> Markup {
     let all: Vec<&Entry> = families.iter().flat_map(|family| family.members.iter().copied()).collect();
-    let places = places_of(&all);
+    let columns = columns(&all, line_up);
     let folded = || families.iter().filter(|family| family.members.len() > 1);
     let number_folded: usize = folded().map(|family| family.members.len()).sum();
     html! {
         table {
-            (head(&places))
+            (head(&columns))
             tbody {
-                @for family in families { (row(family.shown(), &places, goal_of(family, results))) }
+                @for family in families { (row(family.shown(), &columns, goal_of(family, results))) }
             }
         }
         @if number_folded > 0 {
             details {
                 summary { "all " (number_folded) " rows of the figures with several numbers of CPUs or sizes" }
                 table {
-                    (head(&places))
+                    (head(&columns))
                     tbody {
                         @for entry in folded().flat_map(|family| &family.members) {
-                            (row(entry, &places, goal(entry, results)))
+                            (row(entry, &columns, goal(entry, results)))
                         }
                     }
                 }
@@ -46,20 +47,32 @@ pub(super) fn group(families: &[Family<'_>], results: &Results) -> Markup {
     }
 }
 
-/// Whether ratios stand beside a place's values.
-fn is_compared(place: Place, places: &[Place]) -> bool {
-    matches!(place, Place::Hadal | Place::Pik) && places.contains(&Place::Linux)
+/// A place, and whether ratios stand beside its values.
+struct Column {
+    place: Place,
+    is_compared: bool,
 }
 
-fn head(places: &[Place]) -> Markup {
+fn columns(entries: &[&Entry], line_up: &LineUp) -> Vec<Column> {
+    let places = places_of(entries);
+    let is_compared = |place| is_compared(place, &places, line_up);
+    places.iter().map(|place| Column { place: *place, is_compared: is_compared(*place) }).collect()
+}
+
+fn is_compared(place: Place, places: &[Place], line_up: &LineUp) -> bool {
+    let contest = line_up.contest_of(place);
+    contest.is_some_and(|contest| contest.theirs.iter().any(|peer| places.contains(peer)))
+}
+
+fn head(columns: &[Column]) -> Markup {
     html! {
         thead {
             tr {
                 th { "figure" }
                 th { "CPUs" }
-                @for place in places {
-                    @let columns = if is_compared(*place, places) { "2" } else { "1" };
-                    th class=(colour::of(*place).name) colspan=(columns) { (place.title()) }
+                @for Column { place, is_compared } in columns {
+                    @let width = if *is_compared { "2" } else { "1" };
+                    th class=(colour::of(*place).name) colspan=(width) { (place.title()) }
                 }
                 th.goal { "goal" }
             }
@@ -67,15 +80,16 @@ fn head(places: &[Place]) -> Markup {
     }
 }
 
-fn row(entry: &Entry, places: &[Place], goal: Markup) -> Markup {
+fn row(entry: &Entry, columns: &[Column], goal: Markup) -> Markup {
     html! {
         tr data-name=(entry.name) {
             td { span.name { (entry.name) } span.what { (catalogue::describe(&entry.name)) } }
             td { (entry.cpus) }
-            @for place in places {
+            @for Column { place, is_compared } in columns {
                 td.busy[entry.is_disturbed(*place)] { (value(entry, *place)) }
-                @if is_compared(*place, places) {
-                    @let is_busy = entry.is_disturbed(*place) || entry.is_disturbed(Place::Linux);
+                @if *is_compared {
+                    @let is_busy = entry.is_disturbed(*place)
+                        || entry.peer(*place).is_some_and(|(peer, _)| entry.is_disturbed(peer));
                     td.ratio.busy[is_busy] { (ratio(entry, *place)) }
                 }
             }
@@ -109,14 +123,14 @@ fn range(from: f64, to: f64, unit: &str) -> String {
     }
 }
 
-/// How many times the Linux guest's median is a place's.
+/// How many times the median of the best peer is a place's.
 fn ratio(entry: &Entry, place: Place) -> Markup {
-    let (Some(times), Some(here), Some(linux)) =
-        (entry.times_better(place), entry.at(place), entry.at(Place::Linux))
+    let (Some(times), Some(here), Some((_, peer))) =
+        (entry.times_better(place), entry.at(place), entry.peer(place))
     else {
         return html! {};
     };
-    let overlap = here.p5 <= linux.p95 && linux.p5 <= here.p95;
+    let overlap = here.p5 <= peer.p95 && peer.p5 <= here.p95;
     let class = match () {
         () if overlap => "even",
         () if times < 1.0 => "bad",
@@ -127,8 +141,9 @@ fn ratio(entry: &Entry, place: Place) -> Markup {
 
 fn goal(entry: &Entry, results: &Results) -> Markup {
     html! {
-        @if let Some(verdict) = goals::judge(entry, results) {
+        @for verdict in goals::judge(entry, results) {
             @if verdict.is_met { span.good { (verdict.goal) ": met" } } @else { span.bad { (verdict.goal) ": missed" } }
+            " "
         }
     }
 }
@@ -138,8 +153,7 @@ fn goal_of(family: &Family<'_>, results: &Results) -> Markup {
     let (_, folded) = family.members.split_last().unwrap_or((&family.members[0], &[]));
     let missed = folded
         .iter()
-        .filter_map(|entry| goals::judge(entry, results))
-        .filter(|verdict| !verdict.is_met)
+        .filter(|entry| goals::judge(entry, results).iter().any(|verdict| !verdict.is_met))
         .count();
     html! {
         (goal(family.shown(), results))
@@ -150,6 +164,7 @@ fn goal_of(family: &Family<'_>, results: &Results) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::place;
     use crate::results::Mode;
     use crate::results::tests::entry;
 
@@ -178,7 +193,7 @@ mod tests {
             entry("boot.entry_to_main", Mode::Path, cpus, &[[9e9, 5.0][usize::from(cpus == 8)]], &[])
         });
         let all: Vec<&Entry> = entries.iter().collect();
-        let page = group(&Family::all(&all), &Results::default()).into_string();
+        let page = group(&Family::all(&all), &place::STANDARD, &Results::default()).into_string();
         assert!(page.contains("all 2 rows") && page.contains("missed in 1 folded rows"), "{page}");
         assert_eq!(page.matches("<tr data-name").count(), 3);
         assert!(!page.contains("Linux guest"));
