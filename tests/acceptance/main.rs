@@ -34,6 +34,7 @@ mod model;
 mod numa;
 mod observe;
 mod omp;
+mod omp_sanitizers;
 mod openmp;
 mod projects;
 mod scale;
@@ -63,6 +64,7 @@ fn main() -> ExitCode {
     bench_page::register(&mut suite);
     book::register(&mut suite);
     omp::register(&mut suite);
+    omp_sanitizers::register(&mut suite);
     openmp::register(&mut suite);
     projects::register(&mut suite);
     threads::register(&mut suite);

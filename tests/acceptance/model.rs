@@ -29,7 +29,7 @@ fn run(command: &mut Command) -> Result<(), TestError> {
 }
 
 /// The files of a directory with this extension, in order.
-fn files(directory: &Path, extension: &str) -> Result<Vec<PathBuf>, TestError> {
+pub(crate) fn files(directory: &Path, extension: &str) -> Result<Vec<PathBuf>, TestError> {
     let entries = std::fs::read_dir(directory)
         .map_err(TestError::io(format!("cannot read {}", directory.display())))?;
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();

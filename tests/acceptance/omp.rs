@@ -23,11 +23,11 @@ const MACHINES: [(u32, u32); 3] = [(1, 3), (2, 2), (4, 8)];
 
 /// A program that checks itself.
 #[derive(Clone, Copy)]
-struct Checked {
+pub(crate) struct Checked {
     /// Of its source file, without the ending.
-    name: &'static str,
+    pub(crate) name: &'static str,
     ending: &'static str,
-    compiler: &'static str,
+    pub(crate) compiler: &'static str,
 }
 
 const fn gcc(name: &'static str) -> Checked {
@@ -39,7 +39,7 @@ const fn clang(name: &'static str) -> Checked {
 }
 
 /// One of each compiler's interface, and those of the routines by both.
-const PROGRAMS: &[Checked] = &[
+pub(crate) const PROGRAMS: &[Checked] = &[
     gcc("api_affinity"),
     gcc("api_device"),
     gcc("api_inherit"),
@@ -141,7 +141,7 @@ impl Checked {
     }
 
     /// Options of both ways to compile it.
-    fn add_options(self, command: &mut Command, output: &Path) {
+    pub(crate) fn add_options(self, command: &mut Command, output: &Path) {
         let programs = scratch::workspace().join("tests/programs");
         command.args(["-O2", "-g", "-fopenmp", "-Wall", "-Wextra", "-Werror"]);
         // What compilers say of code that they have made of directives themselves.

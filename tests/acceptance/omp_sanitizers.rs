@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The OpenMP run-time and the programs of its tests on Linux with sanitizers: of threads; and of addresses, leaks and undefined
+//! behaviour. Programs of both compilers are linked with gcc's sanitizer, which is a library of its own: clang's lies in the
+//! program, whose thread-local variables libhrt resets for each thread.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use hadal_tests::case::expect_status;
+use hadal_tests::{TestError, run, scratch};
+
+use crate::model::files;
+use crate::omp::PROGRAMS;
+use crate::suite::Suite;
+
+const COMPILER_LIMIT: Duration = Duration::from_secs(600);
+const LIMIT: Duration = Duration::from_secs(300);
+const TEAMS: [u32; 2] = [2, 4];
+
+/// What the thread sanitizer says of the programs, and not of the run-time. gcc has all members store the value of a
+/// `lastprivate` variable that has none, since its loop has no iterations, or under a condition that it does not order. The
+/// sanitizer does not know of fences, which `flush` is.
+const SUPPRESSIONS: &str = "race:loops_\nrace:orphaned_conditional\nrace:part_atomic\n";
+
+struct Sanitizer {
+    name: &'static str,
+    options: &'static [&'static str],
+}
+
+const SANITIZERS: [Sanitizer; 2] = [
+    Sanitizer { name: "thread", options: &["-fsanitize=thread"] },
+    Sanitizer {
+        name: "address",
+        options: &["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"],
+    },
+];
+
+/// Folders of the run-time, and of libhrt for Linux; and their sources' extensions.
+const SOURCES: [(&str, &str); 9] = [
+    ("runtimes/openmp/core", "cpp"),
+    ("runtimes/openmp/gomp", "cpp"),
+    ("runtimes/openmp/kmpc", "cpp"),
+    ("runtimes/openmp/kmpc", "S"),
+    ("runtimes/openmp/api", "cpp"),
+    ("runtimes/hrt", "c"),
+    ("runtimes/hrt", "S"),
+    ("runtimes/hrt/sync", "c"),
+    ("runtimes/hrt/linux", "c"),
+];
+
+pub(crate) fn register(suite: &mut Suite) {
+    for sanitizer in &SANITIZERS {
+        suite.hadal_in_all(format!("omp/sanitizer/{}", sanitizer.name), move |test| check(test, sanitizer));
+    }
+}
+
+fn check(test: &str, sanitizer: &Sanitizer) -> Result<(), TestError> {
+    let work = scratch::empty_directory(test)?;
+    let library = library(&work, sanitizer)?;
+    let suppressions = work.join("suppressions");
+    std::fs::write(&suppressions, SUPPRESSIONS).map_err(TestError::io("cannot write the suppressions"))?;
+    for program in PROGRAMS {
+        let file = work.join(format!("{}-{}", program.name, program.compiler));
+        let object = file.with_extension("o");
+        let mut command = Command::new(program.compiler);
+        program.add_options(&mut command, &object);
+        command.args(sanitizer.options).args(["-c", "-O1"]);
+        if program.compiler.starts_with("clang") {
+            // gcc's library does not have what this one calls.
+            command.arg("-fno-sanitize=function");
+        }
+        expect_status(&run::run(command, b"", COMPILER_LIMIT)?, 0)?;
+        let mut command = Command::new("g++");
+        command.args(sanitizer.options).arg(&object).arg(&library).arg("-lm").arg("-o").arg(&file);
+        expect_status(&run::run(command, b"", COMPILER_LIMIT)?, 0)?;
+        for team in TEAMS {
+            let mut command = Command::new(&file);
+            command.env("LD_LIBRARY_PATH", &work).env("OMP_NUM_THREADS", team.to_string());
+            command.env("OMP_CANCELLATION", "true");
+            command.env("TSAN_OPTIONS", format!("suppressions={}", suppressions.display()));
+            let outcome = run::run(command, b"", LIMIT)?;
+            expect_status(&outcome, 0).map_err(|error| {
+                TestError::Wrong(format!("{} by {}, {team} threads: {error}", program.name, program.compiler))
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// The shared library for Linux.
+fn library(work: &Path, sanitizer: &Sanitizer) -> Result<PathBuf, TestError> {
+    let root = scratch::workspace();
+    let mut objects = Vec::new();
+    for (folder, extension) in SOURCES {
+        // Files of different folders have the same names.
+        let objects_of_folder = work.join(folder.replace('/', "-")).join(extension);
+        scratch::make_empty(&objects_of_folder)?;
+        let is_cpp = extension == "cpp";
+        let mut command = Command::new(if is_cpp { "g++" } else { "gcc" });
+        command.current_dir(&objects_of_folder).args(["-c", "-O1", "-g", "-fPIC", "-fvisibility=hidden"]);
+        command.args(sanitizer.options).arg("-Wno-tsan");
+        if is_cpp {
+            command.args(["-std=c++20", "-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics"]);
+        } else if extension == "c" {
+            command.arg("-std=gnu11");
+        }
+        for directory in ["kernel/hrt/include", "runtimes/hrt", "runtimes/openmp"] {
+            command.arg("-I").arg(root.join(directory));
+        }
+        command.args(files(&root.join(folder), extension)?);
+        expect_status(&run::run(command, b"", COMPILER_LIMIT)?, 0)?;
+        objects.extend(files(&objects_of_folder, "o")?);
+    }
+    let name = "libgomp.so.1";
+    let library = work.join(name);
+    let mut command = Command::new("g++");
+    command.args(sanitizer.options).args(["-shared", "-pthread", "-o"]).arg(&library);
+    command.arg(format!("-Wl,-soname,{name}")).args(objects);
+    expect_status(&run::run(command, b"", COMPILER_LIMIT)?, 0)?;
+    Ok(library)
+}
