@@ -64,6 +64,9 @@ struct openmp_test {
     bool is_per_thread;
     unsigned path_executions;
     unsigned delays; /* of each work; 0 is 1 */
+    /* In path mode the reference instead of the delays, unless it is NULL: what the test would be without the
+     * operations. */
+    void (*without)(unsigned executions);
 };
 
 static inline double openmp_delays(const struct openmp_test *test) {
@@ -142,6 +145,12 @@ static inline void openmp_measure(const struct openmp_test *test, const char *na
         operations *= (double)team / openmp_at_once();
     }
     double reference = delay_ticks * openmp_delays(test) * executions;
+    if (bench_is_path() && test->without != NULL) {
+        test->without(executions);
+        uint64_t start = bench_ticks();
+        test->without(executions);
+        reference = (double)(bench_ticks() - start);
+    }
     bench_warm_up = 1;
     uint64_t end_ns = bench_now_ns() + OPENMP_LIMIT_NS;
     for (unsigned i = 0; i < bench_rounds(bench_choose(3, 40)); i++) {

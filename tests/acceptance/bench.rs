@@ -28,6 +28,8 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.hadal("bench/parallel", parallel);
     suite.hadal("bench/wakes-in-turns", wakes_in_turns);
     suite.hadal("bench/groups", groups);
+    suite.hadal("bench/openmp", openmp);
+    suite.hadal("bench/nas", nas);
     suite.hadal_slow("bench/boot-in-turns", boot_in_turns);
 }
 
@@ -265,6 +267,39 @@ fn wakes_in_turns(name: &str) -> Result<(), TestError> {
 }
 
 /// One figure of each group that is about unmodified programs, as an image and unmodified.
+/// Constructs of OpenMP, one of each program, with a result for each way and each size of team.
+fn openmp(name: &str) -> Result<(), TestError> {
+    let directory = scratch::empty_directory(name)?;
+    let figures = ["openmp.barrier", "openmp.dynamic8", "openmp.copyin", "openmp.taskwait"];
+    let run = ["bench", "run", "--quick", "--mode", "path", "--peer", "pik", "--json", "r.json"];
+    let outcome = hadal(&[&run[..], &figures].concat(), &directory, LIMIT)?;
+    expect_status(&outcome, 0)?;
+    expect_parts(&outcome.stdout_text(), &["RTK", "pik --omp=native", "Hadal pik"], &outcome)?;
+    let json = parse(&directory.join("r.json"))?;
+    let results = json["results"].as_array().map(Vec::as_slice).unwrap_or_default();
+    for name in ["openmp.barrier", "openmp.barrier_1", "openmp.barrier_4", "openmp.copyin_59049"] {
+        let entry = results.iter().find(|entry| entry["name"] == name);
+        let is_there = |key: &&str| entry.is_some_and(|entry| entry[*key]["median"].is_number());
+        if let Some(missing) = ["rtk", "pik_native", "pik"].iter().find(|key| !is_there(key)) {
+            return Err(wrong(&format!("{name} has no {missing}"), &outcome));
+        }
+    }
+    Ok(())
+}
+
+/// A program of NAS by its name, programs of tasks and those that check a solution, in the kernel and on the host.
+fn nas(name: &str) -> Result<(), TestError> {
+    let directory = scratch::empty_directory(name)?;
+    let run = ["bench", "run", "--quick", "--mode", "parallel", "--peer", "native", "--json", "r.json"];
+    let figures = ["nas.is.S", "openmp.strassen", "hpccg", "stream.triad"];
+    let outcome = hadal(&[&run[..], &figures].concat(), &directory, LIMIT)?;
+    expect_status(&outcome, 0)?;
+    let parts = ["nas.is.S", "openmp.strassen_1", "hpccg.solve", "stream.triad", "native libgomp"];
+    expect_parts(&outcome.stdout_text(), &parts, &outcome)?;
+    let listed = hadal(&["bench", "list", "nas"], &directory, LIMIT)?;
+    expect_parts(&listed.stdout_text(), &["nas.ep.S", "nas.lu.C"], &listed)
+}
+
 fn groups(name: &str) -> Result<(), TestError> {
     let directory = scratch::empty_directory(name)?;
     let figures = [

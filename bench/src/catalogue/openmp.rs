@@ -124,7 +124,8 @@ const CONSTRUCTS: [Benchmark; 40] = [
     overhead(
         "openmp.guided",
         &SCHED,
-        "schedule(guided): the loop per chunk and thread, by the standard's number of chunks",
+        "schedule(guided): per chunk and thread, with the standard's number of chunks; path mode: without what an undivided \
+         static loop costs",
     ),
     overhead("openmp.guided8", &SCHED, "schedule(guided,8): the same"),
     overhead("openmp.private", &ARRAY, "a region with a private array of N doubles"),
