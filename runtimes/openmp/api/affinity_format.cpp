@@ -187,30 +187,48 @@ const char *format_or_default(const char *format) {
     return format != nullptr && *format != '\0' ? format : settings.affinity_format;
 }
 
-// One line, in one piece.
-void write_line(const Member &me, const char *format, uint64_t *last) {
+// One line, in one piece, among the program's own output: it goes to standard output, as libomp's does.
+void write_line(const Member &me, const char *format) {
     char line[2048];
     size_t len = write_affinity(me, format, line, sizeof line - 1);
     len = len < sizeof line - 1 ? len : sizeof line - 2;
     line[len++] = '\n';
-    if (last != nullptr) {
-        uint64_t hash = 0xcbf29ce484222325; // FNV-1a
-        for (size_t index = 0; index < len; index++) {
-            hash = (hash ^ static_cast<unsigned char>(line[index])) * 0x100000001b3;
-        }
-        if (hash == *last) {
-            return;
-        }
-        *last = hash;
-    }
-    [[maybe_unused]] ssize_t written = write(STDERR_FILENO, line, len);
+    fwrite(line, 1, len, stdout);
 }
 
-thread_local constinit uint64_t last_line [[gnu::tls_model("initial-exec")]] = 0;
+// What the fields tell that can change in a thread's life, whatever the format has of it.
+struct Information {
+    int numbers[6];
+    cpu_set_t cpus;
+};
+
+uint64_t hash_of_information(const Member &me) {
+    const Team &team = *me.team;
+    Information now = {{static_cast<int>(team.league_number), static_cast<int>(team.league_size),
+                        static_cast<int>(team.level), static_cast<int>(me.number), static_cast<int>(me.size),
+                        ancestor_number(me)},
+                       {}};
+    sched_getaffinity(0, sizeof now.cpus, &now.cpus);
+    unsigned char bytes[sizeof now];
+    memcpy(bytes, &now, sizeof now);
+    uint64_t hash = 0xcbf29ce484222325; // FNV-1a
+    for (unsigned char byte : bytes) {
+        hash = (hash ^ byte) * 0x100000001b3;
+    }
+    return hash;
+}
+
+thread_local constinit uint64_t last_shown [[gnu::tls_model("initial-exec")]] = 0;
 
 } // namespace
 
-void display_affinity(const Member &me) { write_line(me, settings.affinity_format, &last_line); }
+void display_affinity(const Member &me, bool is_again) {
+    uint64_t hash = hash_of_information(me);
+    if (is_again || hash != last_shown) {
+        last_shown = hash;
+        write_line(me, settings.affinity_format);
+    }
+}
 
 } // namespace hadal::omp
 
@@ -260,7 +278,7 @@ OMP_EXPORT size_t omp_get_affinity_format(char *buffer, size_t bytes) {
 
 OMP_EXPORT void omp_display_affinity(const char *format) {
     const Member &me = self();
-    write_line(me, format_or_default(format), nullptr);
+    write_line(me, format_or_default(format));
 }
 
 OMP_EXPORT size_t omp_capture_affinity(char *buffer, size_t bytes, const char *format) {

@@ -188,7 +188,8 @@ void read_affinity_format() {
     read_bool("OMP_DISPLAY_AFFINITY", &settings.display_affinity);
     const char *format = variable("OMP_AFFINITY_FORMAT");
     if (format == nullptr) {
-        format = "OpenMP: level %L, thread %n of %N (%i) runs on CPUs %A";
+        // libomp's, which scripts know.
+        format = "OMP: pid %P tid %i thread %n bound to OS proc set {%A}";
     }
     if (strlen(format) >= sizeof settings.affinity_format) {
         remark("OMP_AFFINITY_FORMAT has more than %zu characters: the rest is left out",

@@ -18,6 +18,9 @@ uint32_t count, capacity;
 cpu_set_t process_cpus;
 bool has_process_cpus;
 
+// Values of Member::is_moved with OMP_DISPLAY_AFFINITY.
+constexpr uint32_t SHOWN_IF_NEW = 1, SHOWN_AGAIN = 2;
+
 // Of `number` when `members` are dealt out to `places` in blocks of consecutive numbers that differ by one at
 // most, the larger ones first. There are at least as many members.
 uint32_t block_of(uint32_t members, uint32_t blocks, uint32_t number) {
@@ -86,6 +89,7 @@ void place_team(Team &team, Bind bind, const Member &outer) {
     if (count == 0 && !is_shown) {
         return;
     }
+    bool is_any_new = false;
     for (uint32_t number = 0; number < team.size; number++) {
         Member &member = *team.members[number];
         Placement wanted = place_member(bind, outer.partition, outer.place, number, team.size);
@@ -97,20 +101,27 @@ void place_team(Team &team, Bind bind, const Member &outer) {
         if (is_new && member.hot != nullptr) {
             member.hot->size = 0; // to be formed again
         }
+        is_any_new = is_any_new || is_new;
         member.place = wanted.place;
         member.partition = wanted.partition;
-        member.is_moved = is_shown || member.thread->place != wanted.place;
+        member.is_moved = member.thread->place != wanted.place;
+    }
+    for (uint32_t number = 0; is_shown && number < team.size; number++) {
+        // If one of them runs elsewhere, all are shown.
+        team.members[number]->is_moved = is_any_new ? SHOWN_AGAIN : SHOWN_IF_NEW;
     }
 }
 
 void settle(Member &me) {
-    me.is_moved = 0;
+    bool is_again = me.is_moved == SHOWN_AGAIN;
+    // Who asks for that gets it for each region in which a thread is something else than before.
+    me.is_moved = settings.display_affinity ? SHOWN_IF_NEW : 0;
     if (me.thread->place != me.place) {
         bind_to_place(me.place);
         me.thread->place = me.place;
     }
     if (settings.display_affinity) {
-        display_affinity(me);
+        display_affinity(me, is_again);
     }
 }
 

@@ -39,8 +39,9 @@ void place_team(Team &team, Bind bind, const Member &outer);
 void settle(Member &me);
 // The same for a thread of the program: the first one goes to the first place.
 void place_initial(Member &me);
-// Where the member's thread runs, to standard error, if that has changed (api/affinity_format.cpp).
-void display_affinity(const Member &me);
+// Where the member's thread runs, to standard output, if that is not what the thread has shown last, or
+// again (api/affinity_format.cpp).
+void display_affinity(const Member &me, bool is_again);
 
 // The number (of hadal/hrt.h) of the only CPU of a place; HRT_CPU_ANY if it has several, or is none.
 int32_t cpu_of_place(int32_t place);

@@ -51,7 +51,7 @@ Member &serial_begin(Member &me, Alone purpose) {
         take_from_lists(inner.implicit, *inner.team);
     }
     if (settings.display_affinity) {
-        display_affinity(inner);
+        display_affinity(inner, false);
     }
     // A tool learns of each region.
     if (purpose == Alone::Region && !settings.has_nested_lists && !settings.display_affinity &&
