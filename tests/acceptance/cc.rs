@@ -119,7 +119,16 @@ fn cxx(name: &str) -> Result<(), TestError> {
     let image = image(&directory, "c++", &["-std=c++20", "-pthread"], "library.cc")?;
     let outcome = run_image(&image, 2)?;
     expect_status(&outcome, 0)?;
-    expect_stdout(&outcome, "left inner\nleft outer\ncaught thrown\n50 61 72 83 5\n")
+    expect_stdout(&outcome, "left inner\nleft outer\ncaught thrown\n50 61 72 83 5\n")?;
+    // The language that is named holds for sources, not for the libraries behind them.
+    for option in ["-x", "-xc++"] {
+        let options: &[&str] = if option == "-x" { &["-x", "c++"] } else { &[option] };
+        let output = directory.join("named.hadal");
+        let (from, to) = (source("library.cc"), output.to_string_lossy());
+        let line = [&["c++", "-std=c++20", "-pthread"], options, &[&from, "-o", &to]].concat();
+        expect_status(&tool(&line, &directory, &[])?, 0)?;
+    }
+    Ok(())
 }
 
 fn fortran(name: &str, cpus: u32) -> Result<(), TestError> {

@@ -157,6 +157,8 @@ fn add_libraries(command: &mut Command, line: &Line, sdk: &Sdk, openmp: Option<&
     if line.no_libraries {
         return;
     }
+    // `-x c++` of the program's is about its sources, not about libraries.
+    command.args(["-x", "none"]);
     let core = if line.for_linux { "libhrt-linux.a" } else { "libhrt.a" };
     let pthread = "libhrt-pthread.a";
     let own_threads = line.threads && line.pthread == Pthread::Hadal && !line.for_linux;
