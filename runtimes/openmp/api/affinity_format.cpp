@@ -277,12 +277,14 @@ OMP_EXPORT size_t omp_get_affinity_format(char *buffer, size_t bytes) {
 }
 
 OMP_EXPORT void omp_display_affinity(const char *format) {
-    const Member &me = self();
+    Member &me = self();
+    place_root(me);
     write_line(me, format_or_default(format));
 }
 
 OMP_EXPORT size_t omp_capture_affinity(char *buffer, size_t bytes, const char *format) {
-    const Member &me = self();
+    Member &me = self();
+    place_root(me);
     return write_affinity(me, format_or_default(format), buffer, bytes);
 }
 

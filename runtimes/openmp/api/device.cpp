@@ -20,7 +20,7 @@ constexpr int OFFLOAD_DISABLED = 0, OFFLOAD_DEFAULT = 1, OFFLOAD_MANDATORY = 2;
 bool is_host(int device) { return device == INITIAL_DEVICE || device == -1 || device == -10; }
 
 void require_host(int device, const char *routine) {
-    if (!is_host(device) && settings.offload == Offload::Mandatory) {
+    if (!is_host(device) && settings_read().offload == Offload::Mandatory) {
         fatal("%s: there is no device %d (OMP_TARGET_OFFLOAD=mandatory)", routine, device);
     }
 }

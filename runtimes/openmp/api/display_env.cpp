@@ -3,6 +3,8 @@
 // 21.7).
 #include <cstdarg>
 #include <cstdio>
+#include <initializer_list>
+#include <unistd.h>
 
 #include "core/allocator.h"
 #include "core/places.h"
@@ -55,7 +57,7 @@ void show_schedule() {
     show_upper("OMP_SCHEDULE", kind, chunk);
 }
 
-void show_binding() {
+void show_binding(bool is_named) {
     char list[16 * LEVELS_MAX] = {};
     int len = 0;
     for (uint32_t level = 0; level == 0 || level < settings.bind_list_len; level++) {
@@ -67,6 +69,10 @@ void show_binding() {
     list[len - 1] = '\0';
     show("OMP_PROC_BIND", "%s", list);
 
+    if (is_named && place_kind_name() != nullptr) {
+        show("OMP_PLACES", "%s", place_kind_name());
+        return;
+    }
     fputs("  [host] OMP_PLACES='", stderr);
     for (uint32_t place = 0; place < place_count(); place++) {
         const cpu_set_t &cpus = *cpus_of_place(static_cast<int32_t>(place));
@@ -128,14 +134,26 @@ const char *offload_name() {
 
 } // namespace
 
-void display_environment(bool is_verbose) {
+void display_user_settings() {
+    fputs("\nUser settings:\n", stderr);
+    for (char **entry = environ; entry != nullptr && *entry != nullptr; entry++) {
+        for (const char *prefix : {"OMP_", "KMP_", "GOMP_", "HADAL_OMP_"}) {
+            if (strncmp(*entry, prefix, strlen(prefix)) == 0) {
+                fprintf(stderr, "  %s\n", *entry);
+            }
+        }
+    }
+    fputs("\nEffective settings:", stderr);
+}
+
+void display_environment(bool is_verbose, bool is_named) {
     const Icvs &icvs = settings.icvs;
     flockfile(stderr);
     fputs("\nOPENMP DISPLAY ENVIRONMENT BEGIN\n  _OPENMP='202111'\n", stderr);
     show_bool("OMP_DYNAMIC", icvs.dynamic);
     show_threads();
     show_schedule();
-    show_binding();
+    show_binding(is_named);
     show_stack();
     show_waiting();
     show("OMP_THREAD_LIMIT", "%d", to_int(icvs.thread_limit));

@@ -152,7 +152,6 @@ void read_places() {
 const char *bind_name(Bind bind) { return NAMES[static_cast<uint32_t>(bind)]; }
 
 void read_binding() {
-    cpus_of_process(); // before anybody binds this thread
     const char *bind = variable("OMP_PROC_BIND");
     if (bind != nullptr && !read_list(bind)) {
         settings.bind_list_len = 0;
@@ -173,6 +172,10 @@ void read_binding() {
         } else if (kmp != nullptr) {
             bind_by_kmp(kmp);
         }
+        if (has_subset() && place_count() == 0) {
+            set_places(PlaceKind::Cores, 0);
+            bind_all(Bind::True);
+        }
     } else {
         for (const char *other : {"GOMP_CPU_AFFINITY", "KMP_AFFINITY"}) {
             if (variable(other) != nullptr) {
@@ -182,6 +185,13 @@ void read_binding() {
         read_places();
     }
     settings.icvs.bind = settings.bind_list[0];
+    if (const char *value = variable("KMP_TEAMS_PROC_BIND")) {
+        Text text(value);
+        if (!take_bind(&text, &settings.teams_bind) || !text.is_over()) {
+            settings.teams_bind = Bind::False;
+            bad_value("KMP_TEAMS_PROC_BIND", value, "primary, close or spread", "the default");
+        }
+    }
 }
 
 void read_affinity_format() {

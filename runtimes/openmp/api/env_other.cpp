@@ -15,12 +15,12 @@ namespace hadal::omp {
 namespace {
 
 // Variables of other run-times that have an effect here.
-constexpr const char *HONOURED[] = {"GOMP_CPU_AFFINITY", "GOMP_SPINCOUNT", "GOMP_STACKSIZE", "KMP_AFFINITY",
-                                    "KMP_ALL_THREADS", "KMP_BLOCKTIME", "KMP_DEVICE_THREAD_LIMIT",
-                                    "KMP_ENABLE_TASK_THROTTLING", "KMP_LIBRARY", "KMP_SETTINGS",
-                                    "KMP_STACKSIZE", "KMP_TEAMS_THREAD_LIMIT", "KMP_WARNINGS",
-                                    // What they ask for is always so.
-                                    "KMP_DUPLICATE_LIB_OK", "KMP_INIT_AT_FORK"};
+constexpr const char *HONOURED[] = {
+    "GOMP_CPU_AFFINITY", "GOMP_SPINCOUNT", "GOMP_STACKSIZE", "KMP_AFFINITY", "KMP_ALL_THREADS",
+    "KMP_BLOCKTIME", "KMP_DEVICE_THREAD_LIMIT", "KMP_ENABLE_TASK_THROTTLING", "KMP_HW_SUBSET", "KMP_LIBRARY",
+    "KMP_SETTINGS", "KMP_STACKSIZE", "KMP_TEAMS_PROC_BIND", "KMP_TEAMS_THREAD_LIMIT", "KMP_WARNINGS",
+    // What they ask for is always so.
+    "KMP_DUPLICATE_LIB_OK", "KMP_INIT_AT_FORK"};
 
 bool is_of_another(const char *entry) {
     bool has_prefix = false;

@@ -4,7 +4,6 @@
 #include "environment.h"
 
 #include <climits>
-#include <dlfcn.h>
 
 namespace hadal::omp {
 
@@ -21,17 +20,6 @@ constexpr Name NAMES[] = {{"static_steal", ScheduleKind::Dynamic},
                           {"guided", ScheduleKind::Guided},
                           {"auto", ScheduleKind::Auto},
                           {"trapezoidal", ScheduleKind::Trapezoidal}};
-
-// Whether the program has asked for LLVM's run-time, by the name of its file. Without OMP_SCHEDULE loops with
-// schedule(runtime) are static there, and dynamic in gcc's.
-bool is_libomp() {
-    Dl_info info;
-    if (dladdr(&settings, &info) == 0 || info.dli_fname == nullptr) {
-        return false;
-    }
-    const char *slash = strrchr(info.dli_fname, '/');
-    return strncmp(slash != nullptr ? slash + 1 : info.dli_fname, "libomp.so", 9) == 0;
-}
 
 bool take_kind(Text *text, ScheduleKind *kind) {
     for (const Name &each : NAMES) {
@@ -81,7 +69,8 @@ const char *schedule_name(ScheduleKind kind) {
 void read_schedule() {
     const char *value = variable("OMP_SCHEDULE");
     if (value == nullptr) {
-        if (is_libomp()) {
+        // Loops with schedule(runtime) are static in LLVM's run-time then, and dynamic in gcc's.
+        if (stands_for_libomp()) {
             settings.icvs.run_schedule.kind = ScheduleKind::Static;
         }
         return;

@@ -5,7 +5,7 @@
 
 #include <climits>
 
-#include <hadal/hrt.h>
+#include "core/places.h"
 
 namespace hadal::omp {
 
@@ -38,7 +38,7 @@ void read_limits() {
             read_number("KMP_ALL_THREADS", 1, INT_MAX, &icvs.thread_limit);
         }
     }
-    uint32_t cpus = hrt_cpu_count();
+    uint32_t cpus = usable_cpu_count();
     icvs.threads = cpus < icvs.thread_limit ? cpus : icvs.thread_limit;
 }
 

@@ -6,8 +6,16 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
+#include <dlfcn.h>
 
+#include "core/places.h"
 #include "core/team.h"
+
+// Of the two front ends. In an image they are there if the program calls them.
+extern "C" {
+[[gnu::weak]] void __kmpc_fork_call();
+[[gnu::weak]] void GOMP_parallel();
+}
 
 namespace hadal::omp {
 
@@ -20,12 +28,30 @@ bool has_warnings = true;
 // Before anything that programs see: OMP_DISPLAY_ENV is about all programs, also those that meet no region,
 // and the initial thread becomes the first that is known. Objects with earlier constructors come here by
 // `self`.
-[[gnu::constructor(101)]] void start_early() { adopt_early(); }
+[[gnu::constructor(101)]] void start_early() {
+    Member &me = adopt_early();
+    if (!stands_for_libomp()) {
+        place_root(me);
+    }
+}
 
 // Of the value, as much as one line can take.
 #define VALUE "%.160s"
 
 } // namespace
+
+bool stands_for_libomp() {
+    if (__kmpc_fork_call == nullptr || GOMP_parallel == nullptr) {
+        return GOMP_parallel == nullptr;
+    }
+    // The shared library has both: which name does its file have?
+    Dl_info info;
+    if (dladdr(&settings, &info) == 0 || info.dli_fname == nullptr) {
+        return false;
+    }
+    const char *slash = strrchr(info.dli_fname, '/');
+    return strncmp(slash != nullptr ? slash + 1 : info.dli_fname, "libomp.so", 9) == 0;
+}
 
 const char *variable(const char *name) {
     const char *value = getenv(name);
@@ -102,6 +128,8 @@ bool read_number(const char *name, uint64_t least, uint64_t most, uint32_t *valu
 void read_environment() {
     bool is_shown = false;
     read_bool("KMP_WARNINGS", &has_warnings);
+    cpus_of_process(); // before anybody binds this thread
+    read_hw_subset();
     read_threads();
     read_schedule();
     read_waiting();
@@ -125,10 +153,13 @@ void read_environment() {
             bad_value("OMP_DISPLAY_ENV", value, "true, false or verbose", "false");
         }
     }
+    if (is_shown) {
+        display_environment(false);
+    }
     bool has_kmp_settings = false;
-    read_bool("KMP_SETTINGS", &has_kmp_settings);
-    if (is_shown || has_kmp_settings) {
-        display_environment(has_kmp_settings);
+    if (read_bool("KMP_SETTINGS", &has_kmp_settings) && has_kmp_settings) {
+        display_user_settings();
+        display_environment(true, true);
     }
 }
 

@@ -25,7 +25,12 @@ void set_remarks(bool on);
 bool read_bool(const char *name, bool *value);
 bool read_number(const char *name, uint64_t least, uint64_t most, uint32_t *value);
 
-// By topic.
+// Whether the program has been made for LLVM's run-time: gcc's reads the environment when the program is
+// loaded, LLVM's when the program uses it for the first time, which may have changed variables before.
+bool stands_for_libomp();
+
+// By topic; the machine first, which others depend on.
+void read_hw_subset();
 void read_threads();
 void read_schedule();
 void read_waiting();
@@ -39,7 +44,10 @@ void read_tools();
 void read_of_others(); // the rest of other run-times' variables
 
 // All settings, to standard error, as OMP_DISPLAY_ENV says.
-void display_environment(bool is_verbose);
+// `is_named`: a list of places that has a name by that.
+void display_environment(bool is_verbose, bool is_named = false);
+// KMP_SETTINGS: the variables that the user has set, and the headline of those in effect.
+void display_user_settings();
 
 // Words for values.
 const char *bind_name(Bind bind);

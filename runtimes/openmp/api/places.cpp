@@ -10,6 +10,7 @@ using namespace hadal::omp;
 namespace {
 
 template <typename Integer> void cpu_numbers(int place, Integer *numbers) {
+    self();
     const cpu_set_t *cpus = cpus_of_place(place);
     for (int cpu = 0; cpus != nullptr && cpu < CPU_SETSIZE; cpu++) {
         if (CPU_ISSET(static_cast<size_t>(cpu), cpus)) {
@@ -30,16 +31,24 @@ template <typename Integer> void partition_numbers(Integer *numbers) {
 } // namespace
 
 OMP_EXPORT int omp_get_proc_bind() { return static_cast<int>(self().task->icvs->bind); }
-OMP_EXPORT int omp_get_num_places() { return static_cast<int>(place_count()); }
+OMP_EXPORT int omp_get_num_places() {
+    self();
+    return static_cast<int>(place_count());
+}
 
 OMP_EXPORT int omp_get_place_num_procs(int place) {
+    self();
     const cpu_set_t *cpus = cpus_of_place(place);
     return cpus != nullptr ? CPU_COUNT(cpus) : 0;
 }
 
 OMP_EXPORT void omp_get_place_proc_ids(int place, int *numbers) { cpu_numbers(place, numbers); }
 
-OMP_EXPORT int omp_get_place_num() { return self().place; }
+OMP_EXPORT int omp_get_place_num() {
+    Member &me = self();
+    place_root(me);
+    return me.place;
+}
 
 OMP_EXPORT int omp_get_partition_num_places() { return static_cast<int>(current_partition().count); }
 OMP_EXPORT void omp_get_partition_place_nums(int *numbers) { partition_numbers(numbers); }

@@ -9,7 +9,7 @@ using namespace hadal::omp;
 
 OMP_EXPORT int omp_in_final() { return self().task->is_final; }
 OMP_EXPORT int omp_in_explicit_task() { return self().task->is_explicit; }
-OMP_EXPORT int omp_get_max_task_priority() { return to_int(settings.max_task_priority); }
+OMP_EXPORT int omp_get_max_task_priority() { return to_int(settings_read().max_task_priority); }
 
 // Both front ends hand out the address of the task as its event.
 OMP_EXPORT void omp_fulfill_event(uintptr_t event) {

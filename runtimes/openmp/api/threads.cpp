@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 // Routines about the current team's threads and the next one's.
+#include "core/places.h"
 #include "core/team.h"
 #include "routine.h"
 
@@ -8,11 +9,14 @@ using namespace hadal::omp;
 OMP_EXPORT int omp_get_thread_num() { return static_cast<int>(self().number); }
 OMP_EXPORT int omp_get_num_threads() { return static_cast<int>(self().size); }
 OMP_EXPORT int omp_get_max_threads() { return to_int(self().task->icvs->threads); }
-OMP_EXPORT int omp_get_num_procs() { return to_int(hrt_cpu_count()); }
+OMP_EXPORT int omp_get_num_procs() {
+    self(); // reads the environment
+    return to_int(usable_cpu_count());
+}
 OMP_EXPORT int omp_in_parallel() { return self().team->active_level > 0; }
 OMP_EXPORT int omp_get_thread_limit() { return to_int(self().task->icvs->thread_limit); }
 OMP_EXPORT int omp_get_dynamic() { return self().task->icvs->dynamic; }
-OMP_EXPORT int omp_get_cancellation() { return settings.cancellation; }
+OMP_EXPORT int omp_get_cancellation() { return settings_read().cancellation; }
 
 OMP_EXPORT void omp_set_num_threads(int threads) {
     // What fewer than one thread means is left to us; `fork` keeps to the limits.

@@ -169,8 +169,8 @@ void prepare_implicit(Member &me) {
 }
 
 uint32_t team_size_of_more(const Icvs &icvs, uint32_t threads) {
-    if (icvs.dynamic && threads > hrt_cpu_count()) {
-        threads = hrt_cpu_count();
+    if (icvs.dynamic && threads > usable_cpu_count()) {
+        threads = usable_cpu_count();
     }
     return threads < THREADS_MAX ? threads : THREADS_MAX - 1;
 }

@@ -77,6 +77,7 @@ struct Settings {
     uint32_t max_task_priority = 0;
     uint32_t teams = 0; // OMP_NUM_TEAMS
     uint32_t teams_thread_limit = 0;
+    Bind teams_bind = Bind::False; // KMP_TEAMS_PROC_BIND; False: not set
     char affinity_format[256] = {};
 };
 

@@ -4,6 +4,7 @@
 #define HADAL_OMP_INITIAL_H
 
 #include "ompt/ompt.h"
+#include "places.h"
 #include "serial.h"
 
 namespace hadal::omp {
@@ -53,12 +54,18 @@ void run_as_initial_task(Member &caller, uint32_t size, uint32_t number, uint32_
     if (thread_limit != 0 && thread_limit <= INT32_MAX) {
         icvs_to_change(task).thread_limit = thread_limit;
     }
+    if (size > 1 && me.task->icvs->bind != Bind::False) {
+        place_root(me);
+    }
+    const Placement was{me.place, me.partition};
+    place_league_member(me, size, number);
     run(me);
     if (HRT_LIKELY(&task == &me.implicit)) {
         barrier(me);
     } else {
         taskwait(me);
     }
+    place_at(me, was);
     if (is_outside) {
         task.icvs = icvs;
         if (icvs == &task.own_icvs) {

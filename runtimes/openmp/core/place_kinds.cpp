@@ -11,6 +11,12 @@ namespace hadal::omp {
 
 namespace {
 
+const char *kind_name;
+
+// CPUs that KMP_HW_SUBSET leaves to the program.
+cpu_set_t subset_cpus;
+uint32_t subset_cpu_count; // 0: there is no such variable
+
 // The system's number of each CPU that hadal/hrt.h numbers without gaps.
 uint32_t system_numbers(int *numbers) {
     uint32_t count = hrt_cpu_count(), found = 0;
@@ -63,7 +69,78 @@ Group group_of(PlaceKind kind, uint32_t cpu) {
     return {0, cpu};
 }
 
+// How many different values of `of` come before that of `cpu` among the CPUs that are its equals by
+// `is_near`.
+template <typename Near, typename Of> uint32_t rank(uint32_t cpu, uint32_t cpus, Near is_near, Of of) {
+    uint32_t before = 0;
+    for (uint32_t other = 0; other < cpus; other++) {
+        bool counts = is_near(other) && of(other) < of(cpu);
+        for (uint32_t earlier = 0; counts && earlier < other; earlier++) {
+            counts = !is_near(earlier) || of(earlier) != of(other);
+        }
+        before += counts ? 1 : 0;
+    }
+    return before;
+}
+
+const char *name_of(PlaceKind kind) {
+    switch (kind) {
+    case PlaceKind::Threads:
+        return "threads";
+    case PlaceKind::Cores:
+        return "cores";
+    case PlaceKind::Caches:
+        return "ll_caches";
+    case PlaceKind::NumaDomains:
+        return "numa_domains";
+    case PlaceKind::Sockets:
+        break;
+    }
+    return "sockets";
+}
+
 } // namespace
+
+const char *place_kind_name() { return kind_name; }
+
+bool use_subset(const Subset &subset) {
+    static int numbers[CPU_SETSIZE];
+    static struct hrt_cpu_info infos[CPU_SETSIZE];
+    uint32_t cpus = system_numbers(numbers);
+    CPU_ZERO(&subset_cpus);
+    for (uint32_t cpu = 0; cpu < cpus; cpu++) {
+        if (hrt_cpu_info(cpu, &infos[cpu]) != HRT_OK) {
+            return false;
+        }
+    }
+    for (uint32_t cpu = 0; cpu < cpus; cpu++) {
+        const struct hrt_cpu_info &info = infos[cpu];
+        auto is_any = [](uint32_t) { return true; };
+        auto is_in_socket = [&](uint32_t other) { return infos[other].socket == info.socket; };
+        auto is_in_core = [&](uint32_t other) {
+            return infos[other].socket == info.socket && infos[other].core == info.core;
+        };
+        uint32_t ranks[] = {rank(cpu, cpus, is_any, [&](uint32_t other) { return infos[other].socket; }),
+                            rank(cpu, cpus, is_in_socket, [&](uint32_t other) { return infos[other].core; }),
+                            rank(cpu, cpus, is_in_core, [&](uint32_t other) { return other; })};
+        bool is_in = true;
+        for (uint32_t unit = 0; unit < 3; unit++) {
+            auto [first, count] = subset.ranges[unit];
+            is_in = is_in && ranks[unit] >= first && ranks[unit] - first < count;
+        }
+        if (is_in) {
+            CPU_SET(static_cast<size_t>(numbers[cpu]), &subset_cpus);
+        }
+    }
+    subset_cpu_count = static_cast<uint32_t>(CPU_COUNT(&subset_cpus));
+    return subset_cpu_count != 0;
+}
+
+bool has_subset() { return subset_cpu_count != 0; }
+uint32_t usable_cpu_count() { return subset_cpu_count != 0 ? subset_cpu_count : hrt_cpu_count(); }
+bool is_usable(int cpu) {
+    return CPU_ISSET(static_cast<size_t>(cpu), subset_cpu_count != 0 ? &subset_cpus : &cpus_of_process());
+}
 
 void set_places(PlaceKind kind, uint32_t limit) {
     static int numbers[CPU_SETSIZE];
@@ -72,8 +149,9 @@ void set_places(PlaceKind kind, uint32_t limit) {
     uint32_t cpus = system_numbers(numbers);
     for (uint32_t cpu = 0; cpu < cpus; cpu++) {
         groups[cpu] = group_of(kind, cpu);
-        is_placed[cpu] = false;
+        is_placed[cpu] = has_subset() && !is_usable(numbers[cpu]);
     }
+    kind_name = name_of(kind);
     clear_places();
     // Places that are near each other are next to each other: sockets one by one, and their cores in order.
     for (;;) {
@@ -89,7 +167,7 @@ void set_places(PlaceKind kind, uint32_t limit) {
         cpu_set_t place;
         CPU_ZERO(&place);
         for (uint32_t cpu = next; cpu < cpus; cpu++) {
-            if (groups[cpu] == groups[next]) {
+            if (groups[cpu] == groups[next] && !is_placed[cpu]) {
                 CPU_SET(static_cast<size_t>(numbers[cpu]), &place);
                 is_placed[cpu] = true;
             }

@@ -36,7 +36,7 @@ bool take_interval(Text &text, Interval *interval) {
 bool have_dropped;
 
 void add_numbered(cpu_set_t *cpus, int64_t number) {
-    if (number >= 0 && number < CPU_SETSIZE && CPU_ISSET(static_cast<size_t>(number), &cpus_of_process())) {
+    if (number >= 0 && number < CPU_SETSIZE && is_usable(static_cast<int>(number))) {
         CPU_SET(static_cast<size_t>(number), cpus);
     } else {
         have_dropped = true;

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "team.h"
+#include "serial.h"
 
 namespace hadal::omp {
 
@@ -83,8 +83,11 @@ int32_t place_of_member(Bind bind, int32_t primary_place, uint32_t number, uint3
     return place_member(bind, whole_partition(), primary_place, number, size).place;
 }
 
-void place_team(Team &team, Bind bind, const Member &outer) {
+void place_team(Team &team, Bind bind, Member &outer) {
     team.bind = bind;
+    if (bind != Bind::False) {
+        place_root(outer);
+    }
     bool is_shown = settings.display_affinity;
     if (count == 0 && !is_shown) {
         return;
@@ -112,6 +115,37 @@ void place_team(Team &team, Bind bind, const Member &outer) {
     }
 }
 
+void place_league_member(Member &me, uint32_t size, uint32_t number) {
+    const Icvs &icvs = *me.task->icvs;
+    if (HRT_LIKELY(count == 0) || icvs.bind == Bind::False || size < 2) {
+        return;
+    }
+    bool is_asked = settings.teams_bind != Bind::False;
+    Bind bind = is_asked ? settings.teams_bind : Bind::Spread;
+    Placement placement = place_member(bind, me.partition, me.place, number, size);
+    uint32_t threads = icvs.threads < icvs.thread_limit ? icvs.threads : icvs.thread_limit;
+    if (is_asked || threads <= placement.partition.count) {
+        place_at(me, placement);
+    }
+}
+
+void place_at(Member &me, const Placement &placement) {
+    if (HRT_LIKELY(placement.place == me.place && placement.partition.first == me.partition.first &&
+                   placement.partition.count == me.partition.count)) {
+        return;
+    }
+    me.place = placement.place;
+    me.partition = placement.partition;
+    if (me.hot != nullptr) {
+        me.hot->size = 0; // to be formed again
+    }
+    serial_follow(me);
+    if (me.thread->place != me.place) {
+        bind_to_place(me.place);
+        me.thread->place = me.place;
+    }
+}
+
 void settle(Member &me) {
     bool is_again = me.is_moved == SHOWN_AGAIN;
     // Who asks for that gets it for each region in which a thread is something else than before.
@@ -129,11 +163,25 @@ void place_initial(Member &me) {
     me.partition = whole_partition();
     me.place = -1;
     me.thread->place = -1;
-    if (me.thread->gtid == 0 && count > 0 && settings.icvs.bind != Bind::False) {
-        me.place = 0;
-        me.thread->place = 0;
-        bind_to_place(0);
+    me.thread->is_unplaced = count > 0 && settings.icvs.bind != Bind::False;
+}
+
+void place_root(Member &me) {
+    static uint32_t roots = 0;
+    Thread &thread = *me.thread;
+    if (HRT_LIKELY(!thread.is_unplaced)) {
+        return;
     }
+    thread.is_unplaced = false;
+    thread.place = static_cast<int32_t>(HRT_FETCH_ADD(&roots, 1, HRT_RELAXED) % count);
+    bind_to_place(thread.place);
+    // So far it may be in regions of one thread.
+    Member *root = &me;
+    for (Member *member = &me; member != nullptr; member = member->outer) {
+        member->place = thread.place;
+        root = member;
+    }
+    serial_follow(*root);
 }
 
 const cpu_set_t *cpus_of_place(int32_t place) {

@@ -34,11 +34,20 @@ int32_t place_of_member(Bind bind, int32_t primary_place, uint32_t number, uint3
 
 // Says where the members of a team belong that `outer` is the primary member of. Their threads go there by
 // `settle`.
-void place_team(Team &team, Bind bind, const Member &outer);
+void place_team(Team &team, Bind bind, Member &outer);
+// Where the initial thread of a team of a league belongs, as KMP_TEAMS_PROC_BIND says; without that, in a
+// part of the places of its own if its threads have room there: the teams run one after the other. And takes
+// it there.
+void place_league_member(Member &me, uint32_t size, uint32_t number);
+// Takes a member outside of regions to a place.
+void place_at(Member &me, const Placement &placement);
 // By a member that has been moved: binds its thread, and shows that if the program asks for it.
 void settle(Member &me);
-// The same for a thread of the program: the first one goes to the first place.
+// A thread of the program that the run-time gets to know: it stays where it is.
 void place_initial(Member &me);
+// Before its first region of several threads, or when the program asks where it is, it goes to a place: the
+// first thread to the first one, others to the next ones.
+void place_root(Member &me);
 // Where the member's thread runs, to standard output, if that is not what the thread has shown last, or
 // again (api/affinity_format.cpp).
 void display_affinity(const Member &me, bool is_again);
@@ -56,6 +65,25 @@ int32_t place_with_cpu(int cpu);
 const cpu_set_t &cpus_of_process();
 
 enum class PlaceKind { Threads, Cores, Caches, NumaDomains, Sockets };
+
+// The list's name in OMP_PLACES, such as cores; null: it was given place by place, or there is none.
+const char *place_kind_name();
+
+// The part of the machine that the program is to use: of each unit the first that counts, and how many.
+// Numbers begin at 0 in each unit above.
+enum class SubsetUnit : uint32_t { Socket, Core, Thread };
+struct Subset {
+    struct {
+        uint32_t first = 0, count = UINT32_MAX;
+    } ranges[3];
+};
+// False, and no effect, if there is no CPU in it.
+bool use_subset(const Subset &subset);
+bool has_subset();
+// The CPUs of the process that are in the subset: how many there are, and whether this one is (system's
+// number).
+uint32_t usable_cpu_count();
+bool is_usable(int cpu);
 
 // The list from the topology, at most `limit` places (0: all).
 void set_places(PlaceKind kind, uint32_t limit);

@@ -66,7 +66,9 @@ void serial_follow(const Member &me) {
         if (inner == nullptr) {
             continue;
         }
-        if (inner->hot != nullptr) {
+        bool is_new = inner->place != me.place || inner->partition.first != me.partition.first ||
+                      inner->partition.count != me.partition.count;
+        if (is_new && inner->hot != nullptr) {
             inner->hot->size = 0; // to be formed again
         }
         inner->thread = me.thread;

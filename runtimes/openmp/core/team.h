@@ -47,6 +47,7 @@ struct alignas(64) Thread {
     hrt_thread_t name = 0;
     uint32_t gtid = 0;
     int32_t place = -1;        // that it is bound to
+    bool is_unplaced = false;  // a thread of the program that gets a place with its first region (places.cpp)
     Member *initial = nullptr; // as the only member of a team of its own, outside of all regions
     // What the program has asked for its next region only (clang's push calls).
     uint32_t pushed_threads = 0;
@@ -157,12 +158,18 @@ extern thread_local constinit Member *current [[gnu::tls_model("initial-exec")]]
 // Makes the calling thread known, with a team of its own.
 Member &adopt_thread();
 // The same for the initial thread, before the program begins.
-void adopt_early();
+Member &adopt_early();
 
 // The calling thread as a member of its innermost team.
 inline Member &self() {
     Member *me = current;
     return __builtin_expect(me != nullptr, true) ? *me : adopt_thread();
+}
+
+// The settings, for routines that may be the first of the run-time that a program calls.
+inline Settings &settings_read() {
+    self();
+    return settings;
 }
 
 // The next chunk of the loop that the member is at; false when there is none.

@@ -29,6 +29,7 @@ void on_thread_end(void *value) {
         ompt::thread_end(thread);
     }
     current = nullptr;
+    thread.is_unplaced = false;
     team_dismiss(me);
     thread_give_back(thread);
 }
@@ -85,7 +86,7 @@ thread_local constinit Member *early = nullptr;
 
 } // namespace
 
-void adopt_early() {
+Member &adopt_early() {
     is_early = true;
     Member &me = self();
     is_early = false;
@@ -93,6 +94,7 @@ void adopt_early() {
         early = &me;
         current = nullptr;
     }
+    return me;
 }
 
 Member &adopt_thread() {

@@ -22,9 +22,8 @@ constexpr uint32_t ARGUMENT_SHIFT = 16;
 
 // OMP_TARGET_OFFLOAD=mandatory: programs that want a device must not run without one.
 void check_device(int device) {
-    self(); // reads the environment
     // Device 0 is the host: there are no others before it.
-    if (HRT_UNLIKELY(settings.offload == Offload::Mandatory) && device != DEVICE_HOST && device != 0) {
+    if (HRT_UNLIKELY(settings_read().offload == Offload::Mandatory) && device != DEVICE_HOST && device != 0) {
         fatal("a target construct needs a device (OMP_TARGET_OFFLOAD=mandatory), and there is none");
     }
 }

@@ -16,7 +16,9 @@ uint32_t league_size(unsigned clause) {
     return size > 0 ? size : 1;
 }
 
-unsigned limit_of(unsigned clause) { return clause > 0 ? clause : settings.teams_thread_limit; }
+uint32_t limit_of(unsigned clause) {
+    return clause > 0 && clause <= INT32_MAX ? clause : settings.teams_thread_limit;
+}
 
 } // namespace
 
@@ -45,8 +47,8 @@ OMP_EXPORT bool GOMP_teams4(unsigned, unsigned teams, unsigned limit, bool is_fi
     if (is_first) {
         team.league_size = league_size(teams);
         team.league_number = 0;
-        if (unsigned threads = limit_of(limit); threads > 0 && threads <= INT32_MAX) {
-            icvs_to_change(*me.task).thread_limit = threads;
+        if (uint32_t most = limit_of(limit); most != 0) {
+            icvs_to_change(*me.task).thread_limit = most;
         }
         return true;
     }

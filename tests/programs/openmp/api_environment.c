@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //
 // What has become of the environment: the arguments are settings and what they should be, as in threads=4.
+// Variables, such as OMP_NUM_THREADS=4, are set before the first use of OpenMP.
 
 #define _GNU_SOURCE
 #include "../common/check.h"
@@ -162,6 +163,10 @@ int main(int argc, char **argv) {
     for (int at = 1; at < argc; at++) {
         const char *value = strchr(argv[at], '=');
         CHECK(value != NULL);
+        if (argv[at][0] >= 'A' && argv[at][0] <= 'Z') {
+            CHECK_EQUAL(putenv(argv[at]), 0);
+            continue;
+        }
         size_t len = (size_t)(value - argv[at]), known = 0, count = sizeof settings / sizeof *settings;
         while (known < count &&
                (strlen(settings[known].name) != len || strncmp(settings[known].name, argv[at], len) != 0)) {
