@@ -91,11 +91,17 @@ void give_memory(const Header &header) {
     }
 }
 
-// A pool pays for headers, too.
-bool take_from_pool(Allocator &allocator, size_t bytes) {
+// Moves what a pool has lent from `before` to `after` bytes, which includes headers; false if it has not
+// enough.
+bool take_from_pool(Allocator &allocator, size_t before, size_t after) {
     if (HRT_LIKELY(allocator.pool_size == SIZE_MAX)) {
         return true;
     }
+    if (after <= before) {
+        HRT_FETCH_SUB(&allocator.used, before - after, HRT_RELAXED);
+        return true;
+    }
+    size_t bytes = after - before;
     size_t used = HRT_LOAD(&allocator.used, HRT_RELAXED);
     do {
         if (bytes > allocator.pool_size || used > allocator.pool_size - bytes) {
@@ -114,15 +120,18 @@ void give_to_pool(uintptr_t handle, size_t bytes) {
     }
 }
 
-void *allocate_by(uintptr_t handle, Allocator &allocator, size_t align, size_t bytes, bool is_zeroed) {
+// `credit`: bytes of the same pool that the new block replaces.
+void *allocate_by(uintptr_t handle, Allocator &allocator, size_t align, size_t bytes, bool is_zeroed,
+                  size_t credit) {
     Header header = {};
     // The block begins at the first multiple of the alignment that leaves room for the header.
     if (__builtin_add_overflow(bytes, sizeof(Header) + align - ALIGN_LEAST, &header.memory_bytes) ||
-        !take_from_pool(allocator, header.memory_bytes)) {
+        !take_from_pool(allocator, credit, header.memory_bytes)) {
         return nullptr;
     }
     if (!take_memory(allocator, &header, is_zeroed)) {
-        give_to_pool(handle, header.memory_bytes);
+        // What it was to replace stays, even if others have taken the rest meanwhile.
+        give_to_pool(handle, header.memory_bytes - credit);
         return nullptr;
     }
     uintptr_t memory = reinterpret_cast<uintptr_t>(header.memory);
@@ -134,7 +143,9 @@ void *allocate_by(uintptr_t handle, Allocator &allocator, size_t align, size_t b
     return reinterpret_cast<void *>(block);
 }
 
-void *allocate_with(uintptr_t handle, size_t align, size_t bytes, bool is_zeroed) {
+// `replaced`: the header of a block that the new one is to replace, or null.
+void *allocate_with(uintptr_t handle, size_t align, size_t bytes, bool is_zeroed,
+                    const Header *replaced = nullptr) {
     if (bytes == 0 || (align & (align - 1)) != 0 || align > ALIGN_MOST) {
         return nullptr;
     }
@@ -149,7 +160,8 @@ void *allocate_with(uintptr_t handle, size_t align, size_t bytes, bool is_zeroed
         }
         size_t wanted = allocator->alignment > align ? allocator->alignment : align;
         wanted = wanted > ALIGN_LEAST ? wanted : ALIGN_LEAST;
-        if (void *block = allocate_by(handle, *allocator, wanted, bytes, is_zeroed)) {
+        size_t credit = replaced != nullptr && replaced->allocator == handle ? replaced->memory_bytes : 0;
+        if (void *block = allocate_by(handle, *allocator, wanted, bytes, is_zeroed, credit)) {
             return block;
         }
         switch (allocator->fallback) {
@@ -221,10 +233,15 @@ OMP_EXPORT void *omp_realloc(void *block, size_t bytes, uintptr_t handle, uintpt
         deallocate(block);
         return nullptr;
     }
-    const Header &header = header_of(block);
-    void *moved = allocate(handle == 0 ? header.allocator : handle, 0, bytes);
-    if (moved != nullptr) {
-        memcpy(moved, block, bytes < header.bytes ? bytes : header.bytes);
+    const Header header = header_of(block);
+    void *moved = allocate_with(handle == 0 ? header.allocator : handle, 0, bytes, false, &header);
+    if (moved == nullptr) {
+        return nullptr;
+    }
+    memcpy(moved, block, bytes < header.bytes ? bytes : header.bytes);
+    if (header_of(moved).allocator == header.allocator) {
+        give_memory(header); // its pool has had the difference already
+    } else {
         deallocate(block);
     }
     return moved;

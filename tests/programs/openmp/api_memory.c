@@ -76,6 +76,29 @@ static void traits(void) {
     omp_free(second, allocator);
     omp_destroy_allocator(allocator);
 
+    // A block that replaces another one of the pool needs room for the difference only.
+    omp_alloctrait_t small[] = {{omp_atk_pool_size, 4096}, {omp_atk_fallback, omp_atv_null_fb}};
+    allocator = omp_init_allocator(omp_default_mem_space, 2, small);
+    CHECK(allocator != omp_null_allocator);
+    char *text = omp_alloc(3000, allocator);
+    CHECK(text != NULL);
+    text[2999] = 'x';
+    for (size_t turn = 0; turn < 10; turn++) {
+        text = omp_realloc(text, 3001 + turn, allocator, allocator);
+        CHECK(text != NULL && text[2999] == 'x');
+    }
+    CHECK(omp_realloc(text, 5000, allocator, allocator) == NULL);
+    text = omp_realloc(text, 10, allocator, allocator);
+    CHECK(text != NULL);
+    void *beside = omp_alloc(3000, allocator);
+    CHECK(beside != NULL);
+    omp_free(text, allocator);
+    omp_free(beside, allocator);
+    beside = omp_alloc(4000, allocator);
+    CHECK(beside != NULL);
+    omp_free(beside, allocator);
+    omp_destroy_allocator(allocator);
+
     // What the pool has no room for comes from another allocator.
     omp_alloctrait_t other[] = {{omp_atk_pool_size, 1},
                                 {omp_atk_fallback, omp_atv_allocator_fb},
