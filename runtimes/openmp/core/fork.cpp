@@ -78,6 +78,9 @@ template <bool has_tool> [[gnu::always_inline]] inline void end_team(Member &pri
         join(primary);
     }
     current = primary.outer;
+    if (HRT_UNLIKELY(primary.outer->limited != 0)) {
+        release_threads(*primary.outer);
+    }
     // Members of a cancelled region have not all met the same constructs.
     if (HRT_UNLIKELY(team.is_cancelled != 0)) {
         workshares_reset(team);
@@ -113,6 +116,7 @@ Member &fork_begin(Member &me, const Region &region, uint32_t threads, Bind bind
             return ompt::is_on() ? begin_team<true>(me, team, region, threads)
                                  : begin_team<false>(me, team, region, threads);
         }
+        release_threads(me);
     }
     return ompt::is_on() ? ompt::serial_begin(me, threads) : serial_begin(me);
 }

@@ -168,11 +168,43 @@ void prepare_implicit(Member &me) {
     me.task = &task;
 }
 
-uint32_t team_size_of_more(const Icvs &icvs, uint32_t threads) {
+// What the thread limit bounds is the sum over all regions that are nested in one initial task.
+static uint32_t &busy_threads(const Member &me) {
+    Team *team = me.team;
+    while (team->level > 0) {
+        team = team->parent;
+    }
+    return team->busy;
+}
+
+// Takes up to so many threads, including the caller, out of what the limit has left.
+[[gnu::noinline]] static uint32_t reserve_threads(Member &me, uint32_t threads) {
+    uint32_t limit = me.task->icvs->thread_limit, &busy = busy_threads(me);
+    uint32_t taken = HRT_LOAD(&busy, HRT_RELAXED), more;
+    do {
+        uint32_t left = taken + 1 < limit ? limit - 1 - taken : 0;
+        more = threads - 1 < left ? threads - 1 : left;
+    } while (more > 0 && !HRT_CAS(&busy, &taken, taken + more, HRT_RELAXED));
+    me.limited = more;
+    return more + 1;
+}
+
+void release_threads(Member &me) {
+    HRT_FETCH_SUB(&busy_threads(me), me.limited, HRT_RELAXED);
+    me.limited = 0;
+}
+
+uint32_t team_size(Member &me, uint32_t requested) {
+    const Icvs &icvs = *me.task->icvs;
+    if (me.team->active_level >= icvs.max_active_levels) {
+        return 1;
+    }
+    uint32_t threads = requested != 0 ? requested : icvs.threads;
     if (icvs.dynamic && threads > usable_cpu_count()) {
         threads = usable_cpu_count();
     }
-    return threads < THREADS_MAX ? threads : THREADS_MAX - 1;
+    threads = threads < THREADS_MAX ? threads : THREADS_MAX - 1;
+    return HRT_LIKELY(icvs.thread_limit == UINT32_MAX) ? threads : reserve_threads(me, threads);
 }
 
 void go_below(Icvs &icvs) {

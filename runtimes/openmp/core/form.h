@@ -20,19 +20,10 @@ void team_dismiss(Member &me);
 // What never changes in a member's implicit task.
 void prepare_implicit(Member &me);
 
-// The same for a region that asks for more than one, as far as it is about the machine.
-uint32_t team_size_of_more(const Icvs &icvs, uint32_t threads);
-
 // How many threads a region of `me` gets that asks for `requested` (0: for none).
-inline uint32_t team_size(const Member &me, uint32_t requested) {
-    const Icvs &icvs = *me.task->icvs;
-    if (me.team->active_level >= icvs.max_active_levels) {
-        return 1;
-    }
-    uint32_t threads = requested != 0 ? requested : icvs.threads;
-    threads = threads < icvs.thread_limit ? threads : icvs.thread_limit;
-    return HRT_LIKELY(threads == 1) ? 1 : team_size_of_more(icvs, threads);
-}
+// With a thread limit they are taken out of it, until `release_threads`.
+uint32_t team_size(Member &me, uint32_t requested);
+void release_threads(Member &me);
 
 // Makes a task's ICVs those of the implicit tasks of a region that it generates, if lists such as
 // OMP_NUM_THREADS=4,2 have other numbers for that.

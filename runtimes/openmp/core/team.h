@@ -90,6 +90,7 @@ struct alignas(64) Member {
     int32_t place = -1;        // number of its place, or -1
     Partition partition;       // for the members of the regions that it meets
     uint32_t in_barrier = 0;   // it may run any task of the team
+    uint32_t limited = 0;      // threads of the region below it that count towards a thread limit
     uint32_t is_moved = 0;     // its thread has to go where it belongs before the next region (places.cpp)
     Task implicit;
 
@@ -120,6 +121,7 @@ struct alignas(64) Team {
     void *copy = nullptr;                 // copyprivate of clang
     ReductionScope *reductions = nullptr; // of parallel constructs (reduction(task, ...))
     uint32_t is_cancelled = 0;
+    uint32_t busy = 0; // level 0: threads of regions in it that count towards a thread limit, but for its own
     uint64_t loop_cancelled_at = 0; // ticket of the barrier that ends a cancelled loop without a descriptor
     alignas(64) uint32_t sleepers = 0; // members that sleep, or are about to
     // The region has generated tasks that may be queued: `task_mark` of its number; otherwise 0.
