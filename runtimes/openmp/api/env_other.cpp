@@ -58,6 +58,10 @@ void read_device() {
     if (const char *value = variable("OMP_TARGET_OFFLOAD")) {
         set_offload(value);
     }
+    // Nothing runs on the host then just because nobody has named a device.
+    if (settings.offload == Offload::Mandatory && variable("OMP_DEFAULT_DEVICE") == nullptr) {
+        settings.icvs.default_device = DEVICE_INVALID;
+    }
 }
 
 void set_offload(const char *value) {

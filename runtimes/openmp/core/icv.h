@@ -51,6 +51,9 @@ enum class WaitPolicy : uint8_t { Hybrid, Active, Passive };
 // target-offload-var.
 enum class Offload : uint8_t { Default, Disabled, Mandatory };
 
+// omp_invalid_device.
+inline constexpr int32_t DEVICE_INVALID = -4;
+
 // Longest lists of numbers in variables such as OMP_NUM_THREADS=8,4,2.
 inline constexpr uint32_t LEVELS_MAX = 16;
 // More threads than this a program cannot have.

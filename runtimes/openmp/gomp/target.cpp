@@ -12,7 +12,8 @@ using namespace hadal::omp::gomp;
 
 namespace {
 
-constexpr int DEVICE_HOST = -2; // of a false `if`; others are numbers, or -1 for the default device
+constexpr int DEVICE_DEFAULT = -1,
+              DEVICE_HOST = -2; // without a clause, and of a false `if`; others are numbers
 // How a variable is passed: the low byte is the kind, the high byte the logarithm of its alignment.
 constexpr unsigned KIND_MASK = 0xff, KIND_FIRSTPRIVATE = 12, ALIGN_SHIFT = 8;
 // Arguments about teams and threads: a word with a value, or with a bit that says that it is the next word.
@@ -20,10 +21,17 @@ constexpr uintptr_t ARGUMENT_DEVICE = 0x7f, ARGUMENT_NEXT = 0x80, ARGUMENT_ID = 
                     ARGUMENT_LIMIT = 0x200;
 constexpr uint32_t ARGUMENT_SHIFT = 16;
 
-// OMP_TARGET_OFFLOAD=mandatory: programs that want a device must not run without one.
+// OMP_TARGET_OFFLOAD=mandatory: programs that want a device must not run without one. The host is the device
+// of that number that the devices have, which is 0.
 void check_device(int device) {
-    // Device 0 is the host: there are no others before it.
-    if (HRT_UNLIKELY(settings_read().offload == Offload::Mandatory) && device != DEVICE_HOST && device != 0) {
+    const Member &me = self();
+    if (HRT_LIKELY(settings.offload != Offload::Mandatory) || device == DEVICE_HOST) {
+        return;
+    }
+    if (device == DEVICE_DEFAULT) {
+        device = me.task->icvs->default_device;
+    }
+    if (device != 0) {
         fatal("a target construct needs a device (OMP_TARGET_OFFLOAD=mandatory), and there is none");
     }
 }
@@ -55,7 +63,8 @@ void *copy_firstprivate(size_t count, void **addresses, const size_t *sizes, con
     size_t bytes = 0, largest = 1;
     auto for_each = [&](auto with) {
         for (size_t index = 0; index < count; index++) {
-            if ((kinds[index] & KIND_MASK) == KIND_FIRSTPRIVATE) {
+            // An optional argument that is not there has no address.
+            if ((kinds[index] & KIND_MASK) == KIND_FIRSTPRIVATE && addresses[index] != nullptr) {
                 with(index, size_t{1} << (kinds[index] >> ALIGN_SHIFT));
             }
         }
@@ -83,7 +92,13 @@ void *copy_firstprivate(size_t count, void **addresses, const size_t *sizes, con
 }
 
 void run_on_host(Function function, void **addresses, unsigned limit) {
-    run_as_initial_task(self(), 1, 0, limit, [&](Member &) { function(addresses); });
+    run_as_initial_task(self(), 1, 0, 0, [&](Member &me) {
+        // The device's, not those of the task that has met the construct.
+        Icvs &icvs = icvs_to_change(*me.task);
+        icvs = settings.icvs;
+        icvs.thread_limit = limit != 0 ? limit : icvs.thread_limit;
+        function(addresses);
+    });
 }
 
 } // namespace

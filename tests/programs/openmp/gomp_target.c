@@ -147,7 +147,47 @@ static void teams(int n) {
     }
 }
 
+// An argument that is not there has no address; nothing is copied then.
+void GOMP_target_ext(int device, void (*function)(void *), size_t count, void **addresses, size_t *sizes,
+                     unsigned short *kinds, unsigned flags, void **depend, void **arguments);
+static void see_absent(void *data) {
+    void **addresses = data;
+    CHECK(addresses[0] == NULL);
+    CHECK_EQUAL(*(int *)addresses[1], 5);
+}
+static void absent(void) {
+    int there = 5;
+    void *addresses[] = {NULL, &there};
+    size_t sizes[] = {sizeof there, sizeof there};
+    unsigned short kinds[] = {2 << 8 | 12, 2 << 8 | 12};
+    GOMP_target_ext(-1, see_absent, 2, addresses, sizes, kinds, 0, NULL, NULL);
+}
+
+// A region of a device begins with the device's settings, not with those of the task around it.
+static void settings(void) {
+    omp_sched_t kind, outer_kind;
+    int chunk, outer_chunk, levels = omp_get_max_active_levels();
+    omp_get_schedule(&outer_kind, &outer_chunk);
+    int threads = omp_get_max_threads();
+    omp_set_num_threads(threads + 3);
+    omp_set_schedule(omp_sched_static, 7);
+#pragma omp target map(from : kind, chunk)
+    {
+        CHECK_EQUAL(omp_get_max_threads(), threads);
+        omp_get_schedule(&kind, &chunk);
+        omp_set_num_threads(threads + 1);
+    }
+    CHECK_EQUAL(kind, outer_kind);
+    CHECK_EQUAL(chunk, outer_chunk);
+    CHECK_EQUAL(omp_get_max_threads(), threads + 3);
+    CHECK_EQUAL(omp_get_max_active_levels(), levels);
+    omp_set_num_threads(threads);
+    omp_set_schedule(outer_kind, outer_chunk);
+}
+
 int main(void) {
+    settings();
+    absent();
     for (int round = 0; round < 5; round++) {
         data(10);
         as_initial_task();
