@@ -9,6 +9,15 @@ namespace hadal::omp {
 
 namespace {
 
+// The innermost group that the program has written.
+Taskgroup *group_of(const Task &task) {
+    Taskgroup *group = task.group;
+    while (group != nullptr && group->is_of_reduction) {
+        group = group->outer;
+    }
+    return group;
+}
+
 uint32_t *flag_of(Member &me, Cancelled what) {
     switch (what) {
     case Cancelled::Parallel:
@@ -16,7 +25,8 @@ uint32_t *flag_of(Member &me, Cancelled what) {
     case Cancelled::Workshare:
         return &me.workshare->is_cancelled;
     default:
-        return me.task->group != nullptr ? &me.task->group->is_cancelled : nullptr;
+        Taskgroup *group = group_of(*me.task);
+        return group != nullptr ? &group->is_cancelled : nullptr;
     }
 }
 

@@ -133,14 +133,19 @@ void close_end(Member &me, Task &task, bool counted) {
     }
 }
 
+// Tasks that a cancellation finds before they have begun may be discarded, but need not be.
 bool is_discarded(const Task &task) {
-    if (HRT_LIKELY(!settings.cancellation)) {
+    if (HRT_LIKELY(!settings.cancellation) || task.has_objects) {
         return false;
     }
     if (HRT_LOAD(&task.team->is_cancelled, HRT_RELAXED) != 0) {
         return true;
     }
-    return task.group != nullptr && HRT_LOAD(&task.group->is_cancelled, HRT_RELAXED) != 0;
+    const Taskgroup *group = task.group;
+    while (group != nullptr && group->is_of_reduction) {
+        group = group->outer;
+    }
+    return group != nullptr && HRT_LOAD(&group->is_cancelled, HRT_RELAXED) != 0;
 }
 
 template <bool has_tool> [[gnu::always_inline]] inline void run_counted_as(Member &me, Task &task) {

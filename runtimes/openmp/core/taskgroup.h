@@ -15,6 +15,8 @@ struct Taskgroup {
     uint64_t unfinished = 0; // tasks of the group that have not ended
     Member *waiter = nullptr;
     uint32_t is_cancelled = 0;
+    bool is_of_reduction =
+        false; // of reduction(task, ...) of a region or loop: `cancel taskgroup` is not about it
     ReductionScope *reductions = nullptr; // the innermost that tasks of the group may take part in
 };
 

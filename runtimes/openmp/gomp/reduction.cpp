@@ -27,6 +27,13 @@ struct Registered {
     ReductionItem items[];
 };
 
+// What a member of a worksharing construct sees of the shared scope: what is around it may be another one for
+// each of them.
+struct View {
+    ReductionScope scope;
+    Registered *registered;
+};
+
 Registered *registered_of(const uintptr_t *descriptor) {
     return reinterpret_cast<Registered *>(descriptor[OURS]);
 }
@@ -56,7 +63,7 @@ char *zeroed(uintptr_t allocator, size_t align, size_t bytes) {
     return static_cast<char *>(memory);
 }
 
-Registered *register_one(Member &me, uintptr_t *descriptor, ReductionScope *outer) {
+Registered *register_one(Member &me, const uintptr_t *descriptor) {
     uint32_t count = static_cast<uint32_t>(descriptor[COUNT]);
     void *block = malloc(sizeof(Registered) + count * sizeof(ReductionItem));
     if (block == nullptr) {
@@ -66,7 +73,6 @@ Registered *register_one(Member &me, uintptr_t *descriptor, ReductionScope *oute
     made->allocator = descriptor[ALLOCATOR];
     made->users = me.size;
     size_t bytes = descriptor[STRIDE] * me.size;
-    made->scope.outer = outer;
     made->scope.memory = zeroed(made->allocator, descriptor[ALIGN_THEN_MEMORY], bytes);
     made->scope.stride = descriptor[STRIDE];
     made->scope.members = me.size;
@@ -104,18 +110,22 @@ ReductionScope *current_scope(const Member &me) {
 
 } // namespace
 
-static_assert(offsetof(Registered, scope) == 0);
+static_assert(offsetof(Registered, scope) == 0 && offsetof(View, scope) == 0);
 
-ReductionScope *reductions_new(Member &me, uintptr_t *descriptor) {
+static ReductionScope *register_all(Member &me, uintptr_t *descriptor, ReductionScope *outer) {
     ReductionScope *first = nullptr, **link = &first;
     for (uintptr_t *at = descriptor; at != nullptr; at = next_of(at)) {
-        Registered *made = register_one(me, at, nullptr);
+        Registered *made = register_one(me, at);
         fill_in(at, made->scope);
         *link = &made->scope;
         link = &made->scope.outer;
     }
-    *link = current_scope(me);
+    *link = outer;
     return first;
+}
+
+ReductionScope *reductions_new(Member &me, uintptr_t *descriptor) {
+    return register_all(me, descriptor, current_scope(me));
 }
 
 void reductions_free(uintptr_t *descriptor) {
@@ -125,16 +135,26 @@ void reductions_free(uintptr_t *descriptor) {
 }
 
 void reductions_share(Member &me, uintptr_t *descriptor) {
-    me.workshare->reductions = reductions_new(me, descriptor);
+    me.workshare->reductions = register_all(me, descriptor, nullptr);
 }
 
 void reductions_join(Member &me, uintptr_t *descriptor) {
-    ReductionScope *first = static_cast<ReductionScope *>(me.workshare->reductions), *scope = first;
+    ReductionScope *shared = static_cast<ReductionScope *>(me.workshare->reductions);
+    ReductionScope *first = nullptr, **link = &first;
     for (uintptr_t *at = descriptor; at != nullptr; at = next_of(at)) {
-        fill_in(at, *scope);
-        scope = scope->outer;
+        fill_in(at, *shared);
+        void *memory = malloc(sizeof(View));
+        if (memory == nullptr) {
+            fatal("there is no memory for a reduction");
+        }
+        View *view = ::new (memory) View{*shared, reinterpret_cast<Registered *>(shared)};
+        *link = &view->scope;
+        link = &view->scope.outer;
+        shared = shared->outer;
     }
+    *link = current_scope(me);
     taskgroup_push(me);
+    me.task->group->is_of_reduction = true;
     me.task->group->reductions = first;
 }
 
@@ -164,8 +184,10 @@ OMP_EXPORT void GOMP_workshare_task_reduction_unregister(bool is_cancelled) {
         barrier(me);
     }
     while (scope != outer && scope != nullptr) {
-        Registered *registered = reinterpret_cast<Registered *>(scope);
+        View *view = reinterpret_cast<View *>(scope);
+        Registered *registered = view->registered;
         scope = scope->outer;
+        free(view);
         if (HRT_FETCH_SUB(&registered->users, 1, HRT_ACQ_REL) == 1) {
             free_one(registered);
         }
@@ -213,6 +235,7 @@ void run_reductions(Member &me, const Region &region) {
     workshare_leave(me);
     Taskgroup group;
     taskgroup_begin(me, group);
+    group.is_of_reduction = true;
     group.reductions = scope;
     call(region.code, parallel.data);
     taskgroup_end(me, group);

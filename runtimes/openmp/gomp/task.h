@@ -64,6 +64,9 @@ inline Task &make_task(Member &me, Function function, const TaskData &data, cons
     Task &task = task_new(me, data.payload_bytes(), options);
     task.run = run_task;
     task.code = code_of(function);
+    if (HRT_UNLIKELY(data.copy != nullptr)) {
+        task.has_objects = true;
+    }
     task.data = data.copy_to(payload_of(task));
     return task;
 }

@@ -43,6 +43,9 @@ inline bool run_task(Member &me, Task &task) {
     kmp.part = 0;
     task.run = run_task;
     task.data = &kmp;
+    if (HRT_UNLIKELY((flags & KMP_DESTRUCTORS) != 0)) {
+        task.has_objects = true;
+    }
     return kmp;
 }
 

@@ -80,6 +80,12 @@ void *add_scope(uint32_t count, const KmpReductionItem *list) {
     return &scope;
 }
 
+// Of a region or a worksharing construct.
+void begin_reduction_group(Member &me) {
+    taskgroup_push(me);
+    me.task->group->is_of_reduction = true;
+}
+
 // The tasks are over: adds all copies to what the program sees.
 void finish(KmpScope &scope) {
     for (uint32_t index = 0; index < scope.item_count; index++) {
@@ -151,7 +157,7 @@ OMP_EXPORT void *__kmpc_task_reduction_get_th_data(Gtid, void *scope, void *item
 
 OMP_EXPORT void *__kmpc_taskred_modifier_init(const Ident *, Gtid, int32_t, int32_t count,
                                               const KmpReductionItem *list) {
-    taskgroup_push(self());
+    begin_reduction_group(self());
     return add_scope(static_cast<uint32_t>(count), list);
 }
 
@@ -195,6 +201,6 @@ OMP_EXPORT void *__kmpc_task_reduction_init(Gtid, int32_t count, const OldItem *
 
 OMP_EXPORT void *__kmpc_task_reduction_modifier_init(const Ident *, Gtid, int32_t, int32_t count,
                                                      const OldItem *list) {
-    taskgroup_push(self());
+    begin_reduction_group(self());
     return add_old_scope(count, list);
 }

@@ -249,6 +249,29 @@ static void orphaned_conditional(int n, const int *wanted) {
     CHECK_EQUAL(conditional_section, 2);
 }
 
+// Each member has a group of its own around the loop that all of them share.
+static void around_loops(void) {
+    int sum = 0, product = 0, mine = 0;
+#pragma omp parallel num_threads(threads) reduction(+ : mine)
+    {
+#pragma omp taskgroup task_reduction(+ : mine)
+        {
+#pragma omp for schedule(static, 1) reduction(task, + : sum) reduction(+ : product)
+            for (int i = 0; i < N; i++) {
+                product++;
+#pragma omp taskloop in_reduction(+ : sum, mine)
+                for (int k = 0; k < 4; k++) {
+                    sum++;
+                    mine += 2;
+                }
+            }
+        }
+    }
+    CHECK_EQUAL(sum, 4 * N);
+    CHECK_EQUAL(mine, 8 * N);
+    CHECK_EQUAL(product, N);
+}
+
 static void scans(void) {
     int in[N], sums[N], before[N];
     int sum = 0, later = 0;
@@ -292,6 +315,7 @@ int main(void) {
 #pragma omp parallel num_threads(threads)
             orphaned_conditional(N, wanted);
             scans();
+            around_loops();
         }
     }
     // Outside of all regions, and last: behind it libgomp 12 hangs at the end of a region.

@@ -110,8 +110,39 @@ static void exceptions() {
     CHECK_EQUAL(alive, 0);
 }
 
+// What a cancellation finds before it has begun must not leave objects behind.
+static void cancelled() {
+    {
+        Counted object(1);
+        long ran = 0;
+#pragma omp parallel num_threads(4)
+#pragma omp single
+#pragma omp taskgroup
+        {
+#pragma omp task
+            {
+#pragma omp cancel taskgroup
+            }
+            for (int i = 0; i < 200; i++) {
+#pragma omp task firstprivate(object) shared(ran)
+                {
+#pragma omp cancellation point taskgroup
+#pragma omp atomic
+                    ran += object.number;
+                }
+            }
+        }
+        CHECK(ran <= 200);
+        CHECK_EQUAL(alive, 1);
+    }
+    CHECK_EQUAL(alive, 0);
+}
+
 int main(int argc, char **argv) {
-    static const part parts[] = {
-        {"tasks", tasks}, {"taskloop", taskloop}, {"reductions", reductions}, {"exceptions", exceptions}};
+    static const part parts[] = {{"tasks", tasks},
+                                 {"taskloop", taskloop},
+                                 {"reductions", reductions},
+                                 {"exceptions", exceptions},
+                                 {"cancelled", cancelled}};
     return run_parts(parts, sizeof parts / sizeof parts[0], argc, argv);
 }
