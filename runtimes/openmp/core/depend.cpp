@@ -279,6 +279,19 @@ void unblock(Member &me, Task &task) {
 
 } // namespace
 
+// Tasks that wait for others are in no queue whose end would hold up their generator. When many of them have
+// not ended, it runs some itself: what generates faster than others run needs no more and more memory. Where
+// none can run, it goes on: it may be the one that fulfills the event which they wait for.
+static void help_if_many(Member &me) {
+    constexpr uint64_t MANY_CHILDREN = 4096;
+    if (HRT_LIKELY((HRT_LOAD(&me.task->counts, HRT_RELAXED) & UINT32_MAX) <= MANY_CHILDREN) ||
+        !settings.throttles_tasks) {
+        return;
+    }
+    while ((HRT_LOAD(&me.task->counts, HRT_RELAXED) & UINT32_MAX) > MANY_CHILDREN && task_run_one(me)) {
+    }
+}
+
 void task_submit_dependent(Member &me, Task &task, const Dependence *list, uint32_t count) {
     Dependences &dependences = dependences_of(*task.parent);
     void *memory = malloc(sizeof(Successors));
@@ -305,6 +318,7 @@ void task_submit_dependent(Member &me, Task &task, const Dependence *list, uint3
         enter(entry, task, list[index].kind);
     }
     unblock(me, task);
+    help_if_many(me);
 }
 
 static void wait_dependent(Member &me, const Dependence *list, uint32_t count) {
