@@ -63,7 +63,9 @@ pub(crate) fn shared_dir() -> Result<PathBuf, Failure> {
         objects.extend(hrt.run(&sources, &dir.join("objects/hrt"), &mut Progress::new(sources.len()))?);
         let mut command = Command::new(&c_compiler[0]);
         command.args(&c_compiler[1..]).arg("-shared").arg("-pthread");
-        command.arg(format!("-Wl,-soname,{},-z,defs", SHARED_NAMES[0]));
+        // Its threads are in its code as long as the process lives: it must not go with the library that has
+        // brought it in.
+        command.arg(format!("-Wl,-soname,{},-z,defs,-z,nodelete", SHARED_NAMES[0]));
         command.arg(format!("-Wl,--version-script={}", dir.join("openmp/versions.map").display()));
         command.args(&objects).arg("-o").arg(dir.join(SHARED_NAMES[0]));
         library::run(command, SHARED_NAMES[0])?;
