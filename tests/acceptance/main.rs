@@ -34,6 +34,7 @@ mod model;
 mod numa;
 mod observe;
 mod omp;
+mod omp_misuse;
 mod omp_sanitizers;
 mod openmp;
 mod projects;
@@ -64,6 +65,7 @@ fn main() -> ExitCode {
     bench_page::register(&mut suite);
     book::register(&mut suite);
     omp::register(&mut suite);
+    omp_misuse::register(&mut suite);
     omp_sanitizers::register(&mut suite);
     openmp::register(&mut suite);
     projects::register(&mut suite);

@@ -13,9 +13,9 @@ use hadal_tests::{Hadal, Outcome, TestError, run, scratch};
 
 use crate::suite::Suite;
 
-const LIMIT: Duration = Duration::from_secs(90);
+pub(crate) const LIMIT: Duration = Duration::from_secs(90);
 /// The first time the run-time is compiled, too.
-const COMPILER_LIMIT: Duration = Duration::from_secs(240);
+pub(crate) const COMPILER_LIMIT: Duration = Duration::from_secs(240);
 /// Sizes of teams on Linux: alone, as many as cores, and more.
 const TEAMS: [u32; 4] = [1, 2, 4, 8];
 /// Processors of machines, and threads of the teams there.
@@ -30,11 +30,11 @@ pub(crate) struct Checked {
     pub(crate) compiler: &'static str,
 }
 
-const fn gcc(name: &'static str) -> Checked {
+pub(crate) const fn gcc(name: &'static str) -> Checked {
     Checked { name, ending: "c", compiler: "gcc" }
 }
 
-const fn clang(name: &'static str) -> Checked {
+pub(crate) const fn clang(name: &'static str) -> Checked {
     Checked { name, ending: "c", compiler: "clang" }
 }
 
@@ -59,6 +59,14 @@ pub(crate) const PROGRAMS: &[Checked] = &[
     gcc("gomp_target"),
     gcc("gomp_tasks"),
     gcc("join_tasks"),
+    gcc("misuse_memory"),
+    clang("misuse_memory"),
+    gcc("misuse_numbers"),
+    clang("misuse_numbers"),
+    gcc("misuse_threads"),
+    clang("misuse_threads"),
+    gcc("thread_limit"),
+    clang("thread_limit"),
     clang("join_tasks"),
     gcc("ompt_events"),
     clang("ompt_events"),
@@ -75,6 +83,7 @@ pub(crate) const PROGRAMS: &[Checked] = &[
     clang("kmpc_tasks"),
     clang("kmpc_teams"),
     Checked { name: "kmpc_objects", ending: "cpp", compiler: "clang++" },
+    Checked { name: "kmpc_objects", ending: "cpp", compiler: "g++" },
     Checked { name: "kmpc_threadprivate", ending: "cpp", compiler: "clang++" },
 ];
 
@@ -155,7 +164,7 @@ impl Checked {
 
     /// As a dynamic program, in a directory of the test's. Entry points that this compiler's own run-time lacks are found in
     /// Hadal's.
-    fn build(self, test: &str) -> Result<PathBuf, TestError> {
+    pub(crate) fn build(self, test: &str) -> Result<PathBuf, TestError> {
         let directory = scratch::empty_directory(test)?;
         let output = directory.join(self.name);
         let mut command = Command::new(self.compiler);
@@ -165,7 +174,7 @@ impl Checked {
         Ok(output)
     }
 
-    fn image(self, test: &str) -> Result<PathBuf, TestError> {
+    pub(crate) fn image(self, test: &str) -> Result<PathBuf, TestError> {
         let directory = scratch::empty_directory(test)?;
         let output = directory.join(self.name).with_extension("hadal");
         let (subcommand, variable) = match self.ending {
@@ -206,7 +215,7 @@ fn nas(test: &str, sources: &[&str], compiler: &str) -> Result<(), TestError> {
 }
 
 /// The directory with the shared library, as `hadal sdk` writes it.
-fn library() -> Result<PathBuf, TestError> {
+pub(crate) fn library() -> Result<PathBuf, TestError> {
     static MADE: Mutex<Option<PathBuf>> = Mutex::new(None);
     let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(directory) = &*made {

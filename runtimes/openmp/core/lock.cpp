@@ -59,7 +59,15 @@ bool spin(Lock &lock) {
 
 static void sleep_and_take(Lock &lock);
 
+// No state of a lock is larger: nobody would ever unlock this one.
+static void check_initialised(uint32_t word) {
+    if (HRT_UNLIKELY(word > LOCK_HANDED)) {
+        fatal("a lock is used that is not initialised");
+    }
+}
+
 void lock_slow(Lock &lock) {
+    check_initialised(HRT_LOAD(&lock.word, HRT_RELAXED));
     if (spin(lock)) {
         return;
     }
@@ -98,6 +106,7 @@ static void sleep_and_take(Lock &lock) {
 void unlock_slow(Lock &lock) {
     uint32_t word = HRT_LOAD(&lock.word, HRT_RELAXED);
     uint32_t next;
+    check_initialised(word);
     do {
         // The program unlocks what is not locked, which has no meaning: nothing is done.
         if (word == LOCK_FREE || word == LOCK_HANDED) {
