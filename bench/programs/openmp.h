@@ -146,10 +146,15 @@ static inline void openmp_measure(const struct openmp_test *test, const char *na
     }
     double reference = delay_ticks * openmp_delays(test) * executions;
     if (bench_is_path() && test->without != NULL) {
-        test->without(executions);
-        uint64_t start = bench_ticks();
-        test->without(executions);
-        reference = (double)(bench_ticks() - start);
+        /* The least: another kernel's timer interrupts some runs. */
+        enum { TRIALS = 5 };
+        reference = 1e300;
+        for (int trial = 0; trial < TRIALS; trial++) {
+            uint64_t start = bench_ticks();
+            test->without(executions);
+            double ticks = (double)(bench_ticks() - start);
+            reference = ticks < reference ? ticks : reference;
+        }
     }
     bench_warm_up = 1;
     uint64_t end_ns = bench_now_ns() + OPENMP_LIMIT_NS;

@@ -91,7 +91,8 @@ impl Entry {
     /// How many times the best peer's median is a place's.
     pub(crate) fn times_better(&self, place: Place) -> Option<f64> {
         let (here, (_, peer)) = (self.at(place)?, self.peer(place)?);
-        (here.median > 0.0).then(|| peer.median / here.median)
+        // A difference of two measurements may be negative.
+        (here.median > 0.0 && peer.median > 0.0).then(|| peer.median / here.median)
     }
 
     /// Whether others took so much of the host during the measurement that its times are not to be trusted. Instructions do
