@@ -276,7 +276,7 @@ fn environment(name: &str) -> Result<(), TestError> {
         let late = format!("OMP_SCHEDULE=guided,6 {changed}");
         let more: [(&[(&str, &str)], &str); 2] = [(&[], schedule), (&[], &late)];
         for (variables, expected) in SETTINGS.iter().chain(&more) {
-            let machine = Hadal::plain().with("--cpus", "4".into()).limit(LIMIT);
+            let machine = Hadal::plain().with("--cpus", "4").limit(LIMIT);
             let machine = variables.iter().fold(machine, |machine, (name, value)| machine.env(name, *value));
             let expected: Vec<&str> = expected.split(' ').collect();
             expect_status(&machine.run(&image, &arguments(&expected))?, 0)?;
@@ -289,7 +289,7 @@ fn places(name: &str) -> Result<(), TestError> {
     let program = clang("places");
     let (image, file) = (program.image(&format!("{name}-image"))?, program.build(&format!("{name}-native"))?);
     for cpus in ["2", "4"] {
-        let machine = Hadal::plain().with("--cpus", cpus.into()).limit(LIMIT);
+        let machine = Hadal::plain().with("--cpus", cpus).limit(LIMIT);
         let machine = machine.env("OMP_PLACES", "threads").env("OMP_PROC_BIND", "close");
         expect_status(&machine.clone().run(&image, &[])?, 0)?;
         expect_status(&machine.option("--omp=native").run(&file, &[])?, 0)?;
@@ -300,7 +300,7 @@ fn places(name: &str) -> Result<(), TestError> {
 /// Lines of threads are in no particular order.
 fn display_affinity(name: &str) -> Result<(), TestError> {
     let image = clang("display_affinity").image(name)?;
-    let machine = Hadal::plain().with("--cpus", "2".into()).limit(LIMIT).env("OMP_DISPLAY_AFFINITY", "true");
+    let machine = Hadal::plain().with("--cpus", "2").limit(LIMIT).env("OMP_DISPLAY_AFFINITY", "true");
     let outcome = machine.env("OMP_AFFINITY_FORMAT", "%n of %N").run(&image, &[])?;
     expect_status(&outcome, 0)?;
     let text = outcome.stdout_text();

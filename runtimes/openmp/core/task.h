@@ -49,9 +49,9 @@ struct Task {
     bool is_final = false;
     bool is_untied = false;
     bool is_detachable = false;
-    bool is_included = false;       // its generator runs it, and waits for it
-    bool has_objects = false;       // its data has destructors, which only its code, or what is behind it, calls
-    bool needs_mutexes = false;     // `depend(mutexinoutset)` (depend.cpp)
+    bool is_included = false;   // its generator runs it, and waits for it
+    bool has_objects = false;   // its data has destructors, which only its code, or what is behind it, calls
+    bool needs_mutexes = false; // `depend(mutexinoutset)` (depend.cpp)
     void *large_payload = nullptr;  // memory of its own, if it is too large for a block
     Thread *memory_owner = nullptr; // whose free blocks its memory goes back to; null: part of a Member
     uint32_t memory_class = 0;
