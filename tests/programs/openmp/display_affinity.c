@@ -6,6 +6,8 @@
 #include <omp.h>
 #include <stdio.h>
 
+static _Atomic int members;
+
 static void region(const char *name, int threads) {
     printf("%s\n", name);
     omp_set_num_threads(threads);
