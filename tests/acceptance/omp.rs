@@ -59,6 +59,8 @@ pub(crate) const PROGRAMS: &[Checked] = &[
     gcc("gomp_target"),
     gcc("gomp_tasks"),
     gcc("join_tasks"),
+    gcc("undeferred_event"),
+    clang("undeferred_event"),
     gcc("misuse_memory"),
     clang("misuse_memory"),
     gcc("misuse_numbers"),

@@ -244,6 +244,10 @@ void task_submit(Member &me, Task &task) {
 }
 
 void task_end_included_slow(Member &me, Task &task) {
+    if (task.outlives_code) {
+        close_end(me, task, true);
+        return;
+    }
     if (HRT_UNLIKELY(task.is_detachable) && HRT_FETCH_SUB(&task.open_ends, 1, HRT_ACQ_REL) != 1) {
         // It is not over before its event is fulfilled, and its generator waits for it.
         await_with_tasks(me, [&] { return HRT_LOAD(&task.open_ends, HRT_ACQUIRE) == UINT32_MAX; });
@@ -256,7 +260,7 @@ void task_fulfill(Task &task) {
     if (ompt::is_on()) {
         ompt::task_fulfilled(task);
     }
-    if (HRT_LOAD(&task.is_included, HRT_RELAXED)) {
+    if (HRT_LOAD(&task.is_included, HRT_RELAXED) && !task.outlives_code) {
         Member *waiter = task.runner;
         if (HRT_FETCH_SUB(&task.open_ends, 1, HRT_ACQ_REL) == 1) {
             HRT_EXCHANGE(&task.open_ends, UINT32_MAX, HRT_SEQ_CST);

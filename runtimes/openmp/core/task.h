@@ -49,7 +49,9 @@ struct Task {
     bool is_final = false;
     bool is_untied = false;
     bool is_detachable = false;
-    bool is_included = false;   // its generator runs it, and waits for it
+    bool is_included = false; // its generator runs it, and waits for it
+    bool outlives_code =
+        false; // the same, but nobody waits for its event: it is one of its parent's tasks until then
     bool has_objects = false;   // its data has destructors, which only its code, or what is behind it, calls
     bool needs_mutexes = false; // `depend(mutexinoutset)` (depend.cpp)
     void *large_payload = nullptr;  // memory of its own, if it is too large for a block

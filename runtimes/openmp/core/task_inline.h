@@ -56,6 +56,15 @@ inline void task_begin_included(Member &me, Task &task) {
         ompt::task_switch(*task.parent, task);
     }
 }
+// The same for one with an event, which may be fulfilled later: undeferred is only the code
+// (OpenMP 5.2, 1.2.5).
+inline void task_begin_undeferred(Member &me, Task &task) {
+    if (HRT_UNLIKELY(task.is_detachable)) {
+        task.outlives_code = true;
+        task_count(me, task);
+    }
+    task_begin_included(me, task);
+}
 inline void task_end_included(Member &me, Task &task) {
     if (ompt::is_on()) {
         ompt::task_leave(task, *task.parent);

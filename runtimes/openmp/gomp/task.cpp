@@ -28,14 +28,19 @@ void name_event(Task &task, void *data, void *event) {
 
 // The same where the copy is more than one of bytes, or the task has dependences or an event.
 [[gnu::noinline]] void run_at_once(Member &me, Function function, const TaskData &data,
-                                   const TaskOptions &options, void *event) {
+                                   const TaskOptions &options, bool has_dependences, void *event) {
     bool needs_copy = data.copy != nullptr;
     Task &task = task_new(me, needs_copy ? data.payload_bytes() : 0, options);
     if (options.is_detachable) {
         name_event(task, data.data, event);
     }
     void *own = needs_copy ? data.copy_to(payload_of(task)) : data.data;
-    task_begin_included(me, task);
+    if (has_dependences) {
+        // Later tasks do not know of it, so they must not begin before it has ended.
+        task_begin_included(me, task);
+    } else {
+        task_begin_undeferred(me, task);
+    }
     function(own);
     task_end_included(me, task);
 }
@@ -58,7 +63,7 @@ void taskwait_with(void *const *array) {
     Depend dependences(depend);
     if (runs_at_once(me, options) && !may_stay_blocked(me, options, dependences)) {
         dependences.wait(me);
-        run_at_once(me, function, data, options, event);
+        run_at_once(me, function, data, options, dependences.count() > 0, event);
         return;
     }
     Task &task = make_task(me, function, data, options);
@@ -88,7 +93,11 @@ void taskwait_with(void *const *array) {
     }
     ompt::task_create(me, task, ompt::TASK_EXPLICIT | (at_once ? ompt::TASK_UNDEFERRED : 0),
                       dependences.count() > 0);
-    if (at_once) {
+    if (at_once && dependences.count() == 0) {
+        task_begin_undeferred(me, task);
+        run_task(me, task);
+        task_end_included(me, task);
+    } else if (at_once) {
         task_run_included(me, task);
     } else if (dependences.count() > 0) {
         task_submit_dependent(me, task, dependences.list(), dependences.count());
@@ -123,7 +132,7 @@ OMP_EXPORT void GOMP_task(Function function, void *data, CopyFunction copy, long
     if (HRT_UNLIKELY(!is_plain)) {
         generate(me, function, block, options, (flags & TASK_DEPEND) != 0 ? depend : nullptr, event);
     } else if (at_once) {
-        run_at_once(me, function, block, options, nullptr);
+        run_at_once(me, function, block, options, false, nullptr);
     } else {
         task_submit(me, make_task(me, function, block, options));
     }

@@ -68,7 +68,7 @@ void submit(Member &me, KmpTask &kmp) {
         ompt::task_create(me, task, ompt::TASK_EXPLICIT | (at_once ? ompt::TASK_UNDEFERRED : 0), false);
     }
     if (at_once) {
-        task_begin_included(me, task);
+        task_begin_undeferred(me, task);
         run_task(me, task);
         task_end_included(me, task);
     } else {
@@ -122,7 +122,7 @@ OMP_EXPORT void __kmpc_omp_task_begin_if0(const Ident *, Gtid, KmpTask *kmp) {
         // The caller's frame pointer is the first thing in this frame.
         ompt::task_called_by(task, *static_cast<void **>(__builtin_frame_address(0)));
     }
-    task_begin_included(me, task);
+    task_begin_undeferred(me, task);
 }
 
 OMP_EXPORT void __kmpc_omp_task_complete_if0(const Ident *, Gtid, KmpTask *kmp) {
