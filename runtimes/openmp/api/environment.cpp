@@ -10,6 +10,7 @@
 
 #include "core/places.h"
 #include "core/team.h"
+#include "ompt/ompt.h"
 
 // Of the two front ends. In an image they are there if the program calls them.
 extern "C" {
@@ -27,11 +28,12 @@ bool has_warnings = true;
 
 // Before anything that programs see: OMP_DISPLAY_ENV is about all programs, also those that meet no region,
 // and the initial thread becomes the first that is known. Objects with earlier constructors come here by
-// `self`.
+// `self`. Programs of clang may change their environment until they use OpenMP.
 [[gnu::constructor(101)]] void start_early() {
-    Member &me = adopt_early();
     if (!stands_for_libomp()) {
-        place_root(me);
+        place_root(adopt_early());
+    } else if (ompt::may_have_tool()) {
+        adopt_early();
     }
 }
 

@@ -6,13 +6,15 @@
 #include "core/places.h"
 #include "inquiry.h"
 
-extern "C" int omp_get_num_procs();
 extern "C" int omp_get_num_devices();
 extern "C" int sched_getcpu();
 
 namespace hadal::omp::ompt {
 
 namespace {
+
+// Also for threads that OpenMP does not know, and which it is not to know because of this.
+int get_num_procs() { return static_cast<int>(usable_cpu_count()); }
 
 struct Name {
     uint32_t number;
@@ -189,7 +191,7 @@ Function lookup(const char *name) {
         ENTRY(set_callback),
         ENTRY(get_callback),
         ENTRY(get_thread_data),
-        {"ompt_get_num_procs", reinterpret_cast<Function>(omp_get_num_procs)},
+        {"ompt_get_num_procs", reinterpret_cast<Function>(get_num_procs)},
         ENTRY(get_num_places),
         ENTRY(get_place_proc_ids),
         ENTRY(get_place_num),

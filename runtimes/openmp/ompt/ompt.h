@@ -38,6 +38,8 @@ template <typename Act> [[gnu::noinline, gnu::cold]] auto with_caller(Caller fro
         }                                                                                                    \
     } while (0)
 
+// Whether there may be a tool, which has to learn of the program's first construct.
+bool may_have_tool();
 // The whole program (start.cpp).
 void start();
 void finalize();

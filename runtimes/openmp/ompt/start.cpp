@@ -62,6 +62,11 @@ StartResult *find() {
 
 } // namespace
 
+bool may_have_tool() {
+    return ompt_start_tool != nullptr || variable("OMP_TOOL_LIBRARIES") != nullptr ||
+           variable("OMP_TOOL_VERBOSE_INIT") != nullptr;
+}
+
 void start() {
     if (is_disabled()) {
         return;

@@ -8,7 +8,7 @@
 #include <omp.h>
 
 static void by_generator(void) {
-    omp_event_handle_t event;
+    omp_event_handle_t event = 0;
     int done = 0;
 #pragma omp task if (0) detach(event) shared(done)
     done = 1;
@@ -19,7 +19,7 @@ static void by_generator(void) {
 
 // Whoever waits for the task waits for the event.
 static void by_another(void) {
-    omp_event_handle_t event;
+    omp_event_handle_t event = 0;
     int fulfilled = 0, done = 0;
 #pragma omp taskgroup
     {
@@ -40,7 +40,7 @@ static void in_final(void) {
     int sum = 0;
 #pragma omp task final(1) shared(sum)
     {
-        omp_event_handle_t event;
+        omp_event_handle_t event = 0;
 #pragma omp task detach(event) shared(sum)
         sum++;
         CHECK(sum == 1);
