@@ -26,23 +26,34 @@ const SUPPRESSIONS: &str = "race:loops_\nrace:orphaned_conditional\nrace:part_at
 struct Sanitizer {
     name: &'static str,
     options: &'static [&'static str],
+    /// Programs that it cannot run.
+    without: &'static [&'static str],
 }
 
 const SANITIZERS: [Sanitizer; 2] = [
-    Sanitizer { name: "thread", options: &["-fsanitize=thread"] },
+    Sanitizer {
+        name: "thread",
+        options: &["-fsanitize=thread"],
+        // It forgets a thread before libhrt's last destructor of that thread, which takes a lock. The last one
+        // measures memory.
+        without: &["kmpc_regrouped", "misuse_threads", "thread_turnover", "misuse_memory"],
+    },
     Sanitizer {
         name: "address",
         options: &["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"],
+        // It measures memory.
+        without: &["misuse_memory"],
     },
 ];
 
 /// Folders of the run-time, and of libhrt for Linux; and their sources' extensions.
-const SOURCES: [(&str, &str); 9] = [
+const SOURCES: [(&str, &str); 10] = [
     ("runtimes/openmp/core", "cpp"),
     ("runtimes/openmp/gomp", "cpp"),
     ("runtimes/openmp/kmpc", "cpp"),
     ("runtimes/openmp/kmpc", "S"),
     ("runtimes/openmp/api", "cpp"),
+    ("runtimes/openmp/ompt", "cpp"),
     ("runtimes/hrt", "c"),
     ("runtimes/hrt", "S"),
     ("runtimes/hrt/sync", "c"),
@@ -60,12 +71,13 @@ fn check(test: &str, sanitizer: &Sanitizer) -> Result<(), TestError> {
     let library = library(&work, sanitizer)?;
     let suppressions = work.join("suppressions");
     std::fs::write(&suppressions, SUPPRESSIONS).map_err(TestError::io("cannot write the suppressions"))?;
-    for program in PROGRAMS {
+    for program in PROGRAMS.iter().filter(|program| !sanitizer.without.contains(&program.name)) {
         let file = work.join(format!("{}-{}", program.name, program.compiler));
         let object = file.with_extension("o");
         let mut command = Command::new(program.compiler);
         program.add_options(&mut command, &object);
-        command.args(sanitizer.options).args(["-c", "-O1"]);
+        // Optimised, clang reads variables before it is their turn, which the sanitizer takes for a race.
+        command.args(sanitizer.options).args(["-c", "-O0"]);
         if program.compiler.starts_with("clang") {
             // gcc's library does not have what this one calls.
             command.arg("-fno-sanitize=function");

@@ -234,19 +234,20 @@ static void tasks(int size) {
 }
 
 static void locks(int size) {
-    int before = begun[MUTEX_ACQUIRE], critical_before = begun[MUTEX_ACQUIRED], sum = 0;
+    int before = begun[MUTEX_ACQUIRE], critical_before = begun[MUTEX_ACQUIRED], in_lock = 0, in_critical = 0;
     omp_lock_t lock;
     omp_init_lock(&lock);
 #pragma omp parallel num_threads(size)
     {
         omp_set_lock(&lock);
-        sum++;
+        in_lock++;
         omp_unset_lock(&lock);
 #pragma omp critical
-        sum++;
+        in_critical++;
     }
     omp_destroy_lock(&lock);
-    CHECK_EQUAL(sum, 2 * size);
+    CHECK_EQUAL(in_lock, size);
+    CHECK_EQUAL(in_critical, size);
     CHECK_EQUAL(begun[MUTEX_ACQUIRE], before + size);
     CHECK_EQUAL(ended[MUTEX_ACQUIRE], before + size);
     CHECK_EQUAL(begun[MUTEX_ACQUIRED], critical_before + size);
