@@ -59,6 +59,8 @@ pub(crate) const PROGRAMS: &[Checked] = &[
     gcc("gomp_target"),
     gcc("gomp_tasks"),
     gcc("join_tasks"),
+    gcc("thread_turnover"),
+    clang("thread_turnover"),
     gcc("undeferred_event"),
     clang("undeferred_event"),
     gcc("misuse_memory"),

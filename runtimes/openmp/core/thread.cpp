@@ -18,12 +18,18 @@ thread_local constinit Member *current = nullptr;
 namespace {
 
 pthread_once_t started = PTHREAD_ONCE_INIT;
+// Whose destructors tell that a thread ends. Threads of an unmodified program end in its C library, which the
+// kernel's keys do not hear of; threads of an image may have been made by hadal/hrt.h alone.
 uint32_t end_key;
+pthread_key_t libc_end_key;
 
 // A thread of the program ends: its teams' threads are for others.
 void on_thread_end(void *value) {
     Thread &thread = *static_cast<Thread *>(value);
     Member &me = *thread.initial;
+    // Once only: from here on the descriptor may be another thread's.
+    hrt_key_set(end_key, nullptr);
+    pthread_setspecific(libc_end_key, nullptr);
     if (ompt::is_on()) {
         current = &me;
         ompt::thread_end(thread);
@@ -60,7 +66,8 @@ void start() {
     read_environment();
     ompt::start();
     pthread_atfork(nullptr, nullptr, on_fork_child);
-    if (hrt_key_create(&end_key, on_thread_end) != HRT_OK) {
+    if (hrt_key_create(&end_key, on_thread_end) != HRT_OK ||
+        pthread_key_create(&libc_end_key, on_thread_end) != 0) {
         fatal("all keys of thread-local data are in use");
     }
 }
@@ -114,6 +121,7 @@ Member &adopt_thread() {
     Member &me = initial_member(*thread);
     current = &me;
     hrt_key_set(end_key, thread);
+    pthread_setspecific(libc_end_key, thread);
     if (ompt::is_on() && !is_early) {
         ompt::thread_begin(*thread, ompt::ThreadKind::Initial);
     }
