@@ -5,9 +5,9 @@
 
 use std::borrow::Cow;
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
-use std::time::UNIX_EPOCH;
-use std::{env, fs};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+use std::{env, fs, io};
 
 use anyhow::{Context, Result};
 use hadal_abi::config::{self, RunConfig};
@@ -78,16 +78,24 @@ impl Kernel {
 }
 
 /// A file with the kernel's symbols and source lines, kept in the cache.
+///
+/// An earlier clone of the same sources may have left it there. Its time is renewed, since a debugger calls
+/// sources that are more recent than the executable changed.
 pub(crate) fn symbols_file() -> Result<PathBuf, Failure> {
     if let Some(file) = replacement() {
         return Ok(file);
     }
     let file = paths::cache_dir("kernel")?.join(format!("hadal-kernel-{}.debug", identity()));
-    if file.metadata().is_ok_and(|m| m.len() == DEBUG_IMAGE.len() as u64) {
+    if file.metadata().is_ok_and(|m| m.len() == DEBUG_IMAGE.len() as u64) && renew(&file).is_ok() {
         return Ok(file);
     }
     paths::write_atomically(&file, DEBUG_IMAGE)?;
     Ok(file)
+}
+
+/// Sets the time of the last change to now.
+fn renew(file: &Path) -> io::Result<()> {
+    fs::File::options().write(true).open(file)?.set_modified(SystemTime::now())
 }
 
 /// A short name that changes with the image.
@@ -97,4 +105,17 @@ pub(crate) fn identity() -> String {
     let changed_ns = changed.and_then(|t| t.duration_since(UNIX_EPOCH).ok()).map_or(0, |d| d.as_nanos());
     let hash = paths::content_hash(&[file.as_os_str().as_bytes(), &changed_ns.to_le_bytes()]);
     format!("{hash:016x}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_of_an_earlier_clone_is_renewed() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        file.as_file().set_modified(UNIX_EPOCH).unwrap();
+        renew(file.path()).unwrap();
+        assert!(file.path().metadata().unwrap().modified().unwrap() > UNIX_EPOCH);
+    }
 }
