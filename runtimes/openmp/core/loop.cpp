@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 // Loops whose chunks the run-time hands out, and ordered regions.
+#include "guided.h"
 #include "ranges.h"
 #include "sync.h"
 
@@ -76,23 +77,9 @@ bool next_dynamic(Member &me, const Loop &loop, Chunk *chunk) {
     return true;
 }
 
-// Each chunk is a part of what is left: as many parts as there are members.
-bool next_guided(Member &me, const Loop &loop, Chunk *chunk) {
-    uint64_t *next = &me.workshare->next;
-    uint64_t begin = HRT_LOAD(next, HRT_RELAXED), end;
-    do {
-        if (begin >= loop.trips) {
-            return false;
-        }
-        uint64_t left = loop.trips - begin, part = left / me.size + (left % me.size != 0);
-        part = part > loop.chunk ? part : loop.chunk;
-        if (HRT_UNLIKELY(loop.is_simd) && part % loop.chunk != 0) {
-            part += loop.chunk - part % loop.chunk;
-        }
-        end = begin + (part < left ? part : left);
-    } while (!HRT_CAS(next, &begin, end, HRT_RELAXED));
-    *chunk = {begin, end};
-    return true;
+// Not inlined: what others need no stack frame for would have one.
+[[gnu::noinline]] bool next_of_ranges(Member &me, Chunk *chunk) {
+    return ranges_reserve(me, me.workshare->loop) && loop_next_reserved(me, chunk);
 }
 
 } // namespace
@@ -126,10 +113,10 @@ bool loop_next_slow(Member &me, Chunk *chunk) {
     case ScheduleKind::Static:
         return next_static(me, workshare.loop, chunk);
     case ScheduleKind::Guided:
-        return next_guided(me, workshare.loop, chunk);
+        return guided_next(me, chunk);
     default:
         if (workshare.loop.has_ranges) {
-            return ranges_reserve(me, workshare.loop) && loop_next(me, chunk);
+            return next_of_ranges(me, chunk);
         }
         return next_dynamic(me, workshare.loop, chunk);
     }

@@ -58,15 +58,19 @@ inline Loop nonmonotonic(Loop loop) {
     return loop;
 }
 
+// The iterations of a chunk.
+inline void tell(const Loop &loop, Chunk chunk, uint64_t *begin, uint64_t *end) {
+    *begin = loop.first + chunk.begin * loop.step;
+    // One step behind the last iteration there may be no number of the type any more.
+    *end = chunk.end == loop.trips ? loop.end : loop.first + chunk.end * loop.step;
+}
+
 inline bool next(Member &me, uint64_t *begin, uint64_t *end) {
     Chunk chunk;
     if (!loop_next(me, &chunk)) {
         return false;
     }
-    const Loop &loop = me.workshare->loop;
-    *begin = loop.first + chunk.begin * loop.step;
-    // One step behind the last iteration there may be no number of the type any more.
-    *end = chunk.end == loop.trips ? loop.end : loop.first + chunk.end * loop.step;
+    tell(me.workshare->loop, chunk, begin, end);
     return true;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 // A member's next chunk, and the ends of loops. The descriptor knows the schedule, so all names of one kind
 // do the same.
+#include "core/guided.h"
 #include "loop.h"
 #include "ordered.h"
 
@@ -15,14 +16,33 @@ bool next_ordered(Member &me, uint64_t *begin, uint64_t *end) {
     if (!loop_next(me, &chunk)) {
         return false;
     }
-    const Loop &loop = me.workshare->loop;
-    *begin = loop.first + chunk.begin * loop.step;
-    *end = chunk.end == loop.trips ? loop.end : loop.first + chunk.end * loop.step;
+    tell(me.workshare->loop, chunk, begin, end);
     me.chunk = chunk;
     return true;
 }
 
 } // namespace hadal::omp::gomp
+
+namespace {
+
+[[gnu::noinline]] bool next_of_any(uint64_t *begin, uint64_t *end) { return next(self(), begin, end); }
+
+// The same, in fewer steps, if the loop is what it was begun as (`for_team` makes others of them).
+bool next_guided(uint64_t *begin, uint64_t *end) {
+    Member *me = current;
+    if (HRT_UNLIKELY(me == nullptr) || HRT_UNLIKELY(me->workshare->loop.kind != ScheduleKind::Guided) ||
+        HRT_UNLIKELY(HRT_LOAD(&me->workshare->is_cancelled, HRT_RELAXED) != 0)) {
+        return next_of_any(begin, end);
+    }
+    Chunk chunk;
+    if (!guided_next(*me, &chunk)) {
+        return false;
+    }
+    tell(me->workshare->loop, chunk, begin, end);
+    return true;
+}
+
+} // namespace
 
 #define NEXT(name, function)                                                                                 \
     OMP_EXPORT bool GOMP_loop_##name##_next(long *begin, long *end) {                                        \
@@ -31,13 +51,20 @@ bool next_ordered(Member &me, uint64_t *begin, uint64_t *end) {
     OMP_EXPORT bool GOMP_loop_ull_##name##_next(ull *begin, ull *end) {                                      \
         return function(self(), word(begin), word(end));                                                     \
     }
+#define NEXT_GUIDED(name)                                                                                    \
+    OMP_EXPORT bool GOMP_loop_##name##_next(long *begin, long *end) {                                        \
+        return next_guided(word(begin), word(end));                                                          \
+    }                                                                                                        \
+    OMP_EXPORT bool GOMP_loop_ull_##name##_next(ull *begin, ull *end) {                                      \
+        return next_guided(word(begin), word(end));                                                          \
+    }
 
 NEXT(static, next)
 NEXT(dynamic, next)
-NEXT(guided, next)
+NEXT_GUIDED(guided)
 NEXT(runtime, next)
 NEXT(nonmonotonic_dynamic, next)
-NEXT(nonmonotonic_guided, next)
+NEXT_GUIDED(nonmonotonic_guided)
 NEXT(nonmonotonic_runtime, next)
 NEXT(maybe_nonmonotonic_runtime, next)
 

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// schedule(guided): each chunk is a part of what is left, as many parts as there are members.
+#ifndef HADAL_OMP_GUIDED_H
+#define HADAL_OMP_GUIDED_H
+
+#include "team.h"
+
+namespace hadal::omp {
+
+// The member's next chunk of a guided loop; false when there is none.
+inline bool guided_next(Member &me, Chunk *chunk) {
+    Workshare &workshare = *me.workshare;
+    const Loop &loop = workshare.loop;
+    uint64_t begin = HRT_LOAD(&workshare.next, HRT_RELAXED), end;
+    do {
+        if (begin >= loop.trips) {
+            return false;
+        }
+        uint64_t left = loop.trips - begin, part = (left - 1) / me.size + 1;
+        part = part > loop.chunk ? part : loop.chunk;
+        if (HRT_UNLIKELY(loop.is_simd) && part % loop.chunk != 0) {
+            part += loop.chunk - part % loop.chunk;
+        }
+        end = begin + (part < left ? part : left);
+    } while (HRT_UNLIKELY(!HRT_CAS(&workshare.next, &begin, end, HRT_RELAXED)));
+    *chunk = {begin, end};
+    return true;
+}
+
+} // namespace hadal::omp
+
+#endif
