@@ -34,6 +34,7 @@ mod model;
 mod numa;
 mod observe;
 mod omp;
+mod omp_environment;
 mod omp_misuse;
 mod omp_sanitizers;
 mod openmp;
@@ -65,6 +66,7 @@ fn main() -> ExitCode {
     bench_page::register(&mut suite);
     book::register(&mut suite);
     omp::register(&mut suite);
+    omp_environment::register(&mut suite);
     omp_misuse::register(&mut suite);
     omp_sanitizers::register(&mut suite);
     openmp::register(&mut suite);

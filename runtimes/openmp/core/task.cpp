@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 // Generating, scheduling and ending tasks.
 //
-// A member takes the newest of its own tasks first, then steals the oldest of others. Constraints
+// A member takes the most urgent of tasks with a priority first, then the newest of its own, then steals the
+// oldest of others. Constraints
 // (OpenMP 5.2, 12.9): tasks stay with the member that has begun them, and a member that waits in the middle
 // of one begins only descendants of it, lest a task waits for something that one below it on the stack holds.
 #include "task_inline.h"
@@ -17,6 +18,9 @@ namespace hadal::omp {
 
 namespace {
 
+// Tasks with a priority that are queued at once; as many as without one.
+constexpr uint32_t URGENT_TASKS_BY_MEMBER = Deque<Task>::PLACES;
+
 bool is_below(const Task &task, const Task &ancestor) {
     const Task *at = HRT_LOAD(&task.parent, HRT_RELAXED);
     while (at != nullptr && HRT_LOAD(&at->depth, HRT_RELAXED) > ancestor.depth) {
@@ -30,30 +34,25 @@ bool is_below(const Task &task, const Task &ancestor) {
     me.deque.give_places(static_cast<Deque<Task>::Places *>(permanent_memory(sizeof(Deque<Task>::Places))));
 }
 
-void put_in_inbox(Team &team, Task &task) {
-    hrt_spin_lock(&team.inbox_lock);
-    task.next = team.inbox;
-    HRT_STORE(&team.inbox, &task, HRT_RELAXED);
-    hrt_spin_unlock(&team.inbox_lock);
+// Takes a task of at least that priority that the member may run.
+Task *take_from_inbox(Member &me, int32_t priority) {
+    bool may_run_any = me.in_barrier != 0;
+    return me.team->inbox.take(priority,
+                               [&](const Task &task) { return may_run_any || is_below(task, *me.task); });
 }
 
-// Takes a task that the member may run.
-Task *take_from_inbox(Member &me) {
-    Team &team = *me.team;
-    if (HRT_LIKELY(HRT_LOAD(&team.inbox, HRT_RELAXED) == nullptr)) {
-        return nullptr;
+// Queues a task where its team's members find it; false if so many are queued there that it had better run at
+// once.
+bool queue(Member &me, Task &task) {
+    if (HRT_LIKELY(task.priority == 0)) {
+        return me.deque.push(&task);
     }
-    hrt_spin_lock(&team.inbox_lock);
-    Task **link = &team.inbox;
-    while (*link != nullptr && me.in_barrier == 0 && !is_below(**link, *me.task)) {
-        link = &(*link)->next;
+    Inbox<Task> &inbox = me.team->inbox;
+    if (inbox.urgent() >= URGENT_TASKS_BY_MEMBER * me.size) {
+        return false;
     }
-    Task *task = *link;
-    if (task != nullptr) {
-        HRT_STORE(link, task->next, HRT_RELAXED);
-    }
-    hrt_spin_unlock(&team.inbox_lock);
-    return task;
+    inbox.push(task);
+    return true;
 }
 
 // Gives up one's share in a task's memory. The last one frees it, and its share in its parent's.
@@ -216,8 +215,8 @@ void task_make_ready(Member &me, Task &task) {
     if (HRT_UNLIKELY(!me.deque.has_places())) {
         give_places(me);
     }
-    if (HRT_UNLIKELY(me.team != task.team) || !me.deque.push(&task)) {
-        put_in_inbox(*task.team, task);
+    if (HRT_UNLIKELY(me.team != task.team) || !queue(me, task)) {
+        task.team->inbox.push(task);
     }
     HRT_FENCE(HRT_SEQ_CST);
     notify_one(*task.team, me);
@@ -229,15 +228,15 @@ void task_submit(Member &me, Task &task) {
     }
     Task &parent = *task.parent;
     count_created(me, task);
-    bool is_queued = me.deque.push(&task);
-    // A full fence behind the push, for those that are about to sleep.
+    bool is_queued = queue(me, task);
+    // A full fence behind that, for those that are about to sleep.
     count_child(parent);
     if (HRT_UNLIKELY(!is_queued)) {
         if (settings.throttles_tasks) {
             run_counted(me, task);
             return;
         }
-        put_in_inbox(*me.team, task);
+        me.team->inbox.push(task);
         HRT_FENCE(HRT_SEQ_CST);
     }
     notify_one(*me.team, me);
@@ -277,13 +276,19 @@ bool task_run_one(Member &me) {
         return false;
     }
     bool may_run_any = me.in_barrier != 0;
-    Task *task = me.deque.pop();
-    if (task != nullptr && !may_run_any && !is_below(*task, *me.task)) {
-        me.deque.push(task); // there is room: it has just been there
-        task = nullptr;
+    Task *task = nullptr;
+    if (HRT_UNLIKELY(settings.max_task_priority != 0) && team.inbox.urgent() != 0) {
+        task = take_from_inbox(me, 1);
     }
-    if (task == nullptr) {
-        task = take_from_inbox(me);
+    if (HRT_LIKELY(task == nullptr)) {
+        task = me.deque.pop();
+        if (task != nullptr && !may_run_any && !is_below(*task, *me.task)) {
+            me.deque.push(task); // there is room: it has just been there
+            task = nullptr;
+        }
+    }
+    if (task == nullptr && HRT_UNLIKELY(!team.inbox.is_empty())) {
+        task = take_from_inbox(me, 0);
     }
     for (uint32_t step = 0; task == nullptr && step < me.size; step++) {
         Member &victim = *team.members[me.thief_at];
@@ -312,7 +317,7 @@ bool task_may_find(const Member &me) {
             return true;
         }
     }
-    return HRT_LOAD(&team.inbox, HRT_RELAXED) != nullptr;
+    return !team.inbox.is_empty();
 }
 
 void taskwait(Member &me) {

@@ -37,12 +37,12 @@ struct Task {
     TaskFunction run = nullptr;
     void *code = nullptr; // for `run`: function and data of the program
     void *data = nullptr;
-    Dependences *dependences = nullptr; // of the tasks that it generates
-    Successors *successors = nullptr;   // who waits for it (depend.cpp)
-    Member *runner = nullptr;           // who runs it, or has run it
-    Task *next = nullptr;               // of the team's inbox
-    const Icvs *icvs; // its own, or those of a task whose values cannot change as long as this one runs
-    int32_t priority = 0;
+    Dependences *dependences = nullptr;     // of the tasks that it generates
+    Successors *successors = nullptr;       // who waits for it (depend.cpp)
+    Member *runner = nullptr;               // who runs it, or has run it
+    Task *next = nullptr, *lower = nullptr; // of the team's inbox
+    const Icvs *icvs;       // its own, or those of a task whose values cannot change as long as this one runs
+    int32_t priority = 0;   // at most max-task-priority-var
     uint32_t blockers = 0;  // what it has to wait for before it can run: predecessors, and its own generation
     uint32_t open_ends = 1; // what it has to wait for before it has ended: its code, and its event (detach)
     bool is_explicit = false;
@@ -75,6 +75,12 @@ inline Icvs &icvs_to_change(Task &task) {
 }
 
 inline constexpr uint64_t ONE_CHILD = 1, ONE_REFERENCE = 1ull << 32;
+
+// The priority of a task whose clause says that.
+inline int32_t priority_of(int64_t value) {
+    int64_t most = settings.max_task_priority;
+    return static_cast<int32_t>(value <= 0 ? 0 : value < most ? value : most);
+}
 
 // How a task is to be generated.
 struct TaskOptions {

@@ -13,6 +13,7 @@
 
 #include "deque.h"
 #include "icv.h"
+#include "inbox.h"
 #include "ompt/state.h"
 #include "task.h"
 #include "workshare.h"
@@ -130,8 +131,7 @@ struct alignas(64) Team {
     alignas(64) uint32_t singles = 0; // `single` constructs that somebody executes, or has executed
     uint64_t ended_elsewhere = 0;     // tasks that threads of other teams have ended
     uint32_t is_draining = 0;         // all members have come to a barrier that tasks hold up
-    hrt_spin_t inbox_lock = HRT_SPIN_INIT;
-    Task *inbox = nullptr; // ready tasks that no deque had room for, or that no member has made ready
+    Inbox<Task> inbox;
     Workshare workshares[WORKSHARES];
     ompt::TeamTool tool;
 };

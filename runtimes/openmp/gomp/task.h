@@ -55,7 +55,7 @@ inline TaskOptions options_of(unsigned flags, bool deferred, int priority) {
     options.is_final = (flags & TASK_FINAL) != 0;
     options.is_untied = (flags & TASK_UNTIED) != 0;
     options.is_detachable = (flags & TASK_DETACH) != 0;
-    options.priority = (flags & TASK_PRIORITY) != 0 && priority > 0 ? priority : 0;
+    options.priority = (flags & TASK_PRIORITY) != 0 ? priority_of(priority) : 0;
     return options;
 }
 

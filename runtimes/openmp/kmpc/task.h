@@ -39,7 +39,7 @@ KmpTask &make_task(Member &me, uint32_t flags, size_t task_bytes, size_t shareds
 // What the compiler has filled in since the task was made.
 inline void read_priority(Task &task, const KmpTask &kmp) {
     if (HRT_UNLIKELY((link_of(kmp).flags & KMP_PRIORITY) != 0)) {
-        task.priority = kmp.second.priority > 0 ? kmp.second.priority : 0;
+        task.priority = priority_of(kmp.second.priority);
     }
 }
 
