@@ -10,7 +10,9 @@ namespace hadal::omp {
 
 namespace {
 
-constexpr uint32_t SPINS_MAX = 400, YIELDS = 3;
+// Several times what it costs to wake a sleeper: while somebody sleeps, each unlock wakes one, in vain.
+constexpr uint32_t SPINS_MAX = 20000;
+constexpr uint32_t YIELDS = 3;
 constexpr uint32_t LATE_MAX = 4; // wakes in vain before a waiter counts as starved
 constexpr uint32_t BACKOFF_MAX = 32;
 

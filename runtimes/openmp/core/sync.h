@@ -36,12 +36,17 @@ class Patience {
   public:
     // A team may change how long its members wait while they wait for their next region.
     explicit Patience(const Team &team)
-        : spins(HRT_LOAD(&team.spins, HRT_RELAXED)), yields(HRT_LOAD(&team.yields, HRT_RELAXED)) {}
+        : spins(HRT_LOAD(&team.spins, HRT_RELAXED)), yields(HRT_LOAD(&team.yields, HRT_RELAXED)),
+          eager(spins > EAGER ? EAGER : 0) {}
     // Waits a little; false when it is time to sleep.
     bool wait() {
         if (spins > 0) {
             spins--;
-            HRT_PAUSE();
+            if (HRT_LIKELY(eager > 0)) {
+                eager--;
+            } else {
+                HRT_PAUSE();
+            }
             return true;
         }
         if (yields > 0) {
@@ -53,7 +58,11 @@ class Patience {
     }
 
   private:
-    uint32_t spins, yields;
+    // Who may spin for long looks so often without a pause first: on hardware a pause takes as long as a
+    // barrier of members that come together, and where QEMU emulates the processor several times as long.
+    static constexpr uint32_t EAGER = 64;
+
+    uint32_t spins, yields, eager;
 };
 
 // Sleeps until the door is opened, unless `ready()` is true.
