@@ -32,13 +32,32 @@ inline void gather(Member &me, uint64_t ticket) {
     });
 }
 
-// Says that the member has come, to the one above it.
+// Those that one member waits for.
+struct Siblings {
+    Member **members;
+    uint32_t first, end; // numbers
+
+    bool have_come(uint64_t ticket) const {
+        for (uint32_t number = first; number < end; number++) {
+            if (HRT_LOAD(&members[number]->arrived, HRT_ACQUIRE) < ticket) {
+                return false;
+            }
+        }
+        return true;
+    }
+};
+
+// Says that the member has come, to the one above it, which is woken only when it waits for nobody else.
 inline void arrive(Member &me, uint64_t ticket) {
-    Team &team = *me.team;
-    // Once all have come the primary member may change the team.
-    Member &above = *team.members[(me.number - 1) / FAN_IN];
+    // Once all have come the primary member may change the team, and give its threads to others.
+    const Team &team = *me.team;
+    uint32_t number = (me.number - 1) / FAN_IN, first = number * FAN_IN + 1;
+    Siblings siblings = {team.members, first, first + FAN_IN < me.size ? first + FAN_IN : me.size};
+    Thread &above = *HRT_LOAD(&team.members[number]->thread, HRT_RELAXED);
     HRT_EXCHANGE(&me.arrived, ticket, HRT_SEQ_CST);
-    notify(team, above);
+    if (has_sleepers(team) && siblings.have_come(ticket)) {
+        open_door(above);
+    }
 }
 
 // Lets those below the member go on.
