@@ -118,6 +118,7 @@ void taskloop(KmpTask &pattern, int32_t condition, const uint64_t *lower, const 
     Member &me = self();
     if (has_nogroup == 0) {
         taskgroup_push(me);
+        link_of(pattern).task->group = me.task->group; // it was made before the group
     }
     Bounds bounds = {
         static_cast<size_t>(reinterpret_cast<const char *>(lower) - reinterpret_cast<const char *>(&pattern)),
