@@ -29,6 +29,7 @@ fn environment(name: &str) -> Result<(), TestError> {
         (&[("KMP_HW_SUBSET", "9c@4")], "procs=4 threads=4 places=0"),
         (&[("KMP_HW_SUBSET", "many")], "procs=4 threads=4 places=0"),
         (&[("OMP_PLACES", "{0,1},{3}")], "places=2 processors=3 bind=1 places_of_2=1"),
+        (&[("OMP_NUM_THREADS", "99999999999999999999")], "procs=4 threads=4"),
         (&[("OMP_NUM_TEAMS", "3"), ("OMP_MAX_TASK_PRIORITY", "7")], "teams=3 priority=7"),
         (
             &[("OMP_NUM_THREADS", "3,2"), ("OMP_SCHEDULE", "guided,5")],

@@ -16,8 +16,8 @@ bool read_list(const char *value) {
     uint32_t len = 0;
     do {
         uint64_t threads;
-        if (len == LEVELS_MAX || !text.take_number(&threads) || threads == 0) {
-            return false;
+        if (len == LEVELS_MAX || !text.take_number(&threads) || threads == 0 || threads == UINT64_MAX) {
+            return false; // nobody means so many
         }
         if (threads >= THREADS_MAX) {
             remark("OMP_NUM_THREADS asks for %llu threads, a program can have %u",
