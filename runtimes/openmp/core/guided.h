@@ -7,16 +7,15 @@
 
 namespace hadal::omp {
 
-// The member's next chunk of a guided loop; false when there is none.
-inline bool guided_next(Member &me, Chunk *chunk) {
-    Workshare &workshare = *me.workshare;
+// The next chunk of a guided loop that so many members share; false when there is none.
+inline bool guided_next(Workshare &workshare, uint32_t members, Chunk *chunk) {
     const Loop &loop = workshare.loop;
     uint64_t begin = HRT_LOAD(&workshare.next, HRT_RELAXED), end;
     do {
         if (begin >= loop.trips) {
             return false;
         }
-        uint64_t left = loop.trips - begin, part = (left - 1) / me.size + 1;
+        uint64_t left = loop.trips - begin, part = (left - 1) / members + 1;
         part = part > loop.chunk ? part : loop.chunk;
         if (HRT_UNLIKELY(loop.is_simd) && part % loop.chunk != 0) {
             part += loop.chunk - part % loop.chunk;

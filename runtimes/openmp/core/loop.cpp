@@ -105,7 +105,7 @@ void loop_enter(Member &me, const Loop &loop) {
 }
 
 bool loop_next_slow(Member &me, Chunk *chunk) {
-    const Workshare &workshare = *me.workshare;
+    Workshare &workshare = *me.workshare;
     if (HRT_UNLIKELY(HRT_LOAD(&workshare.is_cancelled, HRT_RELAXED) != 0)) {
         return false;
     }
@@ -113,7 +113,7 @@ bool loop_next_slow(Member &me, Chunk *chunk) {
     case ScheduleKind::Static:
         return next_static(me, workshare.loop, chunk);
     case ScheduleKind::Guided:
-        return guided_next(me, chunk);
+        return guided_next(workshare, me.size, chunk);
     default:
         if (workshare.loop.has_ranges) {
             return next_of_ranges(me, chunk);

@@ -29,16 +29,20 @@ namespace {
 
 // The same, in fewer steps, if the loop is what it was begun as (`for_team` makes others of them).
 bool next_guided(uint64_t *begin, uint64_t *end) {
-    Member *me = current;
-    if (HRT_UNLIKELY(me == nullptr) || HRT_UNLIKELY(me->workshare->loop.kind != ScheduleKind::Guided) ||
-        HRT_UNLIKELY(HRT_LOAD(&me->workshare->is_cancelled, HRT_RELAXED) != 0)) {
+    const Member *me = current;
+    if (HRT_UNLIKELY(me == nullptr)) {
+        return next_of_any(begin, end);
+    }
+    Workshare &workshare = *me->workshare;
+    if (HRT_UNLIKELY(workshare.loop.kind != ScheduleKind::Guided) ||
+        HRT_UNLIKELY(HRT_LOAD(&workshare.is_cancelled, HRT_RELAXED) != 0)) {
         return next_of_any(begin, end);
     }
     Chunk chunk;
-    if (!guided_next(*me, &chunk)) {
+    if (!guided_next(workshare, me->size, &chunk)) {
         return false;
     }
-    tell(me->workshare->loop, chunk, begin, end);
+    tell(workshare.loop, chunk, begin, end);
     return true;
 }
 
