@@ -2,8 +2,9 @@
 //
 // Overheads of loop schedules, per chunk (openmp.h has the method). A loop has so many iterations for each
 // thread, and each is a delay. With one thread or with threads that share a CPU the figure is the same as
-// with a CPU for each: what a chunk costs the thread that takes it. Most of a guided loop is its beginning
-// and end; in path mode, which is exact, the same loop with one static chunk for each thread is subtracted.
+// with a CPU for each: what a chunk costs the thread that takes it. Where chunks are few, most of such a loop
+// is its beginning and end, which have figures of their own (`_loop`: one chunk for each thread); in path
+// mode, which is exact, these are subtracted, and the chunks beyond the first of each thread are counted.
 
 #include "openmp.h"
 
@@ -20,16 +21,27 @@ enum { ITERATIONS = 1024, LONG_CHUNK = 8 };
     }
 #define OPENMP_PRAGMA(...) _Pragma(#__VA_ARGS__)
 
-SCHEDULE(undivided, static)
 SCHEDULE(static1, static, 1)
 SCHEDULE(static8, static, LONG_CHUNK)
 SCHEDULE(dynamic1, dynamic, 1)
 SCHEDULE(dynamic8, dynamic, LONG_CHUNK)
 SCHEDULE(guided, guided)
 SCHEDULE(guided8, guided, LONG_CHUNK)
+SCHEDULE(dynamic_loop, dynamic, ITERATIONS)
+SCHEDULE(guided_loop, guided, ITERATIONS)
+
+// Chunks of a thread of which the loop's first is not counted if it is subtracted. A loop without others
+// counts as one with one, whose figure is then what the schedules differ in.
+static double beyond_first(double chunks) {
+    if (!bench_is_path()) {
+        return chunks;
+    }
+    return chunks > 1 ? chunks - 1 : 1;
+}
 
 static double chunks_of_1(void) { return ITERATIONS; }
 static double chunks_of_8(void) { return (double)ITERATIONS / LONG_CHUNK; }
+static double further_chunks_of_8(void) { return beyond_first(chunks_of_8()); }
 
 // Chunks of a guided loop for each thread, where a chunk is what is left, divided by the number of threads:
 // the standard asks for a size proportional to that. Run-times choose other factors; for a comparison of
@@ -41,7 +53,7 @@ static double guided_chunks(unsigned least) {
         chunk = chunk < least ? least : chunk;
         left -= chunk < left ? chunk : left;
     }
-    return (double)chunks / openmp_team;
+    return beyond_first((double)chunks / openmp_team);
 }
 
 static double guided_chunks_of_1(void) { return guided_chunks(1); }
@@ -50,16 +62,25 @@ static double guided_chunks_of_8(void) { return guided_chunks(LONG_CHUNK); }
 #define TEST(title, function, count, other)                                                                  \
     {                                                                                                        \
         .name = (title), .run = (function), .work = OPENMP_BY_EACH, .operations = (count),                   \
-        .is_per_thread = true, .path_executions = 16, .delays = ITERATIONS, .without = (other)               \
+        .is_per_thread = true, .path_executions = 64, .delays = ITERATIONS, .without = (other)               \
+    }
+
+// Per loop.
+#define LOOP(title, function)                                                                                \
+    {                                                                                                        \
+        .name = (title), .run = (function), .work = OPENMP_BY_EACH, .path_executions = 64,                   \
+        .delays = ITERATIONS                                                                                 \
     }
 
 static const struct openmp_test tests[] = {
     TEST("openmp.static1", static1, chunks_of_1, NULL),
     TEST("openmp.static8", static8, chunks_of_8, NULL),
     TEST("openmp.dynamic1", dynamic1, chunks_of_1, NULL),
-    TEST("openmp.dynamic8", dynamic8, chunks_of_8, NULL),
-    TEST("openmp.guided", guided, guided_chunks_of_1, undivided),
-    TEST("openmp.guided8", guided8, guided_chunks_of_8, undivided),
+    TEST("openmp.dynamic8", dynamic8, further_chunks_of_8, dynamic_loop),
+    TEST("openmp.guided", guided, guided_chunks_of_1, guided_loop),
+    TEST("openmp.guided8", guided8, guided_chunks_of_8, guided_loop),
+    LOOP("openmp.dynamic_loop", dynamic_loop),
+    LOOP("openmp.guided_loop", guided_loop),
 };
 
 OPENMP_MAIN(tests)

@@ -99,7 +99,7 @@ const fn timed(
 }
 
 /// In the order of tables.
-const CONSTRUCTS: [Benchmark; 40] = [
+const CONSTRUCTS: [Benchmark; 42] = [
     overhead(
         "openmp.parallel",
         &SYNC,
@@ -120,14 +120,20 @@ const CONSTRUCTS: [Benchmark; 40] = [
     overhead("openmp.static1", &SCHED, "schedule(static,1): per chunk and thread"),
     overhead("openmp.static8", &SCHED, "schedule(static,8): per chunk and thread"),
     overhead("openmp.dynamic1", &SCHED, "schedule(dynamic,1): per chunk and thread"),
-    overhead("openmp.dynamic8", &SCHED, "schedule(dynamic,8): per chunk and thread"),
+    overhead(
+        "openmp.dynamic8",
+        &SCHED,
+        "schedule(dynamic,8): per chunk and thread; path mode: chunks beyond the first, without `dynamic_loop`",
+    ),
     overhead(
         "openmp.guided",
         &SCHED,
-        "schedule(guided): per chunk and thread, with the standard's number of chunks; path mode: without what an undivided \
-         static loop costs",
+        "schedule(guided): per chunk and thread, with the standard's number of chunks; path mode: chunks beyond the first, \
+         without `guided_loop`",
     ),
     overhead("openmp.guided8", &SCHED, "schedule(guided,8): the same"),
+    overhead("openmp.dynamic_loop", &SCHED, "a dynamic loop with one chunk for each thread, and its barrier"),
+    overhead("openmp.guided_loop", &SCHED, "a guided loop with one chunk for each thread, and its barrier"),
     overhead("openmp.private", &ARRAY, "a region with a private array of N doubles"),
     overhead("openmp.firstprivate", &ARRAY, "the same with firstprivate: a copy for each thread"),
     overhead("openmp.copyin", &ARRAY, "the same with copyin of a threadprivate array"),
