@@ -91,7 +91,9 @@ void read_threads() {
         read_number("KMP_TEAMS_THREAD_LIMIT", 1, INT_MAX, &settings.teams_thread_limit);
     }
     read_bool("OMP_CANCELLATION", &settings.cancellation);
-    read_bool("KMP_ENABLE_TASK_THROTTLING", &settings.throttles_tasks);
+    bool throttles_tasks = true;
+    read_bool("KMP_ENABLE_TASK_THROTTLING", &throttles_tasks);
+    settings.many_tasks = throttles_tasks ? MANY_TASKS : NEVER_MANY;
     read_number("OMP_MAX_TASK_PRIORITY", 0, INT_MAX, &settings.max_task_priority);
 }
 

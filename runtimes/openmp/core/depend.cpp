@@ -285,7 +285,7 @@ void unblock(Member &me, Task &task) {
 static void help_if_many(Member &me) {
     constexpr uint64_t MANY_CHILDREN = 4096;
     if (HRT_LIKELY((HRT_LOAD(&me.task->counts, HRT_RELAXED) & UINT32_MAX) <= MANY_CHILDREN) ||
-        !settings.throttles_tasks) {
+        settings.many_tasks == NEVER_MANY) {
         return;
     }
     while ((HRT_LOAD(&me.task->counts, HRT_RELAXED) & UINT32_MAX) > MANY_CHILDREN && task_run_one(me)) {

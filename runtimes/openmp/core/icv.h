@@ -61,6 +61,9 @@ inline constexpr uint32_t THREADS_MAX = 65536;
 // omp_get_supported_active_levels().
 inline constexpr uint32_t ACTIVE_LEVELS_MAX = 255;
 
+// Tasks that a member queues before it runs the next ones at once; NEVER_MANY: as many as there are.
+inline constexpr uint32_t MANY_TASKS = 64, NEVER_MANY = UINT32_MAX;
+
 // Of the device: read from the environment once, then only by calls of the program.
 struct Settings {
     Icvs icvs; // of the initial task
@@ -74,9 +77,9 @@ struct Settings {
     Offload offload = Offload::Default;
     bool cancellation = false;
     bool has_nested_lists = false; // one of the lists has numbers for nested regions
-    bool throttles_tasks = true;   // who has generated many runs the next ones at once
     bool display_affinity = false;
-    bool irq_off = false; // HADAL_OMP_IRQ=off: no interrupts while a region runs
+    bool irq_off = false;             // HADAL_OMP_IRQ=off: no interrupts while a region runs
+    uint32_t many_tasks = MANY_TASKS; // who has so many queued runs the next ones at once
     uint32_t max_task_priority = 0;
     uint32_t teams = 0; // OMP_NUM_TEAMS
     uint32_t teams_thread_limit = 0;

@@ -50,21 +50,24 @@ Task *task_memory_take_slow(Thread &thread, size_t payload_bytes) {
     while (size_class < BLOCK_CLASSES && PAYLOAD_BYTES[size_class] < payload_bytes) {
         size_class++;
     }
-    void *large = nullptr;
-    if (HRT_UNLIKELY(size_class == BLOCK_CLASSES)) {
-        large = lines(payload_bytes);
-        size_class = 0;
+    if (HRT_UNLIKELY(size_class == LARGE)) {
+        void *payload = lines(payload_bytes);
+        Task *task = task_in(take(thread.blocks[0], TASK_BYTES + PAYLOAD_BYTES[0]), thread, LARGE);
+        task->large_payload = payload;
+        return task;
     }
     Block *block = take(thread.blocks[size_class], TASK_BYTES + PAYLOAD_BYTES[size_class]);
-    return task_in(block, thread, size_class, large);
+    return task_in(block, thread, size_class);
 }
 
 void task_memory_give_slow(Thread &thread, Task *task) {
-    if (HRT_UNLIKELY(task->large_payload != nullptr)) {
+    uint32_t size_class = task->memory_class;
+    if (HRT_UNLIKELY(size_class == LARGE)) {
         free(task->large_payload);
+        size_class = 0;
     }
     Thread &owner = *task->memory_owner;
-    FreeBlocks &blocks = owner.blocks[task->memory_class];
+    FreeBlocks &blocks = owner.blocks[size_class];
     Block *block = reinterpret_cast<Block *>(task);
     if (HRT_LIKELY(&owner == &thread)) {
         block->next = blocks.own;

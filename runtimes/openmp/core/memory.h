@@ -16,6 +16,8 @@ struct Block {
 
 inline constexpr size_t TASK_BYTES = (sizeof(Task) + HRT_CACHE_LINE - 1) / HRT_CACHE_LINE * HRT_CACHE_LINE;
 inline constexpr size_t PAYLOAD_BYTES[BLOCK_CLASSES] = {128, 384, 1024, 4096};
+// The class of tasks whose payload is elsewhere; their blocks are the smallest.
+inline constexpr uint32_t LARGE = BLOCK_CLASSES;
 
 // For other than the smallest payloads, and when there is no free block.
 Task *task_memory_take_slow(Thread &thread, size_t payload_bytes);
@@ -23,9 +25,8 @@ Task *task_memory_take_slow(Thread &thread, size_t payload_bytes);
 void task_memory_give_slow(Thread &thread, Task *task);
 
 // Fills in what a task has to know of its memory.
-inline Task *task_in(Block *block, Thread &thread, uint32_t size_class, void *large_payload) {
+inline Task *task_in(Block *block, Thread &thread, uint32_t size_class) {
     Task *task = ::new (block) Task;
-    task->large_payload = large_payload;
     task->memory_owner = &thread;
     task->memory_class = size_class;
     return task;
@@ -39,12 +40,11 @@ inline Task *task_memory_take(Thread &thread, size_t payload_bytes) {
         return task_memory_take_slow(thread, payload_bytes);
     }
     thread.blocks[0].own = block->next;
-    return task_in(block, thread, 0, nullptr);
+    return task_in(block, thread, 0);
 }
 
 inline void task_memory_give(Thread &thread, Task *task) {
-    if (HRT_UNLIKELY(task->memory_owner != &thread || task->memory_class != 0 ||
-                     task->large_payload != nullptr)) {
+    if (HRT_UNLIKELY(task->memory_owner != &thread || task->memory_class != 0)) {
         task_memory_give_slow(thread, task);
         return;
     }
@@ -52,8 +52,8 @@ inline void task_memory_give(Thread &thread, Task *task) {
 }
 
 inline void *payload_of(Task &task) {
-    return HRT_LIKELY(task.large_payload == nullptr) ? reinterpret_cast<char *>(&task) + TASK_BYTES
-                                                     : task.large_payload;
+    return HRT_LIKELY(task.memory_class != LARGE) ? reinterpret_cast<char *>(&task) + TASK_BYTES
+                                                  : task.large_payload;
 }
 
 // Zeroed memory, aligned to cache lines, that is never freed; ends the program when there is none.

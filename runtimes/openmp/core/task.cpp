@@ -133,8 +133,8 @@ void close_end(Member &me, Task &task, bool counted) {
 }
 
 // Tasks that a cancellation finds before they have begun may be discarded, but need not be.
-bool is_discarded(const Task &task) {
-    if (HRT_LIKELY(!settings.cancellation) || task.has_objects) {
+[[gnu::noinline]] bool is_cancelled(const Task &task) {
+    if (task.has_objects) {
         return false;
     }
     if (HRT_LOAD(&task.team->is_cancelled, HRT_RELAXED) != 0) {
@@ -145,6 +145,10 @@ bool is_discarded(const Task &task) {
         group = group->outer;
     }
     return group != nullptr && HRT_LOAD(&group->is_cancelled, HRT_RELAXED) != 0;
+}
+
+inline bool is_discarded(const Task &task) {
+    return HRT_UNLIKELY(settings.cancellation) && is_cancelled(task);
 }
 
 template <bool has_tool> [[gnu::always_inline]] inline void run_counted_as(Member &me, Task &task) {
@@ -193,7 +197,7 @@ void run_counted(Member &me, Task &task) {
 } // namespace
 
 // The part of counting that has to come before anybody can run the task.
-static void count_created(Member &me, Task &task) {
+[[gnu::always_inline]] static inline void count_created(Member &me, Task &task) {
     note_tasks(*me.team);
     HRT_STORE(&me.tasks_created, me.tasks_created + 1, HRT_RELAXED);
     if (task.group != nullptr) {
@@ -232,7 +236,7 @@ void task_submit(Member &me, Task &task) {
     // A full fence behind that, for those that are about to sleep.
     count_child(parent);
     if (HRT_UNLIKELY(!is_queued)) {
-        if (settings.throttles_tasks) {
+        if (settings.many_tasks != NEVER_MANY) {
             run_counted(me, task);
             return;
         }

@@ -54,7 +54,7 @@ struct Task {
         false; // the same, but nobody waits for its event: it is one of its parent's tasks until then
     bool has_objects = false;   // its data has destructors, which only its code, or what is behind it, calls
     bool needs_mutexes = false; // `depend(mutexinoutset)` (depend.cpp)
-    void *large_payload = nullptr;  // memory of its own, if it is too large for a block
+    void *large_payload;        // memory of its own, if it is too large for a block (`memory_class`)
     Thread *memory_owner = nullptr; // whose free blocks its memory goes back to; null: part of a Member
     uint32_t memory_class = 0;
     // Has values if `icvs` points to it.

@@ -8,11 +8,8 @@
 
 namespace hadal::omp {
 
-// Makes a task of the current one with `payload_bytes` of memory behind it, aligned to 64 bytes
-// (`payload_of`), which is not counted or queued yet. Ends the program when there is no memory.
-inline Task &task_new(Member &me, size_t payload_bytes, const TaskOptions &options) {
-    Task &task = *(ompt::is_on() ? ompt::task_memory_take(*me.thread, payload_bytes)
-                                 : task_memory_take(*me.thread, payload_bytes));
+// Fills in a task of the current one in its memory.
+[[gnu::always_inline]] inline Task &task_init(Member &me, Task &task, const TaskOptions &options) {
     const Task &parent = *me.task;
     HRT_STORE(&task.parent, me.task, HRT_RELAXED);
     HRT_STORE(&task.depth, parent.depth + 1, HRT_RELAXED);
@@ -33,6 +30,14 @@ inline Task &task_new(Member &me, size_t payload_bytes, const TaskOptions &optio
     return task;
 }
 
+// Makes a task of the current one with `payload_bytes` of memory behind it, aligned to 64 bytes
+// (`payload_of`), which is not counted or queued yet. Ends the program when there is no memory.
+inline Task &task_new(Member &me, size_t payload_bytes, const TaskOptions &options) {
+    Task &task = *(ompt::is_on() ? ompt::task_memory_take(*me.thread, payload_bytes)
+                                 : task_memory_take(*me.thread, payload_bytes));
+    return task_init(me, task, options);
+}
+
 // Whether a task that is generated now is to run at once, before its generator goes on.
 inline bool runs_at_once(const Member &me, const TaskOptions &options) {
     return !options.deferred || me.task->is_final || (me.size == 1 && !options.is_detachable);
@@ -40,23 +45,49 @@ inline bool runs_at_once(const Member &me, const TaskOptions &options) {
 
 // Whether so many tasks of the member are queued that one more would only cost time: it may as well run at
 // once.
-inline constexpr uint32_t MANY_TASKS = 64;
-inline bool are_tasks_many(const Member &me) {
-    return HRT_UNLIKELY(me.deque.size() >= MANY_TASKS) && settings.throttles_tasks;
-}
+inline bool are_tasks_many(const Member &me) { return HRT_UNLIKELY(me.deque.size() >= settings.many_tasks); }
 
 void task_end_included_slow(Member &me, Task &task);
 
-// Around the code of a task that was never queued, as part of the current one (`if` is false, or final).
-inline void task_begin_included(Member &me, Task &task) {
+// Around the code of a task that was never queued, as part of the current one (`if` is false, or final),
+// without telling a tool.
+inline void task_enter_included(Member &me, Task &task) {
     task.is_included = true;
     task.runner = &me;
     me.task = &task;
+}
+// The end of one that nothing can depend on, and that has no event.
+inline void task_leave_plain(Member &me, Task &task) {
+    me.task = task.parent;
+    if (HRT_LIKELY(HRT_LOAD(&task.counts, HRT_ACQUIRE) == ONE_REFERENCE && task.dependences == nullptr)) {
+        task_memory_give(*me.thread, &task);
+    } else {
+        task_end_included_slow(me, task);
+    }
+}
+inline void task_leave_included(Member &me, Task &task) {
+    if (HRT_LIKELY(task.successors == nullptr) && !task.is_detachable) {
+        task_leave_plain(me, task);
+    } else {
+        me.task = task.parent;
+        task_end_included_slow(me, task);
+    }
+}
+
+// The same, and tells it.
+inline void task_begin_included(Member &me, Task &task) {
+    task_enter_included(me, task);
     if (ompt::is_on()) {
         ompt::task_switch(*task.parent, task);
     }
 }
-// The same for one with an event, which may be fulfilled later: undeferred is only the code
+inline void task_end_included(Member &me, Task &task) {
+    if (ompt::is_on()) {
+        ompt::task_leave(task, *task.parent);
+    }
+    task_leave_included(me, task);
+}
+// The beginning of one with an event, which may be fulfilled later: undeferred is only the code
 // (OpenMP 5.2, 1.2.5).
 inline void task_begin_undeferred(Member &me, Task &task) {
     if (HRT_UNLIKELY(task.is_detachable)) {
@@ -64,19 +95,6 @@ inline void task_begin_undeferred(Member &me, Task &task) {
         task_count(me, task);
     }
     task_begin_included(me, task);
-}
-inline void task_end_included(Member &me, Task &task) {
-    if (ompt::is_on()) {
-        ompt::task_leave(task, *task.parent);
-    }
-    me.task = task.parent;
-    bool leaves_nothing = HRT_LOAD(&task.counts, HRT_ACQUIRE) == ONE_REFERENCE &&
-                          task.dependences == nullptr && task.successors == nullptr;
-    if (HRT_LIKELY(leaves_nothing) && !task.is_detachable) {
-        task_memory_give(*me.thread, &task);
-    } else {
-        task_end_included_slow(me, task);
-    }
 }
 inline void task_run_included(Member &me, Task &task) {
     task_begin_included(me, task);

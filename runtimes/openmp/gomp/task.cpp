@@ -16,14 +16,15 @@ void name_event(Task &task, void *data, void *event) {
 }
 
 // Runs a task before its generator goes on. Its data needs no copy then: nobody changes the block meanwhile.
+// There is no tool.
 [[gnu::noinline]] void run_in_place(Member &me, Function function, void *data, unsigned flags) {
     TaskOptions options;
     options.is_final = (flags & TASK_FINAL) != 0;
     options.is_untied = (flags & TASK_UNTIED) != 0;
-    Task &task = task_new(me, 0, options);
-    task_begin_included(me, task);
+    Task &task = task_init(me, *task_memory_take(*me.thread, 0), options);
+    task_enter_included(me, task);
     function(data);
-    task_end_included(me, task);
+    task_leave_plain(me, task);
 }
 
 // The same where the copy is more than one of bytes, or the task has dependences or an event.
@@ -58,8 +59,8 @@ void taskwait_with(void *const *array) {
 }
 
 // A task with dependences or an event.
-[[gnu::noinline]] void generate(Member &me, Function function, const TaskData &data,
-                                const TaskOptions &options, void **depend, void *event) {
+void generate(Member &me, Function function, const TaskData &data, const TaskOptions &options, void **depend,
+              void *event) {
     Depend dependences(depend);
     if (runs_at_once(me, options) && !may_stay_blocked(me, options, dependences)) {
         dependences.wait(me);
@@ -74,6 +75,16 @@ void taskwait_with(void *const *array) {
         task_submit_dependent(me, task, dependences.list(), dependences.count());
     } else {
         task_submit(me, task);
+    }
+}
+
+// A task that is not a plain one to queue or to run in place.
+[[gnu::noinline]] void generate_otherwise(Member &me, Function function, const TaskData &data,
+                                          const TaskOptions &options, void **depend, void *event) {
+    if (depend != nullptr || options.is_detachable) {
+        generate(me, function, data, options, depend, event);
+    } else {
+        run_at_once(me, function, data, options, false, nullptr);
     }
 }
 
@@ -123,18 +134,16 @@ OMP_EXPORT void GOMP_task(Function function, void *data, CopyFunction copy, long
     }
     bool is_plain = (flags & (TASK_DEPEND | TASK_DETACH)) == 0;
     bool at_once = !deferred || me.size == 1 || me.task->is_final || are_tasks_many(me);
-    if (HRT_LIKELY(is_plain && at_once) && copy == nullptr) {
+    if (HRT_LIKELY(is_plain && !at_once)) {
+        task_submit(me, make_task(me, function,
+                                  {data, copy, static_cast<size_t>(bytes), static_cast<size_t>(align)},
+                                  options_of(flags, true, priority)));
+    } else if (HRT_LIKELY(is_plain) && copy == nullptr) {
         run_in_place(me, function, data, flags);
-        return;
-    }
-    const TaskData block = {data, copy, static_cast<size_t>(bytes), static_cast<size_t>(align)};
-    const TaskOptions options = options_of(flags, deferred, priority);
-    if (HRT_UNLIKELY(!is_plain)) {
-        generate(me, function, block, options, (flags & TASK_DEPEND) != 0 ? depend : nullptr, event);
-    } else if (at_once) {
-        run_at_once(me, function, block, options, false, nullptr);
     } else {
-        task_submit(me, make_task(me, function, block, options));
+        generate_otherwise(me, function, {data, copy, static_cast<size_t>(bytes), static_cast<size_t>(align)},
+                           options_of(flags, deferred, priority),
+                           (flags & TASK_DEPEND) != 0 ? depend : nullptr, event);
     }
 }
 

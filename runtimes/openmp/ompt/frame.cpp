@@ -17,12 +17,13 @@ void note_caller(const void *code, void *frame) {
 // At the end of a task's block. A payload that is too large for a block leaves the block's own room unused.
 void *tool_memory_of(Task &task) {
     static_assert(sizeof(TaskTool) <= PAYLOAD_BYTES[0]);
-    return reinterpret_cast<char *>(&task) + TASK_BYTES + PAYLOAD_BYTES[task.memory_class] - sizeof(TaskTool);
+    uint32_t size_class = task.memory_class == LARGE ? 0 : task.memory_class;
+    return reinterpret_cast<char *>(&task) + TASK_BYTES + PAYLOAD_BYTES[size_class] - sizeof(TaskTool);
 }
 
 size_t payload_bytes_of(const Task &task) {
-    return task.large_payload != nullptr ? malloc_usable_size(task.large_payload)
-                                         : PAYLOAD_BYTES[task.memory_class] - sizeof(TaskTool);
+    return task.memory_class == LARGE ? malloc_usable_size(task.large_payload)
+                                      : PAYLOAD_BYTES[task.memory_class] - sizeof(TaskTool);
 }
 
 TaskTool &tool_of(Task &task) {
