@@ -32,7 +32,7 @@ void begin(Member &me, const Team &team) {
     task.icvs = team.icvs;
 }
 
-void run(Member &me, const Team &team) {
+[[gnu::always_inline]] inline void run(Member &me, const Team &team) {
     if (HRT_UNLIKELY(me.is_moved != 0)) {
         settle(me);
     }
@@ -106,9 +106,8 @@ Team &take_team(Member &me, uint32_t size, Bind bind) {
     return *team;
 }
 
-} // namespace
-
-Member &fork_begin(Member &me, const Region &region, uint32_t threads, Bind bind) {
+[[gnu::always_inline]] inline Member &begin_any(Member &me, const Region &region, uint32_t threads,
+                                                Bind bind) {
     uint32_t size = team_size(me, threads);
     if (size > 1) {
         Team &team = take_team(me, size, bind);
@@ -121,7 +120,7 @@ Member &fork_begin(Member &me, const Region &region, uint32_t threads, Bind bind
     return ompt::is_on() ? ompt::serial_begin(me, threads) : serial_begin(me);
 }
 
-void fork_end(Member &primary) {
+[[gnu::always_inline]] inline void end_any(Member &primary) {
     if (HRT_UNLIKELY(primary.size == 1)) {
         ompt::is_on() ? ompt::serial_end(primary) : serial_end(primary);
     } else if (ompt::is_on()) {
@@ -131,14 +130,22 @@ void fork_end(Member &primary) {
     }
 }
 
+} // namespace
+
+Member &fork_begin(Member &me, const Region &region, uint32_t threads, Bind bind) {
+    return begin_any(me, region, threads, bind);
+}
+
+void fork_end(Member &primary) { end_any(primary); }
+
 void fork(Member &me, const Region &region, uint32_t threads, Bind bind) {
-    Member &primary = fork_begin(me, region, threads, bind);
+    Member &primary = begin_any(me, region, threads, bind);
     if (HRT_LIKELY(primary.size > 1)) {
         run(primary, *primary.team);
     } else {
         region.run(primary, region);
     }
-    fork_end(primary);
+    end_any(primary);
 }
 
 // The life of a thread of the run-time.

@@ -178,7 +178,7 @@ static uint32_t &busy_threads(const Member &me) {
 }
 
 // Takes up to so many threads, including the caller, out of what the limit has left.
-[[gnu::noinline]] static uint32_t reserve_threads(Member &me, uint32_t threads) {
+static uint32_t reserve_threads(Member &me, uint32_t threads) {
     uint32_t limit = me.task->icvs->thread_limit, &busy = busy_threads(me);
     uint32_t taken = HRT_LOAD(&busy, HRT_RELAXED), more;
     do {
@@ -194,17 +194,13 @@ void release_threads(Member &me) {
     me.limited = 0;
 }
 
-uint32_t team_size(Member &me, uint32_t requested) {
+uint32_t limited_team_size(Member &me, uint32_t threads) {
     const Icvs &icvs = *me.task->icvs;
-    if (me.team->active_level >= icvs.max_active_levels) {
-        return 1;
-    }
-    uint32_t threads = requested != 0 ? requested : icvs.threads;
     if (icvs.dynamic && threads > usable_cpu_count()) {
         threads = usable_cpu_count();
     }
     threads = threads < THREADS_MAX ? threads : THREADS_MAX - 1;
-    return HRT_LIKELY(icvs.thread_limit == UINT32_MAX) ? threads : reserve_threads(me, threads);
+    return icvs.thread_limit == UINT32_MAX ? threads : reserve_threads(me, threads);
 }
 
 void go_below(Icvs &icvs) {
