@@ -24,6 +24,11 @@ void init(Lock *lock, uint32_t hint) {
     acquire.end();
 }
 
+[[gnu::noinline]] void unset_with_tool(Lock *lock) {
+    unlock(*lock);
+    ompt::mutex_released(KIND, lock);
+}
+
 [[gnu::noinline]] int test_with_tool(Lock *lock) {
     ompt::Acquire acquire(KIND, lock);
     bool is_mine = try_lock(*lock);
@@ -55,10 +60,10 @@ OMP_EXPORT void omp_set_lock(Lock *lock) {
     hadal::omp::lock(*lock);
 }
 OMP_EXPORT void omp_unset_lock(Lock *lock) {
-    unlock(*lock);
     if (ompt::is_on()) {
-        return ompt::with_caller(OMPT_CALLER, [=] { ompt::mutex_released(KIND, lock); });
+        return ompt::with_caller(OMPT_CALLER, [=] { unset_with_tool(lock); });
     }
+    unlock(*lock);
 }
 OMP_EXPORT int omp_test_lock(Lock *lock) {
     if (ompt::is_on()) {

@@ -23,6 +23,11 @@ Lock &lock_of(void **name) {
     acquire.end();
 }
 
+[[gnu::noinline]] void unlock_with_tool(Lock &which, ompt::MutexKind kind) {
+    unlock(which);
+    ompt::mutex_released(kind, &which);
+}
+
 } // namespace
 
 #define CRITICAL(name, parameter, which, kind)                                                               \
@@ -33,11 +38,10 @@ Lock &lock_of(void **name) {
         lock(which);                                                                                         \
     }                                                                                                        \
     OMP_EXPORT void GOMP_##name##_end(parameter) {                                                           \
-        unlock(which);                                                                                       \
         if (ompt::is_on()) {                                                                                 \
-            return ompt::with_caller(OMPT_CALLER,                                                            \
-                                     [=] { ompt::mutex_released(ompt::MutexKind::kind, &which); });          \
+            return ompt::with_caller(OMPT_CALLER, [=] { unlock_with_tool(which, ompt::MutexKind::kind); });  \
         }                                                                                                    \
+        unlock(which);                                                                                       \
     }
 
 CRITICAL(critical, , unnamed.lock, Critical)

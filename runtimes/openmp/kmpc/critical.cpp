@@ -13,6 +13,11 @@ namespace {
     acquire.end();
 }
 
+[[gnu::noinline]] void unlock_with_tool(CriticalName *name) {
+    unlock(name->lock);
+    ompt::mutex_released(ompt::MutexKind::Critical, name);
+}
+
 } // namespace
 
 OMP_EXPORT void __kmpc_critical(const Ident *, Gtid, CriticalName *name) {
@@ -31,8 +36,8 @@ OMP_EXPORT void __kmpc_critical_with_hint(const Ident *, Gtid, CriticalName *nam
 }
 
 OMP_EXPORT void __kmpc_end_critical(const Ident *, Gtid, CriticalName *name) {
-    unlock(name->lock);
     if (ompt::is_on()) {
-        return ompt::with_caller(OMPT_CALLER, [=] { ompt::mutex_released(ompt::MutexKind::Critical, name); });
+        return ompt::with_caller(OMPT_CALLER, [=] { unlock_with_tool(name); });
     }
+    unlock(name->lock);
 }
