@@ -8,6 +8,7 @@
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::io::Read;
 use std::iter::once;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -60,9 +61,14 @@ impl Language {
     }
 }
 
-/// Whether a name is that of a source file.
+/// Whether a file is to be compiled: its name is that of a source file, and it is no program already (`cc x.c -o y.c`).
 pub(crate) fn is_source(path: &Path) -> bool {
-    Language::of(path).is_some()
+    Language::of(path).is_some() && !is_program(path)
+}
+
+fn is_program(path: &Path) -> bool {
+    let mut magic = [0; 4];
+    fs::File::open(path).is_ok_and(|mut file| file.read_exact(&mut magic).is_ok()) && magic == *b"\x7fELF"
 }
 
 /// Refuses compiler flags for a program that nothing compiles, which would have no effect.
@@ -240,6 +246,17 @@ mod tests {
         assert_eq!(Language::of(Path::new("a.C")), Some(Language::Cpp));
         assert_eq!(Language::of(Path::new("a.F90")), Some(Language::Fortran));
         assert!(!is_source(Path::new("a.out")) && !is_source(Path::new("c")));
+    }
+
+    #[test]
+    fn a_program_with_the_name_of_a_source_is_not_compiled() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("a.c");
+        assert!(is_source(&file)); // there is none: the compiler says so
+        fs::write(&file, "int").unwrap();
+        assert!(is_source(&file));
+        fs::write(&file, b"\x7fELF\x02\x01").unwrap();
+        assert!(!is_source(&file));
     }
 
     #[test]
