@@ -49,7 +49,7 @@ const ENDS: &[End] = &[
     End {
         case: "uninitialised",
         status: 1,
-        says: &["OpenMP: a lock is used that is not initialised"],
+        says: &["OMP: Error: a lock is used that is not initialised"],
         anywhere: true,
     },
 ];

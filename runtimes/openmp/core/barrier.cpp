@@ -30,6 +30,21 @@ void send_helpers_away(Member &me) {
     await(me, [&] { return HRT_LOAD(&team.helpers, HRT_ACQUIRE) == 0; });
 }
 
+// Where members share cores they sleep, and to wake one takes much longer than a line takes from core to
+// core: the last to come lets all others go, instead of waking the primary member for that. All write one
+// counter.
+void barrier_crowded(Member &me, uint64_t ticket) {
+    Team &team = *me.team;
+    if (HRT_FETCH_ADD(&team.arrivals, 1, HRT_ACQ_REL) + 1 < me.size) {
+        await_with_tasks(me, [&] { return HRT_LOAD(&me.go, HRT_ACQUIRE) >= ticket; });
+        return;
+    }
+    HRT_STORE(&team.arrivals, 0, HRT_RELAXED);
+    drain(me);
+    HRT_STORE(&team.members[0]->go, ticket, HRT_RELEASE);
+    release_others(team, ticket);
+}
+
 } // namespace
 
 void drain(Member &me) {
@@ -37,9 +52,9 @@ void drain(Member &me) {
     if (HRT_LIKELY(HRT_LOAD(&team.has_tasks, HRT_RELAXED) == 0)) {
         return;
     }
-    HRT_STORE(&team.is_draining, 1, HRT_SEQ_CST);
+    HRT_STORE(&team.drainer, me.number + 1, HRT_SEQ_CST);
     await_with_tasks(me, [&] { return are_tasks_over(team); });
-    HRT_STORE(&team.is_draining, 0, HRT_RELAXED);
+    HRT_STORE(&team.drainer, 0, HRT_RELAXED);
     // The members that are let go behind this see it before they generate more.
     HRT_STORE(&team.has_tasks, 0, HRT_RELAXED);
 }
@@ -49,6 +64,11 @@ void barrier(Member &me) {
     uint64_t ticket = ++me.ticket;
     if (me.size == 1) {
         drain(me);
+        return;
+    }
+    // A member that leaves because of a cancellation would be missing in the counter.
+    if (HRT_UNLIKELY(me.team->is_crowded) && !settings.cancellation) {
+        barrier_crowded(me, ticket);
         return;
     }
     gather(me, ticket);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 // How the members of a team gather at a barrier and are let go: a tree in which each member has up to FAN_IN
 // others below it. A member that has come, with all below it, writes that into a line of its own; the one
-// above reads it there, and lets it go by a store to another line of it. No line has two writers.
+// above reads it there, and lets it go by a store to another line of it. No line has two writers. Teams with
+// more members than cores count at one line instead (barrier.cpp).
 #ifndef HADAL_OMP_BARRIER_H
 #define HADAL_OMP_BARRIER_H
 
@@ -72,8 +73,8 @@ inline void release(Member &me, uint64_t ticket) {
     }
 }
 
-// For the primary member: lets the others begin the team's next region.
-inline void start_region(Team &team, uint64_t ticket) {
+// Lets all members but the primary one go on: begin the team's next region, or leave a barrier.
+inline void release_others(Team &team, uint64_t ticket) {
     for (uint32_t number = 1; number < team.size; number++) {
         HRT_STORE(&team.members[number]->go, ticket, HRT_RELEASE);
     }

@@ -65,7 +65,7 @@ template <bool has_tool>
         current = &primary;
         ompt::implicit_begin(primary);
     }
-    start_region(team, ticket);
+    release_others(team, ticket);
     current = &primary;
     return primary;
 }

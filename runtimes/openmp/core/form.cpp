@@ -47,11 +47,12 @@ void extend(Team &team, uint32_t capacity) {
 void set_patience(Team &team) {
     uint64_t spins = settings.blocktime_ns / 1000 * SPINS_PER_US, yields = YIELDS;
     uint32_t cpus = hrt_cpu_count(), cores = hrt_core_count();
-    if (team.size > cores) {
+    team.is_crowded = team.size > cores;
+    if (team.is_crowded) {
         spins = SPINS_CROWDED;
     }
     if (settings.wait_policy == WaitPolicy::Active) {
-        spins = team.size > cores ? SPINS_CROWDED : UINT32_MAX;
+        spins = team.is_crowded ? SPINS_CROWDED : UINT32_MAX;
         yields = UINT32_MAX;
     } else if (settings.wait_policy == WaitPolicy::Passive) {
         spins = 0;

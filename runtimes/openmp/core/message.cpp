@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-// What the run-time says to the user: one line on standard error.
+// What the run-time says to the user: one line on standard error, which begins as clang's users know it.
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
@@ -11,13 +11,12 @@ namespace hadal::omp {
 
 namespace {
 
-void say(const char *format, va_list arguments) {
-    char line[512] = "OpenMP: ";
-    constexpr int prefix = 8;
-    int len = prefix + vsnprintf(line + prefix, sizeof line - prefix - 1, format, arguments);
-    if (len > static_cast<int>(sizeof line) - 2) {
-        len = sizeof line - 2;
-    }
+void say(const char *kind, const char *format, va_list arguments) {
+    char line[512];
+    constexpr int LEN_MAX = sizeof line - 2; // the line's end has room behind it
+    int len = snprintf(line, sizeof line, "OMP: %s: ", kind);
+    len += vsnprintf(line + len, sizeof line - static_cast<size_t>(len), format, arguments);
+    len = len < LEN_MAX ? len : LEN_MAX;
     line[len++] = '\n';
     // Nothing can be done about a closed standard error.
     [[maybe_unused]] ssize_t written = write(STDERR_FILENO, line, static_cast<size_t>(len));
@@ -28,14 +27,14 @@ void say(const char *format, va_list arguments) {
 void warn(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    say(format, arguments);
+    say("Warning", format, arguments);
     va_end(arguments);
 }
 
 void fatal(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    say(format, arguments);
+    say("Error", format, arguments);
     va_end(arguments);
     exit(1);
 }

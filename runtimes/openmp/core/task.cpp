@@ -70,6 +70,15 @@ bool drop_reference(Thread &thread, Task *task, uint64_t counts) {
     return was_last_child;
 }
 
+// A task of the team has ended, for which a member may wait at a barrier.
+[[gnu::noinline]] void notify_drainer(const Team &team, uint32_t number) {
+    // If this was a thread of another team, the region may be over, and the member without a thread.
+    if (Thread *thread = HRT_LOAD(&team.members[number]->thread, HRT_RELAXED);
+        thread != nullptr && has_sleepers(team)) {
+        open_door(*thread);
+    }
+}
+
 // A task has ended: code, event and all. `counted`: it was one of its team's and its parent's tasks.
 void end(Member &me, Task &task, bool counted) {
     Task *parent = task.parent;
@@ -120,8 +129,8 @@ void end(Member &me, Task &task, bool counted) {
     } else {
         HRT_FETCH_ADD(&team.ended_elsewhere, 1, HRT_SEQ_CST);
     }
-    if (HRT_UNLIKELY(HRT_LOAD(&team.is_draining, HRT_RELAXED) != 0)) {
-        notify(team, *team.members[0]);
+    if (uint32_t drainer = HRT_LOAD(&team.drainer, HRT_RELAXED); HRT_UNLIKELY(drainer != 0)) {
+        notify_drainer(team, drainer - 1);
     }
 }
 

@@ -118,19 +118,21 @@ struct alignas(64) Team {
     uint64_t first_workshare = 0;                // where its members begin
     uint32_t first_single = 0;
     uint32_t spins = 0, yields = 0; // how long its members wait before they sleep (sync.h)
+    bool is_crowded = false;        // it has more members than there are cores
     Bind bind = Bind::False;
     void *copy = nullptr;                 // copyprivate of clang
     ReductionScope *reductions = nullptr; // of parallel constructs (reduction(task, ...))
     uint32_t is_cancelled = 0;
     uint32_t busy = 0; // level 0: threads of regions in it that count towards a thread limit, but for its own
     uint64_t loop_cancelled_at = 0; // ticket of the barrier that ends a cancelled loop without a descriptor
+    alignas(64) uint32_t arrivals = 0; // members of a crowded team that have come to a barrier
     alignas(64) uint32_t sleepers = 0; // members that sleep, or are about to
     // The region has generated tasks that may be queued: `task_mark` of its number; otherwise 0.
     uint32_t has_tasks = 0;
     uint32_t helpers = 0;             // members that are through with the region and help with its tasks
     alignas(64) uint32_t singles = 0; // `single` constructs that somebody executes, or has executed
     uint64_t ended_elsewhere = 0;     // tasks that threads of other teams have ended
-    uint32_t is_draining = 0;         // all members have come to a barrier that tasks hold up
+    uint32_t drainer = 0; // who waits for the tasks at a barrier that all have come to: number + 1
     Inbox<Task> inbox;
     Workshare workshares[WORKSHARES];
     ompt::TeamTool tool;

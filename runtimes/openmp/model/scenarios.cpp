@@ -127,6 +127,14 @@ void setup_team(uint32_t size) {
 }
 void setup_pair() { setup_team(2); }
 void setup_three() { setup_team(3); }
+void setup_crowded_pair() {
+    setup_team(2);
+    team->is_crowded = true;
+}
+void setup_crowded_three() {
+    setup_team(3);
+    team->is_crowded = true;
+}
 
 // Members see what the primary wrote before the region, and it sees what they have written in it.
 void primary() {
@@ -135,7 +143,7 @@ void primary() {
         MODEL_SET(input, region);
         team->epoch++;
         me.ticket = first_ticket(team->epoch);
-        start_region(*team, me.ticket);
+        release_others(*team, me.ticket);
         join(me);
         for (uint32_t number = 1; number < team->size; number++) {
             model_check(MODEL_GET(output[number]) == region);
@@ -213,5 +221,42 @@ const struct model_scenario model_openmp_scenarios[] = {
      0,
      0,
      nullptr},
+    {"openmp/crowded-of-two", setup_crowded_pair, {meeting, meeting}, nullptr, 2, 0, 0, 0, nullptr},
+    {"openmp/crowded-of-three",
+     setup_crowded_three,
+     {one_meeting, one_meeting, one_meeting},
+     nullptr,
+     1,
+     0,
+     0,
+     0,
+     nullptr},
+    {"openmp/crowded-no-wake",
+     setup_crowded_pair,
+     {meeting, meeting},
+     nullptr,
+     2,
+     0,
+     0,
+     MODEL_NO_WAKE,
+     DEADLOCK},
+    {"openmp/crowded-no-fence",
+     setup_crowded_pair,
+     {meeting, meeting},
+     nullptr,
+     2,
+     0,
+     0,
+     MODEL_NO_FENCE,
+     DEADLOCK},
+    {"openmp/crowded-no-acquire",
+     setup_crowded_pair,
+     {meeting, meeting},
+     nullptr,
+     2,
+     0,
+     0,
+     MODEL_ACQUIRE_RELAXED,
+     RACE},
     {nullptr, nullptr, {nullptr}, nullptr, 0, 0, 0, 0, nullptr},
 };
