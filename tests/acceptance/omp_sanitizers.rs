@@ -20,8 +20,10 @@ const TEAMS: [u32; 2] = [2, 4];
 
 /// What the thread sanitizer says of the programs, and not of the run-time. gcc has all members store the value of a
 /// `lastprivate` variable that has none, since its loop has no iterations, or under a condition that it does not order. The
-/// sanitizer does not know of fences, which `flush` is.
-const SUPPRESSIONS: &str = "race:loops_\nrace:orphaned_conditional\nrace:part_atomic\n";
+/// sanitizer does not know of fences, which `flush` is. An initialiser that reads `omp_orig` may do so when another member
+/// has come to the end and combines: no compiler has a barrier in between.
+const SUPPRESSIONS: &str =
+    "race:loops_\nrace:orphaned_conditional\nrace:part_atomic\nrace:.omp_initializer.\n";
 
 struct Sanitizer {
     name: &'static str,
@@ -36,7 +38,13 @@ const SANITIZERS: [Sanitizer; 2] = [
         options: &["-fsanitize=thread"],
         // It forgets a thread before libhrt's last destructor of that thread, which takes a lock. The last one
         // measures memory.
-        without: &["kmpc_regrouped", "misuse_threads", "thread_turnover", "misuse_memory"],
+        without: &[
+            "kmpc_regrouped",
+            "kmpc_threadprivate",
+            "misuse_threads",
+            "thread_turnover",
+            "misuse_memory",
+        ],
     },
     Sanitizer {
         name: "address",

@@ -30,7 +30,8 @@ uint32_t spins_allowed() {
     return me->team->spins < SPINS_MAX ? me->team->spins : SPINS_MAX;
 }
 
-// Looks again and again, less often every time it is too late; true if it has got the lock.
+// Looks again and again, less and less often; true if it has got the lock. Each look takes the line from the
+// holder, who could do several turns in that time.
 bool spin(Lock &lock) {
     uint32_t pauses = 1;
     for (uint32_t spins = spins_allowed(); spins > 0;) {
@@ -39,11 +40,11 @@ bool spin(Lock &lock) {
             if (take(lock, LOCK_FREE, LOCK_HELD)) {
                 return true;
             }
-            pauses = pauses < BACKOFF_MAX ? 2 * pauses : BACKOFF_MAX;
         } else if (word >= LOCK_STARVED) {
             return false;
         }
         uint32_t turn = pauses < spins ? pauses : spins;
+        pauses = pauses < BACKOFF_MAX ? 2 * pauses : BACKOFF_MAX;
         for (spins -= turn; turn > 0; turn--) {
             HRT_PAUSE();
         }
