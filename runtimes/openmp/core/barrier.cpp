@@ -41,8 +41,41 @@ void barrier_crowded(Member &me, uint64_t ticket) {
     }
     HRT_STORE(&team.arrivals, 0, HRT_RELAXED);
     drain(me);
-    HRT_STORE(&team.members[0]->go, ticket, HRT_RELEASE);
-    release_others(team, ticket);
+    for (uint32_t number = 0; number < me.size; number++) {
+        HRT_STORE(&team.members[number]->go, ticket, HRT_RELEASE);
+    }
+    HRT_FENCE(HRT_SEQ_CST);
+    if (has_sleepers(team)) {
+        notify_all(team);
+    }
+}
+
+// Two members look at each other: that takes a line's way from core to core once, and not there and back.
+// Whether there may be tasks must not be asked after that, since the other may have gone on and made some:
+// each member says what it knew when it came.
+void barrier_pair(Member &me, uint64_t ticket) {
+    Team &team = *me.team;
+    Member &other = *team.members[1 - me.number];
+    if (HRT_UNLIKELY(HRT_LOAD(&team.has_tasks, HRT_RELAXED) != 0)) {
+        HRT_STORE(&me.tasks_at, ticket, HRT_RELEASE);
+    }
+    HRT_EXCHANGE(&me.arrived, ticket, HRT_SEQ_CST);
+    if (has_sleepers(team)) {
+        open_door(*other.thread);
+    }
+    await_with_tasks(me, [&] { return HRT_LOAD(&other.arrived, HRT_ACQUIRE) >= ticket; });
+    if (HRT_LIKELY(me.tasks_at != ticket && HRT_LOAD(&other.tasks_at, HRT_ACQUIRE) != ticket)) {
+        return;
+    }
+    // The other member goes on only when it is let, so the primary sees what that knew. If the primary has
+    // gone on and come to the next barrier, the tasks were over, and the other need not see what the primary
+    // knew.
+    if (me.number == 0) {
+        drain(me);
+        release(me, ticket);
+    } else {
+        await_with_tasks(me, [&] { return HRT_LOAD(&me.go, HRT_ACQUIRE) >= ticket; });
+    }
 }
 
 } // namespace
@@ -66,14 +99,21 @@ void barrier(Member &me) {
         drain(me);
         return;
     }
-    // A member that leaves because of a cancellation would be missing in the counter.
-    if (HRT_UNLIKELY(me.team->is_crowded) && !settings.cancellation) {
-        barrier_crowded(me, ticket);
-        return;
+    // These do not know of members that leave because of a cancellation.
+    if (HRT_LIKELY(!settings.cancellation)) {
+        if (HRT_UNLIKELY(me.team->is_crowded)) {
+            barrier_crowded(me, ticket);
+            return;
+        }
+        if (me.size == 2) {
+            barrier_pair(me, ticket);
+            return;
+        }
     }
-    gather(me, ticket);
+    BarrierPoint point = {ticket, me.epoch};
+    gather(me, point);
     if (me.number != 0) {
-        arrive(me, ticket);
+        arrive(me, point, me.arrived, ticket);
         await_with_tasks(me, [&] { return HRT_LOAD(&me.go, HRT_ACQUIRE) >= ticket; });
     } else {
         drain(me);
@@ -96,20 +136,20 @@ bool barrier_cancellable(Member &me) {
         }
         return is_cancelled();
     }
-    // A member that leaves because of the cancellation goes to the end of the region, whose ticket is larger:
-    // whoever waits for it here sees that, or the cancellation.
+    // A member that leaves because of the cancellation goes to the end of the region: whoever waits for it
+    // here sees that, or the cancellation.
     uint64_t ticket = ++me.ticket;
+    BarrierPoint point = {ticket, me.epoch};
     bool leaves = false;
     for_those_below(me, [&](Member &below) {
-        await_with_tasks(me,
-                         [&] { return HRT_LOAD(&below.arrived, HRT_ACQUIRE) >= ticket || is_cancelled(); });
+        await_with_tasks(me, [&] { return point.has(below) || is_cancelled(); });
         leaves |= HRT_LOAD(&below.arrived, HRT_ACQUIRE) != ticket;
     });
     if (leaves) {
         return true;
     }
     if (me.number != 0) {
-        arrive(me, ticket);
+        arrive(me, point, me.arrived, ticket);
         await_with_tasks(me, [&] { return HRT_LOAD(&me.go, HRT_ACQUIRE) >= ticket || is_cancelled(); });
         if (HRT_LOAD(&me.go, HRT_ACQUIRE) < ticket) {
             return true;
@@ -124,10 +164,10 @@ bool barrier_cancellable(Member &me) {
 
 void join(Member &me) {
     InBarrier in_barrier(me);
-    uint64_t ticket = first_ticket(me.team->epoch) | JOIN;
-    gather(me, ticket);
+    RegionEnd end = {me.epoch};
+    gather(me, end);
     if (me.number != 0) {
-        arrive(me, ticket);
+        arrive(me, end, me.joined, me.epoch);
         return;
     }
     const Team &team = *me.team;
@@ -139,12 +179,13 @@ void join(Member &me) {
 
 void help(Member &me) {
     Team &team = *me.team;
-    uint32_t mark = task_mark(me.ticket >> 32);
+    uint32_t mark = task_mark(me.epoch);
     HRT_FETCH_ADD(&team.helpers, 1, HRT_SEQ_CST);
     HRT_FENCE_AFTER_UPDATE();
     await_with_tasks(me, [&] { return HRT_LOAD(&team.has_tasks, HRT_ACQUIRE) != mark; });
-    // Once all helpers have left the primary member may change the team.
-    Member &primary = *team.members[0];
+    // Once all helpers have left the primary member may change the team; it may be doing so already if it has
+    // looked for helpers before this one.
+    Member &primary = *HRT_LOAD(&team.members, HRT_ACQUIRE)[0];
     if (HRT_FETCH_SUB(&team.helpers, 1, HRT_SEQ_CST) == 1) {
         notify(team, primary);
     }

@@ -12,10 +12,11 @@ namespace hadal::omp {
 
 inline constexpr uint32_t FAN_IN = 8;
 
-// A ticket is the number of a region in its team, and that of a barrier in it.
-inline uint64_t first_ticket(uint64_t epoch) { return epoch << 32; }
-inline constexpr uint32_t JOIN = UINT32_MAX;      // the barrier at the end of a region
-inline constexpr uint64_t DISMISSED = UINT64_MAX; // no more regions
+// Barriers of a team have tickets, and its regions numbers (epochs), that only grow. Members of a cancelled
+// region may miss some of its barriers, but not so many: the next region's tickets are larger than all of
+// them.
+inline constexpr uint64_t TICKETS_APART = 4096;
+inline constexpr uint64_t DISMISSED = UINT64_MAX; // the epoch after which there are no more
 
 // Calls `with` for each member right below this one.
 template <typename With> void for_those_below(const Member &me, With with) {
@@ -26,11 +27,26 @@ template <typename With> void for_those_below(const Member &me, With with) {
     }
 }
 
+// A barrier that members come to, and the end of a region.
+struct BarrierPoint {
+    uint64_t ticket;
+    uint64_t epoch; // of the region: who has left it because of a cancellation counts as having come
+
+    // Whether the member has come, and all below it.
+    bool has(const Member &member) const {
+        return HRT_LOAD(&member.arrived, HRT_ACQUIRE) >= ticket ||
+               (settings.cancellation && HRT_LOAD(&member.joined, HRT_ACQUIRE) >= epoch);
+    }
+};
+struct RegionEnd {
+    uint64_t epoch;
+
+    bool has(const Member &member) const { return HRT_LOAD(&member.joined, HRT_ACQUIRE) >= epoch; }
+};
+
 // Waits, running tasks, until all below the member have come.
-inline void gather(Member &me, uint64_t ticket) {
-    for_those_below(me, [&](Member &below) {
-        await_with_tasks(me, [&] { return HRT_LOAD(&below.arrived, HRT_ACQUIRE) >= ticket; });
-    });
+template <typename Point> void gather(Member &me, Point point) {
+    for_those_below(me, [&](Member &below) { await_with_tasks(me, [&] { return point.has(below); }); });
 }
 
 // Those that one member waits for.
@@ -38,9 +54,9 @@ struct Siblings {
     Member **members;
     uint32_t first, end; // numbers
 
-    bool have_come(uint64_t ticket) const {
+    template <typename Point> bool have_come(Point point) const {
         for (uint32_t number = first; number < end; number++) {
-            if (HRT_LOAD(&members[number]->arrived, HRT_ACQUIRE) < ticket) {
+            if (!point.has(*members[number])) {
                 return false;
             }
         }
@@ -48,15 +64,16 @@ struct Siblings {
     }
 };
 
-// Says that the member has come, to the one above it, which is woken only when it waits for nobody else.
-inline void arrive(Member &me, uint64_t ticket) {
+// Says that the member has come, by a word of it, to the one above it, which is woken only when it waits for
+// nobody else.
+template <typename Point> void arrive(Member &me, Point point, uint64_t &word, uint64_t value) {
     // Once all have come the primary member may change the team, and give its threads to others.
     const Team &team = *me.team;
     uint32_t number = (me.number - 1) / FAN_IN, first = number * FAN_IN + 1;
     Siblings siblings = {team.members, first, first + FAN_IN < me.size ? first + FAN_IN : me.size};
     Thread &above = *HRT_LOAD(&team.members[number]->thread, HRT_RELAXED);
-    HRT_EXCHANGE(&me.arrived, ticket, HRT_SEQ_CST);
-    if (has_sleepers(team) && siblings.have_come(ticket)) {
+    HRT_EXCHANGE(&word, value, HRT_SEQ_CST);
+    if (has_sleepers(team) && siblings.have_come(point)) {
         open_door(above);
     }
 }
@@ -73,10 +90,15 @@ inline void release(Member &me, uint64_t ticket) {
     }
 }
 
-// Lets all members but the primary one go on: begin the team's next region, or leave a barrier.
-inline void release_others(Team &team, uint64_t ticket) {
+// For the primary member: lets the others begin the team's next region.
+inline void start_region(Team &team, const Start &start) {
     for (uint32_t number = 1; number < team.size; number++) {
-        HRT_STORE(&team.members[number]->go, ticket, HRT_RELEASE);
+        Start &theirs = team.members[number]->start;
+        theirs.region = start.region;
+        theirs.icvs = start.icvs;
+        theirs.first_ticket = start.first_ticket;
+        theirs.first_workshare = start.first_workshare;
+        HRT_STORE(&theirs.epoch, start.epoch, HRT_RELEASE);
     }
     HRT_FENCE(HRT_SEQ_CST);
     if (has_sleepers(team)) {
@@ -101,14 +123,14 @@ void help(Member &me);
 // `thread`: its own. Who gives the team up takes it away from the member, which may be about to wait.
 inline bool await_region(Member &me, Thread &thread) {
     InBarrier in_barrier(me);
-    uint64_t seen = me.ticket | JOIN;
-    uint32_t mark = task_mark(me.ticket >> 32);
+    uint64_t seen = me.epoch;
+    uint32_t mark = task_mark(seen);
     const Team &team = *me.team;
-    auto goes_on = [&] { return HRT_LOAD(&me.go, HRT_ACQUIRE) > seen; };
+    auto goes_on = [&] { return HRT_LOAD(&me.start.epoch, HRT_ACQUIRE) > seen; };
     for (;;) {
         await_as(me, thread, [&] { return goes_on() || HRT_LOAD(&team.has_tasks, HRT_RELAXED) == mark; });
         if (HRT_LIKELY(goes_on())) {
-            return HRT_LOAD(&me.go, HRT_RELAXED) != DISMISSED;
+            return HRT_LOAD(&me.start.epoch, HRT_RELAXED) != DISMISSED;
         }
         help(me);
     }

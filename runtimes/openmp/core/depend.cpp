@@ -259,7 +259,7 @@ Dependences &dependences_of(Task &generator) {
         generator.dependences = ::new (memory) Dependences;
         grow(*generator.dependences);
         // They are freed at the end of the region, at the latest.
-        note_tasks(*generator.team);
+        note_tasks(*generator.runner);
     }
     return *generator.dependences;
 }

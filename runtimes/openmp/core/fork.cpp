@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 // Parallel regions: fork and join.
 //
-// The primary member writes the region into the team and lets each member go by a store to its line; the join
+// The primary member writes the region into a line of each member, which lets that go; the join
 // is a barrier that the others do not wait at: they wait for the next region, and help with tasks of this
 // one.
 #include "barrier.h"
@@ -20,24 +20,24 @@ void *serve(void *argument);
 namespace {
 
 // A member at the beginning of its team's region.
-void begin(Member &me, const Team &team) {
-    me.ticket = first_ticket(team.epoch);
-    me.size = team.size;
-    me.workshares = team.first_workshare;
-    me.singles = team.first_single;
+void begin(Member &me, const Start &start) {
+    me.epoch = start.epoch;
+    me.ticket = start.first_ticket;
+    me.workshares = start.first_workshare;
+    me.singles = 0;
     me.workshare = nullptr;
     Task &task = me.implicit;
     task.counts = ONE_REFERENCE;
     task.group = nullptr;
-    task.icvs = team.icvs;
+    task.icvs = start.icvs;
 }
 
-[[gnu::always_inline]] inline void run(Member &me, const Team &team) {
+[[gnu::always_inline]] inline void run(Member &me, const Region &region) {
     if (HRT_UNLIKELY(me.is_moved != 0)) {
         settle(me);
     }
     IrqGuard guard(*me.thread);
-    team.region.run(me, team.region);
+    region.run(me, region);
     if (HRT_UNLIKELY(me.implicit.dependences != nullptr)) {
         dependences_free(me.implicit);
     }
@@ -51,21 +51,23 @@ template <bool has_tool>
         ompt::parallel_begin(me, team, threads);
     }
     Member &primary = *team.members[0];
-    team.region = region;
-    team.icvs = me.task->icvs;
+    Start &start = primary.start;
+    start.epoch = primary.epoch + 1;
+    start.region = region;
+    start.icvs = me.task->icvs;
+    start.first_ticket = primary.ticket + TICKETS_APART;
+    start.first_workshare = primary.workshares;
     if (HRT_UNLIKELY(settings.has_nested_lists)) {
-        team.own_icvs = *team.icvs;
-        go_below(team.own_icvs);
-        team.icvs = &team.own_icvs;
+        team.icvs = *start.icvs;
+        go_below(team.icvs);
+        start.icvs = &team.icvs;
     }
-    team.epoch++;
-    uint64_t ticket = first_ticket(team.epoch);
-    begin(primary, team);
+    begin(primary, start);
     if constexpr (has_tool) {
         current = &primary;
         ompt::implicit_begin(primary);
     }
-    release_others(team, ticket);
+    start_region(team, start);
     current = &primary;
     return primary;
 }
@@ -85,10 +87,10 @@ template <bool has_tool> [[gnu::always_inline]] inline void end_team(Member &pri
     if (HRT_UNLIKELY(team.is_cancelled != 0)) {
         workshares_reset(team);
         team.is_cancelled = 0;
-    } else {
-        team.first_workshare = primary.workshares;
     }
-    team.first_single = team.singles;
+    if (team.singles != 0) {
+        team.singles = 0;
+    }
     if constexpr (has_tool) {
         ompt::parallel_end(*primary.outer, team);
     }
@@ -141,7 +143,7 @@ void fork_end(Member &primary) { end_any(primary); }
 void fork(Member &me, const Region &region, uint32_t threads, Bind bind) {
     Member &primary = begin_any(me, region, threads, bind);
     if (HRT_LIKELY(primary.size > 1)) {
-        run(primary, *primary.team);
+        run(primary, region);
     } else {
         region.run(primary, region);
     }
@@ -157,19 +159,18 @@ void *serve(void *argument) {
         prepare_implicit(me);
         current = &me;
         while (await_region(me, thread)) {
-            const Team &team = *me.team;
-            begin(me, team);
+            begin(me, me.start);
             if (ompt::is_on()) {
                 ompt::implicit_begin(me);
-                run(me, team);
+                run(me, me.start.region);
                 ompt::member_join(me);
                 continue;
             }
-            run(me, team);
+            run(me, me.start.region);
             join(me);
         }
         // From here on the member may get another thread.
-        HRT_STORE(&me.go, 0, HRT_RELEASE);
+        HRT_STORE(&me.start.epoch, 0, HRT_RELEASE);
     }
 }
 

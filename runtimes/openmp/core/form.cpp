@@ -38,7 +38,7 @@ void extend(Team &team, uint32_t capacity) {
     Member **members = static_cast<Member **>(permanent_memory((capacity + 1) * sizeof(Member *)));
     memcpy(members, team.members, team.capacity * sizeof(Member *));
     members[capacity] = reinterpret_cast<Member *>(team.members);
-    team.members = members;
+    HRT_STORE(&team.members, members, HRT_RELEASE);
     team.capacity = capacity;
 }
 
@@ -101,12 +101,12 @@ Team &team_form(Member &me, uint32_t size, Bind bind) {
         }
         if (member->thread == nullptr) {
             // Its last thread may not have seen yet that it is dismissed: two would run as one member.
-            while (HRT_LOAD(&member->go, HRT_ACQUIRE) == DISMISSED) {
+            while (HRT_LOAD(&member->start.epoch, HRT_ACQUIRE) == DISMISSED) {
                 hrt_thread_yield();
             }
             // It takes part from the next region on.
-            member->ticket = first_ticket(team.epoch);
-            HRT_STORE(&member->go, member->ticket, HRT_RELAXED);
+            member->epoch = team.members[0]->epoch;
+            HRT_STORE(&member->start.epoch, member->epoch, HRT_RELAXED);
             if (!thread_assign(*member)) {
                 break;
             }
@@ -153,7 +153,7 @@ void team_dismiss(Member &me) {
         if (number > 0) {
             Thread &thread = *member->thread;
             member->thread = nullptr;
-            HRT_EXCHANGE(&member->go, DISMISSED, HRT_SEQ_CST);
+            HRT_EXCHANGE(&member->start.epoch, DISMISSED, HRT_SEQ_CST);
             open_door(thread);
         }
     }

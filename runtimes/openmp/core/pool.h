@@ -15,8 +15,8 @@ void thread_give_back(Thread &thread);
 // For a child process, which has none of its parent's threads.
 void pool_forget();
 
-// Gives a member a thread, an idle one or a new one, which runs the team's regions from the epoch after
-// `ticket` on. False if there is none to be had.
+// Gives a member a thread, an idle one or a new one, which runs the team's regions after the one that
+// the member was in last. False if there is none to be had.
 bool thread_assign(Member &member);
 // The thread of a dismissed member is idle from now on, and waits for the next; called by it.
 Member &thread_rest(Thread &thread);

@@ -89,7 +89,6 @@ void serial_end_slow(Member &inner) {
     }
     if (team.is_cancelled != 0) {
         workshares_reset(team);
-        inner.workshares = team.first_workshare;
         team.is_cancelled = 0;
     }
 }

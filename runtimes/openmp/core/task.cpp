@@ -207,7 +207,7 @@ void run_counted(Member &me, Task &task) {
 
 // The part of counting that has to come before anybody can run the task.
 [[gnu::always_inline]] static inline void count_created(Member &me, Task &task) {
-    note_tasks(*me.team);
+    note_tasks(me);
     HRT_STORE(&me.tasks_created, me.tasks_created + 1, HRT_RELAXED);
     if (task.group != nullptr) {
         HRT_FETCH_ADD(&task.group->unfinished, 1, HRT_RELAXED);

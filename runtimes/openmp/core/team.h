@@ -64,6 +64,16 @@ struct alignas(64) Thread {
     alignas(64) uint32_t door = 0; // sync.h
 };
 
+// What a member needs to begin a region: a line that the primary member writes.
+struct alignas(64) Start {
+    uint64_t epoch = 0; // number of the region in its team; the last word to be written
+    Region region;
+    const Icvs *icvs = nullptr;   // of the implicit tasks
+    uint64_t first_ticket = 0;    // that of the first barrier is the next one
+    uint64_t first_workshare = 0; // number of the first worksharing construct
+};
+static_assert(sizeof(Start) == 64);
+
 // A thread's place in a team.
 struct alignas(64) Member {
     // What its own thread reads and writes all the time.
@@ -77,6 +87,7 @@ struct alignas(64) Member {
         nullptr;           // what it is in regions of one thread, if nothing but that is to be done for them
     Member *alone[2] = {}; // the same, and what it is as an initial task inside of regions (serial.h)
     Member *outer = nullptr; // what its thread is outside of this region (primary members)
+    uint64_t epoch = 0;      // of the region that it is in, or was in last
     uint64_t ticket = 0;     // of the last barrier that it has come to
     Workshare *workshare = nullptr;
     Workshare *nest = nullptr; // of a loop nest with ordered dependences (kmpc/doacross.cpp)
@@ -95,9 +106,13 @@ struct alignas(64) Member {
     uint32_t is_moved = 0;     // its thread has to go where it belongs before the next region (places.cpp)
     Task implicit;
 
+    Start start;
     alignas(64) uint64_t go = 0; // up to which ticket it may go on; written by the member above it
-    // Up to which ticket it, and those below it, have come; read by the member above it. And its tasks.
+    // Up to which ticket it, and those below it, have come, and at the end of which region they are; read by
+    // the member above it. And its tasks.
     alignas(64) uint64_t arrived = 0;
+    uint64_t joined = 0;
+    uint64_t tasks_at = 0; // ticket of a barrier to which it has come after there were tasks (barrier_pair)
     uint64_t tasks_created = 0, tasks_ended = 0;
     alignas(64) Deque<Task> deque;
     Range ranges[WORKSHARES]; // of the loops in the ring of the same place
@@ -107,18 +122,12 @@ struct alignas(64) Member {
 struct alignas(64) Team {
     Member **members = nullptr; // `capacity` of them, of which the first `size` take part
     uint32_t size = 1, capacity = 1;
-    Region region;
     Team *parent = nullptr;
     uint32_t parent_number = 0; // of the primary member in it
     uint32_t level = 0, active_level = 0;
     uint32_t league_size = 1, league_number = 0; // of a team at level 0 (`league_of`)
-    const Icvs *icvs = nullptr;                  // of the implicit tasks
-    Icvs own_icvs;                               // those, if they differ from the generating task's
-    uint64_t epoch = 0;                          // regions it has run
-    uint64_t first_workshare = 0;                // where its members begin
-    uint32_t first_single = 0;
-    uint32_t spins = 0, yields = 0; // how long its members wait before they sleep (sync.h)
-    bool is_crowded = false;        // it has more members than there are cores
+    uint32_t spins = 0, yields = 0;              // how long its members wait before they sleep (sync.h)
+    bool is_crowded = false;                     // it has more members than there are cores
     Bind bind = Bind::False;
     void *copy = nullptr;                 // copyprivate of clang
     ReductionScope *reductions = nullptr; // of parallel constructs (reduction(task, ...))
@@ -136,6 +145,7 @@ struct alignas(64) Team {
     Inbox<Task> inbox;
     Workshare workshares[WORKSHARES];
     ompt::TeamTool tool;
+    Icvs icvs; // of the implicit tasks, if they differ from the generating task's
 };
 
 // The team around this one that is a team of a league.
@@ -150,10 +160,11 @@ inline const Team &league_of(const Team &team) {
 // What says that a region has tasks: never 0, and not the same for the one after it.
 inline uint32_t task_mark(uint64_t epoch) { return static_cast<uint32_t>(epoch) << 1 | 1; }
 
-// Says that the team's region has tasks: it must not end before they have.
-inline void note_tasks(Team &team) {
+// Says that the region that the member is in has tasks: it must not end before they have.
+inline void note_tasks(const Member &me) {
+    Team &team = *me.team;
     if (HRT_UNLIKELY(HRT_LOAD(&team.has_tasks, HRT_RELAXED) == 0)) {
-        HRT_STORE(&team.has_tasks, task_mark(team.epoch), HRT_RELAXED);
+        HRT_STORE(&team.has_tasks, task_mark(me.epoch), HRT_RELAXED);
     }
 }
 

@@ -43,7 +43,7 @@ void workshares_reset(Team &team) {
     for (uint64_t index = 0; index < WORKSHARES; index++) {
         workshare_reset(team.workshares[index], index);
     }
-    team.first_workshare = 0;
+    team.members[0]->workshares = 0;
 }
 
 bool workshare_enter(Member &me) {

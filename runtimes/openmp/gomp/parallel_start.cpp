@@ -68,7 +68,7 @@ OMP_EXPORT void GOMP_parallel_end() {
     if (primary.implicit.dependences != nullptr) {
         dependences_free(primary.implicit);
     }
-    void *started = primary.size > 1 ? primary.team->region.data : nullptr;
+    void *started = primary.size > 1 ? primary.start.region.data : nullptr;
     fork_end(primary);
     free(started);
 }

@@ -121,6 +121,9 @@ void setup_team(uint32_t size) {
         members[number]->team = team;
         members[number]->number = number;
         members[number]->size = size;
+        // Numbers of regions and barriers go on behind 2^32.
+        members[number]->epoch = members[number]->start.epoch = UINT32_MAX - 1;
+        members[number]->ticket = UINT32_MAX - 1;
         output[number] = 0;
     }
     input = 0;
@@ -141,9 +144,10 @@ void primary() {
     for (int region = 1; region <= REGIONS; region++) {
         Member &me = *members[0];
         MODEL_SET(input, region);
-        team->epoch++;
-        me.ticket = first_ticket(team->epoch);
-        release_others(*team, me.ticket);
+        Start start;
+        start.epoch = ++me.epoch;
+        start.first_ticket = me.ticket += TICKETS_APART;
+        start_region(*team, start);
         join(me);
         for (uint32_t number = 1; number < team->size; number++) {
             model_check(MODEL_GET(output[number]) == region);
@@ -154,7 +158,8 @@ void member() {
     Member &me = *members[model_self()];
     for (int region = 1; region <= REGIONS; region++) {
         model_check(await_region(me, *me.thread));
-        me.ticket = first_ticket(team->epoch);
+        me.epoch = me.start.epoch;
+        me.ticket = me.start.first_ticket;
         model_check(MODEL_GET(input) == region);
         MODEL_SET(output[me.number], region);
         join(me);
@@ -176,6 +181,20 @@ void meet(int rounds) {
     }
 }
 void meeting() { meet(2); }
+
+// Barriers without tasks, and then with one of either member, which ends before that comes.
+void meet_with_tasks() {
+    Member &me = *members[model_self()];
+    for (uint32_t round = 0; round < 3; round++) {
+        if (round == me.number + 1) {
+            note_tasks(me);
+            HRT_STORE(&me.tasks_created, me.tasks_created + 1, HRT_RELAXED);
+            HRT_EXCHANGE(&me.tasks_ended, me.tasks_ended + 1, HRT_SEQ_CST);
+        }
+        barrier(me);
+    }
+    model_check(HRT_LOAD(&team->has_tasks, HRT_RELAXED) == 0);
+}
 void one_meeting() { meet(1); }
 
 } // namespace
@@ -216,11 +235,14 @@ const struct model_scenario model_openmp_scenarios[] = {
      setup_three,
      {one_meeting, one_meeting, one_meeting},
      nullptr,
-     1,
+     2,
      0,
      0,
      0,
      nullptr},
+    {"openmp/pair-with-tasks", setup_pair, {meet_with_tasks, meet_with_tasks}, nullptr, 2, 0, 0, 0, nullptr},
+    {"openmp/pair-no-wake", setup_pair, {meeting, meeting}, nullptr, 2, 0, 0, MODEL_NO_WAKE, DEADLOCK},
+    {"openmp/pair-no-fence", setup_pair, {meeting, meeting}, nullptr, 2, 0, 0, MODEL_NO_FENCE, DEADLOCK},
     {"openmp/crowded-of-two", setup_crowded_pair, {meeting, meeting}, nullptr, 2, 0, 0, 0, nullptr},
     {"openmp/crowded-of-three",
      setup_crowded_three,

@@ -125,10 +125,11 @@ int get_callback(int event, Function *callback) {
     return *callback != nullptr;
 }
 
-// Each thread has numbers of its own, so that nobody waits for another.
+// Each thread has numbers of its own, so that nobody waits for another. They have as many digits as others',
+// for tools that sort by them as texts.
 uint64_t get_unique_id() {
     constexpr uint64_t PER_THREAD = 1ull << 40;
-    static uint64_t threads = 0;
+    static uint64_t threads = PER_THREAD;
     static thread_local constinit uint64_t next = 0;
     if (next == 0) {
         next = HRT_FETCH_ADD(&threads, PER_THREAD, HRT_RELAXED) + 1;

@@ -39,9 +39,8 @@ struct Waiting {
 void await_end(Member &me) {
     InBarrier in_barrier(me);
     const Team &team = *me.team;
-    uint64_t epoch = me.ticket >> 32;
-    uint32_t mark = task_mark(epoch);
-    auto is_over = [&] { return HRT_LOAD(&team.tool.ended, HRT_ACQUIRE) >= epoch; };
+    uint32_t mark = task_mark(me.epoch);
+    auto is_over = [&] { return HRT_LOAD(&team.tool.ended, HRT_ACQUIRE) >= me.epoch; };
     for (;;) {
         await(me, [&] { return is_over() || HRT_LOAD(&team.has_tasks, HRT_RELAXED) == mark; });
         if (is_over()) {
@@ -51,9 +50,9 @@ void await_end(Member &me) {
     }
 }
 
-void let_go(Team &team) {
+void let_go(Team &team, uint64_t epoch) {
     HRT_FETCH_ADD(&leaving, team.size - 1, HRT_SEQ_CST);
-    HRT_EXCHANGE(&team.tool.ended, team.epoch, HRT_SEQ_CST);
+    HRT_EXCHANGE(&team.tool.ended, epoch, HRT_SEQ_CST);
     if (has_sleepers(team)) {
         notify_all(team);
     }
@@ -102,7 +101,7 @@ void member_join(Member &me) {
     if (me.size > 1) {
         join(me);
         if (me.number == 0) {
-            let_go(team);
+            let_go(team, me.epoch);
         } else {
             await_end(me);
         }
