@@ -57,6 +57,7 @@ pub(crate) fn list() -> Vec<Counter> {
         Counter::of_cpus("idle time, ns", hadal_sched::idle_time_ns),
         Counter::of_cpus("idle: missed stores", |cpu| sched(cpu).missed_stores),
         Counter::of_cpus("page-table changes", |cpu| hardware(cpu).page_table_changes),
+        Counter::of_cpus("TLB flushes that let an emulated TLB grow", |cpu| sched(cpu).growth_flushes),
         Counter::of_all("TLB shootdowns", hadal_hal::memory::tlb::shootdown_count()),
         Counter::of_all("threads alive", hadal_sched::live_threads() as u64),
         Counter::of_all("hrt threads made from waiting slots", slots.taken),

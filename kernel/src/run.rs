@@ -14,6 +14,7 @@ use hadal_abi::config::{BootAction, Filling, RunConfig};
 use hadal_abi::control::{ExitStatus, GuestMessage};
 use hadal_drivers::Devices;
 use hadal_hal::boot::BootInfo;
+use hadal_hal::cpu;
 use hadal_hal::devices::pit;
 use hadal_hal::memory::fallible::{self, OutOfMemory};
 use hadal_hal::sync::SpinLock;
@@ -172,6 +173,9 @@ fn first_thread(_: usize) -> ! {
         control::report(&(report::machine(&platform) + &trials::in_words(&paths)));
         control::send(&GuestMessage::Paths(paths));
         end::machine(ExitStatus::Exited(0))
+    }
+    if cpu::is_translated() && !config.counts_instructions {
+        hadal_sched::let_tlbs_grow();
     }
     let prepared = prepare(config, &info, &devices, platform.zone_count());
     let begun = match action {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Mappings, and programs that use all memory.
 
+use std::path::Path;
 use std::time::Duration;
 
 use hadal_tests::case::{expect_status, expect_stdout, expect_texts, wrong};
@@ -21,6 +22,7 @@ pub(crate) fn register(suite: &mut Suite) {
     for cpus in [1, 2, 4] {
         suite.compare(format!("memory/churn/{cpus}cpus"), &CHURN, Way::GccDynamic, cpus, |case| case);
     }
+    suite.hadal("memory/tlb-growth", tlb_growth);
     suite.hadal("memory/exhaust/fail", |name| {
         let outcome = exhausted(name, "fail")?;
         expect_status(&outcome, 0)?;
@@ -35,6 +37,25 @@ pub(crate) fn register(suite: &mut Suite) {
             expect_texts(&outcome, &["memory"])
         });
     }
+}
+
+/// A CPU whose program computes without a fault flushes its emulated TLB now and then, but not where instructions count.
+fn tlb_growth(name: &str) -> Result<(), TestError> {
+    const COUNTER: &str = "TLB flushes that let an emulated TLB grow";
+    let directory = scratch::empty_directory(name)?;
+    for (option, flushes) in [("--cpus=1", true), ("--icount", false)] {
+        let hadal = Hadal::plain().option("--stats").option(option).cwd(&directory);
+        let words = arguments(&["-c", "i=0; while [ $i -lt 50000 ]; do i=$((i + 1)); done"]);
+        let outcome = hadal.limit(Duration::from_secs(120)).run(Path::new("/bin/sh"), &words)?;
+        expect_status(&outcome, 0)?;
+        let text = outcome.stderr_text();
+        let count =
+            text.lines().find_map(|line| line.trim().strip_prefix(COUNTER)?.trim().parse::<u64>().ok());
+        if count.map(|count| count > 0) != Some(flushes) {
+            return Err(wrong(&format!("{option}: {count:?} flushes"), &outcome));
+        }
+    }
+    Ok(())
 }
 
 fn exhausted(name: &str, how: &str) -> Result<hadal_tests::Outcome, TestError> {

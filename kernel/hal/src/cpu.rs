@@ -130,8 +130,13 @@ pub fn has_monitor() -> bool {
     let id = raw_cpuid::CpuId::new();
     // QEMU's translator has the instruction, but with several CPUs it does nothing. Where the CPUs take turns in one
     // thread, one that "waits" so only keeps the turn, and whoever has work never gets it.
-    let waits = id.get_hypervisor_info().is_none_or(|info| info.identify() != raw_cpuid::Hypervisor::QEMU);
-    waits && id.get_feature_info().is_some_and(|features| features.has_monitor_mwait())
+    !is_translated() && id.get_feature_info().is_some_and(|features| features.has_monitor_mwait())
+}
+
+/// Whether QEMU's translator executes the instructions, as CPUID says.
+pub fn is_translated() -> bool {
+    let info = raw_cpuid::CpuId::new().get_hypervisor_info();
+    info.is_some_and(|info| info.identify() == raw_cpuid::Hypervisor::QEMU)
 }
 
 /// The hypervisor that CPUID names; "none" where there is none, or it hides.

@@ -37,6 +37,7 @@ pub(crate) struct CpuCounters {
     pub(crate) missed: Count,
     pub(crate) rests: Count,
     pub(crate) joins: Count,
+    pub(crate) growth_flushes: Count,
 }
 
 /// Numbers since boot.
@@ -60,6 +61,8 @@ pub struct Counters {
     pub rests: u64,
     /// Threads that waited actively and went to a busy CPU, since the host has too few cores.
     pub joins: u64,
+    /// Flushes that let an emulated processor's TLB grow.
+    pub growth_flushes: u64,
 }
 
 impl Counters {
@@ -75,6 +78,7 @@ impl Counters {
             missed_stores: cpu.store_watch.missed.get(),
             rests: counts.rests.get(),
             joins: counts.joins.get(),
+            growth_flushes: counts.growth_flushes.get(),
         }
     }
 
@@ -89,6 +93,7 @@ impl Counters {
             missed_stores: self.missed_stores + other.missed_stores,
             rests: self.rests + other.rests,
             joins: self.joins + other.joins,
+            growth_flushes: self.growth_flushes + other.growth_flushes,
         }
     }
 }

@@ -61,6 +61,7 @@ mod switch;
 mod table;
 mod thread;
 mod timers;
+mod tlb_growth;
 mod token;
 #[cfg_attr(
     not(any(all(test, not(loom)), feature = "sim")),
@@ -89,5 +90,6 @@ pub use switch::{Wake, attend, exit, park, sleep_until, yield_now};
 pub use table::{SpawnError, create, discard, live_threads, on_new_threads, thread, threads};
 pub use thread::{Info, PRIORITIES, PRIORITY_DEFAULT, Params, Policy, State, Thread};
 pub use timers::{TimerHandle, call_at, cancel_handler, handler_at, interrupt_within, on_timer_interrupt};
+pub use tlb_growth::let_tlbs_grow;
 pub use turns::SLICE_NS;
 pub use wake::{apply_affinity, note_affinity, on_reschedule_interrupt, set_affinity};
