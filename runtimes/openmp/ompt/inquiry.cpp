@@ -9,17 +9,17 @@ namespace hadal::omp::ompt {
 
 namespace {
 
-Member *current_member() { return enabled != 0 ? current : nullptr; }
+Member *current_member() { return enabled ? current : nullptr; }
 
 // The member whose task has met the region of this team; null outside of all.
 Member *encountering(const Member &me) { return me.team->members[0]->outer; }
 
 } // namespace
 
-Data *get_thread_data() { return enabled != 0 && own != nullptr ? &own->data : nullptr; }
+Data *get_thread_data() { return enabled && own != nullptr ? &own->data : nullptr; }
 
 int get_state(uint64_t *wait_id) {
-    const ThreadTool *thread = enabled != 0 ? own : nullptr;
+    const ThreadTool *thread = enabled ? own : nullptr;
     if (wait_id != nullptr) {
         *wait_id = thread != nullptr ? thread->wait_id : 0;
     }

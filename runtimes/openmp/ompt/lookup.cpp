@@ -118,7 +118,7 @@ int set_callback(int event, Function callback) {
 
 int get_callback(int event, Function *callback) {
     uint32_t index = static_cast<uint32_t>(event);
-    if (event <= 0 || index >= EVENTS || enabled == 0) {
+    if (event <= 0 || index >= EVENTS || !enabled) {
         return 0;
     }
     *callback = HRT_LOAD(&callbacks[index], HRT_ACQUIRE);
@@ -154,12 +154,12 @@ int get_place_proc_ids(int place, int size, int *ids) {
 }
 
 int get_place_num() {
-    const Member *me = enabled != 0 ? current : nullptr;
+    const Member *me = enabled ? current : nullptr;
     return me != nullptr ? me->place : -1;
 }
 
 int get_partition_place_nums(int size, int *places) {
-    const Member *me = enabled != 0 ? current : nullptr;
+    const Member *me = enabled ? current : nullptr;
     if (me == nullptr) {
         return 0;
     }
@@ -170,7 +170,7 @@ int get_partition_place_nums(int size, int *places) {
     return count;
 }
 
-int get_proc_id() { return enabled != 0 && current != nullptr ? sched_getcpu() : -1; }
+int get_proc_id() { return enabled && current != nullptr ? sched_getcpu() : -1; }
 
 // Nothing of this process runs on a device that OpenMP offloads to.
 int get_target_info(uint64_t *, uint64_t *, uint64_t *) { return 0; }

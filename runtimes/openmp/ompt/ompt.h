@@ -11,9 +11,9 @@
 
 namespace hadal::omp::ompt {
 
-extern uint32_t enabled [[gnu::visibility("hidden")]];
+extern bool enabled [[gnu::visibility("hidden")]];
 
-inline bool is_on() { return HRT_UNLIKELY(enabled != 0); }
+inline bool is_on() { return HRT_UNLIKELY(enabled); }
 
 // Where the program has called the run-time: return address, and stack pointer before the call.
 struct Caller {

@@ -15,7 +15,7 @@ ompt_start_tool(unsigned omp_version, const char *runtime_version);
 
 namespace hadal::omp::ompt {
 
-uint32_t enabled = 0;
+bool enabled = false;
 Function callbacks[EVENTS];
 
 namespace {
@@ -81,12 +81,12 @@ void start() {
         return;
     }
     tool = result;
-    enabled = 1;
+    enabled = true;
     atexit(finalize);
 }
 
 void finalize() {
-    if (enabled == 0 || is_finalized) {
+    if (!enabled || is_finalized) {
         return;
     }
     is_finalized = true;
