@@ -2,7 +2,7 @@
 //! `hadal cc` and its relatives: program images, made by each compiler, run by the command and by QEMU alone.
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -37,6 +37,7 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.hadal("cc/executed", executed);
     suite.hadal("cc/response-file", response_file);
     suite.hadal("cc/own-commands", own_commands);
+    suite.hadal("cc/called-by-itself", called_by_itself);
     suite.hadal("cc/linux", linux);
     suite.hadal("cc/sdk", sdk);
     suite.hadal("cc/wrong-lines", wrong_lines);
@@ -266,6 +267,24 @@ fn own_commands(name: &str) -> Result<(), TestError> {
         }
     }
     Ok(())
+}
+
+/// A compiler that is a script which calls the command: `make CC=script` sets the variable for the command, too.
+fn called_by_itself(name: &str) -> Result<(), TestError> {
+    let directory = scratch::empty_directory(name)?;
+    let script = directory.join("mycc");
+    let text = format!("#!/bin/sh\nexec {} cc \"$@\"\n", hadal_command()?.display());
+    fs::write(&script, text).map_err(TestError::io("mycc"))?;
+    let executable = fs::Permissions::from_mode(0o755);
+    fs::set_permissions(&script, executable).map_err(TestError::io("mycc"))?;
+    let outcome = tool(&["cc", "-c", &source("everything.c")], &directory, &[("CC", &script)])?;
+    if outcome.status == 0 {
+        return Err(wrong("a compiler that calls hadal compiled", &outcome));
+    }
+    expect_texts(
+        &outcome,
+        &["hadal was called by the compiler that it calls", "let CC name the compiler itself"],
+    )
 }
 
 fn linux(name: &str) -> Result<(), TestError> {

@@ -71,8 +71,8 @@ impl Compilation<'_> {
             while let number = next.fetch_add(1, Ordering::Relaxed)
                 && let Some(source) = sources.get(number)
             {
-                let mut command = Command::new(&self.compiler[0]);
-                command.args(&self.compiler[1..]).args(self.flags);
+                let mut command = super::command(self.compiler);
+                command.args(self.flags);
                 for include in self.include {
                     command.arg("-I").arg(self.dir.join(include));
                 }

@@ -64,8 +64,37 @@ pub(crate) fn language(subcommand: &OsStr) -> Option<Language> {
     }
 }
 
+/// Set for each compiler that this command calls: one that calls this command again does not go on for ever.
+const CALLED_BY_US: &str = "HADAL_CALLS_COMPILER";
+
+/// A call of the compiler, without arguments of its own yet.
+fn command(compiler: &[OsString]) -> Command {
+    let mut command = Command::new(&compiler[0]);
+    command.args(&compiler[1..]).env(CALLED_BY_US, "1");
+    command
+}
+
+/// The compiler may be a script that calls this command, which would then call it.
+fn check_caller(language: Language) -> Result<(), Failure> {
+    if env::var_os(CALLED_BY_US).is_none() {
+        return Ok(());
+    }
+    let variable = language.variable();
+    let named = env::var_os(variable).unwrap_or_default();
+    Err(Failure::setup(
+        format!(
+            "hadal was called by the compiler that it calls ({variable}={})",
+            Path::new(&named).display()
+        ),
+        format!(
+            "in the script that calls hadal, let {variable} name the compiler itself: {variable}=gcc exec hadal ..."
+        ),
+    ))
+}
+
 /// Runs the compiler; returns the status with which the command ends.
 pub(crate) fn run(language: Language, args: Vec<OsString>) -> Result<u8, Failure> {
+    check_caller(language)?;
     link_cxx();
     let mut line = Line::read(args)?;
     line.fortran |= language == Language::Fortran;
@@ -116,8 +145,7 @@ pub(crate) fn compiler(language: Language) -> Result<Vec<OsString>, Failure> {
 
 /// Runs the compiler on the line's arguments; without an addition of its own the output's name is passed on, too.
 fn call(compiler: &[OsString], line: &Line, add: impl FnOnce(&mut Command)) -> Result<u8, Failure> {
-    let mut command = Command::new(&compiler[0]);
-    command.args(&compiler[1..]);
+    let mut command = command(compiler);
     let is_copied = line.stage == Stage::Program && line.threads && !line.for_linux;
     if is_copied && shows_colours() {
         // In front of the line's own options, which may say otherwise.

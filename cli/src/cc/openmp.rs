@@ -5,7 +5,6 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use anyhow::Context;
 
@@ -61,8 +60,8 @@ pub(crate) fn shared_dir() -> Result<PathBuf, Failure> {
         let flags = [&sdk::FLAGS[..], &[HIDDEN]].concat();
         let hrt = Compilation { compiler: &c_compiler, flags: &flags, include: &["include"], dir };
         objects.extend(hrt.run(&sources, &dir.join("objects/hrt"), &mut Progress::new(sources.len()))?);
-        let mut command = Command::new(&c_compiler[0]);
-        command.args(&c_compiler[1..]).arg("-shared").arg("-pthread");
+        let mut command = super::command(&c_compiler);
+        command.arg("-shared").arg("-pthread");
         // Its threads are in its code as long as the process lives: it must not go with the library that has
         // brought it in.
         command.arg(format!("-Wl,-soname,{},-z,defs,-z,nodelete", SHARED_NAMES[0]));
