@@ -48,12 +48,12 @@ void set_patience(Team &team) {
     uint64_t spins = settings.blocktime_ns / 1000 * SPINS_PER_US, yields = YIELDS;
     uint32_t cpus = hrt_cpu_count(), cores = hrt_core_count();
     team.is_crowded = team.size > cores;
-    if (team.is_crowded) {
-        spins = SPINS_CROWDED;
-    }
     if (settings.wait_policy == WaitPolicy::Active) {
         spins = team.is_crowded ? SPINS_CROWDED : UINT32_MAX;
         yields = UINT32_MAX;
+    } else if (team.is_crowded) {
+        // A few yields bring members to CPUs that are busy: between those a wake-up is short.
+        spins = 0;
     } else if (settings.wait_policy == WaitPolicy::Passive) {
         spins = 0;
         yields = 0;

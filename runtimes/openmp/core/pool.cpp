@@ -60,6 +60,11 @@ bool start(Thread &thread) {
     struct hrt_thread_attr attr;
     hrt_thread_attr_init(&attr);
     attr.flags = HRT_THREAD_DETACHED;
+    // Where CPUs share cores, a member that is woken had better run where one of its team runs than on its
+    // own CPU, which the host would have to wake first.
+    if (hrt_cpu_count() > hrt_core_count()) {
+        attr.flags |= HRT_THREAD_STEALABLE;
+    }
     attr.stack_bytes = stack_bytes();
     attr.name = "openmp";
     return hrt_thread_create(&thread.name, &attr, serve, &thread) == HRT_OK;
