@@ -47,7 +47,7 @@ static bool is_refused(int number) {
             return false;
         }
     }
-    return !(number >= 48 && number < 56) && number != 128 && !(number >= 224 && number < 246) &&
+    return !(number >= 48 && number < 64) && number != 128 && !(number >= 224 && number < 246) &&
            number != 255;
 }
 
