@@ -18,8 +18,8 @@ pub(crate) const LIMIT: Duration = Duration::from_secs(90);
 pub(crate) const COMPILER_LIMIT: Duration = Duration::from_secs(240);
 /// Sizes of teams on Linux: alone, as many as cores, and more.
 const TEAMS: [u32; 4] = [1, 2, 4, 8];
-/// Processors of machines, and threads of the teams there.
-const MACHINES: [(u32, u32); 3] = [(1, 3), (2, 2), (4, 8)];
+/// Processors of machines, threads of the teams there, and whether constructs can be cancelled, for which barriers differ.
+const MACHINES: [(u32, u32, bool); 4] = [(1, 3, false), (2, 2, true), (2, 2, false), (4, 8, false)];
 
 /// A program that checks itself.
 #[derive(Clone, Copy)]
@@ -59,6 +59,7 @@ pub(crate) const PROGRAMS: &[Checked] = &[
     gcc("gomp_target"),
     gcc("gomp_tasks"),
     gcc("join_tasks"),
+    gcc("primary_first"),
     gcc("thread_turnover"),
     clang("thread_turnover"),
     gcc("undeferred_event"),
@@ -120,7 +121,7 @@ pub(crate) fn register(suite: &mut Suite) {
         suite.hadal(format!("omp/native/{name}/{compiler}"), move |test| {
             let file = program.build(test)?;
             let machine = || Hadal::plain().option("--omp=native");
-            on_machines(test, &file, machine, &MACHINES[1..2])
+            on_machines(test, &file, machine, &MACHINES[1..3])
         });
         suite.hadal(format!("omp/image/{name}/{compiler}"), move |test| {
             on_machines(test, &program.image(test)?, Hadal::plain, &MACHINES)
@@ -138,12 +139,14 @@ fn on_machines(
     test: &str,
     program: &Path,
     machine: impl Fn() -> Hadal,
-    sizes: &[(u32, u32)],
+    sizes: &[(u32, u32, bool)],
 ) -> Result<(), TestError> {
     let directory = scratch::empty_directory(&format!("{test}-run"))?;
-    sizes.iter().try_for_each(|(cpus, team)| {
+    sizes.iter().try_for_each(|(cpus, team, cancellation)| {
         let machine = machine().with("--cpus", cpus.to_string()).cwd(&directory).limit(LIMIT);
-        let machine = machine.env("OMP_NUM_THREADS", team.to_string()).env("OMP_CANCELLATION", "true");
+        let machine = machine
+            .env("OMP_NUM_THREADS", team.to_string())
+            .env("OMP_CANCELLATION", cancellation.to_string());
         expect_status(&machine.run(program, &[])?, 0)
     })
 }

@@ -48,6 +48,11 @@ void barrier_crowded(Member &me, uint64_t ticket) {
     if (has_sleepers(team)) {
         notify_all(team);
     }
+    // The members that share this CPU have been waiting for it. The primary member goes on at once: others
+    // often have to wait for what it does next.
+    if (team.shares_cpus && me.number != 0) {
+        hrt_thread_yield();
+    }
 }
 
 // Two members look at each other: that takes a line's way from core to core once, and not there and back.

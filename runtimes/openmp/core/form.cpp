@@ -48,6 +48,7 @@ void set_patience(Team &team) {
     uint64_t spins = settings.blocktime_ns / 1000 * SPINS_PER_US, yields = YIELDS;
     uint32_t cpus = hrt_cpu_count(), cores = hrt_core_count();
     team.is_crowded = team.size > cores;
+    team.shares_cpus = team.size > cpus;
     if (settings.wait_policy == WaitPolicy::Active) {
         spins = team.is_crowded ? SPINS_CROWDED : UINT32_MAX;
         yields = UINT32_MAX;
@@ -58,7 +59,7 @@ void set_patience(Team &team) {
         spins = 0;
         yields = 0;
     }
-    if (team.size > cpus || cpus == 1) {
+    if (team.shares_cpus || cpus == 1) {
         spins = 0;
         yields = settings.wait_policy == WaitPolicy::Passive ? 1 : YIELDS_SHARED;
     }

@@ -128,6 +128,7 @@ struct alignas(64) Team {
     uint32_t league_size = 1, league_number = 0; // of a team at level 0 (`league_of`)
     uint32_t spins = 0, yields = 0;              // how long its members wait before they sleep (sync.h)
     bool is_crowded = false;                     // it has more members than there are cores
+    bool shares_cpus = false;                    // it has more members than there are CPUs
     Bind bind = Bind::False;
     void *copy = nullptr;                 // copyprivate of clang
     ReductionScope *reductions = nullptr; // of parallel constructs (reduction(task, ...))
