@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use hadal_tests::case::{expect_status, expect_stdout, expect_texts, wrong};
 use hadal_tests::machine::arguments;
-use hadal_tests::programs::{CHURN, EXHAUST, LOCKED, MEMORY};
+use hadal_tests::programs::{CHURN, EXHAUST, GROWING, LOCKED, MEMORY};
 use hadal_tests::{Hadal, TestError, Way, scratch};
 
 use crate::suite::Suite;
@@ -21,6 +21,9 @@ pub(crate) fn register(suite: &mut Suite) {
     }
     for cpus in [1, 2, 4] {
         suite.compare(format!("memory/churn/{cpus}cpus"), &CHURN, Way::GccDynamic, cpus, |case| case);
+    }
+    for cpus in [1, 2, 4] {
+        suite.compare(format!("memory/growing/{cpus}cpus"), &GROWING, Way::GccDynamic, cpus, |case| case);
     }
     suite.hadal("memory/tlb-growth", tlb_growth);
     suite.hadal("memory/exhaust/fail", |name| {

@@ -326,6 +326,8 @@ programs! {
     MEMORY = "memory", ["memory/memory.c"], [];
     /// Mappings that come and go at random.
     CHURN = "churn", ["memory/churn.c"], ["-pthread"];
+    /// Memory that is touched here and there while it is changed.
+    GROWING = "growing", ["memory/growing.c"], ["-pthread"];
     /// Locked memory.
     LOCKED = "locked", ["memory/locked.c"], ["-pthread"];
     /// All memory.

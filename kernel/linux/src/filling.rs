@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Memory that is filled when it is mapped, for programs of an image: their steady state has no page fault.
 //!
-//! It is done for the program's segments, the heap and `mmap`. Thread stacks, `MAP_NORESERVE` and inaccessible memory are
-//! reservations of which little is ever used, so they wait for the first touch. So does a mapping that would take more than
-//! its share of the free memory: on Linux, too, reserving more than there is succeeds.
+//! It is done for the program's segments, the heap and `mmap`. Thread stacks, `MAP_NORESERVE`, inaccessible memory and large
+//! mappings are reservations of which little may ever be used, so they wait for the first touch. So does memory that would
+//! take more than its share of what is free: on Linux, too, reserving more than there is succeeds.
 
 use hadal_mem::frames;
 use hadal_mem::space::PAGE_SIZE;
@@ -12,6 +12,16 @@ use crate::process::Process;
 
 /// Part of the free memory that one mapping may take at once: all but one in so many.
 const KEPT_SHARE: u64 = 4;
+
+/// Mappings that are larger wait for the first touch: to fill them takes long, and few programs use all of such memory.
+const MAPPING_MOST: usize = 32 << 20;
+
+/// Fills a new mapping, unless it is a large one.
+pub(crate) fn fill_mapping(process: &Process, start: usize, len: usize) {
+    if len <= MAPPING_MOST {
+        fill(process, start, len);
+    }
+}
 
 /// Fills what was just mapped, if the process wants that and memory is not short. What cannot be filled now is filled when
 /// it is touched, with the error that belongs to it.

@@ -13,13 +13,16 @@ use spin::Once;
 
 use crate::cpu::percpu;
 use crate::memory::frames::{self, Block};
-use crate::memory::layout::{DEVICE_MAP, DIRECT_MAP, PAGE_SIZE};
-use crate::memory::tlb;
+use crate::memory::layout::{DEVICE_MAP, PAGE_SIZE};
+use crate::memory::{phys, tlb};
 use crate::sync::{Rank, SpinLock};
+use growing::{GROWING, is_growing};
 
+mod growing;
 mod page;
 mod stale;
 
+pub use growing::Growth;
 pub use page::{Fresh, Page, Unmapped};
 pub use stale::Stale;
 
@@ -112,13 +115,24 @@ pub enum MapError {
     AlreadyMapped,
 }
 
+/// What is installed for a block of 2 MiB.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BlockState {
+    /// Nothing: a large page fits.
+    Empty,
+    /// A large page that grows.
+    Growing,
+    /// A large page or a table, perhaps an empty one.
+    Taken,
+}
+
 type Table = [AtomicU64; 512];
 
 fn table(pa: u64) -> &'static Table {
-    let address = DIRECT_MAP + (pa & ADDRESS) as usize;
+    let address = phys::pointer(pa & ADDRESS, PAGE_SIZE).cast_const().cast();
     // SAFETY: `pa` is that of a table page: allocated by `new_table` (or the boot code's, mapped alike), in the direct map,
     // page-aligned, never used for anything else while it is linked, and atomics may be shared.
-    unsafe { &*(address as *const Table) }
+    unsafe { &*address }
 }
 
 fn new_table() -> Result<u64, MapError> {
@@ -189,7 +203,12 @@ fn descend(entry: &AtomicU64) -> Result<&'static Table, MapError> {
             }
         }
     }
-    if value & PRESENT == 0 || value & LARGE != 0 { Err(MapError::AlreadyMapped) } else { Ok(table(value)) }
+    // In a block that grows every place is taken.
+    if value & (PRESENT | LARGE | GROWING) == PRESENT {
+        Ok(table(value))
+    } else {
+        Err(MapError::AlreadyMapped)
+    }
 }
 
 fn install(root: &'static Table, va: usize, entry: u64, size: PageSize) -> Result<(), MapError> {
@@ -306,17 +325,21 @@ impl ProgramTable {
         true
     }
 
-    /// Whether nothing is installed for the 2 MiB block around `va`, neither a page nor a table: a large page fits.
-    pub fn is_block_empty(&self, va: usize) -> bool {
+    /// What is installed for the 2 MiB block around `va`.
+    pub fn block(&self, va: usize) -> BlockState {
         let mut current = self.root();
-        for level in (2..4).rev() {
-            let entry = current[index(va, level)].load(Ordering::Acquire);
-            if !is_table(entry, level) {
-                return entry == 0;
+        for level in [3, 2] {
+            match current[index(va, level)].load(Ordering::Acquire) {
+                0 => return BlockState::Empty,
+                entry if is_table(entry, level) => current = table(entry),
+                _ => return BlockState::Taken,
             }
-            current = table(entry);
         }
-        current[index(va, 1)].load(Ordering::Acquire) == 0
+        match current[index(va, 1)].load(Ordering::Acquire) {
+            0 => BlockState::Empty,
+            entry if is_growing(entry) => BlockState::Growing,
+            _ => BlockState::Taken,
+        }
     }
 
     /// Removes all pages of a range and hands each to `removed`; large pages that stick out are split. The
@@ -343,12 +366,22 @@ impl ProgramTable {
     ) -> Result<(), MapError> {
         let span = PAGE_SIZE << (9 * level);
         for (slot, va) in slots(base, span, start, end) {
-            let entry = current[slot].load(Ordering::Acquire);
+            let mut entry = current[slot].load(Ordering::Acquire);
             if entry == 0 {
                 continue;
             }
             let covered = start <= va && va + span <= end;
-            if is_table(entry, level) {
+            if level == 1 && is_growing(entry) && !covered {
+                self.complete(va);
+                entry = current[slot].load(Ordering::Acquire);
+            }
+            if level == 1 && is_growing(entry) && covered {
+                percpu::count_page_table_change();
+                let entry = self.take_growing(&current[slot]);
+                // SAFETY: the page was given by `map_part`, and the block taken out.
+                let page = unsafe { Page::from_entry(entry, PageSize::Size2M) };
+                removed(va, page, flags_of(entry));
+            } else if is_table(entry, level) {
                 self.unmap_level(table(entry), level - 1, va, start, end, removed)?;
                 // The root's tables stay: there are at most 256 of them.
                 if covered && level < 3 {
@@ -381,7 +414,44 @@ impl ProgramTable {
     /// Gives all present pages of a page-aligned range new flags; dirty ones stay dirty. The caller excludes other changes,
     /// and flushes.
     pub fn protect(&self, va: usize, len: usize, flags: PageFlags) -> Result<(), MapError> {
-        protect_level(self.root(), 3, 0, va, checked_end(va, len), flags)
+        self.protect_level(self.root(), 3, 0, va, checked_end(va, len), flags)
+    }
+
+    fn protect_level(
+        &self,
+        current: &'static Table,
+        level: usize,
+        base: usize,
+        start: usize,
+        end: usize,
+        flags: PageFlags,
+    ) -> Result<(), MapError> {
+        let span = PAGE_SIZE << (9 * level);
+        for (slot, va) in slots(base, span, start, end) {
+            let mut entry = current[slot].load(Ordering::Acquire);
+            if entry == 0 {
+                continue;
+            }
+            let covered = start <= va && va + span <= end;
+            // Some processors cannot bear that what they execute becomes a large page (Intel's erratum of the instruction TLB).
+            if level == 1 && is_growing(entry) && (!covered || flags.contains(PageFlags::EXEC)) {
+                self.complete(va);
+                entry = current[slot].load(Ordering::Acquire);
+            }
+            if is_table(entry, level) {
+                self.protect_level(table(entry), level - 1, va, start, end, flags)?;
+            } else if covered {
+                percpu::count_page_table_change();
+                let new = leaf(entry & (ADDRESS | LENT), PageSize::of_level(level), flags);
+                // Only a processor that sets the dirty bit can interfere.
+                let _ = current[slot]
+                    .fetch_update(Ordering::AcqRel, Ordering::Acquire, |entry| Some(new | entry & DIRTY));
+            } else {
+                let below = split(&current[slot], entry, level)?;
+                self.protect_level(below, level - 1, va, start, end, flags)?;
+            }
+        }
+        Ok(())
     }
 
     fn retire(&self, pa: u64) {
@@ -439,36 +509,6 @@ fn take_dirty_level(
     }
 }
 
-fn protect_level(
-    current: &'static Table,
-    level: usize,
-    base: usize,
-    start: usize,
-    end: usize,
-    flags: PageFlags,
-) -> Result<(), MapError> {
-    let span = PAGE_SIZE << (9 * level);
-    for (slot, va) in slots(base, span, start, end) {
-        let entry = current[slot].load(Ordering::Acquire);
-        if entry == 0 {
-            continue;
-        }
-        if is_table(entry, level) {
-            protect_level(table(entry), level - 1, va, start, end, flags)?;
-        } else if start <= va && va + span <= end {
-            percpu::count_page_table_change();
-            let new = leaf(entry & (ADDRESS | LENT), PageSize::of_level(level), flags);
-            // Only a processor that sets the dirty bit can interfere.
-            let _ = current[slot]
-                .fetch_update(Ordering::AcqRel, Ordering::Acquire, |entry| Some(new | entry & DIRTY));
-        } else {
-            let below = split(&current[slot], entry, level)?;
-            protect_level(below, level - 1, va, start, end, flags)?;
-        }
-    }
-    Ok(())
-}
-
 /// Replaces a large page by a table of 512 pages with the same flags.
 fn split(slot: &AtomicU64, entry: u64, level: usize) -> Result<&'static Table, MapError> {
     let pa = new_table()?;
@@ -518,7 +558,7 @@ pub(crate) fn map_device(pa: u64, len: usize) {
 #[cfg(target_os = "none")]
 mod build {
     use super::*;
-    use crate::memory::layout::KERNEL_BASE;
+    use crate::memory::layout::{DIRECT_MAP, KERNEL_BASE};
 
     unsafe extern "C" {
         safe static __text_start: u8;

@@ -8,8 +8,10 @@
 
 use core::sync::atomic::AtomicU32;
 
+/// Where physical memory is in the direct map.
 #[cfg(target_os = "none")]
-fn pointer(pa: u64, len: usize) -> *mut u8 {
+#[inline]
+pub(crate) fn pointer(pa: u64, len: usize) -> *mut u8 {
     let end = pa.checked_add(len as u64).expect("physical range does not wrap");
     assert!(
         end <= crate::memory::layout::DIRECT_MAP_SIZE,
@@ -19,7 +21,7 @@ fn pointer(pa: u64, len: usize) -> *mut u8 {
 }
 
 #[cfg(not(target_os = "none"))]
-fn pointer(pa: u64, _len: usize) -> *mut u8 {
+pub(crate) fn pointer(pa: u64, _len: usize) -> *mut u8 {
     core::ptr::with_exposed_provenance_mut(pa as usize)
 }
 

@@ -5,17 +5,19 @@
 //! the lock if the mapping still is what the plan assumed; else it is planned anew. Pages are zeroed before anybody sees them.
 //!
 //! # How much a touch fills
-//! - 2 MiB if the aligned block lies wholly in one readable and writable mapping that is no stack, and nothing is there yet.
-//!   Memory that is opened in small pieces (malloc arenas) thus stays at 4 KiB pages.
+//! - A page of 2 MiB if the aligned block lies wholly in one readable and writable mapping that is no stack, and nothing is
+//!   there yet. It is filled little by little, since much memory is barely touched: the first touch fills 4 KiB of it, the
+//!   second 64 KiB, the third all. At once if the program asks for it (`MADV_HUGEPAGE`, `MAP_POPULATE`, `mlock`), or runs code
+//!   there. Memory that is opened in small pieces (malloc arenas) stays at 4 KiB pages.
 //! - Else one page; or, when the page before it (or the one after it) is there already, the rest of its 64 KiB in that
 //!   direction, up to the first page that is present. So a sequential pass faults every 16 pages, and a lone touch costs one.
 
 use arrayvec::ArrayVec;
 
 use super::file_fault::{FilePlan, SharedPlan};
-use super::mmu::{MapError, Page, PageFlags};
+use super::mmu::{BlockState, Growth, MapError, Page, PageFlags};
 use super::policy::Choice;
-use super::vma::{Backing, Vma};
+use super::vma::{Backing, Prot, Vma, VmaFlags};
 use super::{AddressSpace, FaultAccess, FaultOutcome, LARGE_BYTES, LARGE_ORDER, Mmu, PAGE_SIZE, page_start};
 use crate::frames::Frame;
 
@@ -25,11 +27,14 @@ const AROUND_PAGES: usize = 16;
 /// How a fault is going to be resolved.
 enum Plan {
     Done(FaultOutcome),
-    /// A zeroed 2 MiB page.
+    /// A page of 2 MiB, zeroed whole or where it is touched.
     Large {
         block: usize,
         choice: Choice,
+        whole: bool,
     },
+    /// More of a page of 2 MiB.
+    Grow,
     /// Zeroed 4 KiB pages.
     Small {
         first: usize,
@@ -57,6 +62,11 @@ pub(super) enum Attempt {
 impl<M: Mmu> AddressSpace<M> {
     /// Resolves a fault at `addr`, or says why it cannot be.
     pub fn fault(&self, addr: usize, access: FaultAccess) -> FaultOutcome {
+        self.resolve(addr, access, false)
+    }
+
+    /// The same; with `whole` a large page is filled at once.
+    fn resolve(&self, addr: usize, access: FaultAccess, whole: bool) -> FaultOutcome {
         self.counters.count_fault();
         let page = page_start(addr);
         let mut allow_large = true;
@@ -64,11 +74,12 @@ impl<M: Mmu> AddressSpace<M> {
         loop {
             let attempt = match self.plan(page, access, allow_large) {
                 Plan::Done(outcome) => return outcome,
-                Plan::Large { block, choice } => {
-                    // Whatever comes of it, the next plan is for small pages.
+                Plan::Large { block, choice, whole: as_mapping } => {
+                    // Whatever comes of it, the next plan is not to begin a large page.
                     allow_large = false;
-                    self.fill_large(page, block, &choice)
+                    self.fill_large(page, block, &choice, whole || as_mapping)
                 }
+                Plan::Grow => self.fill_growing(page, whole),
                 Plan::Small { first, pages, choice } => self.fill_small(page, first, pages, &choice),
                 Plan::File(plan) => self.fill_from_file(page, plan),
                 Plan::Shared(plan) => self.map_shared(page, plan),
@@ -104,7 +115,7 @@ impl<M: Mmu> AddressSpace<M> {
             };
             match present {
                 Some(size) => page = (page & !(size.bytes() - 1)) + size.bytes(),
-                None => match self.fault(page, FaultAccess::Read) {
+                None => match self.resolve(page, FaultAccess::Read, true) {
                     FaultOutcome::Resolved => {}
                     outcome => return Err(outcome),
                 },
@@ -145,8 +156,13 @@ impl<M: Mmu> AddressSpace<M> {
     fn plan_anonymous(&self, page: usize, vma: &Vma, allow_large: bool) -> Plan {
         let choice = Choice::for_mapping(vma);
         let block = page & !(LARGE_BYTES - 1);
-        if allow_large && vma.allows_large(block) && self.mmu.is_block_empty(block) {
-            return Plan::Large { block, choice };
+        match self.mmu.block(block) {
+            BlockState::Growing => return Plan::Grow,
+            BlockState::Empty if allow_large && vma.allows_large(block) => {
+                let whole = vma.prot.contains(Prot::EXEC) || vma.flags.contains(VmaFlags::HUGE);
+                return Plan::Large { block, choice, whole };
+            }
+            BlockState::Empty | BlockState::Taken => {}
         }
         let around = page & !(AROUND_PAGES * PAGE_SIZE - 1);
         let present = |page: usize| self.mmu.lookup(page).is_some();
@@ -165,20 +181,45 @@ impl<M: Mmu> AddressSpace<M> {
         Plan::Small { first, pages: (last - first) / PAGE_SIZE + 1, choice }
     }
 
-    fn fill_large(&self, page: usize, block: usize, choice: &Choice) -> Attempt {
+    fn fill_large(&self, page: usize, block: usize, choice: &Choice, whole: bool) -> Attempt {
         // If there is no large frame, there may be small ones.
         let Some(frame) = choice.take(self.frames, LARGE_ORDER, block) else { return Attempt::Again };
-        frame.clear();
+        if whole {
+            frame.clear();
+        } else {
+            frame.zero(page - block, PAGE_SIZE);
+        }
         let inner = self.inner.read();
         let Some(vma) = inner.map.find(page).filter(|vma| vma.allows_large(block)) else {
             return Attempt::Again;
         };
-        match self.install(vma, block, frame) {
+        let installed =
+            if whole { self.install(vma, block, frame) } else { self.install_part(vma, page, frame) };
+        match installed {
             Ok(()) => {
                 self.counters.count_large_page();
                 Attempt::Over(FaultOutcome::Resolved)
             }
             Err(MapError::AlreadyMapped | MapError::NoMemory) => Attempt::Again,
+        }
+    }
+
+    /// Fills more of a page that grows. Those who change pages get the lock between two steps.
+    fn fill_growing(&self, page: usize, whole: bool) -> Attempt {
+        let mut seen = None;
+        loop {
+            let inner = self.inner.read();
+            if seen != Some(inner.generation) {
+                seen = Some(inner.generation);
+                if inner.map.find(page).is_none_or(|vma| vma.prot.is_empty()) {
+                    return Attempt::Again;
+                }
+            }
+            match self.mmu.grow(page, whole) {
+                Growth::None => return Attempt::Again,
+                Growth::Partly => {}
+                Growth::There => return Attempt::Over(FaultOutcome::Resolved),
+            }
         }
     }
 
@@ -215,7 +256,18 @@ impl<M: Mmu> AddressSpace<M> {
     /// Maps a frame of the window's own; on failure it is freed. The lock is held.
     pub(super) fn install(&self, vma: &Vma, at: usize, frame: Frame) -> Result<(), MapError> {
         let bytes = frame.bytes();
-        match self.mmu.map(at, Page::from(frame.into_block()), vma.prot.page_flags()) {
+        self.count(bytes, self.mmu.map(at, Page::from(frame.into_block()), vma.prot.page_flags()))
+    }
+
+    /// Maps a part of a large frame, which counts as a whole.
+    fn install_part(&self, vma: &Vma, at: usize, frame: Frame) -> Result<(), MapError> {
+        let bytes = frame.bytes();
+        self.count(bytes, self.mmu.map_part(at, Page::from(frame.into_block()), vma.prot.page_flags()))
+    }
+
+    /// Counts what was mapped, or frees it.
+    fn count(&self, bytes: usize, mapped: Result<(), (MapError, Page)>) -> Result<(), MapError> {
+        match mapped {
             Ok(()) => {
                 self.counters.add_resident(bytes, true);
                 Ok(())

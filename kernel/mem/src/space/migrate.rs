@@ -54,7 +54,7 @@ impl<M: Mmu> AddressSpace<M> {
     pub fn move_page(&self, addr: usize, zone: ZoneId) -> Moved {
         let page = page_start(addr);
         for _ in 0..TRIES {
-            let found = match self.inner.read().map.find(page).map(|_| self.mmu.lookup(page)) {
+            let found = match self.inner.read().map.find(page).map(|_| self.whole_page(page)) {
                 None => return Moved::NoMapping,
                 Some(None) => return Moved::Absent,
                 Some(Some((pa, ..))) if self.frames.zone_of(pa) == Some(zone) => return Moved::There,
@@ -87,6 +87,12 @@ impl<M: Mmu> AddressSpace<M> {
         Moved::Busy
     }
 
+    /// The page at an address, whole if it is one that grows. The lock is held.
+    fn whole_page(&self, page: usize) -> Option<(u64, PageSize, PageFlags)> {
+        self.mmu.complete(page);
+        self.mmu.lookup(page)
+    }
+
     /// Takes all rights to a page away, until the move ends or somebody takes them back; `None` if the page is not of the
     /// size any more. The caller flushes.
     pub(super) fn begin_move(&self, page: usize, size: PageSize) -> Result<Option<Moving>, Moved> {
@@ -95,7 +101,7 @@ impl<M: Mmu> AddressSpace<M> {
         if !vma.owns_frames() {
             return Err(Moved::Fixed);
         }
-        let (_, found, _) = self.mmu.lookup(page).ok_or(Moved::Absent)?;
+        let (_, found, _) = self.whole_page(page).ok_or(Moved::Absent)?;
         if found > size {
             self.split_edges(page, page + PAGE_SIZE).map_err(|_| Moved::NoMemory)?;
         } else if found != size {

@@ -3,14 +3,23 @@
 
 use hadal_hal::memory::frames::Block;
 use hadal_hal::memory::paging;
-pub use hadal_hal::memory::paging::{MapError, Page, PageFlags, PageSize, Unmapped};
+pub use hadal_hal::memory::paging::{BlockState, Growth, MapError, Page, PageFlags, PageSize, Unmapped};
 use hadal_hal::memory::tlb::{self, Flushed};
 
-/// Page table and TLBs of the program's window. `map` may race with itself; the address space excludes everything else on
+/// Page table and TLBs of the program's window. `map`, `map_part` and `grow` may race with each other; the address space excludes everything else on
 /// the same range.
 pub trait Mmu: Send + Sync {
     /// Maps one page; fails if the place is taken, and gives the page back.
     fn map<S>(&self, va: usize, page: Page<S>, flags: PageFlags) -> Result<(), (MapError, Page<S>)>;
+    /// Maps the 4 KiB part at `va` of a large page that is filled there, and the rest of it by [`Mmu::grow`] later; fails as
+    /// `map` does. Until it has grown, its other parts are not there.
+    fn map_part<S>(&self, va: usize, page: Page<S>, flags: PageFlags) -> Result<(), (MapError, Page<S>)>;
+    /// One step to fill the page at `va` if it grows. May race with itself.
+    fn grow(&self, va: usize, whole: bool) -> Growth;
+    /// Makes the page at `va` a whole one if it grows.
+    fn complete(&self, va: usize);
+    /// The 2 MiB page around `va` if there is one, made whole: physical address and flags.
+    fn large(&self, va: usize) -> Option<(u64, PageFlags)>;
     /// Removes all pages of a range and hands each to `removed`, with [`PageFlags::DIRTY`] if it was written. Fails only
     /// to split a large page at an edge.
     fn unmap(
@@ -29,8 +38,8 @@ pub trait Mmu: Send + Sync {
     fn lookup(&self, va: usize) -> Option<(u64, PageSize, PageFlags)>;
     /// Copies bytes at an offset of the page at `va` to the same place in a block of its size; false if there is no such page.
     fn copy_page(&self, va: usize, offset: usize, len: usize, to: &Block) -> bool;
-    /// Whether a 2 MiB page could be mapped around `va`.
-    fn is_block_empty(&self, va: usize) -> bool;
+    /// What is mapped in the 2 MiB block around `va`.
+    fn block(&self, va: usize) -> BlockState;
 
     /// Makes this CPU forget a range.
     fn flush_local(&self, va: usize, len: usize);
@@ -51,6 +60,22 @@ pub struct KernelMmu;
 impl Mmu for KernelMmu {
     fn map<S>(&self, va: usize, page: Page<S>, flags: PageFlags) -> Result<(), (MapError, Page<S>)> {
         paging::program().map(va, page, flags)
+    }
+
+    fn map_part<S>(&self, va: usize, page: Page<S>, flags: PageFlags) -> Result<(), (MapError, Page<S>)> {
+        paging::program().map_part(va, page, flags)
+    }
+
+    fn grow(&self, va: usize, whole: bool) -> Growth {
+        paging::program().grow(va, whole)
+    }
+
+    fn complete(&self, va: usize) {
+        paging::program().complete(va);
+    }
+
+    fn large(&self, va: usize) -> Option<(u64, PageFlags)> {
+        paging::program().large(va)
     }
 
     fn unmap(
@@ -78,8 +103,8 @@ impl Mmu for KernelMmu {
         paging::program().copy_page(va, offset, len, to)
     }
 
-    fn is_block_empty(&self, va: usize) -> bool {
-        paging::program().is_block_empty(va)
+    fn block(&self, va: usize) -> BlockState {
+        paging::program().block(va)
     }
 
     fn flush_local(&self, va: usize, len: usize) {

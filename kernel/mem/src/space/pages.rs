@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use hadal_hal::memory::fallible;
 use hadal_hal::memory::paging::Stale;
 
-use super::mmu::{MapError, PageFlags, PageSize};
+use super::mmu::{MapError, PageFlags};
 use super::quarantine::{Held, Released};
 use super::source::PageSource;
 use super::vma::Vma;
@@ -40,10 +40,10 @@ impl<M: Mmu> AddressSpace<M> {
             if edge.is_multiple_of(LARGE_BYTES) {
                 continue;
             }
-            let Some((pa, PageSize::Size2M, flags)) = self.mmu.lookup(edge) else { continue };
+            let Some((pa, flags)) = self.mmu.large(edge) else { continue };
             // Giving one small page the flags that it has splits the large one.
             self.mmu.protect(edge, PAGE_SIZE, flags).map_err(|_| SpaceError::NoMemory)?;
-            self.frames.split(pa & !(LARGE_BYTES as u64 - 1), LARGE_ORDER);
+            self.frames.split(pa, LARGE_ORDER);
         }
         Ok(())
     }

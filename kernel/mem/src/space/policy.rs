@@ -7,6 +7,7 @@ use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use spin::Once;
 
+use super::mmu::BlockState;
 use super::vma::Vma;
 use super::{AddressSpace, Inner, LARGE_BYTES, LARGE_ORDER, Mmu, PAGE_SIZE, SpaceError};
 use crate::frames::{Frame, FrameAllocator, MAX_ZONES, ZoneId, ZonePolicy};
@@ -269,7 +270,7 @@ impl<M: Mmu> AddressSpace<M> {
             let (mut page, until) = (at, vma.end.min(end).min(at + PIECE_BYTES));
             while page < until {
                 let Some((pa, size, _)) = self.mmu.lookup(page) else {
-                    let empty = page.is_multiple_of(LARGE_BYTES) && self.mmu.is_block_empty(page);
+                    let empty = page.is_multiple_of(LARGE_BYTES) && self.mmu.block(page) == BlockState::Empty;
                     page += if empty { LARGE_BYTES } else { PAGE_SIZE };
                     continue;
                 };

@@ -6,7 +6,7 @@
 
 use arrayvec::ArrayVec;
 
-use super::mmu::{MapError, Page, PageFlags, PageSize, Unmapped};
+use super::mmu::{BlockState, MapError, Page, PageFlags, PageSize, Unmapped};
 use super::{AddressSpace, LARGE_BYTES, LARGE_ORDER, Mmu, PAGE_SIZE, SpaceError};
 
 /// Pages removed at a time.
@@ -40,8 +40,8 @@ impl<M: Mmu> AddressSpace<M> {
 
     /// Moves the pages of one 2 MiB block, or of a part of it.
     fn move_block(&self, from: usize, to: usize, len: usize, flags: PageFlags) -> Result<(), MapError> {
-        if let Some((pa, PageSize::Size2M, _)) = self.mmu.lookup(from) {
-            let fits = to.is_multiple_of(LARGE_BYTES) && self.mmu.is_block_empty(to);
+        if let Some((pa, _)) = self.mmu.large(from) {
+            let fits = to.is_multiple_of(LARGE_BYTES) && self.mmu.block(to) == BlockState::Empty;
             if !fits {
                 self.mmu.protect(from, PAGE_SIZE, flags)?;
                 self.frames.split(pa, LARGE_ORDER);

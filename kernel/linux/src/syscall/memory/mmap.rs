@@ -80,7 +80,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     if flags & MAP_POPULATE != 0 && flags & MAP_NONBLOCK == 0 && accessible {
         populate(call, mapped, len)?;
     } else if accessible && flags & (MAP_NORESERVE | MAP_STACK | MAP_GROWSDOWN) == 0 {
-        filling::fill(call.process, mapped, len);
+        filling::fill_mapping(call.process, mapped, len);
     }
     locking::fill(call.process, mapped, len);
     if executable {

@@ -28,9 +28,15 @@ fn reservations_cost_nothing() {
 fn large_pages_only_where_they_fit() {
     let machine = machine();
     let size = |va| machine.sim.state().page_size(va);
-    let touch = |va| assert_eq!(machine.write(va, 1), Ok(()));
+    // Often enough for a large page to be whole.
+    let touch = |va: usize| {
+        for part in [0, 100, 200] {
+            let other = (va & !(LARGE - 1)) + part * PAGE;
+            assert!(machine.write(va, 1) == Ok(()) && machine.read(other).is_ok_and(|read| read <= 1));
+        }
+    };
 
-    let at = machine.map(4 * LARGE + 2 * PAGE, RW);
+    let at = machine.map(4 * LARGE + 201 * PAGE, RW);
     assert_eq!(at % LARGE, 0, "large mappings are aligned");
     touch(at + 5);
     touch(at + 4 * LARGE);
@@ -57,11 +63,98 @@ fn large_pages_only_where_they_fit() {
     let arena = machine.map(64 * MIB, NONE);
     let first = 132 << 10;
     assert_eq!(machine.space.protect(arena, first, RW), Ok(()));
-    touch(arena);
+    assert_eq!(machine.write(arena, 1), Ok(()));
     assert_eq!(machine.space.protect(arena + first, 3 * MIB, RW), Ok(()));
-    touch(arena + MIB);
+    assert_eq!(machine.write(arena + MIB, 1), Ok(()));
     assert_eq!(size(arena + MIB), Some(PageSize::Size4K), "a small page is there already");
     assert_eq!(machine.space.stats().large_pages, 2);
+    machine.finish();
+}
+
+#[test]
+fn a_large_page_is_filled_when_it_is_used() {
+    let machine = machine();
+    let at = machine.map(2 * LARGE, RW);
+    let filled = || (0..512).filter(|part| machine.sim.state().page_size(at + part * PAGE).is_some()).count();
+    let faults = || machine.space.stats().faults;
+    for (page, pages, size) in
+        [(300, 1, PageSize::Size4K), (20, 17, PageSize::Size4K), (511, 512, PageSize::Size2M)]
+    {
+        let before = faults();
+        assert_eq!(machine.write(at + page * PAGE, page as u8), Ok(()));
+        assert_eq!((faults() - before, filled()), (1, pages));
+        assert_eq!(machine.sim.state().page_size(at + page * PAGE), Some(size));
+        assert_eq!(machine.resident(), LARGE, "the memory is taken at once");
+    }
+    for page in 0..512 {
+        let expected = if [300, 20, 511].contains(&page) { page as u8 } else { 0 };
+        assert_eq!(machine.read(at + page * PAGE), Ok(expected));
+    }
+    assert_eq!(faults(), 3);
+    assert_eq!(machine.sim.state().shootdowns, 0);
+    machine.finish();
+}
+
+#[test]
+fn a_large_page_is_filled_at_once_where_that_is_asked_for() {
+    let machine = machine();
+    let at = machine.map(4 * LARGE, RW);
+    let size = |va| machine.sim.state().page_size(va);
+    assert_eq!(machine.space.advise(at, LARGE, Advice::Huge), Ok(()));
+    assert_eq!(machine.write(at, 1), Ok(()));
+    assert_eq!(size(at + LARGE - PAGE), Some(PageSize::Size2M));
+    assert_eq!(machine.space.populate(at + LARGE, LARGE), Ok(()));
+    assert_eq!(size(at + LARGE), Some(PageSize::Size2M));
+    // And what has begun to grow.
+    assert_eq!(machine.write(at + 2 * LARGE + PAGE, 7), Ok(()));
+    assert_eq!(machine.space.populate(at + 2 * LARGE, LARGE), Ok(()));
+    assert_eq!(size(at + 2 * LARGE), Some(PageSize::Size2M));
+    assert_eq!(machine.read(at + 2 * LARGE + PAGE), Ok(7));
+    let code = machine.map(LARGE, RW | Prot::EXEC);
+    assert_eq!(machine.write(code, 1), Ok(()));
+    assert_eq!(size(code + PAGE), Some(PageSize::Size2M));
+    machine.finish();
+}
+
+#[test]
+fn parts_of_a_page_that_grows_can_be_changed() {
+    let machine = machine();
+    let at = machine.map(8 * LARGE, RW);
+    let begin = |block: usize| {
+        assert_eq!(machine.write(at + block * LARGE + 5 * PAGE, 5), Ok(()));
+        at + block * LARGE
+    };
+    let unmapped = begin(0);
+    assert_eq!(machine.space.unmap(unmapped + 100 * PAGE, 10 * PAGE), Ok(()));
+    assert_eq!(machine.read(unmapped + 5 * PAGE), Ok(5));
+    assert_eq!(machine.read(unmapped + 99 * PAGE), Ok(0));
+    assert!(machine.read(unmapped + 100 * PAGE).is_err());
+    let protected = begin(1);
+    assert_eq!(machine.space.protect(protected, 5 * PAGE, Prot::READ), Ok(()));
+    assert!(machine.write(protected, 1).is_err() && machine.write(protected + 5 * PAGE, 6).is_ok());
+    let whole = begin(2);
+    assert_eq!(machine.space.protect(whole, LARGE, Prot::READ), Ok(()));
+    assert!(machine.write(whole + 5 * PAGE, 1).is_err() && machine.write(whole + 9 * PAGE, 1).is_err());
+    assert_eq!(machine.space.protect(whole, LARGE, RW), Ok(()));
+    assert!(machine.write(whole + 300 * PAGE, 3).is_ok() && machine.write(whole + 400 * PAGE, 4).is_ok());
+    assert_eq!(machine.read(whole + 5 * PAGE), Ok(5));
+    let dropped = begin(3);
+    assert_eq!(machine.space.advise(dropped + 5 * PAGE, PAGE, Advice::DontNeed), Ok(()));
+    assert_eq!(machine.read(dropped + 5 * PAGE), Ok(0));
+    let moved = begin(4);
+    let request = RemapRequest {
+        old: moved,
+        old_len: LARGE,
+        new_len: 2 * LARGE,
+        mode: RemapMode::MayMove,
+        ..RemapRequest::default()
+    };
+    let moved = machine.space.remap(request).expect("moves");
+    assert_eq!(machine.read(moved + 5 * PAGE), Ok(5));
+    assert_eq!(machine.read(moved + LARGE + 5 * PAGE), Ok(0));
+    // Gone as a whole.
+    let gone = begin(5);
+    assert_eq!(machine.space.unmap(gone, LARGE), Ok(()));
     machine.finish();
 }
 
@@ -249,6 +342,7 @@ fn a_large_page_moves_in_parts_where_there_is_no_large_block() {
     let frames = crate::frames::tests::allocator(&[16, 1]);
     let machine = Machine::on(frames, 1);
     let at = machine.map(LARGE, RW);
+    assert_eq!(machine.space.populate(at, LARGE), Ok(()));
     assert_eq!((machine.write(at, 1), machine.write(at + PAGE, 2)), (Ok(()), Ok(())));
     assert_eq!(machine.sim.state().page_size(at), Some(PageSize::Size2M));
     assert_eq!(machine.space.move_page(at + PAGE, ZoneId(1)), Moved::There);

@@ -20,6 +20,8 @@ pub(super) struct SimState {
     pages: BTreeMap<usize, (Page<Unmapped>, PageFlags)>,
     /// 2 MiB blocks that have a table of small pages, perhaps an empty one.
     tables: BTreeSet<usize>,
+    /// Large pages that grow, by address: the parts that are there.
+    growing: BTreeMap<usize, BTreeSet<usize>>,
     /// For each CPU: page, and what it was when the CPU looked.
     tlbs: Vec<BTreeMap<usize, Entry>>,
     seen: Vec<u64>,
@@ -63,7 +65,31 @@ impl SimState {
 
     fn lookup(&self, va: usize) -> Option<(usize, Entry)> {
         let (&at, (page, flags)) = self.pages.range(..=va).next_back()?;
+        if let Some(parts) = self.growing.get(&at).filter(|_| va < at + LARGE) {
+            let part = page_start(va);
+            let entry = (page.phys() + (part - at) as u64, PageSize::Size4K, *flags);
+            return parts.contains(&part).then_some((part, entry));
+        }
         (va < at + page.size().bytes()).then(|| (at, (page.phys(), page.size(), *flags)))
+    }
+
+    /// Zeroes the parts of a page that grows in a range, but for those that are there.
+    fn fill(&mut self, block: usize, start: usize, end: usize) {
+        let pa = self.pages[&block].0.phys();
+        let Some(parts) = self.growing.get_mut(&block) else { return };
+        for part in (start..end).step_by(PAGE) {
+            if parts.insert(part) {
+                frames::host_write(pa + (part - block) as u64, &[0; PAGE]);
+            }
+        }
+    }
+
+    fn complete(&mut self, va: usize) {
+        let block = Self::block(va);
+        if self.growing.contains_key(&block) {
+            self.fill(block, block, block + LARGE);
+            self.growing.remove(&block);
+        }
     }
 
     fn make_table(&mut self, block: usize) -> Result<(), MapError> {
@@ -76,6 +102,9 @@ impl SimState {
 
     /// Splits the large page that `at` is in the middle of.
     fn split(&mut self, at: usize) -> Result<(), MapError> {
+        if !at.is_multiple_of(LARGE) {
+            self.complete(at);
+        }
         match self.lookup(at) {
             Some((start, (_, PageSize::Size2M, flags))) if start != at => {
                 self.make_table(start)?;
@@ -130,6 +159,7 @@ impl SimState {
         let noted = self.tlbs[cpu].get(&page).is_some_and(|noted| noted.2.contains(PageFlags::DIRTY));
         if access == FaultAccess::Write && !noted {
             let (start, _) = self.lookup(va)?;
+            let start = if self.pages.contains_key(&start) { start } else { Self::block(va) };
             self.pages.get_mut(&start).expect("page").1.insert(PageFlags::DIRTY);
             self.tlbs[cpu].get_mut(&page).expect("page").2.insert(PageFlags::DIRTY);
         }
@@ -161,7 +191,7 @@ impl Mmu for Sim {
         assert!(va.is_multiple_of(size.bytes()));
         let block = SimState::block(va);
         let taken = match size {
-            PageSize::Size4K => state.lookup(va).is_some(),
+            PageSize::Size4K => state.lookup(va).is_some() || state.growing.contains_key(&block),
             _ => state.tables.contains(&block) || state.pages.contains_key(&block),
         };
         if taken {
@@ -176,6 +206,48 @@ impl Mmu for Sim {
         Ok(())
     }
 
+    fn map_part<S>(&self, va: usize, page: Page<S>, flags: PageFlags) -> Result<(), (MapError, Page<S>)> {
+        assert!(page.size() == PageSize::Size2M);
+        let block = SimState::block(va);
+        self.map(block, page, flags)?;
+        self.state().growing.insert(block, BTreeSet::from([va]));
+        Ok(())
+    }
+
+    fn grow(&self, va: usize, whole: bool) -> Growth {
+        const STEP: usize = 128 * PAGE;
+        let mut state = self.state();
+        let block = SimState::block(va);
+        let Some(parts) = state.growing.get(&block) else { return Growth::None };
+        if parts.len() == 1 && !whole {
+            let first = va & !(16 * PAGE - 1);
+            state.fill(block, first, first + 16 * PAGE);
+            return Growth::There;
+        }
+        let missing = (block..block + LARGE).step_by(PAGE).find(|part| !parts.contains(part));
+        match missing.filter(|missing| missing + STEP < block + LARGE) {
+            Some(missing) => {
+                state.fill(block, missing, missing + STEP);
+                Growth::Partly
+            }
+            None => {
+                state.complete(va);
+                Growth::There
+            }
+        }
+    }
+
+    fn complete(&self, va: usize) {
+        self.state().complete(va);
+    }
+
+    fn large(&self, va: usize) -> Option<(u64, PageFlags)> {
+        let mut state = self.state();
+        state.complete(va);
+        let (_, (pa, size, flags)) = state.lookup(va)?;
+        (size == PageSize::Size2M).then_some((pa, flags))
+    }
+
     fn unmap(
         &self,
         va: usize,
@@ -186,6 +258,7 @@ impl Mmu for Sim {
         state.split(va)?;
         state.split(va + len)?;
         let keys = state.keys(va, len);
+        state.growing.retain(|&block, _| block < va || block >= va + len);
         let entries: Vec<_> = keys.iter().map(|at| (*at, state.pages.remove(at).expect("page"))).collect();
         state.tables.retain(|&block| block < va || block + LARGE > va + len);
         drop(state);
@@ -235,10 +308,14 @@ impl Mmu for Sim {
         true
     }
 
-    fn is_block_empty(&self, va: usize) -> bool {
+    fn block(&self, va: usize) -> BlockState {
         let state = self.state();
         let block = SimState::block(va);
-        !state.tables.contains(&block) && !state.pages.contains_key(&block)
+        match () {
+            () if state.growing.contains_key(&block) => BlockState::Growing,
+            () if state.tables.contains(&block) || state.pages.contains_key(&block) => BlockState::Taken,
+            () => BlockState::Empty,
+        }
     }
 
     fn flush_local(&self, va: usize, len: usize) {
