@@ -18,6 +18,7 @@ use crate::memory::{phys, tlb};
 use crate::sync::{Rank, SpinLock};
 use growing::{GROWING, is_growing};
 
+mod groups;
 mod growing;
 mod page;
 mod stale;
@@ -135,6 +136,11 @@ fn table(pa: u64) -> &'static Table {
     unsafe { &*address }
 }
 
+/// Physical address of a table.
+fn phys_of(table: &'static Table) -> u64 {
+    phys::address(core::ptr::from_ref(table).cast())
+}
+
 fn new_table() -> Result<u64, MapError> {
     let block = frames::source().and_then(|source| source.alloc_spare(0)).ok_or(MapError::NoMemory)?;
     assert!(block.order() == 0, "a table is a page");
@@ -215,6 +221,9 @@ fn install(root: &'static Table, va: usize, entry: u64, size: PageSize) -> Resul
     let mut current = root;
     for level in (size.level() + 1..4).rev() {
         current = descend(&current[index(va, level)])?;
+    }
+    if size == PageSize::Size4K {
+        groups::note(current, index(va, 0));
     }
     current[index(va, size.level())]
         .compare_exchange(0, entry, Ordering::AcqRel, Ordering::Relaxed)
@@ -365,6 +374,12 @@ impl ProgramTable {
         removed: &mut dyn FnMut(usize, Page<Unmapped>, PageFlags),
     ) -> Result<(), MapError> {
         let span = PAGE_SIZE << (9 * level);
+        if level == 0 {
+            for (slot, va) in groups::take(current, base, start, end) {
+                self.unmap_page(&current[slot], va, PageSize::Size4K, removed);
+            }
+            return Ok(());
+        }
         for (slot, va) in slots(base, span, start, end) {
             let mut entry = current[slot].load(Ordering::Acquire);
             if entry == 0 {
@@ -389,20 +404,34 @@ impl ProgramTable {
                     self.retire(entry & ADDRESS);
                 }
             } else if covered {
-                percpu::count_page_table_change();
-                // A processor may have set the dirty bit since the entry was read.
-                let entry = current[slot].swap(0, Ordering::AcqRel);
-                if entry != 0 {
-                    // SAFETY: of a program's pages `map` makes the entries, and this one was taken out by the swap.
-                    let page = unsafe { Page::from_entry(entry, PageSize::of_level(level)) };
-                    removed(va, page, flags_of(entry));
-                }
+                self.unmap_page(&current[slot], va, PageSize::of_level(level), removed);
             } else {
                 let below = split(&current[slot], entry, level)?;
                 self.unmap_level(below, level - 1, va, start, end, removed)?;
             }
         }
         Ok(())
+    }
+
+    /// Removes the page of an entry, if there is one.
+    fn unmap_page(
+        &self,
+        slot: &AtomicU64,
+        va: usize,
+        size: PageSize,
+        removed: &mut dyn FnMut(usize, Page<Unmapped>, PageFlags),
+    ) {
+        if slot.load(Ordering::Relaxed) == 0 {
+            return;
+        }
+        percpu::count_page_table_change();
+        // A processor may set the dirty bit at any time before.
+        let entry = slot.swap(0, Ordering::AcqRel);
+        if entry != 0 {
+            // SAFETY: of a program's pages `map` makes the entries, and this one was taken out by the swap.
+            let page = unsafe { Page::from_entry(entry, size) };
+            removed(va, page, flags_of(entry));
+        }
     }
 
     /// Hands the 4 KiB pages of a page-aligned range that are dirty to `dirty`, and makes them clean. The caller excludes
@@ -427,6 +456,11 @@ impl ProgramTable {
         flags: PageFlags,
     ) -> Result<(), MapError> {
         let span = PAGE_SIZE << (9 * level);
+        if level == 0 {
+            groups::of(current, base, start, end)
+                .for_each(|(slot, _)| protect_page(&current[slot], level, flags));
+            return Ok(());
+        }
         for (slot, va) in slots(base, span, start, end) {
             let mut entry = current[slot].load(Ordering::Acquire);
             if entry == 0 {
@@ -438,14 +472,12 @@ impl ProgramTable {
                 self.complete(va);
                 entry = current[slot].load(Ordering::Acquire);
             }
-            if is_table(entry, level) {
+            if level == 1 && is_growing(entry) {
+                table(entry).iter().for_each(|slot| protect_page(slot, 0, flags));
+            } else if is_table(entry, level) {
                 self.protect_level(table(entry), level - 1, va, start, end, flags)?;
             } else if covered {
-                percpu::count_page_table_change();
-                let new = leaf(entry & (ADDRESS | LENT), PageSize::of_level(level), flags);
-                // Only a processor that sets the dirty bit can interfere.
-                let _ = current[slot]
-                    .fetch_update(Ordering::AcqRel, Ordering::Acquire, |entry| Some(new | entry & DIRTY));
+                protect_page(&current[slot], level, flags);
             } else {
                 let below = split(&current[slot], entry, level)?;
                 self.protect_level(below, level - 1, va, start, end, flags)?;
@@ -488,6 +520,17 @@ fn slots(base: usize, span: usize, start: usize, end: usize) -> impl Iterator<It
     (first..last).map(move |slot| (slot, base + slot * span))
 }
 
+/// Gives the page of an entry new flags, if there is one.
+fn protect_page(slot: &AtomicU64, level: usize, flags: PageFlags) {
+    let entry = slot.load(Ordering::Acquire);
+    if entry != 0 {
+        percpu::count_page_table_change();
+        let new = leaf(entry & (ADDRESS | LENT), PageSize::of_level(level), flags);
+        // Only a processor that sets the dirty bit can interfere.
+        let _ = slot.fetch_update(Ordering::AcqRel, Ordering::Acquire, |entry| Some(new | entry & DIRTY));
+    }
+}
+
 fn take_dirty_level(
     current: &'static Table,
     level: usize,
@@ -518,6 +561,7 @@ fn split(slot: &AtomicU64, entry: u64, level: usize) -> Result<&'static Table, M
     for (part, small) in below.iter().enumerate() {
         small.store(((entry & ADDRESS) + part as u64 * span) | keep, Ordering::Relaxed);
     }
+    groups::note_all(below);
     slot.store(pa | PRESENT | WRITABLE, Ordering::Release);
     Ok(below)
 }

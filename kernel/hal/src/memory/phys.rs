@@ -25,6 +25,18 @@ pub(crate) fn pointer(pa: u64, _len: usize) -> *mut u8 {
     core::ptr::with_exposed_provenance_mut(pa as usize)
 }
 
+/// The physical address behind a pointer that [`pointer`] gave.
+#[cfg(target_os = "none")]
+#[inline]
+pub(crate) fn address(pointer: *const u8) -> u64 {
+    (pointer.addr() - crate::memory::layout::DIRECT_MAP) as u64
+}
+
+#[cfg(not(target_os = "none"))]
+pub(crate) fn address(pointer: *const u8) -> u64 {
+    pointer.addr() as u64
+}
+
 /// Copies physical memory into `buffer`.
 ///
 /// # Safety

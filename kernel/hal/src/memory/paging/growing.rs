@@ -340,6 +340,35 @@ mod tests {
     }
 
     #[test]
+    fn small_pages_are_found_wherever_they_are() {
+        let table = empty();
+        let arena = host_arena(8 * PAGE_SIZE);
+        let places = [0, 7, 8, 9, 63, 64, 300, 511];
+        for (number, place) in places.iter().enumerate() {
+            let page = Page::from(Block::claim(arena + (number * PAGE_SIZE) as u64, 0).expect("free"));
+            assert_eq!(table.map(AT + place * PAGE_SIZE, page, RW), Ok(()));
+        }
+        assert_eq!(table.protect(AT + PAGE_SIZE, 70 * PAGE_SIZE, PageFlags::READ), Ok(()));
+        let rights = places.map(|place| table.lookup(AT + place * PAGE_SIZE).map(|found| found.2 == RW));
+        let expected = [true, false, false, false, false, false, true, true].map(Some);
+        assert_eq!(rights, expected);
+        let removed = |first: usize, pages: usize| {
+            let mut removed = Vec::new();
+            let mut take = |va: usize, page, _| {
+                removed.push((va - AT) / PAGE_SIZE);
+                let _: Page<_> = page;
+            };
+            assert_eq!(table.unmap(AT + first * PAGE_SIZE, pages * PAGE_SIZE, &mut take), Ok(()));
+            removed
+        };
+        assert_eq!(removed(1, 8), [7, 8]);
+        assert_eq!(removed(9, 1), [9]);
+        assert_eq!(removed(10, 400), [63, 64, 300]);
+        assert_eq!(removed(0, 512), [0, 511]);
+        assert_eq!(present(&table), 0);
+    }
+
+    #[test]
     fn what_is_removed_is_the_whole_page() {
         let table = empty();
         let page = dirty_page(3);
