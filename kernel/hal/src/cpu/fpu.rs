@@ -10,6 +10,10 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::memory::fallible;
 
+mod packed;
+
+pub use packed::Packed;
+
 /// Components that may be enabled: x87, SSE, AVX, AVX-512 (opmask, ZMM_Hi256, Hi16_ZMM), PKRU. AMX is left out: programs
 /// have to ask for it first.
 const WANTED: u64 = 0b1 | 1 << 1 | 1 << 2 | 0b111 << 5 | 1 << 9;
@@ -64,6 +68,7 @@ pub(crate) fn enable() {
     let enabled = supported & WANTED;
     // SAFETY: the value is a subset of what the CPU supports, with x87 and SSE; AVX-512 bits come together in CPUID.
     unsafe { XCr0::write_raw(enabled | XCr0Flags::X87.bits()) };
+    packed::note_places(enabled);
     COMPONENTS.store(enabled, Ordering::Relaxed);
     SIZE.store(core::arch::x86_64::__cpuid_count(0xd, 0).ebx, Ordering::Relaxed);
 }
@@ -105,7 +110,9 @@ impl State {
     /// Makes this the state of a fresh program.
     pub fn reset(&mut self) {
         let bytes = self.bytes_mut();
-        bytes.fill(0);
+        let head = bytes.len().min(LEGACY_SIZE as usize + HEADER_SIZE);
+        // Of other components the header will say that they are in their initial state.
+        bytes[..head].fill(0);
         bytes[..2].copy_from_slice(&FRESH_X87.to_le_bytes());
         bytes[24..28].copy_from_slice(&FRESH_MXCSR.to_le_bytes());
         // XSTATE_BV 0 would mean "all components initial", but FXRSTOR machines read the words above anyway.
@@ -121,8 +128,8 @@ impl State {
         unsafe { core::slice::from_raw_parts(self.0.as_ptr().cast(), self.0.len() * 64) }
     }
 
-    /// The image, to be changed; [`State::load`] makes whatever is written there fit.
-    pub fn bytes_mut(&mut self) -> &mut [u8] {
+    /// The image, to be changed.
+    fn bytes_mut(&mut self) -> &mut [u8] {
         // SAFETY: as for `bytes`; any bytes are valid.
         unsafe { core::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast(), self.0.len() * 64) }
     }
@@ -144,19 +151,31 @@ impl State {
         let _ = area;
     }
 
-    /// Makes an image that came from a program loadable: reserved bits cleared as the CPU demands.
-    pub fn sanitize(&mut self) {
+    /// Gives away what of the image is in use.
+    pub fn pack(&self, packed: &mut Packed) {
+        let present = if components() == 0 { 0 } else { word(self.bytes(), LEGACY_SIZE as usize) };
+        packed.take(self, present & components());
+    }
+
+    /// Makes this an image that came from a program, as far as it can be loaded.
+    pub fn unpack(&mut self, packed: &Packed) {
+        let bytes = self.bytes_mut();
+        for (at, piece) in packed.pieces() {
+            bytes[at..at + piece.len()].copy_from_slice(piece);
+        }
+        self.sanitize(packed.present());
+    }
+
+    /// Clears reserved bits as the CPU demands, and names only components that are there.
+    fn sanitize(&mut self, present: u64) {
         let enabled = components();
         let bytes = self.bytes_mut();
         let mxcsr = u32::from_le_bytes([bytes[24], bytes[25], bytes[26], bytes[27]]);
         bytes[24..28].copy_from_slice(&(mxcsr & MXCSR_MASK.load(Ordering::Relaxed)).to_le_bytes());
         if enabled != 0 {
-            let header = &mut bytes[512..512 + HEADER_SIZE];
-            let mut present = [0; 8];
-            present.copy_from_slice(&header[..8]);
-            let present = u64::from_le_bytes(present) & enabled;
+            let header = &mut bytes[LEGACY_SIZE as usize..][..HEADER_SIZE];
             header.fill(0);
-            header[..8].copy_from_slice(&present.to_le_bytes());
+            header[..8].copy_from_slice(&(present & enabled).to_le_bytes());
         }
     }
 
@@ -178,6 +197,13 @@ impl State {
         #[cfg(not(target_os = "none"))]
         let _ = area;
     }
+}
+
+/// Eight bytes of an image.
+fn word(bytes: &[u8], at: usize) -> u64 {
+    let mut word = [0; 8];
+    word.copy_from_slice(&bytes[at..at + 8]);
+    u64::from_le_bytes(word)
 }
 
 /// Sets the control words to those of a fresh program and empties the x87 stack; the other registers keep what they hold.

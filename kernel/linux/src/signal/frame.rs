@@ -7,10 +7,9 @@
 
 mod wire;
 
-use alloc::vec::Vec;
 use core::mem::offset_of;
 
-use hadal_hal::cpu::fpu;
+use hadal_hal::cpu::fpu::{self, Packed};
 use hadal_hal::memory::user;
 use hadal_hal::threads::context;
 use hadal_hal::trap::TrapFrame;
@@ -93,16 +92,10 @@ pub(super) fn push(
     }
     let alt = alt_stack::get(task);
     let place = place(frame.rsp, action.flags.contains(ActionFlags::ONSTACK), alt, vectors_bytes())?;
-    let length = (place.vectors - place.frame) as usize + vectors_bytes();
-    let mut image = Vec::new();
-    image.try_reserve_exact(length).map_err(|_| BadStack)?;
-    image.resize(length, 0);
-    let (head, vectors) = image.split_at_mut((place.vectors - place.frame) as usize);
     let thread_context = task.thread().context();
-    context::with_vectors(thread_context, |state| {
-        vectors[..fpu::size()].copy_from_slice(&state.bytes()[..fpu::size()])
-    });
-    mark(vectors);
+    let mut image = Packed::new();
+    context::with_vectors(thread_context, |state| state.pack(&mut image));
+    write_vectors(place.vectors as usize, &image)?;
     let xstate = if fpu::components() != 0 { UC_FP_XSTATE } else { 0 };
     let contents = SigFrame {
         return_address: action.restorer,
@@ -115,8 +108,7 @@ pub(super) fn push(
         },
         info: info.to_raw(),
     };
-    head[..size_of::<SigFrame>()].copy_from_slice(contents.as_bytes());
-    user::copy_to(place.frame as usize, &image).map_err(|_| BadStack)?;
+    user::copy_to(place.frame as usize, contents.as_bytes()).map_err(|_| BadStack)?;
     // Handlers start with a fresh floating-point state.
     context::with_vectors(thread_context, |state| state.reset());
     deliver::disarm_alt_stack(task);
@@ -131,21 +123,22 @@ pub(super) fn push(
     Ok(())
 }
 
-/// Marks an image, with room for the end mark behind it, as XSAVE format.
-fn mark(vectors: &mut [u8]) {
-    let image_bytes = fpu::size();
+/// Writes an image, marked as XSAVE format. Of components in their initial state nothing is written: the header says so.
+fn write_vectors(address: usize, image: &Packed) -> Result<(), BadStack> {
+    let write = |at: usize, bytes: &[u8]| user::copy_to(address + at, bytes).map_err(|_| BadStack);
+    image.pieces().try_for_each(|(at, piece)| write(at, piece))?;
     if fpu::components() == 0 {
-        return;
+        return Ok(());
     }
     let marker = Marker {
         magic: MAGIC_START,
-        extended_bytes: vectors.len() as u32,
+        extended_bytes: vectors_bytes() as u32,
         components: fpu::components(),
-        image_bytes: image_bytes as u32,
+        image_bytes: fpu::size() as u32,
         padding: [0; 7],
     };
-    vectors[RESERVED_AT..RESERVED_AT + size_of::<Marker>()].copy_from_slice(marker.as_bytes());
-    vectors[image_bytes..].copy_from_slice(&MAGIC_END.to_le_bytes());
+    write(RESERVED_AT, marker.as_bytes())?;
+    write(fpu::size(), &MAGIC_END.to_le_bytes())
 }
 
 #[cfg(test)]

@@ -2,9 +2,7 @@
 //! The return from a handler: the frame that [`super::frame`] built, as the handler has left or edited it, becomes the
 //! state of the thread again. Everything in it is checked or sanitised, since it lay in program memory.
 
-use alloc::vec::Vec;
-
-use hadal_hal::cpu::fpu;
+use hadal_hal::cpu::fpu::{self, Packed};
 use hadal_hal::memory::{layout, user};
 use hadal_hal::threads::context;
 use hadal_hal::trap::{self, TrapFrame};
@@ -49,16 +47,13 @@ fn restore(task: &Task, process: &Process, frame: &mut TrapFrame) -> Result<(), 
     if !layout::is_program(registers.rip) && !trap::is_return_of_call(registers.rip) {
         return Err(BadFrame);
     }
-    let vectors = match registers.vectors {
-        0 => None,
-        address => Some(read_vectors(address as usize)?),
-    };
-    context::with_vectors(task.thread().context(), |state| match &vectors {
-        Some(image) => {
-            state.bytes_mut()[..image.len()].copy_from_slice(image);
-            state.sanitize();
-        }
-        None => state.reset(),
+    let mut vectors = Packed::new();
+    if registers.vectors != 0 {
+        read_vectors(registers.vectors as usize, &mut vectors)?;
+    }
+    context::with_vectors(task.thread().context(), |state| match registers.vectors {
+        0 => state.reset(),
+        _ => state.unpack(&vectors),
     });
     registers.restore(frame);
     // A stack that cannot be set is not set, as on Linux: the program may have edited the frame or be on it still.
@@ -67,36 +62,33 @@ fn restore(task: &Task, process: &Process, frame: &mut TrapFrame) -> Result<(), 
     Ok(())
 }
 
-/// Reads the vector state at an address, in the format of the kernel's image. What the program's image lacks is in its
-/// initial state.
-fn read_vectors(address: usize) -> Result<Vec<u8>, BadFrame> {
-    let size = fpu::size();
-    let mut image = memory::buffer(size).map_err(|_| BadFrame)?;
-    user::copy_from(&mut image[..LEGACY_BYTES], address).map_err(|_| BadFrame)?;
-    if !fpu::is_mxcsr(word(&image, MXCSR_AT) as u32) {
+/// Reads the vector state at an address. What the program's image lacks is in its initial state.
+fn read_vectors(address: usize, vectors: &mut Packed) -> Result<(), BadFrame> {
+    let read = |at: usize, bytes: &mut [u8]| user::copy_from(bytes, address + at).map_err(|_| BadFrame);
+    let mut head = [0; LEGACY_BYTES + HEADER_BYTES];
+    read(0, &mut head[..LEGACY_BYTES])?;
+    if !fpu::is_mxcsr(word(&head, MXCSR_AT) as u32) {
         return Err(BadFrame);
     }
-    if size < LEGACY_BYTES + HEADER_BYTES {
-        return Ok(image);
+    let size = fpu::size();
+    if size < head.len() {
+        return vectors.read(&head[..LEGACY_BYTES], 0, LEGACY_BYTES, read);
     }
-    let mut components = LEGACY_COMPONENTS;
     if !address.is_multiple_of(LEGACY_ALIGN) {
         return Err(BadFrame);
     }
-    if let Some(marker) = marker(&image, size)
+    let (mut components, mut end) = (LEGACY_COMPONENTS, head.len());
+    if let Some(marker) = marker(&head, size)
         && user::load_u32(address + marker.image_bytes as usize) == Ok(MAGIC_END)
     {
-        let end = marker.image_bytes as usize;
-        user::copy_from(&mut image[LEGACY_BYTES..end], address + LEGACY_BYTES).map_err(|_| BadFrame)?;
-        if !address.is_multiple_of(STATE_ALIGN) || !is_header(&image, fpu::components()) {
+        read(LEGACY_BYTES, &mut head[LEGACY_BYTES..])?;
+        if !address.is_multiple_of(STATE_ALIGN) || !is_header(&head, fpu::components()) {
             return Err(BadFrame);
         }
-        components = word(&image, LEGACY_BYTES) & marker.components;
+        components = word(&head, LEGACY_BYTES) & marker.components;
+        end = marker.image_bytes as usize;
     }
-    let header = &mut image[LEGACY_BYTES..LEGACY_BYTES + HEADER_BYTES];
-    header.fill(0);
-    header[..8].copy_from_slice(&components.to_le_bytes());
-    Ok(image)
+    vectors.read(&head, components, end, read)
 }
 
 /// The marker of an XSAVE image that fits into `size` bytes, if the image has one.
