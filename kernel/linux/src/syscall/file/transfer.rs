@@ -26,6 +26,8 @@ use crate::{Errno, Result};
 pub(in crate::syscall) const MAX_TRANSFER: usize = 0x7fff_f000;
 /// Bytes of kernel memory that a transfer uses at most.
 pub(in crate::syscall) const CHUNK: usize = 256 * 1024;
+/// Of so many bytes a transfer takes no memory: those of events, and what programs write one by one.
+const SMALL: usize = 64;
 /// Most segments of a vector (`UIO_MAXIOV`).
 const MAX_SEGMENTS: usize = linux_raw_sys::general::UIO_MAXIOV as usize;
 
@@ -147,6 +149,15 @@ pub(in crate::syscall) fn position_or_shared(offset: usize) -> Result<Option<u64
     if offset == usize::MAX { Ok(None) } else { position(offset).map(Some) }
 }
 
+/// The kernel's buffer for a transfer of so many bytes: the small one, or the large one, which gets its memory.
+fn buffer_for<'a>(total: usize, small: &'a mut [u8; SMALL], large: &'a mut Vec<u8>) -> Result<&'a mut [u8]> {
+    if total <= SMALL {
+        return Ok(&mut small[..total]);
+    }
+    *large = memory::buffer_up_to(total.min(CHUNK))?;
+    Ok(large)
+}
+
 /// Reads from a file: at `position`, or at the shared offset (from a stream: what there is) when that is `None`.
 pub(in crate::syscall) fn read(
     call: &Call<'_>,
@@ -161,7 +172,8 @@ pub(in crate::syscall) fn read(
     let seekable = file.file()?.is_seekable();
     let mut reading = file.reading(position)?;
     let total = into.len();
-    let mut buffer = memory::buffer_up_to(total.min(CHUNK))?;
+    let (mut small, mut large) = ([0; SMALL], Vec::new());
+    let buffer = buffer_for(total, &mut small, &mut large)?;
     let mut done = 0;
     loop {
         let wanted = (total - done).min(buffer.len());
@@ -197,7 +209,8 @@ pub(in crate::syscall) fn write(
     from.check(call.process, FaultAccess::Read)?;
     let mut writing = file.writing(position)?;
     let total = from.len();
-    let mut buffer = memory::buffer_up_to(total.min(CHUNK))?;
+    let (mut small, mut large) = ([0; SMALL], Vec::new());
+    let buffer = buffer_for(total, &mut small, &mut large)?;
     let mut done = 0;
     loop {
         let wanted = (total - done).min(buffer.len());
