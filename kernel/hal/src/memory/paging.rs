@@ -130,7 +130,7 @@ pub enum BlockState {
 type Table = [AtomicU64; 512];
 
 fn table(pa: u64) -> &'static Table {
-    let address = phys::pointer(pa & ADDRESS, PAGE_SIZE).cast_const().cast();
+    let address = core::ptr::with_exposed_provenance::<Table>(phys::BASE + (pa & ADDRESS) as usize);
     // SAFETY: `pa` is that of a table page: allocated by `new_table` (or the boot code's, mapped alike), in the direct map,
     // page-aligned, never used for anything else while it is linked, and atomics may be shared.
     unsafe { &*address }
@@ -138,7 +138,7 @@ fn table(pa: u64) -> &'static Table {
 
 /// Physical address of a table.
 fn phys_of(table: &'static Table) -> u64 {
-    phys::address(core::ptr::from_ref(table).cast())
+    (core::ptr::from_ref(table).addr() - phys::BASE) as u64
 }
 
 fn new_table() -> Result<u64, MapError> {
@@ -217,18 +217,24 @@ fn descend(entry: &AtomicU64) -> Result<&'static Table, MapError> {
     }
 }
 
-fn install(root: &'static Table, va: usize, entry: u64, size: PageSize) -> Result<(), MapError> {
+/// The table in which a page of a size has its entry, made if it is missing.
+fn table_for(root: &'static Table, va: usize, size: PageSize) -> Result<&'static Table, MapError> {
     let mut current = root;
     for level in (size.level() + 1..4).rev() {
         current = descend(&current[index(va, level)])?;
     }
-    if size == PageSize::Size4K {
-        groups::note(current, index(va, 0));
-    }
-    current[index(va, size.level())]
-        .compare_exchange(0, entry, Ordering::AcqRel, Ordering::Relaxed)
+    Ok(current)
+}
+
+fn set_empty(slot: &AtomicU64, entry: u64) -> Result<(), MapError> {
+    slot.compare_exchange(0, entry, Ordering::AcqRel, Ordering::Relaxed)
         .map(drop)
         .map_err(|_| MapError::AlreadyMapped)
+}
+
+/// Makes an entry of the kernel's.
+fn install(root: &'static Table, va: usize, entry: u64, size: PageSize) -> Result<(), MapError> {
+    set_empty(&table_for(root, va, size)?[index(va, size.level())], entry)
 }
 
 /// The low half of the page table.
@@ -298,9 +304,17 @@ impl ProgramTable {
         assert!(va.is_multiple_of(size.bytes()) && va < PROGRAM_HALF, "no place for a page: {va:#x}");
         percpu::count_page_table_change();
         let bits = page.into_bits();
-        install(self.root(), va, leaf(bits, size, flags), size)
+        self.install(va, leaf(bits, size, flags), size)
             // SAFETY: made above, and not installed.
             .map_err(|error| (error, unsafe { Page::from_entry(bits, size) }))
+    }
+
+    fn install(&self, va: usize, entry: u64, size: PageSize) -> Result<(), MapError> {
+        let (table, slot) = (table_for(self.root(), va, size)?, index(va, size.level()));
+        if size == PageSize::Size4K {
+            groups::note(table, slot);
+        }
+        set_empty(&table[slot], entry)
     }
 
     /// Finds the page at `va`: physical address of the page's first byte, size, flags.

@@ -8,33 +8,25 @@
 
 use core::sync::atomic::AtomicU32;
 
-/// Where physical memory is in the direct map.
+/// Where physical address 0 is in the direct map.
 #[cfg(target_os = "none")]
-#[inline]
-pub(crate) fn pointer(pa: u64, len: usize) -> *mut u8 {
+pub(crate) const BASE: usize = crate::memory::layout::DIRECT_MAP;
+#[cfg(not(target_os = "none"))]
+pub(crate) const BASE: usize = 0;
+
+#[cfg(target_os = "none")]
+fn pointer(pa: u64, len: usize) -> *mut u8 {
     let end = pa.checked_add(len as u64).expect("physical range does not wrap");
     assert!(
         end <= crate::memory::layout::DIRECT_MAP_SIZE,
         "physical range {pa:#x}+{len:#x} is beyond the direct map"
     );
-    (crate::memory::layout::DIRECT_MAP + pa as usize) as *mut u8
+    (BASE + pa as usize) as *mut u8
 }
 
 #[cfg(not(target_os = "none"))]
-pub(crate) fn pointer(pa: u64, _len: usize) -> *mut u8 {
+fn pointer(pa: u64, _len: usize) -> *mut u8 {
     core::ptr::with_exposed_provenance_mut(pa as usize)
-}
-
-/// The physical address behind a pointer that [`pointer`] gave.
-#[cfg(target_os = "none")]
-#[inline]
-pub(crate) fn address(pointer: *const u8) -> u64 {
-    (pointer.addr() - crate::memory::layout::DIRECT_MAP) as u64
-}
-
-#[cfg(not(target_os = "none"))]
-pub(crate) fn address(pointer: *const u8) -> u64 {
-    pointer.addr() as u64
 }
 
 /// Copies physical memory into `buffer`.

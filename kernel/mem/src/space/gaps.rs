@@ -62,12 +62,14 @@ pub(super) struct Gaps {
     ends: BTreeMap<u64, usize>,
     /// Gaps by class.
     counts: [usize; CLASSES as usize],
+    /// The classes of which there are any: a bit for each.
+    classes: u64,
     forgotten: bool,
 }
 
 impl Gaps {
     pub(super) fn new() -> Self {
-        Self { ends: BTreeMap::new(), counts: [0; CLASSES as usize], forgotten: false }
+        Self { ends: BTreeMap::new(), counts: [0; CLASSES as usize], classes: 0, forgotten: false }
     }
 
     /// Forgets all gaps unless there is memory for one more.
@@ -103,6 +105,7 @@ impl Gaps {
             let class = class(end - start);
             self.ends.insert(key(class, start), end);
             self.counts[usize::from(class)] += 1;
+            self.classes |= 1 << class;
         }
     }
 
@@ -113,6 +116,9 @@ impl Gaps {
             let known = self.ends.remove(&key(class, start));
             debug_assert_eq!(known, Some(end), "no gap {start:#x}..{end:#x}");
             self.counts[usize::from(class)] -= 1;
+            if self.counts[usize::from(class)] == 0 {
+                self.classes &= !(1 << class);
+            }
         }
     }
 
@@ -136,15 +142,20 @@ impl Gaps {
 
     fn highest(&self, room: Room, below: usize, busy: Busy<'_>, thorough: bool) -> Option<usize> {
         let looks = if thorough { usize::MAX } else { LOOKS };
-        let classes = (class(room.len)..CLASSES).filter(|&class| self.counts[usize::from(class)] > 0);
+        let mut classes = self.classes >> class(room.len) << class(room.len);
+        let mut best = None;
         // From the largest class on: the first gap of a large class fits, and ends the search in those of the smaller ones that
         // lie lower.
-        classes.rev().fold(None, |best, class| {
+        while let Some(class) = classes.checked_ilog2() {
+            classes &= !(1 << class);
+            let class = class as u8;
             let gaps = self.ends.range(key(class, 0)..key(class, below)).rev().take(looks);
             let gaps = gaps.map(|(&key, &end)| (start(key), end));
             let mut higher = gaps.take_while(|(_, end)| best.is_none_or(|best| *end > best));
-            best.max(higher.find_map(|(start, end)| room.place(start, end.min(below), busy, thorough)))
-        })
+            best =
+                best.max(higher.find_map(|(start, end)| room.place(start, end.min(below), busy, thorough)));
+        }
+        best
     }
 
     #[cfg(test)]

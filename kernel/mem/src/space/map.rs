@@ -77,31 +77,50 @@ impl VmaMap {
     }
 
     /// Adds a mapping where nothing is mapped.
-    pub(super) fn insert(&mut self, vma: Vma) {
+    pub(super) fn insert(&mut self, mut vma: Vma) {
         debug_assert!(self.is_free(vma.start, vma.end));
         let (start, end) = (vma.start, vma.end);
         self.mapped_bytes += end - start;
         self.locked_bytes += vma.locked_bytes();
         self.mapped_peak_bytes = self.mapped_peak_bytes.max(self.mapped_bytes);
-        let (gap_start, gap_end) = self.gap_around(start);
+        let above = self.tree.range(start..).next().map(|(&above, next)| (above, vma.continues_in(next)));
+        let (gap_end, is_alike) = above.unwrap_or((WINDOW_END, false));
+        if is_alike && let Some(above) = self.tree.remove(&gap_end) {
+            vma.end = above.end;
+        }
+        let below = self.tree.range_mut(..start).next_back().map(|(_, below)| below);
+        let gap_start = below.as_ref().map_or(WINDOW_START, |below| below.end);
         self.gaps.resize(gap_start, gap_end, start);
         self.gaps.add(end, gap_end);
-        self.tree.insert(start, vma);
-        self.join(end);
-        self.join(start);
+        match below {
+            Some(below) if below.continues_in(&vma) => below.end = vma.end,
+            _ => drop(self.tree.insert(start, vma)),
+        }
     }
 
     /// Moves everything in `start..end` to an empty list, cutting mappings that stick out.
     pub(super) fn take(&mut self, start: usize, end: usize, taken: &mut Vec<Vma>) {
-        self.cut(start);
-        self.cut(end);
         // All that is taken leaves one gap.
         self.gaps.make_room_or_forget();
-        while let Some((&at, _)) = self.tree.range(start..end).next() {
-            let Some(vma) = self.tree.remove(&at) else { break };
-            let (gap_start, gap_end) = self.gap_around(at);
-            self.gaps.remove(vma.end, gap_end);
-            self.gaps.resize(gap_start, vma.start, gap_end);
+        let mut gap_start = WINDOW_START;
+        let below = self.tree.range_mut(..start).next_back().map(|(_, below)| below);
+        let upper = below.and_then(|below| {
+            let upper = (below.end > start).then(|| below.split_off(start));
+            gap_start = below.end;
+            upper
+        });
+        if let Some(upper) = upper {
+            self.tree.insert(start, upper);
+        }
+        let mut next = self.start_from(start);
+        while next < end {
+            let Some(mut vma) = self.tree.remove(&next) else { break };
+            if vma.end > end {
+                self.tree.insert(end, vma.split_off(end));
+            }
+            next = self.start_from(vma.end);
+            self.gaps.remove(vma.end, next);
+            self.gaps.resize(gap_start, vma.start, next);
             taken.push(vma);
         }
         self.mapped_bytes -= taken.iter().map(Vma::len).sum::<usize>();
@@ -160,11 +179,9 @@ impl VmaMap {
         }
     }
 
-    /// What is between the mappings below and above an address that is not mapped.
-    fn gap_around(&self, addr: usize) -> (usize, usize) {
-        let start = self.tree.range(..addr).next_back().map_or(WINDOW_START, |(_, vma)| vma.end);
-        let end = self.tree.range(addr..).next().map_or(WINDOW_END, |(&start, _)| start);
-        (start, end)
+    /// The start of the first mapping from an address on.
+    fn start_from(&self, addr: usize) -> usize {
+        self.tree.range(addr..).next().map_or(WINDOW_END, |(&start, _)| start)
     }
 
     /// Finds room below the top, or else anywhere ([`Gaps::place`]).

@@ -72,11 +72,11 @@ impl<M: Mmu> AddressSpace<M> {
     /// Removes mappings and pages of a range. The lock is held for writing.
     pub(super) fn evict(&self, inner: &mut Inner, start: usize, end: usize) -> Result<Removed, SpaceError> {
         let mut removed = Removed::default();
-        if inner.map.is_free(start, end) {
+        let count = inner.map.overlapping(start, end).count();
+        if count == 0 {
             return Ok(removed);
         }
         self.split_edges(start, end)?;
-        let count = inner.map.overlapping(start, end).count();
         let mut mappings = match count {
             0..=PIECE_MAPPINGS => Vec::with_capacity(count),
             _ => fallible::room_for(count).map_err(|_| SpaceError::NoMemory)?,

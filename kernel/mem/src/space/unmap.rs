@@ -15,13 +15,16 @@ impl<M: Mmu> AddressSpace<M> {
         while at < end {
             let (until, deferred) = {
                 let mut inner = self.change();
-                // A range in the middle of a mapping makes two of it.
-                let divides = inner.map.find(at).is_some_and(|vma| vma.start < at && end < vma.end);
+                let (divides, until) = {
+                    let mut overlapping = inner.map.overlapping(at, end);
+                    // A range in the middle of a mapping makes two of it.
+                    let divides = overlapping.next().is_some_and(|vma| vma.start < at && end < vma.end);
+                    // A few at a time: unmapping takes no memory to speak of, and others get the lock in between.
+                    (divides, overlapping.nth(PIECE_MAPPINGS - 1).map_or(end, |vma| vma.start))
+                };
                 if divides && inner.map.count() >= SURE_MAPPINGS && !self.admits_mappings(&inner) {
                     return Err(SpaceError::NoMemory);
                 }
-                // A few mappings at a time: unmapping takes no memory to speak of, and others get the lock in between.
-                let until = inner.map.overlapping(at, end).nth(PIECE_MAPPINGS).map_or(end, |vma| vma.start);
                 let removed = self.evict(&mut inner, at, until)?;
                 (until, self.defer(&mut inner, at, until, removed))
             };
