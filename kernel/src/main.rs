@@ -80,6 +80,7 @@ fn kernel_main(info: BootInfo) -> ! {
     }
     hadal_sched::init();
     hadal_event::init();
+    hadal_linux::buffers::init();
     platform.start_lines();
     log::info!(
         "{cpus} CPUs, {} zones, clock {} MHz",

@@ -14,6 +14,7 @@
 extern crate alloc;
 
 pub mod attributes;
+pub mod buffers;
 pub mod call;
 pub mod clock;
 pub mod credentials;

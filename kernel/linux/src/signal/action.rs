@@ -179,9 +179,18 @@ impl Actions {
 
     /// The signals that are caught.
     pub(crate) fn caught(&self) -> SigSet {
+        self.having(|disposition| matches!(disposition, Disposition::Handler(_)))
+    }
+
+    /// The signals that are to be ignored; those that have no effect by default are not among them.
+    pub(crate) fn ignored_on_request(&self) -> SigSet {
+        self.having(|disposition| disposition == Disposition::Ignore)
+    }
+
+    fn having(&self, wanted: impl Fn(Disposition) -> bool) -> SigSet {
         let table = self.table.lock();
         (1..=COUNT)
-            .filter(|&signo| matches!(table[usize::from(signo) - 1].disposition, Disposition::Handler(_)))
+            .filter(|&signo| wanted(table[usize::from(signo) - 1].disposition))
             .fold(SigSet::EMPTY, SigSet::with)
     }
 }

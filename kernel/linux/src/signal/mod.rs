@@ -165,6 +165,11 @@ impl ProcessSignals {
         self.actions.caught()
     }
 
+    /// The signals that the program has said to ignore.
+    pub fn ignored_on_request(&self) -> SigSet {
+        self.actions.ignored_on_request()
+    }
+
     /// The queue that is woken when a signal becomes pending, from now on.
     pub(crate) fn arrival(&self) -> &WaitQueue {
         self.has_signalfd.store(true, Ordering::SeqCst);

@@ -98,7 +98,8 @@ impl Location {
 
     /// The path of an entry of this directory.
     fn child_path(&self, name: &[u8]) -> Vec<u8> {
-        let mut path = self.path.to_vec();
+        let mut path = Vec::with_capacity(self.path.len() + 1 + name.len());
+        path.extend_from_slice(&self.path);
         push_name(&mut path, name);
         path
     }

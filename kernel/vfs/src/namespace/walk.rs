@@ -5,9 +5,12 @@
 //! system together, so that a file server follows all of them in one exchange. A symbolic link or a `..` rewrites
 //! the text and the walk goes on, which keeps it free of recursion.
 
+use alloc::borrow::Cow;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::ops::Range;
+
+use arrayvec::ArrayVec;
 
 use super::access::{self, Caller};
 use super::{
@@ -23,6 +26,9 @@ use crate::synthetic::Directory;
 /// Longest canonical path in bytes. Relative steps can lead deeper than any path a program can pass; this bounds
 /// what a location costs.
 const DEPTH_MAX: usize = 16 * PATH_MAX;
+
+/// Names that are handed to a file system together: what a 9P server follows in one exchange.
+const NAMES_MOST: usize = 16;
 
 /// What to do when the last component is a symbolic link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,7 +83,7 @@ impl Namespace {
         check_path(path)?;
         let mounts = self.mounts();
         let at = if path[0] == b'/' { root_location(&mounts) } else { start.clone() };
-        Walk { caller, mounts, at, pending: path.to_vec(), position: 0, links }.run(follow)
+        Walk { caller, mounts, at, pending: Cow::Borrowed(path), position: 0, links }.run(follow)
     }
 
     /// Resolves all but the last component of a path.
@@ -124,7 +130,7 @@ struct Walk<'a, 'c> {
     mounts: Arc<Mounts>,
     at: Location,
     /// The text still to go starts at `position`.
-    pending: Vec<u8>,
+    pending: Cow<'a, [u8]>,
     position: usize,
     links: &'a mut u32,
 }
@@ -164,11 +170,11 @@ impl Walk<'_, '_> {
         Some(begin..len.map_or(self.pending.len(), |len| begin + len))
     }
 
-    /// The components from `first` up to the next `.` or `..`.
-    fn run_of_names(&self, first: Range<usize>) -> Result<Vec<Range<usize>>> {
-        let mut names = Vec::new();
+    /// The components from `first` up to the next `.` or `..`, or as many as go together.
+    fn run_of_names(&self, first: Range<usize>) -> Result<ArrayVec<Range<usize>, NAMES_MOST>> {
+        let mut names = ArrayVec::new();
         let mut next = Some(first);
-        while let Some(name) = next {
+        while let Some(name) = next.filter(|_| !names.is_full()) {
             match &self.pending[name.clone()] {
                 b"." | b".." => break,
                 text if text.len() > NAME_MAX && names.is_empty() => return Err(Errno::ENAMETOOLONG),
@@ -191,7 +197,7 @@ impl Walk<'_, '_> {
             pending.push(b'/');
         }
         self.at = root_location(&self.mounts);
-        self.pending = pending;
+        self.pending = Cow::Owned(pending);
         self.position = 0;
     }
 
@@ -200,7 +206,8 @@ impl Walk<'_, '_> {
         if !leads_to_mount(&self.mounts, self.at.path()) {
             return false;
         }
-        let mut path = self.at.path().to_vec();
+        let mut path = Vec::with_capacity(self.at.path().len() + 1 + self.pending.len());
+        path.extend_from_slice(self.at.path());
         let mut found = None;
         for name in names {
             push_name(&mut path, &self.pending[name.clone()]);
@@ -225,14 +232,15 @@ impl Walk<'_, '_> {
         let above_mount = leads_to_mount(&self.mounts, &first_path);
         let alone = above_mount || !left_to_server;
         let names = if alone { &names[..1] } else { names };
-        let texts: Vec<&[u8]> = names.iter().map(|name| &self.pending[name.clone()]).collect();
+        let texts: ArrayVec<&[u8], NAMES_MOST> =
+            names.iter().map(|name| &self.pending[name.clone()]).collect();
         let (inode, count) = match self.at.inode().walk(&texts) {
             Ok(walked) => (walked.inode, walked.count.clamp(1, names.len())),
             Err(Errno::ENOENT) if above_mount => (Directory::placeholder(&first_path), 1),
             Err(error) => return Err(error),
         };
-        let mut path = self.at.path().to_vec();
-        texts[..count].iter().for_each(|text| push_name(&mut path, text));
+        let mut path = first_path;
+        texts[1..count].iter().for_each(|text| push_name(&mut path, text));
         if path.len() > DEPTH_MAX {
             return Err(Errno::ENAMETOOLONG);
         }
@@ -248,6 +256,7 @@ impl Walk<'_, '_> {
             return Ok(Some(location));
         }
         let before = texts[..count - 1].join(&b'/');
+        drop(texts);
         self.follow_link(location.inode(), &before, end)?;
         Ok(None)
     }
@@ -279,7 +288,7 @@ impl Walk<'_, '_> {
         if pending.len() > 4 * PATH_MAX {
             return Err(Errno::ENAMETOOLONG);
         }
-        self.pending = pending;
+        self.pending = Cow::Owned(pending);
         self.position = 0;
         Ok(())
     }

@@ -4,6 +4,7 @@
 use hadal_vfs::{OpenFile, SeekFrom};
 
 use super::transfer::{self, CHUNK, MAX_TRANSFER};
+use crate::buffers::Buffer;
 use crate::{Result, memory};
 
 /// Where one side of a copy is: at an offset in program memory, or at the shared offset of its file.
@@ -42,7 +43,7 @@ pub(super) fn copy(
     mut write: impl FnMut(&[u8]) -> Result<usize>,
 ) -> Result<usize> {
     let len = len.min(MAX_TRANSFER);
-    let mut buffer = memory::buffer_up_to(len.min(CHUNK))?;
+    let mut buffer = Buffer::up_to(len.min(CHUNK))?;
     let mut done = 0;
     while done < len {
         let wanted = (len - done).min(buffer.len());

@@ -14,6 +14,7 @@ use hadal_mem::space::FaultAccess;
 use hadal_vfs::OpenFile;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
+use crate::buffers::Buffer;
 use crate::call::Call;
 use crate::memory;
 use crate::process::Process;
@@ -150,12 +151,15 @@ pub(in crate::syscall) fn position_or_shared(offset: usize) -> Result<Option<u64
 }
 
 /// The kernel's buffer for a transfer of so many bytes: the small one, or the large one, which gets its memory.
-fn buffer_for<'a>(total: usize, small: &'a mut [u8; SMALL], large: &'a mut Vec<u8>) -> Result<&'a mut [u8]> {
+fn buffer_for<'a>(
+    total: usize,
+    small: &'a mut [u8; SMALL],
+    large: &'a mut Option<Buffer>,
+) -> Result<&'a mut [u8]> {
     if total <= SMALL {
         return Ok(&mut small[..total]);
     }
-    *large = memory::buffer_up_to(total.min(CHUNK))?;
-    Ok(large)
+    Ok(large.insert(Buffer::up_to(total.min(CHUNK))?))
 }
 
 /// Reads from a file: at `position`, or at the shared offset (from a stream: what there is) when that is `None`.
@@ -172,7 +176,7 @@ pub(in crate::syscall) fn read(
     let seekable = file.file()?.is_seekable();
     let mut reading = file.reading(position)?;
     let total = into.len();
-    let (mut small, mut large) = ([0; SMALL], Vec::new());
+    let (mut small, mut large) = ([0; SMALL], None);
     let buffer = buffer_for(total, &mut small, &mut large)?;
     let mut done = 0;
     loop {
@@ -209,7 +213,7 @@ pub(in crate::syscall) fn write(
     from.check(call.process, FaultAccess::Read)?;
     let mut writing = file.writing(position)?;
     let total = from.len();
-    let (mut small, mut large) = ([0; SMALL], Vec::new());
+    let (mut small, mut large) = ([0; SMALL], None);
     let buffer = buffer_for(total, &mut small, &mut large)?;
     let mut done = 0;
     loop {

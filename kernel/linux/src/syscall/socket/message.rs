@@ -6,6 +6,7 @@ use hadal_vfs::Blocking;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use super::{address, control};
+use crate::buffers::Buffer;
 use crate::call::Call;
 use crate::signal::number::SIGPIPE;
 use crate::signal::send;
@@ -81,7 +82,7 @@ pub(super) fn send(
         return Err(Errno::EMSGSIZE);
     }
     let blocking = if flags & DONT_WAIT != 0 { Blocking::Never } else { status };
-    let mut buffer = memory::buffer(total.min(CHUNK))?;
+    let mut buffer = Buffer::of(total.min(CHUNK))?;
     let mut sent = 0;
     loop {
         let part = &mut buffer[..(total - sent).min(CHUNK)];
@@ -127,7 +128,7 @@ pub(super) fn receive(
     }
     into.check(call.process, FaultAccess::Write)?;
     let total = into.len();
-    let mut buffer = memory::buffer(total.min(CHUNK))?;
+    let mut buffer = Buffer::of(total.min(CHUNK))?;
     let mut blocking = if flags & DONT_WAIT != 0 { Blocking::Never } else { status };
     let (mut len, mut whole) = (0, 0);
     let mut files = alloc::vec::Vec::new();
