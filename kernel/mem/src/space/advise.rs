@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Hints, one of which is a promise (`madvise`).
 
-use alloc::vec::Vec;
-
 use super::pages::Removed;
 use super::vma::VmaFlags;
 use super::{AddressSpace, Mmu, SpaceError, page_range, window_range};
@@ -35,13 +33,14 @@ impl<M: Mmu> AddressSpace<M> {
             return Ok(());
         }
         window_range(addr, len).ok_or(SpaceError::NoMapping)?;
-        match advice {
+        let whole = match advice {
             Advice::DontNeed => {
                 let locked = self.unlocked_until(start, end);
-                self.discard(start, locked, false)?;
+                let whole = self.discard(start, locked, false)?;
                 if locked < end {
                     return Err(SpaceError::Invalid);
                 }
+                whole
             }
             Advice::DontNeedLocked => self.discard(start, end, false)?,
             Advice::Free if self.unlocked_until(start, end) < end => return Err(SpaceError::Invalid),
@@ -49,9 +48,10 @@ impl<M: Mmu> AddressSpace<M> {
             Advice::Unlocked if self.unlocked_until(start, end) < end => return Err(SpaceError::Invalid),
             Advice::Huge => self.set_huge(start, end, VmaFlags::HUGE)?,
             Advice::NoHuge => self.set_huge(start, end, VmaFlags::NO_HUGE)?,
-            Advice::Unlocked | Advice::Other => {}
-        }
-        let whole = self.inner.read().map.covered_until(start, end, |_| true) == end;
+            Advice::Unlocked | Advice::Other => {
+                self.inner.read().map.covered_until(start, end, |_| true) == end
+            }
+        };
         if whole { Ok(()) } else { Err(SpaceError::NoMapping) }
     }
 
@@ -65,28 +65,36 @@ impl<M: Mmu> AddressSpace<M> {
         locked.map_or(end, |vma| vma.start.max(start))
     }
 
-    fn discard(&self, start: usize, end: usize, anonymous_only: bool) -> Result<(), SpaceError> {
+    /// Throws the pages of a range away; whether it is mapped without a hole.
+    fn discard(&self, start: usize, end: usize, anonymous_only: bool) -> Result<bool, SpaceError> {
         if start == end {
-            return Ok(());
+            return Ok(true);
         }
         let mut removed = Removed::default();
+        let mut until = start;
         {
             let inner = self.change();
-            let parts: Vec<_> = inner.map.overlapping(start, end).collect();
-            if anonymous_only && parts.iter().any(|vma| !vma.is_anonymous() || vma.is_shared()) {
+            let parts = || inner.map.overlapping(start, end);
+            if anonymous_only && parts().any(|vma| !vma.is_anonymous() || vma.is_shared()) {
                 return Err(SpaceError::Invalid);
             }
             self.split_edges(start, end)?;
-            // The content of shared anonymous memory is not this mapping's to throw away.
-            for vma in parts.into_iter().filter(|vma| !(vma.is_anonymous() && vma.is_shared())) {
-                self.remove_pages(vma, start, end, &mut removed);
+            for vma in parts() {
+                if vma.start <= until {
+                    until = vma.end;
+                }
+                // The content of shared anonymous memory is not this mapping's to throw away.
+                if !(vma.is_anonymous() && vma.is_shared()) {
+                    self.remove_pages(vma, start, end, &mut removed);
+                }
             }
         }
         self.finish_now(start, end, removed);
-        Ok(())
+        Ok(until >= end)
     }
 
-    fn set_huge(&self, start: usize, end: usize, flag: VmaFlags) -> Result<(), SpaceError> {
+    /// Changes which pages a range may have; whether it is mapped without a hole.
+    fn set_huge(&self, start: usize, end: usize, flag: VmaFlags) -> Result<bool, SpaceError> {
         let mut inner = self.change();
         if !self.admits_mappings(&inner) {
             return Err(SpaceError::NoMemory);
@@ -96,6 +104,6 @@ impl<M: Mmu> AddressSpace<M> {
             vma.flags.remove(VmaFlags::HUGE | VmaFlags::NO_HUGE);
             vma.flags.insert(flag);
         });
-        Ok(())
+        Ok(inner.map.covered_until(start, end, |_| true) == end)
     }
 }
