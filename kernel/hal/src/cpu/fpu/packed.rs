@@ -22,10 +22,10 @@ static PLACES: [AtomicU64; NUMBERS] = [const { AtomicU64::new(0) }; NUMBERS];
 /// Asks the processor where the components are (Intel SDM vol. 1, 13.4.3).
 #[cfg(target_os = "none")]
 pub(super) fn note_places(enabled: u64) {
-    for number in 2..NUMBERS {
+    for (number, place) in PLACES.iter().enumerate().skip(2) {
         if enabled & 1 << number != 0 {
             let leaf = core::arch::x86_64::__cpuid_count(0xd, number as u32);
-            PLACES[number].store(u64::from(leaf.eax) << 32 | u64::from(leaf.ebx), Ordering::Relaxed);
+            place.store(u64::from(leaf.eax) << 32 | u64::from(leaf.ebx), Ordering::Relaxed);
         }
     }
 }
