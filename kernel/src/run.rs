@@ -175,7 +175,7 @@ fn first_thread(_: usize) -> ! {
         end::machine(ExitStatus::Exited(0))
     }
     if cpu::is_translated() && !config.counts_instructions {
-        hadal_sched::let_tlbs_grow();
+        hadal_sched::let_tlbs_grow(|| hadal_mem::frames::global().used_bytes());
     }
     let prepared = prepare(config, &info, &devices, platform.zone_count());
     let begun = match action {

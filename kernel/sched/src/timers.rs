@@ -276,7 +276,7 @@ pub fn on_timer_interrupt(off: Off<'_>) {
             end_of_slice(here, now);
         }
     }
-    tlb_growth::flush_if_due(own, here.thread().is(own.idle_thread()), now);
+    tlb_growth::grow_if_due(own, here.thread().is(own.idle_thread()), now);
     let next = timers.queue.lock().next_deadline_ns().unwrap_or(NEVER);
     let others = [&timers.slice_end, &timers.settle_at, &timers.budget_end];
     let next = others.into_iter().fold(next, |next, other| next.min(other.load(Ordering::Relaxed)));

@@ -1,38 +1,66 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Flushes that let an emulated processor's TLB grow.
+//! Making an emulated processor's TLB as large as the memory in use.
 //!
-//! QEMU's translator keeps a table of translations for each CPU, and looks whether the table is too small, or too large, only
-//! when the CPU flushes it (`tlb_mmu_resize_locked` in QEMU's `accel/tcg/cputlb.c`): by at most a factor of two each time. A
-//! machine on which one program computes without a fault never flushes, and goes on with a table for 1 MiB: each access beyond
-//! that costs a walk of the page tables. So a CPU that runs threads there flushes now and then: soon after each other at first,
-//! then rarely, since what a flush has dropped must be walked for again. On other processors none of this happens.
+//! QEMU's translator keeps a table of translations for each CPU, one for each 4 KiB, at a place that the address says. It looks
+//! whether the table is too small only when the CPU flushes it (`tlb_mmu_resize_locked` in QEMU's `accel/tcg/cputlb.c`), and
+//! makes it twice as large if more than 70% were in use. A program that computes without a fault never flushes, and one whose
+//! arrays want the same places never uses that many: each of its accesses costs a walk of the page tables. So a CPU that runs
+//! threads there reads from as many pages as the table has places, flushes, and does that again until there is a place for
+//! each page in use. It looks for that soon after it has begun, then rarely, and begins anew when there have been other flushes,
+//! since those make a table small of which little was used for 0.1 s. On other processors none of this happens.
 
+use hadal_hal::memory::layout::PAGE_SIZE;
 use hadal_hal::memory::tlb;
-use hadal_hal::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use hadal_hal::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use hadal_time::now_ns;
+use spin::Once;
 
 use crate::cpus::{self, Cpu};
 use crate::timers;
 
-/// Time to the first flush; each further one comes after twice the time of the one before.
+/// Time to the first look; each further one comes after twice the time of the one before.
 const FIRST_NS: u64 = 1_000_000;
-/// The longest time between two: a table of a million translations takes some 0.1 s to fill.
+/// The longest time between two looks.
 const LONGEST_NS: u64 = 512_000_000;
+/// The shortest time from one growth of the table to the next, for each place: 0.5 s for 4,096.
+const REST_NS: u64 = 128_000;
 const NEVER: u64 = u64::MAX;
 
-static IS_ON: AtomicBool = AtomicBool::new(false);
+/// Places of the smallest table, and of the largest that is asked for: QEMU clears the table with each flush.
+const SMALLEST: usize = 256;
+const LARGEST: usize = 32_768;
+/// Pages read in one interrupt, and the time to the next.
+const STEP_PAGES: usize = 2048;
+const STEP_NS: u64 = 1_000_000;
 
-/// When a CPU flushes next. Only that CPU uses it, with interrupts off.
+static IS_ON: AtomicBool = AtomicBool::new(false);
+static MEMORY_IN_USE: Once<fn() -> u64> = Once::new();
+
+/// What a CPU knows of its table. Only that CPU uses it, with interrupts off.
 pub(crate) struct TlbGrowth {
-    /// Or [`NEVER`].
+    /// When it looks next, or [`NEVER`].
     at_ns: AtomicU64,
-    /// Time from one flush to the next.
+    /// Time from one look to the next.
     period_ns: AtomicU64,
+    /// When the table was as large as wanted, and the flushes of this CPU until then.
+    grown_at_ns: AtomicU64,
+    flushes: AtomicU64,
+    /// Places that the table should have by now.
+    places: AtomicUsize,
+    /// Pages read since the last flush.
+    read: AtomicUsize,
 }
 
 impl TlbGrowth {
     pub(crate) fn new() -> Self {
-        Self { at_ns: AtomicU64::new(NEVER), period_ns: AtomicU64::new(FIRST_NS) }
+        Self {
+            at_ns: AtomicU64::new(NEVER),
+            period_ns: AtomicU64::new(FIRST_NS),
+            grown_at_ns: AtomicU64::new(0),
+            flushes: AtomicU64::new(0),
+            places: AtomicUsize::new(SMALLEST),
+            read: AtomicUsize::new(0),
+        }
     }
 
     /// When the timer has to interrupt this CPU for a flush.
@@ -45,10 +73,50 @@ impl TlbGrowth {
         self.at_ns.store(now_ns() + period_ns, Ordering::Relaxed);
         timers::interrupt_within(period_ns);
     }
+
+    /// Reads some more pages, and flushes when the table is full; whether it did.
+    fn step(&self, now_ns: u64) -> bool {
+        let (places, read) = (self.places.load(Ordering::Relaxed), self.read.load(Ordering::Relaxed));
+        let pages = (places - read).min(STEP_PAGES);
+        tlb::fill(read, pages);
+        let is_full = read + pages == places;
+        self.read.store(if is_full { 0 } else { read + pages }, Ordering::Relaxed);
+        if is_full {
+            tlb::flush_local();
+            self.places.store(2 * places, Ordering::Relaxed);
+            self.grown_at_ns.store(now_ns, Ordering::Relaxed);
+            self.flushes.store(tlb::local_flushes(), Ordering::Relaxed);
+        }
+        is_full
+    }
+
+    /// Time to the next look, when there is nothing to do.
+    fn rest_ns(&self, now_ns: u64) -> u64 {
+        let rested_ns = now_ns.saturating_sub(self.grown_at_ns.load(Ordering::Relaxed));
+        let places = self.places.load(Ordering::Relaxed);
+        if rested_ns >= places as u64 * REST_NS
+            && self.flushes.load(Ordering::Relaxed) != tlb::local_flushes()
+        {
+            self.places.store(SMALLEST, Ordering::Relaxed);
+            return STEP_NS;
+        }
+        let period_ns = (self.period_ns.load(Ordering::Relaxed) * 2).min(LONGEST_NS);
+        self.period_ns.store(period_ns, Ordering::Relaxed);
+        period_ns
+    }
 }
 
-/// Says that this machine's processors are emulated by QEMU's translator; the calling thread's CPU begins at once.
-pub fn let_tlbs_grow() {
+/// Places for all pages in use, as far as there are tables so large and memory to fill them with.
+fn places_wanted() -> usize {
+    let pages = MEMORY_IN_USE.get().map_or(0, |in_use| in_use() / PAGE_SIZE as u64);
+    let most = LARGEST.min(2 * tlb::fill_pages().max(SMALLEST));
+    usize::try_from(pages).unwrap_or(most).min(most).next_power_of_two()
+}
+
+/// Says that this machine's processors are emulated by QEMU's translator, and how to ask for the bytes of memory in use, in
+/// interrupt context; the calling thread's CPU begins at once.
+pub fn let_tlbs_grow(memory_in_use: fn() -> u64) {
+    MEMORY_IN_USE.call_once(|| memory_in_use);
     IS_ON.store(true, Ordering::Relaxed);
     let _irq = hadal_hal::interrupts::irq::disable();
     begin(cpus::this());
@@ -62,8 +130,8 @@ pub(crate) fn begin(own: &Cpu) {
     }
 }
 
-/// In each timer interrupt: flushes if that is due. An idle CPU goes on when it has something to run.
-pub(crate) fn flush_if_due(own: &Cpu, is_idle: bool, now_ns: u64) {
+/// In each timer interrupt: goes on if that is due. An idle CPU goes on when it has something to run.
+pub(crate) fn grow_if_due(own: &Cpu, is_idle: bool, now_ns: u64) {
     let growth = &own.tlb_growth;
     if now_ns < growth.at_ns() {
         return;
@@ -72,9 +140,39 @@ pub(crate) fn flush_if_due(own: &Cpu, is_idle: bool, now_ns: u64) {
         growth.at_ns.store(NEVER, Ordering::Relaxed);
         return;
     }
-    tlb::flush_local();
-    own.counters.growth_flushes.up();
-    let period_ns = (growth.period_ns.load(Ordering::Relaxed) * 2).min(LONGEST_NS);
-    growth.period_ns.store(period_ns, Ordering::Relaxed);
-    growth.at_ns.store(now_ns + period_ns, Ordering::Relaxed);
+    let wait_ns = if growth.places.load(Ordering::Relaxed) < places_wanted() {
+        if growth.step(now_ns) {
+            own.counters.growth_flushes.up();
+        }
+        STEP_NS
+    } else {
+        growth.rest_ns(now_ns)
+    };
+    growth.at_ns.store(now_ns + wait_ns, Ordering::Relaxed);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_is_filled_in_steps_and_grows_when_it_is_full() {
+        let growth = TlbGrowth::new();
+        let mut steps = [0; 6];
+        for (round, steps) in steps.iter_mut().enumerate() {
+            assert_eq!(growth.places.load(Ordering::Relaxed), SMALLEST << round);
+            *steps = (1..).find(|_| growth.step(7)).expect("it is full at last");
+        }
+        assert_eq!(steps, [1, 1, 1, 1, 2, 4]);
+        // It begins anew if others have flushed, and enough time has passed.
+        let places = growth.places.load(Ordering::Relaxed);
+        let later_ns = places as u64 * REST_NS + 7;
+        assert_eq!(growth.rest_ns(later_ns), 2 * FIRST_NS);
+        tlb::flush_local();
+        assert_eq!(
+            (growth.rest_ns(later_ns - 1), growth.places.load(Ordering::Relaxed)),
+            (4 * FIRST_NS, places)
+        );
+        assert_eq!((growth.rest_ns(later_ns), growth.places.load(Ordering::Relaxed)), (STEP_NS, SMALLEST));
+    }
 }

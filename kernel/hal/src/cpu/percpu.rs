@@ -73,6 +73,8 @@ pub struct PerCpu {
     pub(crate) ipi_target: AtomicU32,
     pub(crate) ipis_sent: AtomicU64,
     pub(crate) page_table_changes: AtomicU64,
+    /// Flushes of this CPU's TLB, or of a part of it.
+    pub(crate) tlb_flushes: AtomicU64,
     pub(crate) system_calls: AtomicU64,
     #[cfg(target_os = "none")]
     pub(crate) heap: crate::memory::heap::Lists,
@@ -115,6 +117,7 @@ impl PerCpu {
             ipi_target: AtomicU32::new(u32::MAX),
             ipis_sent: AtomicU64::new(0),
             page_table_changes: AtomicU64::new(0),
+            tlb_flushes: AtomicU64::new(0),
             system_calls: AtomicU64::new(0),
             #[cfg(target_os = "none")]
             heap: crate::memory::heap::Lists::of_cpu(),

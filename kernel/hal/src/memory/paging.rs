@@ -651,6 +651,7 @@ mod build {
             .get_extended_processor_and_feature_identifiers()
             .is_some_and(|features| features.has_1gib_pages());
         for range in memory {
+            tlb::note_fill_memory(range.start, range.end - range.start);
             map_direct(root, range, gigabyte_pages)?;
         }
         PROGRAM.root.call_once(|| root);

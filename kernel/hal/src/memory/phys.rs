@@ -39,6 +39,15 @@ pub(crate) unsafe fn read(pa: u64, buffer: &mut [u8]) {
     unsafe { core::ptr::copy_nonoverlapping(source, buffer.as_mut_ptr(), buffer.len()) };
 }
 
+/// Reads a byte, whatever it is.
+///
+/// # Safety
+/// The byte is memory.
+pub(crate) unsafe fn touch(pa: u64) {
+    // SAFETY: as the caller says; any byte may be read, also one that somebody changes.
+    unsafe { pointer(pa, 1).cast_const().read_volatile() };
+}
+
 /// Copies `data` into physical memory.
 ///
 /// # Safety

@@ -6,11 +6,12 @@
 //! not interrupted, and flushes when it leaves idle. Generation and flag are accessed with sequential consistency: either
 //! the idle CPU sees the new generation or the requester sees that it is no longer lazy.
 
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use crate::cpu::percpu;
 use crate::interrupts::{apic, irq};
 use crate::memory::layout::PAGE_SIZE;
+use crate::memory::phys;
 use crate::{cpu, sync};
 
 static GENERATION: AtomicU64 = AtomicU64::new(0);
@@ -24,8 +25,20 @@ pub fn shootdown_count() -> u64 {
     SHOOTDOWNS.load(Ordering::Relaxed)
 }
 
+/// How often this CPU has flushed its TLB, or a part of it.
+pub fn local_flushes() -> u64 {
+    percpu::this().tlb_flushes.load(Ordering::Relaxed)
+}
+
+fn count_local_flush() {
+    let flushes = &percpu::this().tlb_flushes;
+    // Only this CPU counts here, but for an interrupt that comes in between: then one is not counted.
+    flushes.store(flushes.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+}
+
 /// Flushes the translations of program memory on this CPU (kernel translations are global and never change).
 pub fn flush_local() {
+    count_local_flush();
     #[cfg(target_os = "none")]
     // SAFETY: reloads the same root.
     unsafe {
@@ -39,6 +52,7 @@ pub fn flush_local_range(va: usize, len: usize) {
         flush_local();
         return;
     }
+    count_local_flush();
     #[cfg(target_os = "none")]
     for page in (va..va + len).step_by(PAGE_SIZE) {
         // SAFETY: dropping a translation changes no memory.
@@ -46,6 +60,35 @@ pub fn flush_local_range(va: usize, len: usize) {
     }
     #[cfg(not(target_os = "none"))]
     let _ = va;
+}
+
+/// Memory that [`fill`] reads: the physical address, and the number of pages.
+static FILL_START: AtomicU64 = AtomicU64::new(0);
+static FILL_PAGES: AtomicUsize = AtomicUsize::new(0);
+
+/// Names the memory that [`fill`] may read, if it is more than what was named before. It is mapped, and RAM.
+pub(crate) fn note_fill_memory(start: u64, bytes: u64) {
+    let pages = (bytes / PAGE_SIZE as u64) as usize;
+    if pages > FILL_PAGES.load(Ordering::Relaxed) {
+        FILL_START.store(start, Ordering::Relaxed);
+        FILL_PAGES.store(pages, Ordering::Relaxed);
+    }
+}
+
+/// How many pages [`fill`] can read.
+pub fn fill_pages() -> usize {
+    FILL_PAGES.load(Ordering::Relaxed)
+}
+
+/// Reads a byte of each of some pages, by their number, so that their translations are in this CPU's TLB; those that there are
+/// not are left out.
+pub fn fill(first: usize, pages: usize) {
+    let end = first.saturating_add(pages).min(fill_pages());
+    for page in first..end {
+        let pa = FILL_START.load(Ordering::Relaxed) + (page * PAGE_SIZE) as u64;
+        // SAFETY: RAM in the direct map; what the byte is does not matter.
+        unsafe { phys::touch(pa) };
+    }
 }
 
 /// The proof that every CPU has forgotten what it knew of a range before a certain flush.

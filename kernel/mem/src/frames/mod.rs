@@ -310,6 +310,13 @@ impl FrameAllocator {
         self.zone_free_frames() as u64 * FRAME_BYTES
     }
 
+    /// Memory that is in use, or in the caches of CPUs; without a lock, so that interrupts may ask.
+    pub fn used_bytes(&self) -> u64 {
+        let zones = self.layout.get().map_or(0, |layout| layout.zone_count);
+        let used = |zone: &Zone| zone.total_frames().saturating_sub(zone.free_frames());
+        self.zones[..zones].iter().map(used).sum::<usize>() as u64 * FRAME_BYTES
+    }
+
     /// Takes a block from this CPU's cache, refilling it if `zone` is the CPU's own.
     fn take_cached(&self, layout: &Layout, order: u8, zone: ZoneId, class: Class) -> Option<u32> {
         if order != 0 && order != LARGE_ORDER {
