@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdint.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -62,6 +63,9 @@ static void reads(void) {
         CHECK_ERRNO(syscall(SYS_getrandom, bad_address(i), 16, 0), EFAULT);
         CHECK_ERRNO(syscall(SYS_nanosleep, bad_address(i), 0), EFAULT);
     }
+    int left = 0;
+    CHECK_EQUAL(ioctl(ends[0], FIONREAD, &left), 0);
+    CHECK_EQUAL(left, BAD_ADDRESSES);
     close(ends[0]);
     close(ends[1]);
     close(zero);

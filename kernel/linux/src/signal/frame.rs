@@ -123,13 +123,17 @@ pub(super) fn push(
     Ok(())
 }
 
-/// Writes an image, marked as XSAVE format. Of components in their initial state nothing is written: the header says so.
+/// Writes an image, marked as XSAVE format.
 fn write_vectors(address: usize, image: &Packed) -> Result<(), BadStack> {
     let write = |at: usize, bytes: &[u8]| user::copy_to(address + at, bytes).map_err(|_| BadStack);
     image.pieces().try_for_each(|(at, piece)| write(at, piece))?;
     if fpu::components() == 0 {
         return Ok(());
     }
+    // As the processor leaves them there.
+    image
+        .absent()
+        .try_for_each(|place| user::zero(address + place.start, place.len()).map_err(|_| BadStack))?;
     let marker = Marker {
         magic: MAGIC_START,
         extended_bytes: vectors_bytes() as u32,

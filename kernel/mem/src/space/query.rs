@@ -3,7 +3,7 @@
 
 use super::source::SourceId;
 use super::vma::VmaInfo;
-use super::{AddressSpace, FaultAccess, Mmu, PAGE_SIZE, PageFlags, page_start};
+use super::{AddressSpace, FaultAccess, Mmu, PAGE_SIZE, PageFlags, WINDOW_END, page_start};
 
 /// What a futex in shared memory is known by, wherever it is mapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -22,6 +22,7 @@ impl<M: Mmu> AddressSpace<M> {
         let page = page_start(addr);
         if len > 0
             && end - page <= PAGE_SIZE
+            && end <= WINDOW_END
             && self.mmu.lookup(page).is_some_and(|page| permits(page.2, access))
         {
             return true;

@@ -110,6 +110,11 @@ impl Packed {
         self.present
     }
 
+    /// Where the components are that an image does not hold: all zeros, if somebody looks there.
+    pub fn absent(&self) -> impl Iterator<Item = Range<usize>> {
+        places(components() & !self.present)
+    }
+
     /// The pieces, by their offset in an image; legacy part and header are the first.
     pub fn pieces(&self) -> impl Iterator<Item = (usize, &[u8])> {
         let mut rest = self.bytes.as_slice();
