@@ -42,7 +42,7 @@ pub(crate) struct TlbGrowth {
     at_ns: AtomicU64,
     /// Time from one look to the next.
     period_ns: AtomicU64,
-    /// When the table was as large as wanted, and the flushes of this CPU until then.
+    /// When the table has last grown, and the flushes of this CPU until then.
     grown_at_ns: AtomicU64,
     flushes: AtomicU64,
     /// Places that the table should have by now.
@@ -63,7 +63,7 @@ impl TlbGrowth {
         }
     }
 
-    /// When the timer has to interrupt this CPU for a flush.
+    /// When the timer has to interrupt this CPU for the next look.
     pub(crate) fn at_ns(&self) -> u64 {
         self.at_ns.load(Ordering::Relaxed)
     }
@@ -92,6 +92,8 @@ impl TlbGrowth {
 
     /// Time to the next look, when there is nothing to do.
     fn rest_ns(&self, now_ns: u64) -> u64 {
+        // What was read is of a table that need not grow any more.
+        self.read.store(0, Ordering::Relaxed);
         let rested_ns = now_ns.saturating_sub(self.grown_at_ns.load(Ordering::Relaxed));
         let places = self.places.load(Ordering::Relaxed);
         if rested_ns >= places as u64 * REST_NS
@@ -174,5 +176,19 @@ mod tests {
             (4 * FIRST_NS, places)
         );
         assert_eq!((growth.rest_ns(later_ns), growth.places.load(Ordering::Relaxed)), (STEP_NS, SMALLEST));
+    }
+
+    /// Memory that is given back while a table is being filled ends that, and the next table is filled from the start.
+    #[test]
+    fn filling_that_was_broken_off_leaves_nothing_behind() {
+        let growth = TlbGrowth::new();
+        while growth.places.load(Ordering::Relaxed) <= STEP_PAGES {
+            growth.step(7);
+        }
+        assert!(!growth.step(7), "the table takes more than a step");
+        tlb::flush_local();
+        assert_eq!(growth.rest_ns(u64::MAX), STEP_NS);
+        assert!(growth.step(7), "the smallest table takes one step");
+        assert_eq!(growth.places.load(Ordering::Relaxed), 2 * SMALLEST);
     }
 }
