@@ -8,104 +8,37 @@
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use bitflags::bitflags;
 use spin::Once;
 
 use crate::cpu::percpu;
-use crate::memory::frames::{self, Block};
-use crate::memory::layout::{DEVICE_MAP, PAGE_SIZE};
-use crate::memory::{phys, tlb};
+use crate::memory::frames::Block;
+use crate::memory::layout::PAGE_SIZE;
+use crate::memory::tlb;
 use crate::sync::{Rank, SpinLock};
-use growing::{GROWING, is_growing};
+use entry::{ADDRESS, DIRTY, LENT, flags_of, index, is_table, leaf};
+use growing::is_growing;
+use retired::Retired;
+use tables::{Table, free_table, set_empty, split, table, table_for};
 
+mod entry;
 mod groups;
 mod growing;
+mod kernel_half;
 mod page;
+mod retired;
 mod stale;
+mod tables;
 
+pub use entry::{PageFlags, PageSize};
 pub use growing::Growth;
+#[cfg(target_os = "none")]
+pub(crate) use kernel_half::ROOT;
+pub(crate) use kernel_half::map_device;
+pub use kernel_half::root;
+#[cfg(target_os = "none")]
+pub use kernel_half::{activate, build};
 pub use page::{Fresh, Page, Unmapped};
 pub use stale::Stale;
-
-const PRESENT: u64 = 1 << 0;
-const WRITABLE: u64 = 1 << 1;
-const WRITE_THROUGH: u64 = 1 << 3;
-const CACHE_DISABLE: u64 = 1 << 4;
-/// Set by the processor when it writes to the page.
-const DIRTY: u64 = 1 << 6;
-const LARGE: u64 = 1 << 7;
-const GLOBAL: u64 = 1 << 8;
-/// Software bit: the frame is lent to the table, and somebody else's.
-const LENT: u64 = 1 << 10;
-/// Software bit: the page keeps its content although the program may not touch it now.
-const KEPT: u64 = 1 << 9;
-const NO_EXECUTE: u64 = 1 << 63;
-const ADDRESS: u64 = 0x000f_ffff_ffff_f000;
-
-bitflags! {
-    /// What a program may do with a page; without `READ` the page stays where it is but every access faults.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub struct PageFlags: u8 {
-        /// The page is accessible.
-        const READ = 1;
-        /// It may be written.
-        const WRITE = 2;
-        /// It may be executed.
-        const EXEC = 4;
-        /// It is device memory.
-        const UNCACHED = 8;
-        /// It has been written since it was mapped, or since [`ProgramTable::take_dirty`].
-        const DIRTY = 16;
-    }
-}
-
-/// The three sizes of a page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum PageSize {
-    /// 4 KiB
-    Size4K,
-    /// 2 MiB
-    Size2M,
-    /// 1 GiB
-    Size1G,
-}
-
-impl PageSize {
-    /// Bytes in the page.
-    pub const fn bytes(self) -> usize {
-        PAGE_SIZE << (9 * self.level())
-    }
-
-    /// Order of the page in the frame allocator.
-    pub const fn order(self) -> u8 {
-        9 * self.level() as u8
-    }
-
-    const fn of_order(order: u8) -> Option<Self> {
-        match order {
-            0 => Some(Self::Size4K),
-            9 => Some(Self::Size2M),
-            18 => Some(Self::Size1G),
-            _ => None,
-        }
-    }
-
-    const fn level(self) -> usize {
-        match self {
-            Self::Size4K => 0,
-            Self::Size2M => 1,
-            Self::Size1G => 2,
-        }
-    }
-
-    const fn of_level(level: usize) -> Self {
-        match level {
-            0 => Self::Size4K,
-            1 => Self::Size2M,
-            _ => Self::Size1G,
-        }
-    }
-}
 
 /// Why an entry could not be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,162 +60,14 @@ pub enum BlockState {
     Taken,
 }
 
-type Table = [AtomicU64; 512];
-
-fn table(pa: u64) -> &'static Table {
-    let address = core::ptr::with_exposed_provenance::<Table>(phys::BASE + (pa & ADDRESS) as usize);
-    // SAFETY: `pa` is that of a table page: allocated by `new_table` (or the boot code's, mapped alike), in the direct map,
-    // page-aligned, never used for anything else while it is linked, and atomics may be shared.
-    unsafe { &*address }
-}
-
-/// Physical address of a table.
-fn phys_of(table: &'static Table) -> u64 {
-    (core::ptr::from_ref(table).addr() - phys::BASE) as u64
-}
-
-fn new_table() -> Result<u64, MapError> {
-    let block = frames::source().and_then(|source| source.alloc_spare(0)).ok_or(MapError::NoMemory)?;
-    assert!(block.order() == 0, "a table is a page");
-    block.clear();
-    Ok(block.into_phys())
-}
-
-/// # Safety
-/// The table came from [`new_table`], and no CPU can walk it any more.
-unsafe fn free_table(pa: u64) {
-    if let Some(source) = frames::source() {
-        // SAFETY: as the caller says.
-        source.free(unsafe { Block::owned(pa, 0) });
-    }
-}
-
-fn index(va: usize, level: usize) -> usize {
-    va >> (12 + 9 * level) & 511
-}
-
-fn is_table(entry: u64, level: usize) -> bool {
-    level > 0 && entry & PRESENT != 0 && entry & LARGE == 0
-}
-
-fn leaf(pa: u64, size: PageSize, flags: PageFlags) -> u64 {
-    let mut entry = pa | if flags.contains(PageFlags::READ) { PRESENT } else { KEPT };
-    if size != PageSize::Size4K {
-        entry |= LARGE;
-    }
-    if flags.contains(PageFlags::WRITE) {
-        entry |= WRITABLE;
-    }
-    if !flags.contains(PageFlags::EXEC) {
-        entry |= NO_EXECUTE;
-    }
-    if flags.contains(PageFlags::UNCACHED) {
-        entry |= CACHE_DISABLE | WRITE_THROUGH;
-    }
-    if flags.contains(PageFlags::DIRTY) {
-        entry |= DIRTY;
-    }
-    entry
-}
-
-fn flags_of(entry: u64) -> PageFlags {
-    let mut flags = PageFlags::empty();
-    flags.set(PageFlags::READ, entry & PRESENT != 0);
-    flags.set(PageFlags::WRITE, entry & WRITABLE != 0);
-    flags.set(PageFlags::EXEC, entry & NO_EXECUTE == 0);
-    flags.set(PageFlags::UNCACHED, entry & CACHE_DISABLE != 0);
-    flags.set(PageFlags::DIRTY, entry & DIRTY != 0);
-    flags
-}
-
-/// Returns the table below `entry`, making one if the entry is empty.
-fn descend(entry: &AtomicU64) -> Result<&'static Table, MapError> {
-    let mut value = entry.load(Ordering::Acquire);
-    if value == 0 {
-        let fresh = new_table()?;
-        match entry.compare_exchange(0, fresh | PRESENT | WRITABLE, Ordering::AcqRel, Ordering::Acquire) {
-            Ok(_) => return Ok(table(fresh)),
-            Err(found) => {
-                // SAFETY: made above, and never linked.
-                unsafe { free_table(fresh) };
-                value = found;
-            }
-        }
-    }
-    // In a block that grows every place is taken.
-    if value & (PRESENT | LARGE | GROWING) == PRESENT {
-        Ok(table(value))
-    } else {
-        Err(MapError::AlreadyMapped)
-    }
-}
-
-/// The table in which a page of a size has its entry, made if it is missing.
-fn table_for(root: &'static Table, va: usize, size: PageSize) -> Result<&'static Table, MapError> {
-    let mut current = root;
-    for level in (size.level() + 1..4).rev() {
-        current = descend(&current[index(va, level)])?;
-    }
-    Ok(current)
-}
-
-fn set_empty(slot: &AtomicU64, entry: u64) -> Result<(), MapError> {
-    slot.compare_exchange(0, entry, Ordering::AcqRel, Ordering::Relaxed)
-        .map(drop)
-        .map_err(|_| MapError::AlreadyMapped)
-}
-
-/// Makes an entry of the kernel's.
-fn install(root: &'static Table, va: usize, entry: u64, size: PageSize) -> Result<(), MapError> {
-    set_empty(&table_for(root, va, size)?[index(va, size.level())], entry)
-}
-
 /// The low half of the page table.
 pub struct ProgramTable {
     root: Once<&'static Table>,
     retired: SpinLock<Retired>,
 }
 
-/// Table pages taken out, the oldest first: a list through the pages themselves, so that taking one out needs no memory.
-struct Retired {
-    first: u64,
-    last: u64,
-}
-
-/// Entry of a retired table that holds the next one's address; 0 at the end. No CPU takes it for a page.
-const NEXT: usize = 0;
-/// Entry of a retired table that holds the flush after which nobody can be walking it, in bits above that for presence.
-const FLUSH: usize = 1;
-
-impl Retired {
-    fn push(&mut self, pa: u64, flush: u64) {
-        table(pa)[NEXT].store(0, Ordering::Relaxed);
-        table(pa)[FLUSH].store(flush << 1, Ordering::Relaxed);
-        match self.last {
-            0 => self.first = pa,
-            last => table(last)[NEXT].store(pa, Ordering::Relaxed),
-        }
-        self.last = pa;
-    }
-
-    /// Takes out the oldest if its flush is `completed`.
-    fn pop(&mut self, completed: u64) -> Option<u64> {
-        let oldest = self.first;
-        if oldest == 0 || table(oldest)[FLUSH].load(Ordering::Relaxed) >> 1 > completed {
-            return None;
-        }
-        self.first = table(oldest)[NEXT].load(Ordering::Relaxed);
-        if self.first == 0 {
-            self.last = 0;
-        }
-        Some(oldest)
-    }
-}
-
-static PROGRAM: ProgramTable = ProgramTable {
-    root: Once::new(),
-    retired: SpinLock::ranked(Rank::PageTables, Retired { first: 0, last: 0 }),
-};
+static PROGRAM: ProgramTable =
+    ProgramTable { root: Once::new(), retired: SpinLock::ranked(Rank::PageTables, Retired::new()) };
 
 /// The page table of the program's window.
 pub fn program() -> &'static ProgramTable {
@@ -390,21 +175,19 @@ impl ProgramTable {
         let span = PAGE_SIZE << (9 * level);
         if level == 0 {
             for (slot, va) in groups::take(current, base, start, end) {
-                self.unmap_page(&current[slot], va, PageSize::Size4K, removed);
+                // SAFETY: a slot of a table of 4 KiB pages.
+                unsafe { unmap_page(&current[slot], va, PageSize::Size4K, removed) };
             }
             return Ok(());
         }
         for (slot, va) in slots(base, span, start, end) {
-            let mut entry = current[slot].load(Ordering::Acquire);
+            let entry = current[slot].load(Ordering::Acquire);
             if entry == 0 {
                 continue;
             }
             let covered = start <= va && va + span <= end;
-            if level == 1 && is_growing(entry) && !covered {
-                self.complete(va);
-                entry = current[slot].load(Ordering::Acquire);
-            }
-            if level == 1 && is_growing(entry) && covered {
+            let entry = self.settled(&current[slot], entry, va, covered);
+            if is_growing(entry) {
                 percpu::count_page_table_change();
                 let entry = self.take_growing(&current[slot]);
                 // SAFETY: the page was given by `map_part`, and the block taken out.
@@ -418,34 +201,14 @@ impl ProgramTable {
                     self.retire(entry & ADDRESS);
                 }
             } else if covered {
-                self.unmap_page(&current[slot], va, PageSize::of_level(level), removed);
+                // SAFETY: a slot of a table of this level, which leads to no other table.
+                unsafe { unmap_page(&current[slot], va, PageSize::of_level(level), removed) };
             } else {
                 let below = split(&current[slot], entry, level)?;
                 self.unmap_level(below, level - 1, va, start, end, removed)?;
             }
         }
         Ok(())
-    }
-
-    /// Removes the page of an entry, if there is one.
-    fn unmap_page(
-        &self,
-        slot: &AtomicU64,
-        va: usize,
-        size: PageSize,
-        removed: &mut dyn FnMut(usize, Page<Unmapped>, PageFlags),
-    ) {
-        if slot.load(Ordering::Relaxed) == 0 {
-            return;
-        }
-        percpu::count_page_table_change();
-        // A processor may set the dirty bit at any time before.
-        let entry = slot.swap(0, Ordering::AcqRel);
-        if entry != 0 {
-            // SAFETY: of a program's pages `map` makes the entries, and this one was taken out by the swap.
-            let page = unsafe { Page::from_entry(entry, size) };
-            removed(va, page, flags_of(entry));
-        }
     }
 
     /// Hands the 4 KiB pages of a page-aligned range that are dirty to `dirty`, and makes them clean. The caller excludes
@@ -476,17 +239,14 @@ impl ProgramTable {
             return Ok(());
         }
         for (slot, va) in slots(base, span, start, end) {
-            let mut entry = current[slot].load(Ordering::Acquire);
+            let entry = current[slot].load(Ordering::Acquire);
             if entry == 0 {
                 continue;
             }
             let covered = start <= va && va + span <= end;
             // Some processors cannot bear that what they execute becomes a large page (Intel's erratum of the instruction TLB).
-            if level == 1 && is_growing(entry) && (!covered || flags.contains(PageFlags::EXEC)) {
-                self.complete(va);
-                entry = current[slot].load(Ordering::Acquire);
-            }
-            if level == 1 && is_growing(entry) {
+            let entry = self.settled(&current[slot], entry, va, covered && !flags.contains(PageFlags::EXEC));
+            if is_growing(entry) {
                 table(entry).iter().for_each(|slot| protect_page(slot, 0, flags));
             } else if is_table(entry, level) {
                 self.protect_level(table(entry), level - 1, va, start, end, flags)?;
@@ -498,6 +258,15 @@ impl ProgramTable {
             }
         }
         Ok(())
+    }
+
+    /// The entry of a slot that is to be changed; its page is whole unless it may go on growing.
+    fn settled(&self, slot: &AtomicU64, entry: u64, va: usize, may_grow: bool) -> u64 {
+        if may_grow || !is_growing(entry) {
+            return entry;
+        }
+        self.complete(va);
+        slot.load(Ordering::Acquire)
     }
 
     fn retire(&self, pa: u64) {
@@ -534,6 +303,29 @@ fn slots(base: usize, span: usize, start: usize, end: usize) -> impl Iterator<It
     (first..last).map(move |slot| (slot, base + slot * span))
 }
 
+/// Removes the page of an entry, if there is one.
+///
+/// # Safety
+/// The slot is one of a program's, for pages of that size, and leads to no table.
+unsafe fn unmap_page(
+    slot: &AtomicU64,
+    va: usize,
+    size: PageSize,
+    removed: &mut dyn FnMut(usize, Page<Unmapped>, PageFlags),
+) {
+    if slot.load(Ordering::Relaxed) == 0 {
+        return;
+    }
+    percpu::count_page_table_change();
+    // A processor may set the dirty bit at any time before.
+    let entry = slot.swap(0, Ordering::AcqRel);
+    if entry != 0 {
+        // SAFETY: of a program's pages `map` makes the entries, and this one was taken out by the swap.
+        let page = unsafe { Page::from_entry(entry, size) };
+        removed(va, page, flags_of(entry));
+    }
+}
+
 /// Gives the page of an entry new flags, if there is one.
 fn protect_page(slot: &AtomicU64, level: usize, flags: PageFlags) {
     let entry = slot.load(Ordering::Acquire);
@@ -565,135 +357,3 @@ fn take_dirty_level(
         }
     }
 }
-
-/// Replaces a large page by a table of 512 pages with the same flags.
-fn split(slot: &AtomicU64, entry: u64, level: usize) -> Result<&'static Table, MapError> {
-    let pa = new_table()?;
-    let below = table(pa);
-    let span = PAGE_SIZE as u64 * if level == 2 { 512 } else { 1 };
-    let keep = entry & !ADDRESS & if level == 1 { !LARGE } else { !0 };
-    for (part, small) in below.iter().enumerate() {
-        small.store(((entry & ADDRESS) + part as u64 * span) | keep, Ordering::Relaxed);
-    }
-    groups::note_all(below);
-    slot.store(pa | PRESENT | WRITABLE, Ordering::Release);
-    Ok(below)
-}
-
-/// Physical address of the top-level table; the start-up code of other processors reads it.
-pub(crate) static ROOT: AtomicU64 = AtomicU64::new(0);
-
-/// Physical address of the top-level table, for CR3.
-pub fn root() -> u64 {
-    ROOT.load(Ordering::Acquire)
-}
-
-fn kernel_root() -> &'static Table {
-    table(root())
-}
-
-/// Maps device memory uncached; a range that is mapped already is left alone.
-pub(crate) fn map_device(pa: u64, len: usize) {
-    let mut at = pa & !(PAGE_SIZE as u64 - 1);
-    let end = pa + len as u64;
-    let flags = PageFlags::READ | PageFlags::WRITE | PageFlags::UNCACHED;
-    while at < end {
-        let size = if at.is_multiple_of(2 << 20) && end - at >= 2 << 20 {
-            PageSize::Size2M
-        } else {
-            PageSize::Size4K
-        };
-        match install(kernel_root(), DEVICE_MAP + at as usize, leaf(at, size, flags) | GLOBAL, size) {
-            Ok(()) | Err(MapError::AlreadyMapped) => {}
-            Err(MapError::NoMemory) => {
-                panic!("out of memory for the page tables of device memory at {at:#x}")
-            }
-        }
-        at += size.bytes() as u64;
-    }
-}
-
-#[cfg(target_os = "none")]
-mod build {
-    use super::*;
-    use crate::memory::layout::{DIRECT_MAP, KERNEL_BASE};
-
-    unsafe extern "C" {
-        safe static __text_start: u8;
-        safe static __text_end: u8;
-        safe static __rodata_end: u8;
-        safe static __kernel_end: u8;
-    }
-
-    fn address(symbol: &u8) -> usize {
-        core::ptr::from_ref(symbol) as usize
-    }
-
-    /// Builds the kernel's half: the image with its sections' rights, and the direct map of `memory` (byte ranges).
-    ///
-    /// The frame source must hand out memory below [`crate::memory::layout::BOOT_MAPPED`] until [`activate`] has run.
-    pub fn build(memory: impl Iterator<Item = core::ops::Range<u64>>) -> Result<(), MapError> {
-        let root_pa = new_table()?;
-        ROOT.store(root_pa, Ordering::Release);
-        let root = table(root_pa);
-        let sections = [
-            (address(&__text_start), address(&__text_end), PageFlags::READ | PageFlags::EXEC),
-            (address(&__text_end), address(&__rodata_end), PageFlags::READ),
-            (address(&__rodata_end), address(&__kernel_end), PageFlags::READ | PageFlags::WRITE),
-        ];
-        for (start, end, flags) in sections {
-            for va in (start..end).step_by(PAGE_SIZE) {
-                let pa = (va - KERNEL_BASE) as u64;
-                install(root, va, leaf(pa, PageSize::Size4K, flags) | GLOBAL, PageSize::Size4K)?;
-            }
-        }
-        let gigabyte_pages = raw_cpuid::CpuId::new()
-            .get_extended_processor_and_feature_identifiers()
-            .is_some_and(|features| features.has_1gib_pages());
-        for range in memory {
-            tlb::note_fill_memory(range.start, range.end - range.start);
-            map_direct(root, range, gigabyte_pages)?;
-        }
-        PROGRAM.root.call_once(|| root);
-        Ok(())
-    }
-
-    fn map_direct(
-        root: &'static Table,
-        range: core::ops::Range<u64>,
-        gigabyte_pages: bool,
-    ) -> Result<(), MapError> {
-        let flags = PageFlags::READ | PageFlags::WRITE;
-        let mut at = range.start & !((2 << 20) - 1);
-        while at < range.end {
-            let mut size = if gigabyte_pages && at.is_multiple_of(1 << 30) && range.end - at >= 1 << 30 {
-                PageSize::Size1G
-            } else {
-                PageSize::Size2M
-            };
-            let map = |size| install(root, DIRECT_MAP + at as usize, leaf(at, size, flags) | GLOBAL, size);
-            let mut outcome = map(size);
-            if outcome == Err(MapError::AlreadyMapped) && size == PageSize::Size1G {
-                // An earlier range begins in the same gibibyte.
-                size = PageSize::Size2M;
-                outcome = map(size);
-            }
-            match outcome {
-                // Neighbouring ranges share their first and last large page.
-                Ok(()) | Err(MapError::AlreadyMapped) => {}
-                Err(error) => return Err(error),
-            }
-            at += size.bytes() as u64;
-        }
-        Ok(())
-    }
-
-    /// Switches the calling CPU to the table that [`build`] made.
-    pub fn activate() {
-        // SAFETY: the table maps the running code, the stacks (in the image or the direct map) and all kernel data where
-        // the boot table has them.
-        unsafe { core::arch::asm!("mov cr3, {}", in(reg) root(), options(nostack)) };
-    }
-}
-#[cfg(target_os = "none")]
-pub use build::{activate, build};

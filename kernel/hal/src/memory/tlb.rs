@@ -66,8 +66,11 @@ pub fn flush_local_range(va: usize, len: usize) {
 static FILL_START: AtomicU64 = AtomicU64::new(0);
 static FILL_PAGES: AtomicUsize = AtomicUsize::new(0);
 
-/// Names the memory that [`fill`] may read, if it is more than what was named before. It is mapped, and RAM.
-pub(crate) fn note_fill_memory(start: u64, bytes: u64) {
+/// Names the memory that [`fill`] may read, if it is more than what was named before.
+///
+/// # Safety
+/// It is RAM, and in the direct map before [`fill`] is called.
+pub(crate) unsafe fn note_fill_memory(start: u64, bytes: u64) {
     let pages = (bytes / PAGE_SIZE as u64) as usize;
     if pages > FILL_PAGES.load(Ordering::Relaxed) {
         FILL_START.store(start, Ordering::Relaxed);
@@ -86,7 +89,7 @@ pub fn fill(first: usize, pages: usize) {
     let end = first.saturating_add(pages).min(fill_pages());
     for page in first..end {
         let pa = FILL_START.load(Ordering::Relaxed) + (page * PAGE_SIZE) as u64;
-        // SAFETY: RAM in the direct map; what the byte is does not matter.
+        // SAFETY: as `note_fill_memory` was told; what the byte is does not matter.
         unsafe { phys::touch(pa) };
     }
 }

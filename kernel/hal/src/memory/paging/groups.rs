@@ -8,7 +8,8 @@
 
 use core::sync::atomic::Ordering;
 
-use super::{PAGE_SIZE, Table, phys_of};
+use super::PAGE_SIZE;
+use super::tables::{Table, phys_of};
 use crate::memory::frames::ledger;
 
 /// Entries for each bit.

@@ -11,10 +11,9 @@
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use super::{
-    ADDRESS, DIRTY, LARGE, MapError, PRESENT, PROGRAM_HALF, Page, PageFlags, PageSize, ProgramTable, Table,
-    WRITABLE, descend, flags_of, free_table, index, is_table, leaf, new_table, table,
-};
+use super::entry::{ADDRESS, DIRTY, LARGE, PRESENT, WRITABLE, flags_of, index, is_table, leaf};
+use super::tables::{Table, descend, free_table, new_table, table};
+use super::{MapError, PROGRAM_HALF, Page, PageFlags, PageSize, ProgramTable};
 use crate::cpu;
 use crate::cpu::percpu;
 use crate::memory::frames::ledger;
@@ -88,7 +87,10 @@ pub(super) fn is_growing(entry: u64) -> bool {
 }
 
 /// Fills the parts of a range that nobody has seen, and tells them.
-fn fill(parts: &Table, page: u64, range: core::ops::Range<usize>, mut filled: impl FnMut(usize)) {
+///
+/// # Safety
+/// `parts` is the table of a block that grows, `page` its page's address, and the caller has its lock.
+unsafe fn fill(parts: &Table, page: u64, range: core::ops::Range<usize>, mut filled: impl FnMut(usize)) {
     let mut part = range.start;
     while part < range.end {
         let from = part;
@@ -96,8 +98,8 @@ fn fill(parts: &Table, page: u64, range: core::ops::Range<usize>, mut filled: im
         part += unseen.count();
         if from < part {
             let (pa, len) = (page + (from * PAGE_SIZE) as u64, (part - from) * PAGE_SIZE);
-            // SAFETY: the block is the table's, and no CPU reaches these parts, since their entries are empty and whoever
-            // fills them holds the lock.
+            // SAFETY: the page is the table's, and no CPU reaches these parts, since their entries are empty and stay so
+            // while the caller has the lock.
             unsafe { phys::zero(pa, len) };
             (from..part).for_each(&mut filled);
         }
@@ -166,7 +168,8 @@ impl ProgramTable {
         if word.compare_exchange(before.0, locked, Ordering::Acquire, Ordering::Relaxed).is_err() {
             return Growth::Partly;
         }
-        let (next, growth) = self.grow_locked(va, slot, before, whole);
+        // SAFETY: locked above; the page is that of the word.
+        let (next, growth) = unsafe { self.grow_locked(va, slot, before, whole) };
         word.store(next.0, Ordering::Release);
         if next.0 == 0 {
             self.retire(entry & ADDRESS);
@@ -174,21 +177,33 @@ impl ProgramTable {
         growth
     }
 
-    /// One step, by who has the lock; the new word is 0 if the page is complete.
-    fn grow_locked(&self, va: usize, slot: &AtomicU64, at: Progress, whole: bool) -> (Progress, Growth) {
+    /// One step; the new word is 0 if the page is complete.
+    ///
+    /// # Safety
+    /// The slot is that of a block that grows, `at` what its word was, and the caller has locked it.
+    unsafe fn grow_locked(
+        &self,
+        va: usize,
+        slot: &AtomicU64,
+        at: Progress,
+        whole: bool,
+    ) -> (Progress, Growth) {
         let parts = table(slot.load(Ordering::Relaxed));
         let rights = parts[at.first()].load(Ordering::Relaxed) & !(ADDRESS | DIRTY);
         let spread = Progress(at.0 | Progress::SPREAD);
         if !whole && !at.is(Progress::SPREAD) {
             let first = index(va, 0) & !(AROUND_PARTS - 1);
-            fill(parts, at.page(), first..first + AROUND_PARTS, |part| {
+            let show = |part: usize| {
                 let pa = at.page() + (part * PAGE_SIZE) as u64;
                 parts[part].store(pa | rights, Ordering::Release);
-            });
+            };
+            // SAFETY: as the caller says.
+            unsafe { fill(parts, at.page(), first..first + AROUND_PARTS, show) };
             return (spread, Growth::There);
         }
         let end = at.filled() + STEP_PARTS;
-        fill(parts, at.page(), at.filled()..end, |_| {});
+        // SAFETY: as the caller says.
+        unsafe { fill(parts, at.page(), at.filled()..end, |_| {}) };
         if end < PARTS {
             return (spread.with_filled(end), Growth::Partly);
         }
@@ -282,10 +297,8 @@ mod tests {
 
     fn empty() -> ProgramTable {
         frames::set_source(&Tables);
-        let made = ProgramTable {
-            root: Once::new(),
-            retired: SpinLock::ranked(Rank::PageTables, Retired { first: 0, last: 0 }),
-        };
+        let made =
+            ProgramTable { root: Once::new(), retired: SpinLock::ranked(Rank::PageTables, Retired::new()) };
         made.root.call_once(|| table(new_table().expect("a frame")));
         made
     }
