@@ -127,3 +127,69 @@ impl Packed {
 }
 
 const ZEROS: [u8; 256] = [0; 256];
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+    use alloc::vec::Vec;
+
+    use super::super::{COMPONENTS, SIZE};
+    use super::*;
+
+    const AVX: u64 = 1 << 2;
+    const PKRU: u64 = 1 << 9;
+    const IMAGE_BYTES: usize = 2696;
+
+    /// A processor with x87, SSE, AVX and PKRU, which lies far behind the others.
+    fn set_up() {
+        PLACES[2].store(256 << 32 | 576, Ordering::Relaxed);
+        PLACES[9].store(8 << 32 | 2688, Ordering::Relaxed);
+        COMPONENTS.store(LEGACY | AVX | PKRU, Ordering::Relaxed);
+        SIZE.store(IMAGE_BYTES as u32, Ordering::Relaxed);
+    }
+
+    fn holding(present: u64) -> State {
+        let mut state = State::fresh().expect("memory");
+        state.bytes_mut()[576..832].fill(0xa5);
+        state.bytes_mut()[2688..2696].fill(0x5a);
+        state.bytes_mut()[512..520].copy_from_slice(&present.to_le_bytes());
+        state
+    }
+
+    fn offsets(packed: &Packed) -> Vec<(usize, usize)> {
+        packed.pieces().map(|(at, piece)| (at, piece.len())).collect()
+    }
+
+    #[test]
+    fn an_image_is_what_its_header_says() {
+        set_up();
+        let mut packed = Packed::new();
+        holding(LEGACY | AVX).pack(&mut packed);
+        assert_eq!(offsets(&packed), [(0, 576), (576, 256)]);
+        assert_eq!(packed.absent().map(|place| (place.start, place.end)).collect::<Vec<_>>(), [(2688, 2696)]);
+        holding(LEGACY | AVX | PKRU).pack(&mut packed);
+        assert_eq!(offsets(&packed), [(0, 576), (576, 256), (2688, 8)]);
+        assert!(packed.pieces().last().is_some_and(|(_, piece)| piece == [0x5a; 8]));
+        let mut other = State::fresh().expect("memory");
+        other.unpack(&packed);
+        assert_eq!(other.bytes()[576..832], [0xa5; 256]);
+        assert_eq!(super::super::word(other.bytes(), 512), LEGACY | AVX | PKRU);
+    }
+
+    #[test]
+    fn a_short_image_lacks_what_lies_behind_its_end() {
+        set_up();
+        let head = vec![0; 576];
+        let mut packed = Packed::new();
+        let mut read = Vec::new();
+        let all = LEGACY | AVX | PKRU | 1 << 40;
+        let result = packed.read(&head, all, 832, |at, bytes: &mut [u8]| {
+            read.push((at, bytes.len()));
+            bytes.fill(7);
+            Ok::<(), ()>(())
+        });
+        assert_eq!((result, read), (Ok(()), vec![(576, 256)]));
+        assert_eq!(packed.absent().map(|place| (place.start, place.end)).collect::<Vec<_>>(), [(2688, 2696)]);
+        assert_eq!(packed.read(&head, all, IMAGE_BYTES, |_, _| Err(5)), Err(5));
+    }
+}
