@@ -17,7 +17,7 @@ use arrayvec::ArrayVec;
 use super::file_fault::{FilePlan, SharedPlan};
 use super::mmu::{BlockState, Growth, MapError, Page, PageFlags};
 use super::policy::Choice;
-use super::vma::{Backing, Prot, Vma, VmaFlags};
+use super::vma::{Backing, Vma};
 use super::{AddressSpace, FaultAccess, FaultOutcome, LARGE_BYTES, LARGE_ORDER, Mmu, PAGE_SIZE, page_start};
 use crate::frames::Frame;
 
@@ -159,8 +159,7 @@ impl<M: Mmu> AddressSpace<M> {
         match self.mmu.block(block) {
             BlockState::Growing => return Plan::Grow,
             BlockState::Empty if allow_large && vma.allows_large(block) => {
-                let whole = vma.prot.contains(Prot::EXEC) || vma.flags.contains(VmaFlags::HUGE);
-                return Plan::Large { block, choice, whole };
+                return Plan::Large { block, choice, whole: vma.is_filled_whole() };
             }
             BlockState::Empty | BlockState::Taken => {}
         }
@@ -190,7 +189,9 @@ impl<M: Mmu> AddressSpace<M> {
             frame.zero(page - block, PAGE_SIZE);
         }
         let inner = self.inner.read();
-        let Some(vma) = inner.map.find(page).filter(|vma| vma.allows_large(block)) else {
+        // Code does not grow, also where the mapping has become executable meanwhile.
+        let fits = |vma: &&Vma| vma.allows_large(block) && (whole || !vma.is_filled_whole());
+        let Some(vma) = inner.map.find(page).filter(fits) else {
             return Attempt::Again;
         };
         let installed =

@@ -198,6 +198,11 @@ impl Vma {
             && block.checked_add(LARGE_BYTES).is_some_and(|end| end <= self.end)
     }
 
+    /// Whether its large pages are filled with the first touch: the program asks for it, or may run code there.
+    pub(super) fn is_filled_whole(&self) -> bool {
+        self.prot.contains(Prot::EXEC) || self.flags.contains(VmaFlags::HUGE)
+    }
+
     /// Offset of `addr` in the file or shared object; 0 for private anonymous memory.
     pub(super) fn offset_of(&self, addr: usize) -> u64 {
         match &self.backing {
