@@ -7,6 +7,7 @@
 
 use alloc::vec::Vec;
 
+use postcard::fixint;
 use serde::{Deserialize, Serialize};
 
 /// Most bytes that one request moves.
@@ -77,10 +78,23 @@ pub struct Request {
     pub operation: Operation,
 }
 
-/// Attributes of a file, as `stat` has them. Times are seconds and nanoseconds since 1970.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// A time since 1970.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Time {
+    /// Seconds.
+    #[serde(with = "fixint::le")]
+    pub sec: i64,
+    /// Nanoseconds.
+    #[serde(with = "fixint::le")]
+    pub nsec: u32,
+}
+
+/// Attributes of a file, as `stat` has them. What differs from one run to the next takes as many bytes in each: reading it
+/// is part of what a counting machine counts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attributes {
     /// Number of the inode on the host.
+    #[serde(with = "fixint::le")]
     pub ino: u64,
     /// Type and permissions.
     pub mode: u32,
@@ -91,17 +105,19 @@ pub struct Attributes {
     /// Group.
     pub gid: u32,
     /// Length in bytes.
+    #[serde(with = "fixint::le")]
     pub size: u64,
     /// Preferred unit of transfers in bytes.
     pub blksize: u64,
     /// Storage in units of 512 bytes.
+    #[serde(with = "fixint::le")]
     pub blocks: u64,
     /// Last read.
-    pub atime: (i64, u32),
+    pub atime: Time,
     /// Last change of content.
-    pub mtime: (i64, u32),
+    pub mtime: Time,
     /// Last change of attributes.
-    pub ctime: (i64, u32),
+    pub ctime: Time,
 }
 
 /// The answer to a [`Request`].
@@ -115,4 +131,34 @@ pub enum Answer {
     Attributes(Attributes),
     /// Linux number of the error.
     Failed(u16),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attributes_take_as_many_bytes_in_each_run() {
+        let len = |number: u32| {
+            let time = Time { sec: number.into(), nsec: number };
+            let number = u64::from(number);
+            let attributes = Attributes {
+                ino: number,
+                mode: 0o100644,
+                nlink: 1,
+                uid: 0,
+                gid: 0,
+                size: number,
+                blksize: 4096,
+                blocks: number,
+                atime: time,
+                mtime: time,
+                ctime: time,
+            };
+            let bytes = postcard::to_allocvec(&attributes).unwrap();
+            assert_eq!(postcard::from_bytes(&bytes), Ok(attributes));
+            bytes.len()
+        };
+        assert_eq!(len(0), len(999_999_999));
+    }
 }

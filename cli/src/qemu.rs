@@ -131,10 +131,13 @@ fn processors(line: &mut Line, spec: &MachineSpec) {
         Accel::Tcg => line.add("-accel", "tcg,thread=multi").add("-cpu", "max"),
         // QEMU counts each byte of `rep movsb` as an instruction. Programs and kernels use it for whole blocks where CPUID
         // says that it is fast (ERMS, FSRM), and would seem to take several times as many instructions as they do. Random
-        // numbers of the processor would make runs differ.
+        // numbers of the processor would make runs differ, and so would devices that look at their queues in a thread of the
+        // host's: they do when they are started, whether something was queued or not, and interrupt the processor then.
         Accel::TcgCounting => line
             .add("-accel", "tcg,thread=single")
             .add("-icount", "shift=0,sleep=off")
+            .add("-global", "virtio-serial-pci.ioeventfd=off")
+            .add("-global", "virtio-9p-pci.ioeventfd=off")
             .add("-cpu", "max,erms=off,fsrm=off,rdrand=off,rdseed=off"),
         // Without migration the TSC is known to be invariant, and its frequency can be told to the guest.
         Accel::Kvm => line.add("-accel", "kvm").add("-cpu", "max,migratable=off,vmware-cpuid-freq=on"),

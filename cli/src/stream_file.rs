@@ -6,7 +6,7 @@
 
 use std::os::fd::BorrowedFd;
 
-use hadal_abi::stream_file::{Answer, Attributes, MAX_BYTES, Operation, Request, Whence};
+use hadal_abi::stream_file::{Answer, Attributes, MAX_BYTES, Operation, Request, Time, Whence};
 use rustix::fs::{OFlags, SeekFrom};
 use rustix::io::{Errno, Result};
 
@@ -77,7 +77,7 @@ fn retry<T>(mut call: impl FnMut() -> Result<T>) -> Result<T> {
 
 fn attributes(fd: BorrowedFd<'_>) -> Result<Attributes> {
     let stat = rustix::fs::fstat(fd)?;
-    let time = |sec: i64, nsec: u64| (sec, nsec as u32);
+    let time = |sec: i64, nsec: u64| Time { sec, nsec: nsec as u32 };
     Ok(Attributes {
         ino: stat.st_ino,
         mode: stat.st_mode,

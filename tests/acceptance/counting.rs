@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Machines that count instructions: two runs are the same, to the instruction.
 
-use std::fs;
+use std::num::NonZero;
+use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::{fs, hint, thread};
 
 use hadal_tests::case::{expect_status, wrong};
 use hadal_tests::machine::arguments;
@@ -12,7 +15,7 @@ use hadal_tests::{Hadal, TestError, Way, scratch};
 use crate::suite::Suite;
 
 /// Runs that are compared.
-const RUNS: usize = 3;
+const RUNS: usize = 5;
 
 pub(crate) fn register(suite: &mut Suite) {
     for (name, way) in [("static", Way::GccStatic), ("dynamic", Way::GccDynamic)] {
@@ -47,7 +50,29 @@ fn run(directory: &Path, number: usize, way: Way) -> Result<Traces, TestError> {
     Ok(Traces { output, trace: read(&trace)?, folded: read(&profile.with_extension("folded"))? })
 }
 
+/// Keeps the host's CPUs busy while `work` runs, so that QEMU's threads come late, and later in one run than in another.
+fn on_a_busy_host<T>(work: impl FnOnce() -> T) -> T {
+    let is_done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for _ in 0..thread::available_parallelism().map_or(1, NonZero::get) + 1 {
+            scope.spawn(|| {
+                while !is_done.load(Ordering::Relaxed) {
+                    hint::spin_loop();
+                }
+            });
+        }
+        // Also when `work` panics, or the scope would wait for ever.
+        let outcome = panic::catch_unwind(AssertUnwindSafe(work));
+        is_done.store(true, Ordering::Relaxed);
+        outcome.unwrap_or_else(|payload| panic::resume_unwind(payload))
+    })
+}
+
 fn repeats(name: &str, way: Way) -> Result<(), TestError> {
+    on_a_busy_host(|| compare_runs(name, way))
+}
+
+fn compare_runs(name: &str, way: Way) -> Result<(), TestError> {
     let directory = scratch::empty_directory(name)?;
     let first = run(&directory, 0, way)?;
     if !first.output.contains("system calls") || first.trace.is_empty() || first.folded.is_empty() {

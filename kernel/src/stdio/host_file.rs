@@ -8,7 +8,7 @@
 use alloc::sync::Arc;
 
 use hadal_abi::control::{GuestMessage, OutputStream};
-use hadal_abi::stream_file::{Answer, Attributes, MAX_BYTES, Operation, Request, Whence};
+use hadal_abi::stream_file::{Answer, Attributes, MAX_BYTES, Operation, Request, Time, Whence};
 use hadal_hal::sync::SpinLock;
 use hadal_mem::space::{IoError, PageSource, SourceId};
 use hadal_sync::{Mutex, WaitMode, WaitQueue};
@@ -81,7 +81,7 @@ impl HostFile {
 }
 
 fn metadata(attributes: &Attributes) -> Metadata {
-    let time = |(sec, nsec)| Timespec { sec, nsec };
+    let time = |time: Time| Timespec { sec: time.sec, nsec: time.nsec };
     Metadata {
         dev: DEVICE,
         ino: attributes.ino,
