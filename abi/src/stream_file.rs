@@ -79,7 +79,7 @@ pub struct Request {
 }
 
 /// A time since 1970.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Time {
     /// Seconds.
     #[serde(with = "fixint::le")]
@@ -91,7 +91,7 @@ pub struct Time {
 
 /// Attributes of a file, as `stat` has them. What differs from one run to the next takes as many bytes in each: reading it
 /// is part of what a counting machine counts.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attributes {
     /// Number of the inode on the host.
     #[serde(with = "fixint::le")]
@@ -144,16 +144,12 @@ mod tests {
             let number = u64::from(number);
             let attributes = Attributes {
                 ino: number,
-                mode: 0o100644,
-                nlink: 1,
-                uid: 0,
-                gid: 0,
                 size: number,
-                blksize: 4096,
                 blocks: number,
                 atime: time,
                 mtime: time,
                 ctime: time,
+                ..Attributes::default()
             };
             let bytes = postcard::to_allocvec(&attributes).unwrap();
             assert_eq!(postcard::from_bytes(&bytes), Ok(attributes));
