@@ -337,7 +337,7 @@ fn leads(stack: &str, chain: &[&str]) -> bool {
 /// Every function of the program has its callers, up to the one that the thread began with, in code without frame pointers.
 fn profile_callers(name: &str, way: Way) -> Result<(), TestError> {
     let directory = scratch::empty_directory(name)?;
-    let (outcome, stacks) = profiled(&directory, Hadal::new(2), &CALLERS.build(way)?, &["60"])?;
+    let (outcome, stacks) = profiled(&directory, Hadal::new(2), &CALLERS.build(way)?, &["120"])?;
     expect_callers(&outcome, &stacks)
 }
 

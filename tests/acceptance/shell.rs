@@ -187,16 +187,28 @@ fn serial_tab(name: &str) -> Result<(), TestError> {
 
 /// Waits until a text has been shown so many times.
 fn wait_for(running: &Running, text: &str, times: usize) -> Result<(), TestError> {
+    wait_until(running, |shown| shown.matches(text).count() >= times)
+        .map_err(|shown| TestError::Wrong(format!("{text:?} was not shown {times} times: {shown:?}")))
+}
+
+/// Waits until what was shown is as it should be; otherwise says what was.
+fn wait_until(running: &Running, is_right: impl Fn(&str) -> bool) -> Result<(), String> {
     let limit = Instant::now() + LIMIT;
-    while running.output().matches(text).count() < times {
+    loop {
+        let shown = running.output();
+        if is_right(&shown) {
+            return Ok(());
+        }
         if Instant::now() > limit {
-            let shown = running.output();
-            return Err(TestError::Wrong(format!("{text:?} was not shown {times} times: {shown:?}")));
+            return Err(shown);
         }
         thread::sleep(Duration::from_millis(20));
     }
-    Ok(())
 }
+
+/// The prompt of the editor, which puts it over the kernel's: the terminal gives it keys from now on. Before that Ctrl-C
+/// is a signal, Ctrl-D and Ctrl-R are the terminal's own.
+const EDITOR_PROMPT: &str = "\x1b[Khadal> ";
 
 /// `hadal shell` on a terminal of its own, with this place for its history.
 struct Typed {
@@ -213,8 +225,19 @@ impl Typed {
         command.env("HOME", "/proc/none").env("XDG_CACHE_HOME", directory.join("cache"));
         let permit = Permit::one();
         let typed = Self { running: Running::start_on_terminal(command)?, _permit: permit };
-        typed.wait_for("hadal> ", 1)?;
+        typed.wait_for(EDITOR_PROMPT, 1)?;
         Ok(typed)
+    }
+
+    /// Waits until a text has been shown so many times and the next command can be typed.
+    fn wait_for_end_of(&self, text: &str, times: usize) -> Result<(), TestError> {
+        let is_prompted = |shown: &str| {
+            let mut ends = shown.match_indices(text).skip(times - 1);
+            ends.next().is_some_and(|(place, _)| shown[place..].contains(EDITOR_PROMPT))
+        };
+        wait_until(&self.running, is_prompted).map_err(|shown| {
+            TestError::Wrong(format!("{text:?} was not shown {times} times with a prompt behind: {shown:?}"))
+        })
     }
 
     fn wait_for(&self, text: &str, times: usize) -> Result<(), TestError> {
@@ -232,18 +255,18 @@ fn terminal(name: &str) -> Result<(), TestError> {
     let directory = scratch::empty_directory(name)?;
     let mut shell = Typed::start(&directory, &directory, &[])?;
     shell.running.type_in(b"cp\t\r")?;
-    shell.wait_for("interrupts", 1)?;
+    shell.wait_for_end_of("interrupts", 1)?;
     shell.running.type_in(b"\x1b[A\r")?;
-    shell.wait_for("interrupts", 2)?;
+    shell.wait_for_end_of("interrupts", 2)?;
     shell.running.type_in(b"memory\r")?;
-    shell.wait_for("kernel's heap has", 1)?;
+    shell.wait_for_end_of("kernel's heap has", 1)?;
     shell.running.type_in(b"\x12cpu\r")?;
-    shell.wait_for("interrupts", 3)?;
+    shell.wait_for_end_of("interrupts", 3)?;
     // A line that is dropped is no command.
     shell.running.type_in(b"nonsense\x03")?;
-    shell.wait_for("nonsense\r\n", 1)?;
+    shell.wait_for_end_of("nonsense\r\n", 1)?;
     shell.running.type_in(b"memory\r")?;
-    shell.wait_for("kernel's heap has", 2)?;
+    shell.wait_for_end_of("kernel's heap has", 2)?;
     shell.running.type_in(b"\x04")?;
     let outcome = shell.running.finish(LIMIT)?;
     expect_status(&outcome, 0)?;
@@ -259,7 +282,7 @@ fn terminal_history(name: &str) -> Result<(), TestError> {
     let state = directory.join("state");
     let mut first = Typed::start(&directory, &state, &[])?;
     first.running.type_in(b"cpus\r")?;
-    first.wait_for("interrupts", 1)?;
+    first.wait_for_end_of("interrupts", 1)?;
     expect_status(&first.halt()?, 0)?;
     let file = state.join("hadal/shell-history");
     let text = fs::read_to_string(&file).map_err(TestError::io("the history"))?;
@@ -272,12 +295,12 @@ fn terminal_history(name: &str) -> Result<(), TestError> {
     }
     let mut second = Typed::start(&directory, &state, &[])?;
     second.running.type_in(b"\x1b[A\x1b[A\r")?;
-    second.wait_for("interrupts", 1)?;
+    second.wait_for_end_of("interrupts", 1)?;
     expect_status(&second.halt()?, 0)?;
     for absent in [Path::new("/proc/none"), Path::new("relative")] {
         let mut shell = Typed::start(&directory, absent, &[])?;
         shell.running.type_in(b"cpus\r")?;
-        shell.wait_for("interrupts", 1)?;
+        shell.wait_for_end_of("interrupts", 1)?;
         expect_status(&shell.halt()?, 0)?;
     }
     Ok(())
@@ -293,11 +316,11 @@ fn terminal_program_input(name: &str) -> Result<(), TestError> {
         shell.wait_for("a line, please", turn)?;
         shell.running.type_in(b"for the program\n")?;
         shell.wait_for("read: for the program", turn)?;
-        shell.wait_for("ended with status 0", turn)?;
+        shell.wait_for_end_of("ended with status 0", turn)?;
     }
     shell.running.type_in(b"\x1b[A\r")?;
     shell.wait_for("a line, please", 3)?;
     shell.running.type_in(b"the last\n")?;
-    shell.wait_for("ended with status 0", 3)?;
+    shell.wait_for_end_of("ended with status 0", 3)?;
     expect_status(&shell.halt()?, 0)
 }

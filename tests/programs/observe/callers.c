@@ -78,13 +78,13 @@ FUNCTION unsigned saves(unsigned a) {
 }
 
 FUNCTION void begins_and_ends(void) {
-    for (unsigned i = 0; i < UNIT / 4; i++)
+    for (unsigned i = 0; i < UNIT; i++)
         sink = saves(i);
 }
 
 FUNCTION void in_the_kernel(void) {
     struct timespec now;
-    for (int i = 0; i < UNIT / 200; i++) {
+    for (int i = 0; i < UNIT / 20; i++) {
         syscall(SYS_getppid);
         clock_gettime(CLOCK_MONOTONIC, &now);
     }
