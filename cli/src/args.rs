@@ -426,6 +426,10 @@ pub(crate) struct CompilerArgs {
     #[arg(long, value_name = "hadal|system")]
     pub(crate) openmp: Option<String>,
 
+    /// Make an image that loads the OpenMP tools which OMP_TOOL_LIBRARIES names
+    #[arg(long)]
+    pub(crate) openmp_tools: bool,
+
     /// Make an ordinary Linux program with libhrt-linux instead of an image
     #[arg(long)]
     pub(crate) linux: bool,

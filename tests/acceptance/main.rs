@@ -37,6 +37,7 @@ mod omp;
 mod omp_environment;
 mod omp_misuse;
 mod omp_sanitizers;
+mod omp_tools;
 mod openmp;
 mod projects;
 mod scale;
@@ -69,6 +70,7 @@ fn main() -> ExitCode {
     omp_environment::register(&mut suite);
     omp_misuse::register(&mut suite);
     omp_sanitizers::register(&mut suite);
+    omp_tools::register(&mut suite);
     openmp::register(&mut suite);
     projects::register(&mut suite);
     threads::register(&mut suite);

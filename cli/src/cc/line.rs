@@ -63,6 +63,8 @@ pub(crate) struct Line {
     pub(crate) openmp: bool,
     /// As the line says.
     openmp_of: Option<OpenMp>,
+    /// `--openmp-tools`: whether an image loads OpenMP tools.
+    pub(crate) openmp_tools: bool,
     /// Whether Fortran's library is linked.
     pub(crate) fortran: bool,
     /// Whether `-static` or `-static-pie` is there.
@@ -141,6 +143,7 @@ impl Line {
             threads: false,
             openmp: false,
             openmp_of: None,
+            openmp_tools: false,
             fortran: false,
             is_static: false,
             no_libraries: false,
@@ -171,6 +174,7 @@ impl Line {
                 text if text.starts_with("--pthread=") => return Err(wrong_library(text, "thread")),
                 "--openmp=system" => line.openmp_of = Some(OpenMp::System),
                 "--openmp=hadal" => line.openmp_of = Some(OpenMp::Hadal),
+                "--openmp-tools" => line.openmp_tools = true,
                 text if text.starts_with("--openmp=") => return Err(wrong_library(text, "OpenMP")),
                 text if NO_PROGRAM.contains(&text) => return Err(no_program(text)),
                 _ => {

@@ -198,6 +198,9 @@ fn add_libraries(command: &mut Command, line: &Line, sdk: &Sdk, openmp: Option<&
         command.arg("-Wl,--whole-archive").arg(library).arg("-Wl,--no-whole-archive");
     }
     if let Some(dir) = openmp {
+        if line.openmp_tools {
+            command.arg(format!("-Wl,-u,{}", openmp::SEARCH_LIBRARIES));
+        }
         // The compiler asks for its own run-time by name, and finds this one.
         command.arg("-L").arg(dir).arg(dir.join("libgomp.a"));
     }

@@ -32,6 +32,9 @@ const FLAGS: [&str; 11] = [
 /// What libhrt is compiled with beside its own flags: a shared library must not offer its symbols to the program.
 const HIDDEN: &str = "-fvisibility=hidden";
 
+/// The function of the library that searches other libraries for a tool; an image that asks for it can load them.
+pub(super) const SEARCH_LIBRARIES: &str = "hadal_omp_search_libraries";
+
 /// Names under which compilers link the library, the first being the file.
 const STATIC_NAMES: [&str; 3] = ["libgomp.a", "libomp.a", "libiomp5.a"];
 const SHARED_NAMES: [&str; 3] = ["libgomp.so.1", "libomp.so.5", "libiomp5.so"];

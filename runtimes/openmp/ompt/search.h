@@ -14,7 +14,6 @@ namespace hadal::omp::ompt {
 
 inline constexpr unsigned OMP_VERSION = 202111;
 inline constexpr const char *RUNTIME_VERSION = "Hadal OpenMP run-time";
-using StartTool = StartResult *(*)(unsigned, const char *);
 
 // OMP_TOOL_VERBOSE_INIT: where to say what is done.
 class Log {
@@ -56,9 +55,9 @@ class Log {
     bool is_own = false;
 };
 
-// The same for the libraries that OMP_TOOL_LIBRARIES names. Weak: images are static and cannot load any, so
-// they do not have this file (libraries.cpp), nor what it needs of the C library.
-[[gnu::weak]] StartResult *search_libraries(const char *list, Log &log);
+// The same for the libraries that OMP_TOOL_LIBRARIES names. Weak: an image is static, and has this file
+// (libraries.cpp) with what it needs of the C library only if it is linked for that, by this name.
+extern "C" [[gnu::weak]] StartResult *hadal_omp_search_libraries(const char *list, Log &log);
 
 } // namespace hadal::omp::ompt
 

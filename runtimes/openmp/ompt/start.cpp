@@ -36,10 +36,11 @@ StartResult *search(Log &log) {
     StartResult *result = nullptr;
     if (list == nullptr) {
         log.say("No OMP_TOOL_LIBRARIES defined.\n");
-    } else if (search_libraries == nullptr) {
-        remark("OMP_TOOL_LIBRARIES has no effect: an image cannot load libraries");
+    } else if (hadal_omp_search_libraries == nullptr) {
+        remark(
+            "OMP_TOOL_LIBRARIES has no effect: for an image that loads tools, link it with --openmp-tools");
     } else {
-        result = search_libraries(list, log);
+        result = hadal_omp_search_libraries(list, log);
     }
     if (result == nullptr) {
         log.say("...searching tool libraries failed.\n");
