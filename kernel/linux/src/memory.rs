@@ -6,7 +6,8 @@ use alloc::vec::Vec;
 use hadal_hal::memory::fallible;
 use hadal_hal::memory::user::{self, Fault};
 use hadal_mem::space::FaultAccess;
-use zerocopy::{FromBytes, Immutable, IntoBytes};
+use smallvec::{Array, SmallVec};
+use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes};
 
 use crate::process::Process;
 use crate::{Errno, Result};
@@ -53,37 +54,54 @@ pub fn write_unless_null<T: IntoBytes + Immutable>(address: usize, value: &T) ->
     if address == 0 { Ok(()) } else { write(address, value) }
 }
 
-/// Reads an array of `count` structures.
-pub fn read_array<T: FromBytes + IntoBytes>(address: usize, count: usize) -> Result<Vec<T>> {
-    let mut values = room_for(count)?;
-    for index in 0..count {
-        values.push(read(address.wrapping_add(index * size_of::<T>()))?);
-    }
+/// Reads an array of `count` structures. As many as the type of the list has room for take no memory.
+pub fn read_array<A: Array>(address: usize, count: usize) -> Result<SmallVec<A>>
+where
+    A::Item: FromBytes + IntoBytes + Clone,
+{
+    let mut values = SmallVec::new();
+    make_room(&mut values, count)?;
+    values.resize(count, A::Item::new_zeroed());
+    read_bytes(address, values.as_mut_bytes())?;
     Ok(values)
 }
 
+/// Makes room in a list that lives no longer than a call, or `ENOMEM`.
+pub fn make_room<A: Array>(list: &mut SmallVec<A>, len: usize) -> Result<()> {
+    let bytes = len.saturating_mul(size_of::<A::Item>());
+    if bytes > SURE_BYTES {
+        fallible::admit(bytes)?;
+    }
+    list.try_reserve_exact(len).map_err(|_| Errno::ENOMEM)
+}
+
+/// Text of the program's. Short text, as most is, takes no memory.
+pub type Text = SmallVec<[u8; 128]>;
+
 /// Reads a NUL-terminated string of fewer than `limit` bytes; a longer one is `too_long`.
-pub fn read_string(address: usize, limit: usize, too_long: Errno) -> Result<Vec<u8>> {
+pub fn read_string(address: usize, limit: usize, too_long: Errno) -> Result<Text> {
     const PAGE: usize = 4096;
-    let mut text = Vec::new();
-    let mut at = address;
+    let mut text = Text::new();
     while text.len() < limit {
+        let at = address.wrapping_add(text.len());
+        let mut buffer = [0; 64];
         // Never across a page boundary, so that a string at the end of a mapping is read whole.
-        let part = (PAGE - at % PAGE).min(limit - text.len()).min(256);
-        let mut buffer = [0; 256];
+        let part = (PAGE - at % PAGE).min(limit - text.len()).min(buffer.len());
         read_bytes(at, &mut buffer[..part])?;
-        if let Some(end) = buffer[..part].iter().position(|&byte| byte == 0) {
-            text.extend_from_slice(&buffer[..end]);
+        let end = buffer[..part].iter().position(|&byte| byte == 0);
+        if text.len() + part > text.capacity() {
+            text.try_reserve(part).map_err(|_| Errno::ENOMEM)?;
+        }
+        text.extend_from_slice(&buffer[..end.unwrap_or(part)]);
+        if end.is_some() {
             return Ok(text);
         }
-        text.extend_from_slice(&buffer[..part]);
-        at = at.wrapping_add(part);
     }
     Err(too_long)
 }
 
 /// Reads a path.
-pub fn read_path(address: usize) -> Result<Vec<u8>> {
+pub fn read_path(address: usize) -> Result<Text> {
     read_string(address, PATH_MAX, Errno::ENAMETOOLONG)
 }
 

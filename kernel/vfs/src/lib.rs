@@ -47,7 +47,7 @@ pub use metadata::{
     FileKind, MODE_PERMISSIONS, MODE_SET_GID, MODE_SET_UID, MODE_STICKY, MODE_TYPE_MASK, Metadata, SetAttr,
     SetTime, StatFs, Timespec, dev_major, dev_minor, make_dev,
 };
-pub use namespace::{Caller, Follow, Location, Mount, Namespace};
+pub use namespace::{Caller, Follow, Location, Mount, MountTable, Namespace};
 pub use open_file::{OpenFile, SeekFrom, Watcher};
 pub use tmpfs::TmpFs;
 pub use transfer::{Reading, Writing};

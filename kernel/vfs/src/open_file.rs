@@ -42,10 +42,23 @@ pub trait Watcher: Send + Sync {
     fn closed(self: Arc<Self>, file: &OpenFile);
 }
 
+/// Which positions a file has, as it said when it was opened: it is asked for with every transfer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Positions {
+    /// None: a stream.
+    None,
+    /// Any, and the next one is kept here.
+    Shared,
+    /// Any, and the file itself keeps the next one.
+    Kept,
+}
+
 /// An open file description.
 pub struct OpenFile {
     /// `None` for `O_PATH`.
     file: Option<Arc<dyn File>>,
+    positions: Positions,
+    is_directory: bool,
     location: Location,
     /// Access mode and the bits of [`OpenFlags::SETTABLE`].
     status: AtomicU32,
@@ -75,7 +88,13 @@ impl OpenFile {
     fn build(file: Option<Arc<dyn File>>, location: Location, flags: OpenFlags) -> Result<Arc<Self>> {
         let status = AtomicU32::new(flags.difference(TRANSIENT).bits());
         let (offset, watchers) = (Mutex::new(0), SpinLock::new(Vec::new()));
-        Ok(fallible::arc(Self { file, location, status, offset, watchers })?)
+        let positions = match &file {
+            Some(file) if file.is_seekable() && file.keeps_position() => Positions::Kept,
+            Some(file) if file.is_seekable() => Positions::Shared,
+            _ => Positions::None,
+        };
+        let is_directory = location.inode().is_directory();
+        Ok(fallible::arc(Self { file, positions, is_directory, location, status, offset, watchers })?)
     }
 
     /// Registers somebody who has to know when the description goes.
@@ -98,6 +117,11 @@ impl OpenFile {
     /// The file; `EBADF` when the description only names a place.
     pub fn file(&self) -> Result<&Arc<dyn File>> {
         self.file.as_ref().ok_or(Errno::EBADF)
+    }
+
+    /// Whether the file has positions ([`File::is_seekable`]).
+    pub fn is_seekable(&self) -> bool {
+        self.positions != Positions::None
     }
 
     /// The inode that was opened.
@@ -142,29 +166,28 @@ impl OpenFile {
     /// Begins to read: at a position (`pread64`), or at the shared offset, which moves, or from a stream.
     pub fn reading(&self, position: Option<u64>) -> Result<Reading<'_>> {
         let file = self.reader()?;
-        if self.inode().is_directory() {
+        if self.is_directory {
             return Err(Errno::EISDIR);
         }
-        Ok(Reading::new(file, self.begin(file, position)?, self.blocking()))
+        Ok(Reading::new(file, self.begin(position)?, self.blocking()))
     }
 
     /// Begins to write: at a position (`pwrite64`), or at the shared offset, which moves, or to a stream. As on Linux,
     /// `O_APPEND` makes both an append.
     pub fn writing(&self, position: Option<u64>) -> Result<Writing<'_>> {
         let file = self.writer()?;
-        let at = self.begin(file, position)?;
-        let appends =
-            file.is_seekable() && !file.keeps_position() && self.status().contains(OpenFlags::APPEND);
+        let at = self.begin(position)?;
+        let appends = self.positions == Positions::Shared && self.status().contains(OpenFlags::APPEND);
         Ok(Writing::new(file, at, self.blocking(), appends))
     }
 
-    fn begin(&self, file: &Arc<dyn File>, position: Option<u64>) -> Result<At<'_>> {
-        match position {
-            Some(_) if !file.is_seekable() => Err(Errno::ESPIPE),
-            Some(position) if position > i64::MAX as u64 => Err(Errno::EINVAL),
-            Some(position) => Ok(At::Position(position)),
-            None if file.is_seekable() && !file.keeps_position() => Ok(At::Shared(self.offset.lock())),
-            None => Ok(At::Stream),
+    fn begin(&self, position: Option<u64>) -> Result<At<'_>> {
+        match (position, self.positions) {
+            (Some(_), Positions::None) => Err(Errno::ESPIPE),
+            (Some(position), _) if position > i64::MAX as u64 => Err(Errno::EINVAL),
+            (Some(position), _) => Ok(At::Position(position)),
+            (None, Positions::Shared) => Ok(At::Shared(self.offset.lock())),
+            (None, _) => Ok(At::Stream),
         }
     }
 
@@ -194,11 +217,10 @@ impl OpenFile {
         if file.ignores_seek() {
             return Ok(0);
         }
-        if !file.is_seekable() {
-            return Err(Errno::ESPIPE);
-        }
-        if file.keeps_position() {
-            return file.seek(from);
+        match self.positions {
+            Positions::None => return Err(Errno::ESPIPE),
+            Positions::Kept => return file.seek(from),
+            Positions::Shared => {}
         }
         let mut offset = self.offset.lock();
         let target = match from {
@@ -227,13 +249,13 @@ impl OpenFile {
     }
 
     fn size(&self) -> Result<u64> {
-        if self.inode().is_directory() { Ok(i64::MAX as u64) } else { self.file()?.size() }
+        if self.is_directory { Ok(i64::MAX as u64) } else { self.file()?.size() }
     }
 
     /// Lists a directory from the shared offset on; `sink` returns false for an entry it cannot take.
     pub fn readdir(&self, sink: &mut dyn FnMut(DirEntry<'_>) -> bool) -> Result<()> {
         let file = self.file()?;
-        if !self.inode().is_directory() {
+        if !self.is_directory {
             return Err(Errno::ENOTDIR);
         }
         let mut offset = self.offset.lock();

@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <time.h>
 
 // Of linux/futex.h, which musl's compiler wrapper does not find.
@@ -85,6 +86,13 @@ static void writes(void) {
         CHECK_ERRNO(syscall(SYS_write, file, bad_address(i), 32), EFAULT);
         CHECK_ERRNO(syscall(SYS_writev, ends[1], bad_address(i), 1), EFAULT);
         CHECK(is_empty(ends[0]));
+        // The second part is bad, of few bytes and of more.
+        for (size_t bytes = 8; bytes <= 256; bytes *= 32) {
+            char good[256] = {0};
+            struct iovec parts[2] = {{good, bytes}, {(void *)bad_address(i), 8}};
+            CHECK_ERRNO(syscall(SYS_writev, ends[1], parts, 2), EFAULT);
+            CHECK(is_empty(ends[0]));
+        }
     }
     struct stat status;
     CHECK_EQUAL(fstat(file, &status), 0);

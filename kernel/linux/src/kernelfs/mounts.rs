@@ -23,7 +23,7 @@ pub(super) fn mounts(process: &Process) -> Vec<u8> {
 pub(super) fn mountinfo(process: &Process) -> Vec<u8> {
     let mut text = Vec::new();
     let all = process.namespace.mounts();
-    let root = all.first().map_or(0, |mount| mount.id);
+    let root = all.iter().next().map_or(0, |mount| mount.id);
     for mount in all.iter() {
         let dev = mount.root.identity().dev;
         let parent = if mount.id == root { 0 } else { root };

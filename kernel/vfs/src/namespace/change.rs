@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 
 use super::access::{self, Caller};
 use super::walk::Entry;
-use super::{Follow, Location, Namespace, PATH_MAX, find_mount, is_below, leads_to_mount};
+use super::{Follow, Location, Namespace, PATH_MAX, is_below};
 use crate::errno::{Errno, Result};
 use crate::flags::{Access, RenameFlags};
 use crate::inode::Owner;
@@ -195,8 +195,7 @@ impl Namespace {
 
     /// True when a mount is on the path or below it.
     fn carries_mount(&self, path: &[u8]) -> bool {
-        let mounts = self.mounts();
-        find_mount(&mounts, path).is_some() || leads_to_mount(&mounts, path)
+        self.mounts().point(path).is_some()
     }
 }
 

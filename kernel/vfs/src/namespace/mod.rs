@@ -12,6 +12,7 @@
 
 pub mod access;
 mod change;
+mod mount_table;
 mod open;
 mod walk;
 
@@ -27,6 +28,7 @@ use crate::errno::{Errno, Result};
 use crate::flags::MountFlags;
 use crate::inode::Inode;
 pub use access::Caller;
+pub use mount_table::MountTable;
 pub use walk::Follow;
 
 /// Longest path a program may pass, in bytes without the terminating zero.
@@ -119,6 +121,11 @@ fn push_name(path: &mut Vec<u8>, name: &[u8]) {
     path.extend_from_slice(name);
 }
 
+/// The names in a path, in order.
+fn names_of(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+    path.split(|&byte| byte == b'/').filter(|name| !name.is_empty())
+}
+
 /// True when `path` lies strictly below the directory `above`, both canonical.
 fn is_below(path: &[u8], above: &[u8]) -> bool {
     if above == b"/" {
@@ -127,12 +134,9 @@ fn is_below(path: &[u8], above: &[u8]) -> bool {
     path.len() > above.len() && path.starts_with(above) && path[above.len()] == b'/'
 }
 
-/// The mounts in the order they were made; a later one hides an earlier one on the same path.
-type Mounts = Vec<Arc<Mount>>;
-
 /// A root file system with mounts on it.
 pub struct Namespace {
-    mounts: SpinLock<Arc<Mounts>>,
+    mounts: SpinLock<Arc<MountTable>>,
 }
 
 impl Namespace {
@@ -146,7 +150,7 @@ impl Namespace {
             kind: String::from(kind),
             source: String::from(source),
         };
-        Self { mounts: SpinLock::ranked(Rank::Files, Arc::new(alloc::vec![Arc::new(mount)])) }
+        Self { mounts: SpinLock::ranked(Rank::Files, Arc::new(MountTable::new(Arc::new(mount)))) }
     }
 
     /// Mounts a directory, or a single file, on an absolute path without `.`, `..`, symbolic links and doubled slashes.
@@ -170,20 +174,20 @@ impl Namespace {
             kind: String::from(kind),
             source: String::from(source),
         };
-        let mut next: Mounts = mounts.as_ref().clone();
-        next.push(Arc::new(mount));
+        let mut next = mounts.as_ref().clone();
+        next.add(Arc::new(mount));
         *mounts = Arc::new(next);
         Ok(())
     }
 
-    /// All mounts, in the order they were made.
-    pub fn mounts(&self) -> Arc<Vec<Arc<Mount>>> {
+    /// All mounts.
+    pub fn mounts(&self) -> Arc<MountTable> {
         self.mounts.lock().clone()
     }
 
     /// The root directory.
     pub fn root(&self) -> Location {
-        root_location(&self.mounts())
+        mount_location(self.mounts().root().1)
     }
 
     /// Lets all file systems forget what they can ask for again, for when memory is short.
@@ -203,28 +207,13 @@ fn mount_location(mount: &Arc<Mount>) -> Location {
     Location { mount: mount.clone(), inode: mount.root.clone(), path: mount.path.clone() }
 }
 
-fn root_location(mounts: &Mounts) -> Location {
-    // A namespace is made with a root, and mounts are never taken away.
-    mount_location(find_mount(mounts, b"/").unwrap_or(&mounts[0]))
-}
-
-/// The mount on exactly this path.
-fn find_mount<'a>(mounts: &'a Mounts, path: &[u8]) -> Option<&'a Arc<Mount>> {
-    mounts.iter().rev().find(|mount| *mount.path == *path)
-}
-
-/// True when some mount lies below the path, so that it is a directory whatever the file system says.
-fn leads_to_mount(mounts: &Mounts, path: &[u8]) -> bool {
-    mounts.iter().any(|mount| is_below(&mount.path, path))
-}
-
 /// Checks and copies a mount path, without its trailing slashes.
 fn canonical(path: &[u8]) -> Result<Vec<u8>> {
     if path.first() != Some(&b'/') {
         return Err(Errno::EINVAL);
     }
     let mut clean = Vec::new();
-    for name in path.split(|&byte| byte == b'/').filter(|name| !name.is_empty()) {
+    for name in names_of(path) {
         if name == b"." || name == b".." {
             return Err(Errno::EINVAL);
         }

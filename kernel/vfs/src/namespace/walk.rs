@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Path resolution.
 //!
-//! The walk keeps a place and the text still to go. Names up to the next `.` or `..` are handed to the file
-//! system together, so that a file server follows all of them in one exchange. A symbolic link or a `..` rewrites
-//! the text and the walk goes on, which keeps it free of recursion.
+//! The walk keeps a place and the text still to go. Names up to the next `.` or `..` are handed to a file server
+//! together, which follows all of them in one exchange. A symbolic link or a `..` rewrites the text and the walk goes
+//! on, which keeps it free of recursion.
 
 use alloc::borrow::Cow;
 use alloc::sync::Arc;
@@ -11,12 +11,11 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use arrayvec::ArrayVec;
+use smallvec::SmallVec;
 
 use super::access::{self, Caller};
-use super::{
-    LINKS_MAX, Location, Mounts, NAME_MAX, Namespace, PATH_MAX, find_mount, leads_to_mount, mount_location,
-    push_name, root_location,
-};
+use super::mount_table::{MountTable, Point};
+use super::{LINKS_MAX, Location, Mount, NAME_MAX, Namespace, PATH_MAX, push_name};
 use crate::errno::{Errno, Result};
 use crate::flags::Access;
 use crate::inode::Inode;
@@ -29,6 +28,9 @@ const DEPTH_MAX: usize = 16 * PATH_MAX;
 
 /// Names that are handed to a file system together: what a 9P server follows in one exchange.
 const NAMES_MOST: usize = 16;
+
+/// Bytes of a path that a walk takes no memory for.
+const SHORT: usize = 128;
 
 /// What to do when the last component is a symbolic link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,8 +84,8 @@ impl Namespace {
     ) -> Result<Location> {
         check_path(path)?;
         let mounts = self.mounts();
-        let at = if path[0] == b'/' { root_location(&mounts) } else { start.clone() };
-        Walk { caller, mounts, at, pending: Cow::Borrowed(path), position: 0, links }.run(follow)
+        let at = if path[0] == b'/' { Place::root(&mounts) } else { Place::of(&mounts, start.clone()) };
+        Walk { caller, mounts: &mounts, at, pending: Cow::Borrowed(path), position: 0, links }.run(follow)
     }
 
     /// Resolves all but the last component of a path.
@@ -125,10 +127,75 @@ fn check_path(path: &[u8]) -> Result<()> {
     }
 }
 
+/// Where a walk is.
+struct Place<'a> {
+    mount: Arc<Mount>,
+    inode: Arc<dyn Inode>,
+    path: PlacePath,
+    /// What the mount table has on this path.
+    point: Option<&'a Point>,
+}
+
+/// The canonical path of a place.
+enum PlacePath {
+    /// As a location has it.
+    Shared(Arc<[u8]>),
+    /// Grown by the walk.
+    Grown(SmallVec<[u8; SHORT]>),
+}
+
+impl PlacePath {
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Shared(path) => path,
+            Self::Grown(path) => path,
+        }
+    }
+
+    fn push(&mut self, name: &[u8]) {
+        if let Self::Shared(path) = self {
+            *self = Self::Grown(SmallVec::from_slice(path));
+        }
+        let Self::Grown(path) = self else { return };
+        if path.last() != Some(&b'/') {
+            path.push(b'/');
+        }
+        path.extend_from_slice(name);
+    }
+}
+
+impl<'a> Place<'a> {
+    fn root(mounts: &'a MountTable) -> Self {
+        let (point, mount) = mounts.root();
+        Self::on(mount, point)
+    }
+
+    /// Where a mount leads.
+    fn on(mount: &Arc<Mount>, point: &'a Point) -> Self {
+        let (mount, inode, path) = (mount.clone(), mount.root.clone(), mount.path.clone());
+        Self { mount, inode, path: PlacePath::Shared(path), point: Some(point) }
+    }
+
+    fn of(mounts: &'a MountTable, location: Location) -> Self {
+        let point = mounts.point(location.path());
+        let Location { mount, inode, path } = location;
+        Self { mount, inode, path: PlacePath::Shared(path), point }
+    }
+
+    /// For the length of a call, and so memory is not asked for: what takes names away works when it is short.
+    fn location(self) -> Location {
+        let path = match self.path {
+            PlacePath::Shared(path) => path,
+            PlacePath::Grown(path) => Arc::from(&path[..]),
+        };
+        Location { mount: self.mount, inode: self.inode, path }
+    }
+}
+
 struct Walk<'a, 'c> {
     caller: &'a Caller<'c>,
-    mounts: Arc<Mounts>,
-    at: Location,
+    mounts: &'a MountTable,
+    at: Place<'a>,
     /// The text still to go starts at `position`.
     pending: Cow<'a, [u8]>,
     position: usize,
@@ -140,23 +207,21 @@ impl Walk<'_, '_> {
         loop {
             let Some(name) = self.next_name(self.position) else {
                 // A slash at the end (of the path or of a link's text) asks for a directory.
-                if self.pending.last() == Some(&b'/') && !self.at.inode().is_directory() {
+                if self.pending.last() == Some(&b'/') && !self.at.inode.is_directory() {
                     return Err(Errno::ENOTDIR);
                 }
-                return Ok(self.at);
+                return Ok(self.at.location());
             };
-            if !self.at.inode().is_directory() {
+            if !self.at.inode.is_directory() {
                 return Err(Errno::ENOTDIR);
             }
             match &self.pending[name.clone()] {
                 b"." => self.position = name.end,
                 b".." => self.up(name.end),
+                text if text.len() > NAME_MAX => return Err(Errno::ENAMETOOLONG),
                 _ => {
-                    let names = self.run_of_names(name)?;
-                    if !self.enter_mount(&names)
-                        && let Some(link) = self.advance(&names, follow)?
-                    {
-                        return Ok(link);
+                    if !self.enter_mount(name.clone()) && self.advance(name, follow)? {
+                        return Ok(self.at.location());
                     }
                 }
             }
@@ -170,95 +235,89 @@ impl Walk<'_, '_> {
         Some(begin..len.map_or(self.pending.len(), |len| begin + len))
     }
 
-    /// The components from `first` up to the next `.` or `..`, or as many as go together.
-    fn run_of_names(&self, first: Range<usize>) -> Result<ArrayVec<Range<usize>, NAMES_MOST>> {
-        let mut names = ArrayVec::new();
-        let mut next = Some(first);
-        while let Some(name) = next.filter(|_| !names.is_full()) {
-            match &self.pending[name.clone()] {
-                b"." | b".." => break,
-                text if text.len() > NAME_MAX && names.is_empty() => return Err(Errno::ENAMETOOLONG),
-                // Whether the names before it exist decides about the error.
-                text if text.len() > NAME_MAX => break,
-                _ => next = self.next_name(name.end),
-            }
-            names.push(name);
-        }
-        Ok(names)
+    /// The name behind another one, unless it is `.` or `..`, or too long: whether the names before it exist decides
+    /// about the error.
+    fn name_behind(&self, name: &Range<usize>) -> Option<Range<usize>> {
+        self.next_name(name.end).filter(|next| {
+            let text = &self.pending[next.clone()];
+            text != b"." && text != b".." && text.len() <= NAME_MAX
+        })
     }
 
     /// Goes up by walking to the parent's path, which has no links, from the root.
     fn up(&mut self, rest: usize) {
-        let path = self.at.path();
+        let path = self.at.path.bytes();
         let parent = path.iter().rposition(|&byte| byte == b'/').unwrap_or(0);
         let mut pending = path[..parent].to_vec();
         pending.extend_from_slice(&self.pending[rest..]);
         if pending.is_empty() {
             pending.push(b'/');
         }
-        self.at = root_location(&self.mounts);
+        self.at = Place::root(self.mounts);
         self.pending = Cow::Owned(pending);
         self.position = 0;
     }
 
-    /// Goes to the last mount point that the names pass through, if there is one.
-    fn enter_mount(&mut self, names: &[Range<usize>]) -> bool {
-        if !leads_to_mount(&self.mounts, self.at.path()) {
-            return false;
-        }
-        let mut path = Vec::with_capacity(self.at.path().len() + 1 + self.pending.len());
-        path.extend_from_slice(self.at.path());
-        let mut found = None;
-        for name in names {
-            push_name(&mut path, &self.pending[name.clone()]);
-            if let Some(mount) = find_mount(&self.mounts, &path) {
-                found = Some((mount_location(mount), name.end));
+    /// Goes to the last mount point that this name and those behind it pass through, if there is one.
+    fn enter_mount(&mut self, first: Range<usize>) -> bool {
+        let (mut point, mut next, mut found) = (self.at.point, Some(first), None);
+        while let Some(name) = next.take() {
+            point = point.and_then(|point| point.child(&self.pending[name.clone()]));
+            let Some(point) = point else { break };
+            if let Some(mount) = point.mount() {
+                found = Some((Place::on(mount, point), name.end));
             }
+            next = self.name_behind(&name);
         }
-        let Some((location, end)) = found else { return false };
-        self.at = location;
+        let Some((place, end)) = found else { return false };
+        self.at = place;
         self.position = end;
         true
     }
 
-    /// Lets the file system follow the names. Returns the place when it is a symbolic link to stop at.
-    fn advance(&mut self, names: &[Range<usize>], follow: Follow) -> Result<Option<Location>> {
-        let left_to_server = self.caller.is_left_to(self.at.inode());
+    /// Lets the file system follow the name, and a server those behind it, too. True when the place is a symbolic link to
+    /// stop at.
+    fn advance(&mut self, first: Range<usize>, follow: Follow) -> Result<bool> {
+        let left_to_server = self.caller.is_left_to(&self.at.inode);
         if !left_to_server {
-            access::check(self.caller, self.at.inode(), Access::EXECUTE)?;
+            access::check(self.caller, &self.at.inode, Access::EXECUTE)?;
         }
-        let first_path = self.at.child_path(&self.pending[names[0].clone()]);
+        let point = self.at.point.and_then(|point| point.child(&self.pending[first.clone()]));
         // A directory on the way to a mount may be missing, so it is looked up alone.
-        let above_mount = leads_to_mount(&self.mounts, &first_path);
-        let alone = above_mount || !left_to_server;
-        let names = if alone { &names[..1] } else { names };
+        let above_mount = point.is_some_and(Point::leads_further);
+        let mut names: ArrayVec<Range<usize>, NAMES_MOST> = ArrayVec::new();
+        let mut next = Some(first);
+        while let Some(name) = next.filter(|_| !names.is_full()) {
+            next = if above_mount || !left_to_server { None } else { self.name_behind(&name) };
+            names.push(name);
+        }
         let texts: ArrayVec<&[u8], NAMES_MOST> =
             names.iter().map(|name| &self.pending[name.clone()]).collect();
-        let (inode, count) = match self.at.inode().walk(&texts) {
+        let (inode, count) = match self.at.inode.walk(&texts) {
             Ok(walked) => (walked.inode, walked.count.clamp(1, names.len())),
-            Err(Errno::ENOENT) if above_mount => (Directory::placeholder(&first_path), 1),
+            Err(Errno::ENOENT) if above_mount => {
+                let mut path = self.at.path.bytes().to_vec();
+                push_name(&mut path, texts[0]);
+                (Directory::placeholder(&path), 1)
+            }
             Err(error) => return Err(error),
         };
-        let mut path = first_path;
-        texts[1..count].iter().for_each(|text| push_name(&mut path, text));
-        if path.len() > DEPTH_MAX {
+        let end = names[count - 1].end;
+        let is_link = inode.kind() == FileKind::Symlink;
+        if is_link && !(follow == Follow::No && end == self.pending.len()) {
+            let before = texts[..count - 1].join(&b'/');
+            drop(texts);
+            return self.follow_link(&inode, &before, end).map(|()| false);
+        }
+        texts[..count].iter().for_each(|text| self.at.path.push(text));
+        if self.at.path.bytes().len() > DEPTH_MAX {
             return Err(Errno::ENAMETOOLONG);
         }
-        let end = names[count - 1].end;
-        // For the length of a call, and so not asked for: what takes names away works when memory is short.
-        let location = Location { mount: self.at.mount().clone(), inode, path: Arc::from(path) };
-        if location.inode().kind() != FileKind::Symlink {
-            self.at = location;
-            self.position = end;
-            return Ok(None);
-        }
-        if follow == Follow::No && end == self.pending.len() {
-            return Ok(Some(location));
-        }
-        let before = texts[..count - 1].join(&b'/');
-        drop(texts);
-        self.follow_link(location.inode(), &before, end)?;
-        Ok(None)
+        self.at.inode = inode;
+        // Names behind the first are followed together only where no mount is.
+        self.at.point = point.filter(|_| count == 1);
+        self.position = end;
+        Ok(is_link)
     }
 
     /// Replaces a link by its text. `before` are the names between the present place and the link.
@@ -268,7 +327,7 @@ impl Walk<'_, '_> {
             return Err(Errno::ELOOP);
         }
         if let Some(target) = link.jump() {
-            self.at = target?;
+            self.at = Place::of(self.mounts, target?);
             self.position = rest;
             return Ok(());
         }
@@ -276,7 +335,7 @@ impl Walk<'_, '_> {
         let mut pending = Vec::with_capacity(before.len() + 1 + target.len() + self.pending.len() - rest);
         match target.first() {
             None => return Err(Errno::ENOENT),
-            Some(b'/') => self.at = root_location(&self.mounts),
+            Some(b'/') => self.at = Place::root(self.mounts),
             Some(_) if before.is_empty() => {}
             Some(_) => {
                 pending.extend_from_slice(before);

@@ -5,13 +5,12 @@
 //! descriptor itself, as a [`Target`].
 
 use alloc::sync::Arc;
-use alloc::vec::Vec;
 
 use hadal_vfs::{Follow, Location, Metadata, OpenFile, SetAttr};
 use linux_raw_sys::general::{AT_EMPTY_PATH, AT_SYMLINK_NOFOLLOW};
 
 use crate::call::Call;
-use crate::memory;
+use crate::memory::{self, Text};
 use crate::process::Process;
 use crate::{Errno, Result};
 
@@ -19,13 +18,19 @@ use crate::{Errno, Result};
 pub(in crate::syscall) const AT_FDCWD: i32 = linux_raw_sys::general::AT_FDCWD;
 
 /// The path that argument `index` points to.
-pub(in crate::syscall) fn path(call: &Call<'_>, index: usize) -> Result<Vec<u8>> {
+pub(in crate::syscall) fn path(call: &Call<'_>, index: usize) -> Result<Text> {
     memory::read_path(call.arg(index))
 }
 
 /// As [`path`], but a null pointer is an empty path where `AT_EMPTY_PATH` allows one.
-pub(in crate::syscall) fn path_or_null(call: &Call<'_>, index: usize, flags: u32) -> Result<Vec<u8>> {
-    if call.arg(index) == 0 && flags & AT_EMPTY_PATH != 0 { Ok(Vec::new()) } else { path(call, index) }
+pub(in crate::syscall) fn path_or_null(call: &Call<'_>, index: usize, flags: u32) -> Result<Text> {
+    let address = call.arg(index);
+    // `fstat` of C libraries passes an empty path: that is seen before anything is made ready for a longer one.
+    let is_empty = |address| memory::read::<u8>(address).map(|first| first == 0);
+    if flags & AT_EMPTY_PATH != 0 && (address == 0 || is_empty(address)?) {
+        return Ok(Text::new());
+    }
+    path(call, index)
 }
 
 /// Where a path starts: the directory behind `dirfd`, unless the path is absolute.

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use hadal_hal::memory::fallible::{self, MakeRoom};
 use hadal_vfs::{FdTable, MAX_DESCRIPTORS, PollEvents};
+use smallvec::SmallVec;
 
 use super::polling::{self, Watched};
 use crate::call::Call;
@@ -20,7 +21,7 @@ const READY: [PollEvents; 3] = [
 ];
 
 /// The three sets, as words; a set that was not given is empty.
-type Sets = [Vec<u64>; 3];
+type Sets = [SmallVec<[u64; 16]>; 3];
 
 fn contains(set: &[u64], fd: usize) -> bool {
     set.get(fd / WORD_BITS).is_some_and(|word| word >> (fd % WORD_BITS) & 1 != 0)
@@ -35,20 +36,22 @@ fn questions(sets: &Sets, count: usize) -> impl Iterator<Item = (usize, PollEven
     })
 }
 
-/// Leaves in each set only the descriptors that are ready; returns how many bits that are.
-fn keep_ready(sets: &mut Sets, answers: &[(usize, PollEvents)]) -> Result<usize> {
+/// Leaves in each set only the descriptors that are ready; the answers are in the order of descriptors. Returns how many
+/// bits that are.
+fn keep_ready(sets: &mut Sets, answers: &[(usize, PollEvents)]) -> usize {
     let mut bits = 0;
     for (set, events) in sets.iter_mut().zip(READY) {
-        let none = fallible::filled(0, set.len())?;
-        let asked = core::mem::replace(set, none);
-        for &(fd, ready) in answers {
-            if contains(&asked, fd) && ready.intersects(events) {
-                set[fd / WORD_BITS] |= 1 << (fd % WORD_BITS);
-                bits += 1;
+        let mut ready = answers.iter().filter(|(_, ready)| ready.intersects(events)).peekable();
+        for (index, word) in set.iter_mut().enumerate() {
+            let mut kept = 0;
+            while let Some((fd, _)) = ready.next_if(|(fd, _)| fd / WORD_BITS == index) {
+                kept |= 1 << (fd % WORD_BITS);
             }
+            *word &= kept;
+            bits += word.count_ones() as usize;
         }
     }
-    Ok(bits)
+    bits
 }
 
 fn watch(files: &FdTable, sets: &Sets, count: usize) -> Result<(Vec<usize>, Vec<Watched>)> {
@@ -77,7 +80,7 @@ pub(super) fn select(call: &Call<'_>, deadline_ns: Option<u64>) -> Result<usize>
     let (fds, mut watched) = watch(&call.process.files, &sets, count)?;
     polling::wait(call, &mut watched, deadline_ns)?;
     let answers = fallible::collected(fds.into_iter().zip(watched.iter().map(|entry| entry.ready)))?;
-    let bits = keep_ready(&mut sets, &answers)?;
+    let bits = keep_ready(&mut sets, &answers);
     for (set, address) in sets.iter().zip(addresses) {
         if address != 0 {
             memory::write_bytes(address, zerocopy::IntoBytes::as_bytes(set.as_slice()))?;
@@ -88,13 +91,13 @@ pub(super) fn select(call: &Call<'_>, deadline_ns: Option<u64>) -> Result<usize>
 
 #[cfg(test)]
 mod tests {
-    use alloc::vec;
+    use smallvec::smallvec;
 
     use super::*;
 
     #[test]
     fn questions_are_the_union_of_the_sets() {
-        let sets: Sets = [vec![0b101, 1], vec![0b100, 0], vec![]];
+        let sets: Sets = [smallvec![0b101, 1], smallvec![0b100, 0], smallvec![]];
         let all: Vec<_> = questions(&sets, 128).collect();
         assert_eq!(all.iter().map(|(fd, _)| *fd).collect::<Vec<_>>(), [0, 2, 64]);
         assert_eq!(all[1].1, READY[0] | READY[1]);
@@ -104,13 +107,14 @@ mod tests {
 
     #[test]
     fn only_what_was_asked_for_stays() {
-        let mut sets: Sets = [vec![0b111], vec![0b100], vec![0b001]];
+        let mut sets: Sets = [smallvec![0b111], smallvec![0b100], smallvec![0b001]];
         let answers = [
             (0, PollEvents::HANG_UP),
             (1, PollEvents::WRITABLE),
             (2, PollEvents::READABLE | PollEvents::WRITABLE),
         ];
-        assert_eq!(keep_ready(&mut sets, &answers), Ok(3));
-        assert_eq!(sets, [vec![0b101], vec![0b100], vec![0]]);
+        assert_eq!(keep_ready(&mut sets, &answers), 3);
+        let kept = sets.map(SmallVec::into_vec);
+        assert_eq!(kept, [[0b101], [0b100], [0]]);
     }
 }

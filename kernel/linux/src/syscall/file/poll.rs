@@ -6,12 +6,11 @@
 //!
 //! Refused: `POLLRDBAND`, `POLLWRBAND`, `POLLMSG` never come true: no file here has them.
 
-use alloc::vec::Vec;
 use core::mem::offset_of;
 
-use hadal_hal::memory::fallible;
 use hadal_mem::space::FaultAccess;
 use hadal_vfs::PollEvents;
+use smallvec::SmallVec;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use super::polling::{self, Watched};
@@ -21,6 +20,8 @@ use crate::strace::signature;
 use crate::{Errno, Result, clock, memory};
 
 const NS_PER_MS: u64 = 1_000_000;
+/// Descriptors that a call takes no memory for.
+const FEW: usize = 8;
 
 /// Events that are reported without being asked for.
 const ALWAYS: PollEvents = PollEvents::ERROR.union(PollEvents::HANG_UP).union(PollEvents::INVALID);
@@ -56,12 +57,14 @@ pub(super) fn poll(call: &Call<'_>, deadline_ns: Option<u64>) -> Result<usize> {
     }
     let bytes = count as usize * size_of::<PollFd>();
     check_accessible(call.process, address, bytes, FaultAccess::Write)?;
-    let asked: Vec<PollFd> = memory::read_array(address, count as usize)?;
+    let asked: SmallVec<[PollFd; FEW]> = memory::read_array(address, count as usize)?;
     // A negative descriptor is skipped; its answer is nothing.
     let watch = |entry: &PollFd| {
         Watched::new(files.get(entry.fd).ok(), PollEvents::from_bits_truncate(entry.events) | ALWAYS)
     };
-    let mut watched = fallible::collected(asked.iter().filter(|entry| entry.fd >= 0).map(watch))?;
+    let mut watched: SmallVec<[Watched; FEW]> = SmallVec::new();
+    memory::make_room(&mut watched, asked.len())?;
+    watched.extend(asked.iter().filter(|entry| entry.fd >= 0).map(watch));
     let ready = polling::wait(call, &mut watched, deadline_ns)?;
     let mut answers = watched.iter().map(|entry| entry.ready.bits());
     for (index, entry) in asked.iter().enumerate() {

@@ -6,12 +6,11 @@
 //! and a vector arrives at a pipe in one piece. All of the memory must be accessible before anything is consumed from a
 //! stream or written to a file: else the call is `EFAULT` and has done nothing.
 
-use alloc::vec::Vec;
 use core::ops::Range;
 
-use hadal_hal::memory::fallible;
 use hadal_mem::space::FaultAccess;
 use hadal_vfs::OpenFile;
+use smallvec::SmallVec;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use crate::buffers::Buffer;
@@ -29,6 +28,8 @@ pub(in crate::syscall) const MAX_TRANSFER: usize = 0x7fff_f000;
 pub(in crate::syscall) const CHUNK: usize = 256 * 1024;
 /// Of so many bytes a transfer takes no memory: those of events, and what programs write one by one.
 const SMALL: usize = 64;
+/// Segments that a vector takes no memory for.
+const FEW: usize = 8;
 /// Most segments of a vector (`UIO_MAXIOV`).
 const MAX_SEGMENTS: usize = linux_raw_sys::general::UIO_MAXIOV as usize;
 
@@ -52,7 +53,7 @@ pub(in crate::syscall) struct Segments {
     /// The piece being used.
     front: Segment,
     /// The pieces behind it, in reverse order.
-    rest: Vec<Segment>,
+    rest: SmallVec<[Segment; 3]>,
 }
 
 impl Segments {
@@ -62,7 +63,7 @@ impl Segments {
         if len > isize::MAX as usize {
             return Err(Errno::EFAULT);
         }
-        Ok(Self { front: Segment { address, len: len.min(MAX_TRANSFER) }, rest: Vec::new() })
+        Ok(Self { front: Segment { address, len: len.min(MAX_TRANSFER) }, rest: SmallVec::new() })
     }
 
     /// The buffers of an array of `count` `struct iovec` in program memory.
@@ -70,7 +71,7 @@ impl Segments {
         if count > MAX_SEGMENTS {
             return Err(Errno::EINVAL);
         }
-        Self::from_iovecs(&memory::read_array::<Iovec>(address, count)?)
+        Self::from_iovecs(&memory::read_array::<[Iovec; FEW]>(address, count)?)
     }
 
     fn from_iovecs(iovecs: &[Iovec]) -> Result<Self> {
@@ -78,16 +79,17 @@ impl Segments {
             return Err(Errno::EINVAL);
         }
         let mut room = MAX_TRANSFER;
-        let mut rest = fallible::room_for(iovecs.len())?;
-        for iovec in iovecs {
+        let segments = iovecs.iter().map(|iovec| {
             let len = iovec.len.min(room);
             room -= len;
-            if len > 0 {
-                rest.push(Segment { address: iovec.base, len });
-            }
-        }
+            Segment { address: iovec.base, len }
+        });
+        let mut segments = segments.filter(|segment| segment.len > 0);
+        let front = segments.next().unwrap_or(Segment { address: 0, len: 0 });
+        let mut rest = SmallVec::new();
+        memory::make_room(&mut rest, iovecs.len().saturating_sub(1))?;
+        rest.extend(segments);
         rest.reverse();
-        let front = rest.pop().unwrap_or(Segment { address: 0, len: 0 });
         Ok(Self { front, rest })
     }
 
@@ -173,7 +175,6 @@ pub(in crate::syscall) fn read(
         return Err(Errno::EBADF);
     }
     into.check(call.process, FaultAccess::Write)?;
-    let seekable = file.file()?.is_seekable();
     let mut reading = file.reading(position)?;
     let total = into.len();
     let (mut small, mut large) = ([0; SMALL], None);
@@ -187,7 +188,7 @@ pub(in crate::syscall) fn read(
             Ok(count) => {
                 done += count;
                 // Asking a stream again might wait though there is something to return.
-                if count < wanted || done == total || !seekable {
+                if count < wanted || done == total || !file.is_seekable() {
                     return Ok(done);
                 }
             }
@@ -210,9 +211,12 @@ pub(in crate::syscall) fn write(
     if !file.status().writable() {
         return Err(Errno::EBADF);
     }
-    from.check(call.process, FaultAccess::Read)?;
-    let mut writing = file.writing(position)?;
     let total = from.len();
+    // What one buffer holds is read whole before any of it is written, and so found out not to be accessible.
+    if total > SMALL {
+        from.check(call.process, FaultAccess::Read)?;
+    }
+    let mut writing = file.writing(position)?;
     let (mut small, mut large) = ([0; SMALL], None);
     let buffer = buffer_for(total, &mut small, &mut large)?;
     let mut done = 0;

@@ -18,6 +18,6 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
         Err(Errno::ESRCH) => return Err(Errno::EPERM),
         words => words?,
     };
-    let wanted: alloc::vec::Vec<u32> = memory::read_array(call.arg(1), words)?;
+    let wanted = memory::read_array::<[u32; 8]>(call.arg(1), words)?;
     if wanted.iter().all(|&word| word == 0) { Ok(0) } else { Err(Errno::EPERM) }
 }

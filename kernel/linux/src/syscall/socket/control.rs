@@ -78,7 +78,7 @@ fn add_files(process: &Process, address: usize, count: usize, files: &mut Vec<Ar
         return Err(Errno::EINVAL);
     }
     files.try_reserve(count).map_err(|_| Errno::ENOMEM)?;
-    for fd in memory::read_array::<i32>(address, count)? {
+    for fd in memory::read_array::<[i32; 8]>(address, count)? {
         let file = process.files.get(fd)?;
         // What only names a place is refused, as on Linux.
         file.file()?;
