@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Threads and languages beside the nine ways: priority inheritance, C++ without threads, terminate.
 
-use hadal_tests::Way;
-use hadal_tests::programs::{CPP_LANGUAGE, CPP_TERMINATE, CPP_THREADS, FAIRNESS, PLACES, PRIORITY, PTHREAD};
+use std::time::Duration;
+
+use hadal_tests::case::{expect_status, expect_stdout};
+use hadal_tests::programs::{
+    CPP_LANGUAGE, CPP_TERMINATE, CPP_THREADS, FAIRNESS, LONG_CALLS, PLACES, PRIORITY, PTHREAD,
+};
+
+use hadal_tests::{Hadal, TestError, Way};
 
 use crate::suite::Suite;
 
@@ -24,9 +30,17 @@ pub(crate) fn register(suite: &mut Suite) {
         });
     }
     fairness(suite);
+    suite.hadal("threads/long-calls", long_calls);
     suite.case("threads/cpp-terminate", &CPP_TERMINATE, Way::Gxx, 1, |case| {
         case.compare_with_report(&["abort"])
     });
+}
+
+fn long_calls(_: &str) -> Result<(), TestError> {
+    let hadal = Hadal::new(1).with("--memory", "3G").limit(Duration::from_secs(90));
+    let outcome = hadal.run(&LONG_CALLS.build(Way::GccDynamic)?, &[])?;
+    expect_status(&outcome, 0)?;
+    expect_stdout(&outcome, "fallocate: ok\npopulate: ok\nread: ok\nwrite: ok\n")
 }
 
 /// Many threads that want one lock, which each must get. With nothing but yields between 64 threads and a lock, one of them

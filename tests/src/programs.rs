@@ -259,6 +259,8 @@ programs! {
         "hrt/sync/misuse.c"], ["-lhrt-linux"];
     /// Threads that want one lock, each of which must get it.
     FAIRNESS = "fairness", ["pthread/fairness.c"], ["-pthread"];
+    /// Calls that take long, beside another thread on the same CPU.
+    LONG_CALLS = "long_calls", ["pthread/long_calls.c"], ["-pthread"];
     /// A thread that is woken while no core is left.
     HANDED = "handed", ["pthread/handed.c"], ["-pthread"];
     /// Threads that pass a turn round and wait for it actively.

@@ -6,7 +6,7 @@ use hadal_mem::space::{FaultOutcome, Lock};
 use linux_raw_sys::general::RLIMIT_MEMLOCK;
 
 use crate::process::{Process, UNLIMITED};
-use crate::{Errno, Result};
+use crate::{Errno, Result, filling};
 
 /// Part of the free memory that is not used to fill a mapping nobody has named: all but one in so many.
 const KEPT_SHARE: u64 = 4;
@@ -56,7 +56,7 @@ pub(crate) fn fill(process: &Process, start: usize, len: usize) {
         let free = frames::global().stats().free_bytes;
         let fits = (until - from) as u64 <= free - free / KEPT_SHARE;
         if vma.lock() == Some(Lock::Full) && !vma.prot.is_empty() && fits {
-            let _ = process.space.populate(from, until - from);
+            let _ = filling::populate(process, from, until - from);
         }
         at = vma.end;
     }
@@ -69,7 +69,7 @@ pub(crate) fn fill_named(process: &Process, start: usize, end: usize) -> Result<
     while let Some(vma) = process.space.next_mapping(at).filter(|vma| vma.start < end) {
         let (from, until) = (vma.start.max(at), vma.end.min(end));
         if vma.lock() == Some(Lock::Full) {
-            match process.space.populate(from, until - from) {
+            match filling::populate(process, from, until - from) {
                 Ok(()) => {}
                 Err(FaultOutcome::OutOfMemory) => return Err(Errno::EAGAIN),
                 Err(_) => return Err(Errno::ENOMEM),

@@ -307,6 +307,13 @@ impl Process {
         })
     }
 
+    /// In the middle of a call that takes long: lets other threads run that are due, and says whether the process is to go
+    /// on.
+    pub fn goes_on(&self) -> bool {
+        hadal_sched::attend();
+        self.ending().is_none()
+    }
+
     /// Starts to end the process: the first status wins, and every thread leaves at its next chance, wherever it is. The
     /// calling thread goes on; it exits when it returns to program code.
     pub fn end(&self, status: ExitStatus) {

@@ -18,6 +18,9 @@ use crate::errno::{Errno, Result};
 /// Size of a page in bytes.
 pub(super) const PAGE_SIZE: u64 = 4096;
 
+/// Pages that are taken before another thread gets its turn.
+const TURN: usize = 256;
+
 /// One frame of memory, returned when the last user lets go.
 pub(super) struct Frame {
     fs: Arc<TmpFs>,
@@ -143,7 +146,8 @@ impl Pages {
         Ok(())
     }
 
-    /// Takes frames for a range; on failure the ones it took are given back.
+    /// Takes frames for a range; on failure the ones it took are given back. That may take seconds: other threads of the CPU
+    /// run meanwhile, and a signal ends it with `EINTR`, as on Linux.
     pub(super) fn reserve(&mut self, offset: u64, len: u64, keep_size: bool) -> Result<()> {
         let end = offset.checked_add(len).filter(|&end| end <= i64::MAX as u64).ok_or(Errno::EFBIG)?;
         let (first, last) = (offset / PAGE_SIZE, end.div_ceil(PAGE_SIZE));
@@ -152,21 +156,25 @@ impl Pages {
             return Err(Errno::ENOSPC);
         }
         let mut taken = alloc::vec::Vec::new();
-        for page in first..last {
-            if self.frames.contains_key(&page) {
-                continue;
-            }
-            let got = taken.make_room(1).map_err(Errno::from).and_then(|()| self.frame(page).map(drop));
-            if let Err(error) = got {
-                taken.iter().for_each(|page| drop(self.frames.remove(page)));
-                return Err(error);
-            }
-            taken.push(page);
+        if let Err(error) = (first..last).try_for_each(|page| self.take(page, &mut taken)) {
+            taken.iter().for_each(|page| drop(self.frames.remove(page)));
+            return Err(error);
         }
         if !keep_size {
             self.size = self.size.max(end);
         }
         Ok(())
+    }
+
+    /// Takes a page's frame and notes it, unless there is one.
+    fn take(&mut self, page: u64, taken: &mut alloc::vec::Vec<u64>) -> Result<()> {
+        if self.frames.contains_key(&page) {
+            return Ok(());
+        }
+        taken.make_room(1)?;
+        self.frame(page)?;
+        taken.push(page);
+        if taken.len().is_multiple_of(TURN) { give_turn() } else { Ok(()) }
     }
 
     /// Makes a range read as zeros and gives whole frames in it back. The length stays.
@@ -191,6 +199,12 @@ impl Pages {
             frame.zero((offset % PAGE_SIZE) as usize, len as usize);
         }
     }
+}
+
+/// Lets other threads run that are due; `EINTR` if the calling one has a signal.
+fn give_turn() -> Result<()> {
+    hadal_sched::attend();
+    if hadal_sched::current().interrupted() { Err(Errno::EINTR) } else { Ok(()) }
 }
 
 /// Splits a range at page boundaries.

@@ -188,7 +188,7 @@ pub(in crate::syscall) fn read(
             Ok(count) => {
                 done += count;
                 // Asking a stream again might wait though there is something to return.
-                if count < wanted || done == total || !file.is_seekable() {
+                if count < wanted || done == total || !file.is_seekable() || !call.process.goes_on() {
                     return Ok(done);
                 }
             }
@@ -227,7 +227,7 @@ pub(in crate::syscall) fn write(
         match written {
             Ok(count) => {
                 done += count;
-                if count < wanted || done == total {
+                if count < wanted || done == total || !call.process.goes_on() {
                     return Ok(done);
                 }
             }

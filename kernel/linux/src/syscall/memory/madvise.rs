@@ -14,7 +14,7 @@ use super::common::{page_aligned, pages};
 use super::errno;
 use crate::call::Call;
 use crate::strace::signature;
-use crate::{Errno, Result};
+use crate::{Errno, Result, filling};
 
 signature!(Address, Size, Choice(flags::ADVICE));
 
@@ -26,7 +26,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
         MADV_HUGEPAGE => Advice::Huge,
         MADV_NOHUGEPAGE => Advice::NoHuge,
         MADV_POPULATE_READ | MADV_POPULATE_WRITE => {
-            return call.process.space.populate(address, len).map(|()| 0).map_err(|_| Errno::ENOMEM);
+            return filling::populate(call.process, address, len).map(|()| 0).map_err(|_| Errno::ENOMEM);
         }
         MADV_DONTNEED_LOCKED => Advice::DontNeedLocked,
         MADV_COLD | MADV_PAGEOUT => Advice::Unlocked,

@@ -92,7 +92,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
 /// Fills a new mapping. As on Linux it stands even if its file could not be read; but a program that asked for memory to be
 /// there gets to know that there is none.
 fn populate(call: &Call<'_>, mapped: usize, len: usize) -> Result<()> {
-    if call.process.space.populate(mapped, len) == Err(FaultOutcome::OutOfMemory) {
+    if filling::populate(call.process, mapped, len) == Err(FaultOutcome::OutOfMemory) {
         call.process.space.unmap(mapped, len).map_err(errno)?;
         return Err(Errno::ENOMEM);
     }
