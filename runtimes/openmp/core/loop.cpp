@@ -77,11 +77,6 @@ bool next_dynamic(Member &me, const Loop &loop, Chunk *chunk) {
     return true;
 }
 
-// Not inlined: what others need no stack frame for would have one.
-[[gnu::noinline]] bool next_of_ranges(Member &me, Chunk *chunk) {
-    return ranges_reserve(me, me.workshare->loop) && loop_next_reserved(me, chunk);
-}
-
 } // namespace
 
 bool loop_begin(Member &me, const Loop &loop) {
@@ -104,7 +99,7 @@ void loop_enter(Member &me, const Loop &loop) {
     }
 }
 
-bool loop_next_slow(Member &me, Chunk *chunk) {
+bool loop_next(Member &me, Chunk *chunk) {
     Workshare &workshare = *me.workshare;
     if (HRT_UNLIKELY(HRT_LOAD(&workshare.is_cancelled, HRT_RELAXED) != 0)) {
         return false;
@@ -116,7 +111,7 @@ bool loop_next_slow(Member &me, Chunk *chunk) {
         return guided_next(workshare, me.size, chunk);
     default:
         if (workshare.loop.has_ranges) {
-            return next_of_ranges(me, chunk);
+            return ranges_next(me, workshare.loop, chunk);
         }
         return next_dynamic(me, workshare.loop, chunk);
     }

@@ -31,13 +31,13 @@ uint64_t before_last(const Loop &loop) {
 }
 
 // The last chunk, if nobody has it. `Workshare::next` says so.
-bool take_last(Member &me, const Loop &loop) {
+bool take_last(Member &me, const Loop &loop, Chunk *chunk) {
     uint64_t *is_taken = &me.workshare->next;
     if (loop.trips == 0 || HRT_LOAD(is_taken, HRT_RELAXED) != 0 ||
         HRT_EXCHANGE(is_taken, 1, HRT_RELAXED) != 0) {
         return false;
     }
-    me.reserved = {before_last(loop), loop.trips};
+    *chunk = {before_last(loop), loop.trips};
     me.batch = NO_MORE;
     return true;
 }
@@ -78,7 +78,7 @@ void ranges_deal(Member &me, const Loop &loop) {
     }
 }
 
-bool ranges_reserve(Member &me, const Loop &loop) {
+bool ranges_next(Member &me, const Loop &loop, Chunk *chunk) {
     if (me.batch == NO_MORE) {
         return false;
     }
@@ -90,16 +90,21 @@ bool ranges_reserve(Member &me, const Loop &loop) {
     for (;;) {
         if (is_empty(bounds)) {
             if (!steal(me, loop.chunk)) {
-                return take_last(me, loop);
+                return take_last(me, loop, chunk);
             }
             bounds = HRT_LOAD(range, HRT_RELAXED);
             continue;
         }
         uint64_t begin = begin_of(bounds), end = end_of(bounds), left = end - begin;
-        uint64_t wanted = me.batch * loop.chunk; // fits: chunks of ranges are less than 2^32
-        uint64_t taken = wanted < left ? wanted : left;
+        uint64_t chunks = me.batch, taken = chunks * loop.chunk; // fits: chunks of ranges are less than 2^32
+        if (HRT_UNLIKELY(taken > left)) {
+            // Ranges have whole chunks only.
+            chunks = left / loop.chunk;
+            taken = left;
+        }
         if (HRT_CAS(range, &bounds, pack(begin + taken, end), HRT_RELAXED)) {
-            me.reserved = {begin, begin + taken};
+            *chunk = {begin, begin + loop.chunk};
+            me.ready = {chunks - 1, loop.first + chunk->end * loop.step, loop.chunk * loop.step};
             return true;
         }
     }

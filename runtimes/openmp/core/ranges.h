@@ -15,8 +15,9 @@ namespace hadal::omp {
 bool ranges_fit(const Member &me, const Loop &loop);
 // Deals the positions out; for the first member to come, before the loop is published.
 void ranges_deal(Member &me, const Loop &loop);
-// Reserves chunks for the member; false when there are none anywhere.
-bool ranges_reserve(Member &me, const Loop &loop);
+// Reserves chunks for the member, and takes the first; the others are ready. False when there are none
+// anywhere.
+bool ranges_next(Member &me, const Loop &loop, Chunk *chunk);
 
 } // namespace hadal::omp
 

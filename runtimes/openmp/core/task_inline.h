@@ -74,6 +74,36 @@ inline void task_leave_included(Member &me, Task &task) {
     }
 }
 
+// Programs run many tasks in place in a row, so a member keeps the last one: taken again, it is what it was
+// but for its parent. Null if there is none that can be.
+[[gnu::always_inline]] inline Task *task_take_in_place(Member &me, bool is_final, bool is_untied) {
+    const Task &parent = *me.task;
+    Task *task = me.in_place;
+    if (HRT_UNLIKELY(task == nullptr || parent.icvs == &parent.own_icvs)) {
+        return nullptr;
+    }
+    me.in_place = nullptr;
+    HRT_STORE(&task->parent, me.task, HRT_RELAXED);
+    HRT_STORE(&task->depth, parent.depth + 1, HRT_RELAXED);
+    task->team = me.team;
+    task->group = parent.group;
+    task->icvs = parent.icvs;
+    task->is_final = is_final || parent.is_final;
+    task->is_untied = is_untied;
+    me.task = task;
+    return task;
+}
+// Keeps it when its code is over; false if it is still needed, or if another one that ran in it is kept.
+[[gnu::always_inline]] inline bool task_keep_in_place(Member &me, Task &task) {
+    if (HRT_UNLIKELY(HRT_LOAD(&task.counts, HRT_ACQUIRE) != ONE_REFERENCE || task.dependences != nullptr ||
+                     me.in_place != nullptr)) {
+        return false;
+    }
+    me.task = task.parent;
+    me.in_place = &task;
+    return true;
+}
+
 // The same, and tells it.
 inline void task_begin_included(Member &me, Task &task) {
     task_enter_included(me, task);

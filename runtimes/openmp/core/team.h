@@ -38,6 +38,12 @@ struct FreeBlocks {
 };
 inline constexpr uint32_t BLOCK_CLASSES = 4;
 
+// Chunks of a loop that a member has reserved, none of them the loop's last: how many, the value of the
+// iteration variable in the first, and how much it grows from each to the next.
+struct Ready {
+    uint64_t chunks = 0, first = 0, step = 0;
+};
+
 // Positions of a loop that a member is to take first, the first in the lower half, the end in the upper.
 struct alignas(64) Range {
     uint64_t bounds = 0;
@@ -82,7 +88,8 @@ struct alignas(64) Member {
     uint32_t size = 1; // of the team
     Task *task = nullptr;
     Thread *thread = nullptr;
-    Team *hot = nullptr; // that it is the primary member of, kept from its last region
+    Task *in_place = nullptr; // a task that is ready to be run in place again (task_inline.h)
+    Team *hot = nullptr;      // that it is the primary member of, kept from its last region
     Member *serial =
         nullptr;           // what it is in regions of one thread, if nothing but that is to be done for them
     Member *alone[2] = {}; // the same, and what it is as an initial task inside of regions (serial.h)
@@ -94,7 +101,7 @@ struct alignas(64) Member {
     uint64_t workshares = 0;   // that it has met
     Chunk chunk = {0, 0};      // that it is at
     uint64_t dealt = 0;        // static schedules: the next round
-    Chunk reserved = {0, 0};   // positions that it has taken out of its range (ranges.h)
+    Ready ready;               // chunks that it has taken out of its range (ranges.h)
     uint64_t reserved_at = 0;  // when, in cycles
     uint64_t batch = 1;        // how many chunks it takes at once
     uint32_t singles = 0;      // that it has met
@@ -188,22 +195,21 @@ inline Settings &settings_read() {
     return settings;
 }
 
-// The next chunk of the loop that the member is at; false when there is none.
-bool loop_next_slow(Member &me, Chunk *chunk);
-// The same, of what the member has reserved already.
-inline bool loop_next_reserved(Member &me, Chunk *chunk) {
-    uint64_t begin = me.reserved.begin, left = me.reserved.end - begin;
-    if (HRT_UNLIKELY(left == 0)) {
+// The next chunk of the loop that the member is at; false when there is none. For those of nonmonotonic loops
+// it comes second.
+bool loop_next(Member &me, Chunk *chunk);
+// The same, of what the member has ready, as values of the iteration variable.
+inline bool loop_next_ready(Member &me, uint64_t *begin, uint64_t *end) {
+    uint64_t chunks = me.ready.chunks;
+    if (HRT_UNLIKELY(chunks == 0)) {
         return false;
     }
-    uint64_t size = me.workshare->loop.chunk;
-    uint64_t end = begin + (size < left ? size : left);
-    me.reserved.begin = end;
-    *chunk = {begin, end};
+    uint64_t first = me.ready.first, next = first + me.ready.step;
+    me.ready.chunks = chunks - 1;
+    me.ready.first = next;
+    *begin = first;
+    *end = next;
     return true;
-}
-inline bool loop_next(Member &me, Chunk *chunk) {
-    return loop_next_reserved(me, chunk) || loop_next_slow(me, chunk);
 }
 
 // Runs a region with as many threads as `threads` (0: as many as the ICVs say) and the limits allow, and

@@ -65,6 +65,7 @@ inline void tell(const Loop &loop, Chunk chunk, uint64_t *begin, uint64_t *end) 
     *end = chunk.end == loop.trips ? loop.end : loop.first + chunk.end * loop.step;
 }
 
+// For loops of which the member has nothing ready.
 inline bool next(Member &me, uint64_t *begin, uint64_t *end) {
     Chunk chunk;
     if (!loop_next(me, &chunk)) {

@@ -25,18 +25,25 @@ bool next_ordered(Member &me, uint64_t *begin, uint64_t *end) {
 
 namespace {
 
-[[gnu::noinline]] bool next_of_any(uint64_t *begin, uint64_t *end) { return next(self(), begin, end); }
+[[gnu::noinline]] bool next_not_ready(uint64_t *begin, uint64_t *end) { return next(self(), begin, end); }
+
+bool next_of_any(uint64_t *begin, uint64_t *end) {
+    Member *me = current;
+    return HRT_LIKELY(me != nullptr && loop_next_ready(*me, begin, end)) || next_not_ready(begin, end);
+}
+
+bool next_ordered_of_any(uint64_t *begin, uint64_t *end) { return next_ordered(self(), begin, end); }
 
 // The same, in fewer steps, if the loop is what it was begun as (`for_team` makes others of them).
 bool next_guided(uint64_t *begin, uint64_t *end) {
     const Member *me = current;
     if (HRT_UNLIKELY(me == nullptr)) {
-        return next_of_any(begin, end);
+        return next_not_ready(begin, end);
     }
     Workshare &workshare = *me->workshare;
     if (HRT_UNLIKELY(workshare.loop.kind != ScheduleKind::Guided) ||
         HRT_UNLIKELY(HRT_LOAD(&workshare.is_cancelled, HRT_RELAXED) != 0)) {
-        return next_of_any(begin, end);
+        return next_not_ready(begin, end);
     }
     Chunk chunk;
     if (!guided_next(workshare, me->size, &chunk)) {
@@ -50,32 +57,25 @@ bool next_guided(uint64_t *begin, uint64_t *end) {
 
 #define NEXT(name, function)                                                                                 \
     OMP_EXPORT bool GOMP_loop_##name##_next(long *begin, long *end) {                                        \
-        return function(self(), word(begin), word(end));                                                     \
+        return function(word(begin), word(end));                                                             \
     }                                                                                                        \
     OMP_EXPORT bool GOMP_loop_ull_##name##_next(ull *begin, ull *end) {                                      \
-        return function(self(), word(begin), word(end));                                                     \
-    }
-#define NEXT_GUIDED(name)                                                                                    \
-    OMP_EXPORT bool GOMP_loop_##name##_next(long *begin, long *end) {                                        \
-        return next_guided(word(begin), word(end));                                                          \
-    }                                                                                                        \
-    OMP_EXPORT bool GOMP_loop_ull_##name##_next(ull *begin, ull *end) {                                      \
-        return next_guided(word(begin), word(end));                                                          \
+        return function(word(begin), word(end));                                                             \
     }
 
-NEXT(static, next)
-NEXT(dynamic, next)
-NEXT_GUIDED(guided)
-NEXT(runtime, next)
-NEXT(nonmonotonic_dynamic, next)
-NEXT_GUIDED(nonmonotonic_guided)
-NEXT(nonmonotonic_runtime, next)
-NEXT(maybe_nonmonotonic_runtime, next)
+NEXT(static, next_of_any)
+NEXT(dynamic, next_of_any)
+NEXT(guided, next_guided)
+NEXT(runtime, next_of_any)
+NEXT(nonmonotonic_dynamic, next_of_any)
+NEXT(nonmonotonic_guided, next_guided)
+NEXT(nonmonotonic_runtime, next_of_any)
+NEXT(maybe_nonmonotonic_runtime, next_of_any)
 
-NEXT(ordered_static, next_ordered)
-NEXT(ordered_dynamic, next_ordered)
-NEXT(ordered_guided, next_ordered)
-NEXT(ordered_runtime, next_ordered)
+NEXT(ordered_static, next_ordered_of_any)
+NEXT(ordered_dynamic, next_ordered_of_any)
+NEXT(ordered_guided, next_ordered_of_any)
+NEXT(ordered_runtime, next_ordered_of_any)
 
 OMP_EXPORT void GOMP_loop_end_nowait() {
     workshare_leave(self());

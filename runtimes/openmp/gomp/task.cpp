@@ -15,16 +15,33 @@ void name_event(Task &task, void *data, void *event) {
     *static_cast<Task **>(data) = &task;
 }
 
-// Runs a task before its generator goes on. Its data needs no copy then: nobody changes the block meanwhile.
-// There is no tool.
-[[gnu::noinline]] void run_in_place(Member &me, Function function, void *data, unsigned flags) {
+// Of `run_in_place`, if the member keeps no task.
+[[gnu::noinline]] void run_in_new(Member &me, Function function, void *data, unsigned flags) {
     TaskOptions options;
     options.is_final = (flags & TASK_FINAL) != 0;
     options.is_untied = (flags & TASK_UNTIED) != 0;
     Task &task = task_init(me, *task_memory_take(*me.thread, 0), options);
     task_enter_included(me, task);
     function(data);
-    task_leave_plain(me, task);
+    if (!task_keep_in_place(me, task)) {
+        task_leave_plain(me, task);
+    }
+}
+
+// Not inlined: what comes before needs no registers for it.
+[[gnu::noinline]] void leave_in_place(Member &me, Task &task) { task_leave_plain(me, task); }
+
+// Runs a task before its generator goes on. Its data needs no copy then: nobody changes the block meanwhile.
+// There is no tool.
+[[gnu::noinline]] void run_in_place(Member &me, Function function, void *data, unsigned flags) {
+    Task *task = task_take_in_place(me, (flags & TASK_FINAL) != 0, (flags & TASK_UNTIED) != 0);
+    if (HRT_UNLIKELY(task == nullptr)) {
+        return run_in_new(me, function, data, flags);
+    }
+    function(data);
+    if (HRT_UNLIKELY(!task_keep_in_place(me, *task))) {
+        leave_in_place(me, *task);
+    }
 }
 
 // The same where the copy is more than one of bytes, or the task has dependences or an event.
@@ -78,16 +95,6 @@ void generate(Member &me, Function function, const TaskData &data, const TaskOpt
     }
 }
 
-// A task that is not a plain one to queue or to run in place.
-[[gnu::noinline]] void generate_otherwise(Member &me, Function function, const TaskData &data,
-                                          const TaskOptions &options, void **depend, void *event) {
-    if (depend != nullptr || options.is_detachable) {
-        generate(me, function, data, options, depend, event);
-    } else {
-        run_at_once(me, function, data, options, false, nullptr);
-    }
-}
-
 // The same for all tasks, with a tool.
 [[gnu::noinline]] void generate_with_tool(Member &me, Function function, const TaskData &data,
                                           const TaskOptions &options, void **depend, void *event) {
@@ -117,34 +124,62 @@ void generate(Member &me, Function function, const TaskData &data, const TaskOpt
     }
 }
 
-} // namespace
+// A task without dependences, event and priority, which is to be queued.
+[[gnu::noinline]] void queue_plain(Member &me, Function function, void *data, size_t bytes, size_t align,
+                                   unsigned flags) {
+    TaskOptions options = options_of(flags, true, 0);
+    task_submit(me, make_task(me, function, {data, nullptr, bytes, align}, options));
+}
 
-OMP_EXPORT void GOMP_task(Function function, void *data, CopyFunction copy, long bytes, long align,
-                          bool deferred, unsigned flags, void **depend, int priority, void *event) {
+// The arguments of GOMP_task that are passed on the stack, one behind the other: to the calling convention
+// (System V ABI, 3.2.3) the same as a structure. So most tasks, which need only the flags, leave the others
+// where they are.
+struct More {
+    unsigned flags;
+    void **depend;
+    int priority;
+    void *event;
+};
+static_assert(sizeof(More) == 4 * sizeof(uint64_t));
+
+// Tasks that GOMP_task does not make itself.
+[[gnu::noinline]] void task_of_any_kind(Function function, const TaskData &data, bool deferred,
+                                        const More &more) {
     Member &me = self();
     if (generates_none(me)) {
         return;
     }
+    TaskOptions options = options_of(more.flags, deferred, more.priority);
+    void **depend = (more.flags & TASK_DEPEND) != 0 ? more.depend : nullptr;
     if (ompt::is_on()) {
-        OMPT_NOTE_CALLER();
-        generate_with_tool(me, function, {data, copy, static_cast<size_t>(bytes), static_cast<size_t>(align)},
-                           options_of(flags, deferred, priority),
-                           (flags & TASK_DEPEND) != 0 ? depend : nullptr, event);
-        return;
-    }
-    bool is_plain = (flags & (TASK_DEPEND | TASK_DETACH)) == 0;
-    bool at_once = !deferred || me.size == 1 || me.task->is_final || are_tasks_many(me);
-    if (HRT_LIKELY(is_plain && !at_once)) {
-        task_submit(me, make_task(me, function,
-                                  {data, copy, static_cast<size_t>(bytes), static_cast<size_t>(align)},
-                                  options_of(flags, true, priority)));
-    } else if (HRT_LIKELY(is_plain) && copy == nullptr) {
-        run_in_place(me, function, data, flags);
+        generate_with_tool(me, function, data, options, depend, more.event);
+    } else if (depend != nullptr || options.is_detachable) {
+        generate(me, function, data, options, depend, more.event);
+    } else if (runs_at_once(me, options) || are_tasks_many(me)) {
+        run_at_once(me, function, data, options, false, nullptr);
     } else {
-        generate_otherwise(me, function, {data, copy, static_cast<size_t>(bytes), static_cast<size_t>(align)},
-                           options_of(flags, deferred, priority),
-                           (flags & TASK_DEPEND) != 0 ? depend : nullptr, event);
+        task_submit(me, make_task(me, function, data, options));
     }
+}
+
+} // namespace
+
+OMP_EXPORT void GOMP_task(Function function, void *data, CopyFunction copy, long bytes, long align,
+                          bool deferred, More more) {
+    constexpr unsigned SPECIAL = TASK_DEPEND | TASK_DETACH | TASK_PRIORITY;
+    Member *me = current;
+    if (HRT_UNLIKELY(me == nullptr || settings.cancellation || ompt::is_on() || copy != nullptr ||
+                     (more.flags & SPECIAL) != 0)) {
+        if (ompt::is_on()) {
+            OMPT_NOTE_CALLER();
+        }
+        TaskData all = {data, copy, static_cast<size_t>(bytes), static_cast<size_t>(align)};
+        return task_of_any_kind(function, all, deferred, more);
+    }
+    if (!deferred || me->size == 1 || me->task->is_final || are_tasks_many(*me)) {
+        return run_in_place(*me, function, data, more.flags);
+    }
+    queue_plain(*me, function, data, static_cast<size_t>(bytes), static_cast<size_t>(align), more.flags);
 }
 
 OMP_EXPORT void GOMP_taskwait() {
@@ -168,5 +203,5 @@ OMP_EXPORT void GOMP_taskwait_depend(void **depend) {
 // `taskwait depend(...) nowait` of newer compilers: an empty task that later ones can depend on.
 OMP_EXPORT void GOMP_taskwait_depend_nowait(void **depend) {
     Function nothing = [](void *) {};
-    GOMP_task(nothing, nullptr, nullptr, 0, 1, true, TASK_DEPEND, depend, 0, nullptr);
+    GOMP_task(nothing, nullptr, nullptr, 0, 1, true, {TASK_DEPEND, depend, 0, nullptr});
 }

@@ -96,7 +96,7 @@ template <typename Value>
     if (workshare == nullptr) {
         return 0;
     }
-    if (!loop_next_slow(me, &me.chunk)) {
+    if (!loop_next(me, &me.chunk)) {
         leave(me);
         return 0;
     }
@@ -106,10 +106,20 @@ template <typename Value>
 template <typename Value>
 inline int32_t next(int32_t *is_last, Value *lower, Value *upper, std::make_signed_t<Value> *step) {
     Member *me = current;
-    if (HRT_UNLIKELY(me == nullptr || !loop_next_reserved(*me, &me->chunk))) {
+    uint64_t begin, end;
+    if (HRT_UNLIKELY(me == nullptr || !loop_next_ready(*me, &begin, &end))) {
         return next_slow(is_last, lower, upper, step);
     }
-    return tell(me->workshare->loop, me->chunk, is_last, lower, upper, step);
+    uint64_t loop_step = me->workshare->loop.step;
+    *lower = static_cast<Value>(begin);
+    *upper = static_cast<Value>(end - loop_step);
+    if (step != nullptr) {
+        *step = static_cast<std::make_signed_t<Value>>(loop_step);
+    }
+    if (is_last != nullptr) {
+        *is_last = 0;
+    }
+    return 1;
 }
 
 // One iteration of the member's chunk is over. If it had no ordered region, those behind it need not wait for
