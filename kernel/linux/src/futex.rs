@@ -24,16 +24,20 @@ const BUCKETS: usize = 256;
 
 /// The key of an aligned word. `private` is the program's promise that no other process uses it, and spares the look at the
 /// mapping; memory that is not a shared file's has the same key either way.
+#[inline]
 pub fn key(process: &Process, address: usize, private: bool) -> Result<Key> {
     words::check_word(address).map_err(|bad| match bad {
         BadWord::Unaligned => Errno::EINVAL,
         BadWord::Outside => Errno::EFAULT,
     })?;
-    let shared = if private { None } else { process.space.shared_key(address) };
-    Ok(match shared {
+    Ok(if private { Key::private(address) } else { key_of_any(process, address) })
+}
+
+fn key_of_any(process: &Process, address: usize) -> Key {
+    match process.space.shared_key(address) {
         Some(key) => Key::shared((key.source.dev, key.source.ino), key.offset),
         None => Key::private(address),
-    })
+    }
 }
 
 /// The waiters of a process; none at first.
@@ -52,6 +56,7 @@ impl Default for Futexes {
 
 impl Futexes {
     /// Takes up to `count` waiters whose bits meet `bitset` out and wakes them; returns how many.
+    #[inline]
     pub fn wake(&self, key: &Key, count: usize, bitset: u32) -> usize {
         self.words.wake(&AllThreads, (key, bitset), count, |batch| wake_all(batch, Kick::Yes))
     }
@@ -79,7 +84,7 @@ pub fn wait(
     if !joined {
         return Err(Errno::EAGAIN);
     }
-    thread.note_wait(Some(("futex", address as u64)));
+    thread.note_wait(Some((&"futex", address as u64)));
     let outcome = sleep(thread, deadline_ns, || !words.is_waiting(&AllThreads, thread.id()));
     thread.note_wait(None);
     match outcome {

@@ -62,6 +62,9 @@ fn choose_among_all(thread: &Thread) -> usize {
 
 /// The CPU that the thread ran on, if that is idle, or any other that is.
 fn take_idle(thread: &Thread, last: usize) -> Option<usize> {
+    if IDLE.is_seen_empty() {
+        return None;
+    }
     if thread.allows(last) && IDLE.take(last) { Some(last) } else { IDLE.take_for(thread, last) }
 }
 

@@ -46,6 +46,12 @@ impl CpuBits {
         self.words().iter().map(|word| word.load(Ordering::Relaxed).count_ones() as usize).sum()
     }
 
+    /// Whether there is none, as far as one look can tell: where there are more than 64 CPUs it cannot.
+    #[inline]
+    pub(crate) fn is_seen_empty(&self) -> bool {
+        matches!(self.words(), [word] if word.load(Ordering::Relaxed) == 0)
+    }
+
     /// Takes a CPU out; whether it was in. Of several that try, one does.
     #[inline]
     pub(crate) fn take(&self, cpu: usize) -> bool {
@@ -107,6 +113,15 @@ mod tests {
         assert!(set.has(64) && !set.has(65));
         assert!(set.take(64) && !set.take(64) && !set.has(64));
         assert_eq!(set.len(), 2);
+    }
+
+    #[test]
+    fn one_word_is_seen_to_be_empty() {
+        let set = CpuBits::new();
+        set.init(64);
+        assert!(set.is_seen_empty());
+        set.set(63);
+        assert!(!set.is_seen_empty() && !set_of(&[]).is_seen_empty());
     }
 
     #[test]

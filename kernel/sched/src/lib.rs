@@ -69,6 +69,7 @@ mod token;
 )]
 mod transition;
 mod turns;
+mod wait_note;
 mod wake;
 
 pub use balance::claim_idle;
@@ -92,4 +93,5 @@ pub use thread::{Info, PRIORITIES, PRIORITY_DEFAULT, Params, Policy, State, Thre
 pub use timers::{TimerHandle, call_at, cancel_handler, handler_at, interrupt_within, on_timer_interrupt};
 pub use tlb_growth::let_tlbs_grow;
 pub use turns::SLICE_NS;
+pub use wait_note::Noun;
 pub use wake::{apply_affinity, note_affinity, on_reschedule_interrupt, set_affinity};

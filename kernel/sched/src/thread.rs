@@ -19,6 +19,7 @@ use crate::levels::{NOWHERE, Place};
 use crate::realtime::Realtime;
 use crate::token::Token;
 use crate::turns::Turn;
+use crate::wait_note::{Noun, WaitNote};
 use crate::{edf, spin};
 
 /// Number of priorities, bits of a word; 0 is the least urgent, and the highest is for the kernel's own.
@@ -146,7 +147,7 @@ pub struct Thread {
     pub(crate) seen: spin::Seen,
     /// CPUs that it may run on, if there are several.
     affinity: SpinLock<Option<Arc<CpuSet>>>,
-    waits_for: SpinLock<Option<(&'static str, u64)>>,
+    waits_for: WaitNote,
 }
 
 const ANYWHERE: u32 = u32::MAX;
@@ -177,7 +178,7 @@ impl Thread {
             group: AtomicU32::new(0),
             seen: spin::Seen::new(),
             affinity: SpinLock::ranked(Rank::Affinity, None),
-            waits_for: SpinLock::new(None),
+            waits_for: WaitNote::new(),
         }
     }
 
@@ -492,13 +493,14 @@ impl Thread {
     }
 
     /// Says what the thread is about to wait for, for reports: a noun and an address or number.
-    pub fn note_wait(&self, what: Option<(&'static str, u64)>) {
-        *self.waits_for.lock() = what;
+    #[inline]
+    pub fn note_wait(&self, what: Option<(Noun, u64)>) {
+        self.waits_for.set(what);
     }
 
     /// What [`Thread::note_wait`] said last.
-    pub fn waits_for(&self) -> Option<(&'static str, u64)> {
-        *self.waits_for.lock()
+    pub fn waits_for(&self) -> Option<(Noun, u64)> {
+        self.waits_for.get()
     }
 
     /// Whether the control block has a thread that has not ended.

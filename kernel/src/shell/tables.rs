@@ -77,7 +77,7 @@ fn words(name: &str) -> String {
 
 fn waits_for(thread: &Thread, info: &hadal_sched::Info) -> String {
     match (info.state, thread.waits_for()) {
-        (hadal_sched::State::Waiting, Some((what, 0))) => what.into(),
+        (hadal_sched::State::Waiting, Some((what, 0))) => (*what).into(),
         (hadal_sched::State::Waiting, Some((what, which))) => format!("{what} {which:#x}"),
         _ => String::new(),
     }

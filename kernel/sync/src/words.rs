@@ -94,6 +94,11 @@ impl Node {
         Key { source: (first, second), offset }
     }
 
+    /// Whether the waiter is for this word, and one of its bits is among these.
+    fn fits(&self, key: &Key, bits: u32) -> bool {
+        self.bits.load(Ordering::Relaxed) & bits != 0 && self.key() == *key
+    }
+
     fn set_key(&self, key: &Key) {
         let words = [key.source.0, key.source.1, key.offset];
         self.key.iter().zip(words).for_each(|(to, word)| to.store(word, Ordering::Relaxed));

@@ -10,7 +10,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use hadal_hal::cpu::hold;
 use hadal_hal::sync::{Rank, SpinLock};
-use hadal_sched::{current, park, thread};
+use hadal_sched::{Noun, current, park, thread};
 use hadal_sync::{WaitMode, WaitQueue};
 
 use super::device::{Doorbell, Driver, Failure, Queue};
@@ -38,7 +38,7 @@ struct State {
 /// A queue of exchanges.
 pub(crate) struct Exchange {
     /// What a thread waits for, in reports.
-    what: &'static str,
+    what: Noun,
     state: SpinLock<State>,
     slots: Box<[Slot]>,
     /// Threads that wait for free entries.
@@ -49,7 +49,7 @@ pub(crate) struct Exchange {
 
 impl Exchange {
     /// Takes the queue over; `what` names its exchanges in reports.
-    pub(crate) fn new(mut queue: Queue, what: &'static str) -> Self {
+    pub(crate) fn new(mut queue: Queue, what: Noun) -> Self {
         // It is asked for again after each one: from here on every completion raises one.
         queue.enable_interrupt();
         let slots =

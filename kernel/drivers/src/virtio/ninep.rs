@@ -33,7 +33,7 @@ impl NinepTransport {
         let device = Device::open(function, FEATURE_MOUNT_TAG)?;
         let tag = read_tag(&device)?;
         let exchange =
-            Arc::new(Exchange::new(device.queue(0, MAX_SIZE)?, "answer of the 9P server, request"));
+            Arc::new(Exchange::new(device.queue(0, MAX_SIZE)?, &"answer of the 9P server, request"));
         let running = device.start(&exchange)?;
         Ok(Self { tag, exchange, running })
     }

@@ -23,7 +23,7 @@ pub struct Rng {
 impl Rng {
     pub(crate) fn start(function: Function) -> Result<Self, DriverError> {
         let device = Device::open(function, 0)?;
-        let exchange = Arc::new(Exchange::new(device.queue(0, QUEUE_SIZE)?, "random bytes, request"));
+        let exchange = Arc::new(Exchange::new(device.queue(0, QUEUE_SIZE)?, &"random bytes, request"));
         let running = device.start(&exchange)?;
         Ok(Self { exchange, running })
     }

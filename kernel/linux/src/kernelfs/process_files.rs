@@ -68,7 +68,7 @@ fn terminated(texts: &[Vec<u8>]) -> Vec<u8> {
 
 fn wait_channel(task: &Task) -> String {
     match task.thread().waits_for().filter(|_| task.thread().is_parked()) {
-        Some((what, _)) => String::from(what),
+        Some((what, _)) => String::from(*what),
         None => String::from("0"),
     }
 }

@@ -143,7 +143,7 @@ impl Queue {
     /// Waits until the calling thread has been served.
     fn wait(&self, side: Side, turn: Turn, deadline_ns: Option<u64>) -> Result<()> {
         let thread = current();
-        thread.note_wait(Some(("message queue", core::ptr::from_ref(self) as u64)));
+        thread.note_wait(Some((&"message queue", core::ptr::from_ref(self) as u64)));
         let mut timed_out = false;
         let result = loop {
             let given_up =

@@ -31,6 +31,10 @@ pub fn set(task: &Task, process: &Process, mask: SigSet) {
         return;
     }
     task.signals.mask.set(mask);
+    // C libraries block signals around much that they do, when hardly ever one is pending.
+    if !super::has_news(task, process) {
+        return;
+    }
     send::retarget(process, mask.minus(previous));
     let ignored = previous.minus(mask).intersection(process.signals.ignored());
     while super::take(task, process, ignored).is_some() {}

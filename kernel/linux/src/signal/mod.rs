@@ -221,16 +221,22 @@ fn deliverable(task: &Task, process: &Process) -> SigSet {
 /// Whether the calling thread has a signal to take care of or its process is ending; a blocking call gives up then. Looks
 /// anew, so it is more precise than [`hadal_sched::Thread::interrupted`], which it updates.
 pub fn interrupted(task: &Task, process: &Process) -> bool {
-    let thread = task.thread();
-    thread.set_interrupted(false);
-    // Whoever makes a signal pending after this look sets the flag after this store.
-    fence(Ordering::SeqCst);
-    let interrupted = process.ending().is_some() || !deliverable(task, process).is_empty();
+    let interrupted =
+        has_news(task, process) && (process.ending().is_some() || !deliverable(task, process).is_empty());
     if interrupted {
-        thread.set_interrupted(true);
+        task.thread().set_interrupted(true);
         percpu::raise_attention(attention::SIGNAL);
     }
     interrupted
+}
+
+/// Whether anything is pending that the calling thread might have to take care of. If not, it is not interrupted; if so,
+/// [`interrupted`] has to look.
+fn has_news(task: &Task, process: &Process) -> bool {
+    task.thread().set_interrupted(false);
+    // Whoever makes a signal pending after this look sets the flag after this store.
+    fence(Ordering::SeqCst);
+    process.ending().is_some() || !task.signals.pending().union(process.signals.pending()).is_empty()
 }
 
 /// A call of the calling thread has given up for a signal: delivery decides what becomes of it. It has to look even if this
@@ -258,7 +264,7 @@ pub(crate) fn wait_for(
     use hadal_sync::WaitError;
     task.signals.awaited.set(wanted);
     let thread = task.thread();
-    thread.note_wait(Some(("signal in set", wanted.bits())));
+    thread.note_wait(Some((&"signal in set", wanted.bits())));
     let outcome = loop {
         if let Some(info) = take(task, process, wanted) {
             break Ok(info);

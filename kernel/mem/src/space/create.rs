@@ -92,6 +92,9 @@ impl<M: Mmu> AddressSpace<M> {
         {
             self.counters.note_written_back();
         }
+        if matches!(backing, MapBacking::SharedAnonymous | MapBacking::File { shared: true, .. }) {
+            self.counters.note_shared();
+        }
         let len = request.len;
         let mut tried = false;
         let (addr, removed) = loop {

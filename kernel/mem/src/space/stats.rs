@@ -15,6 +15,8 @@ pub(super) struct Counters {
     large_pages: AtomicU64,
     /// There has been a mapping through which a file kept elsewhere can be written.
     written_back: AtomicBool,
+    /// There has been a shared mapping.
+    shared_mappings: AtomicBool,
     /// Something has been locked.
     locks: AtomicBool,
 }
@@ -29,6 +31,7 @@ impl Counters {
             file_reads: AtomicU64::new(0),
             large_pages: AtomicU64::new(0),
             written_back: AtomicBool::new(false),
+            shared_mappings: AtomicBool::new(false),
             locks: AtomicBool::new(false),
         }
     }
@@ -48,6 +51,15 @@ impl Counters {
 
     pub(super) fn has_written_back(&self) -> bool {
         self.written_back.load(Ordering::Relaxed)
+    }
+
+    /// From now on there may be a shared mapping.
+    pub(super) fn note_shared(&self) {
+        self.shared_mappings.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn has_shared(&self) -> bool {
+        self.shared_mappings.load(Ordering::Relaxed)
     }
 
     /// From now on there may be something locked.

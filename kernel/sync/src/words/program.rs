@@ -13,6 +13,7 @@ pub enum BadWord {
 }
 
 /// Whether threads may wait on the word at `address`. Nothing needs to be mapped there.
+#[inline]
 pub fn check_word(address: usize) -> Result<(), BadWord> {
     if !address.is_multiple_of(4) {
         return Err(BadWord::Unaligned);
@@ -20,13 +21,13 @@ pub fn check_word(address: usize) -> Result<(), BadWord> {
     if user::in_window(address, 4) { Ok(()) } else { Err(BadWord::Outside) }
 }
 
-/// Calls `act`, which reads the word at `address` under a lock, where its page cannot be brought in; brings it in before,
-/// and starts over when it went again.
+/// Calls `act`, which reads the word at `address` under a lock, where its page cannot be brought in; brings it in when it is
+/// not there, and starts over, however often it goes.
 pub fn with_word<R>(address: usize, mut act: impl FnMut() -> Result<R, Fault>) -> Result<R, Fault> {
     loop {
-        user::load_u32(address)?;
         if let Ok(outcome) = act() {
             return Ok(outcome);
         }
+        user::load_u32(address)?;
     }
 }

@@ -5,7 +5,7 @@
 //! node also stands for the group among those of the bucket. Who is looked for is the first of a group; so steps are taken
 //! over groups, that is over words that share a bucket, not over waiters.
 
-use super::{Key, NIL, Nodes, Ordering};
+use super::{Key, NIL, Node, Nodes, Ordering};
 
 /// The waiters of a bucket.
 pub(super) struct Queue {
@@ -26,14 +26,7 @@ impl Queue {
         node.arrival.store(self.arrivals, Ordering::Relaxed);
         self.arrivals = self.arrivals.wrapping_add(1);
         node.next.store(NIL, Ordering::Relaxed);
-        let (key, bits) = (node.key(), node.bits.load(Ordering::Relaxed));
-        let equals = self.groups(nodes).find(|&first| {
-            let first = nodes.node(first);
-            first.urgency.load(Ordering::Relaxed) == urgency
-                && first.bits.load(Ordering::Relaxed) == bits
-                && first.key() == key
-        });
-        match equals {
+        match self.equals_of(nodes, node, urgency) {
             Some(first) => {
                 let group = nodes.node(first);
                 let last = group.last.swap(index, Ordering::Relaxed);
@@ -50,6 +43,21 @@ impl Queue {
         }
     }
 
+    /// The first node of the group of waiters that are like this one.
+    fn equals_of(&self, nodes: &impl Nodes, node: &Node, urgency: u8) -> Option<u32> {
+        // Most waiters are alone.
+        if self.groups == NIL {
+            return None;
+        }
+        let (key, bits) = (node.key(), node.bits.load(Ordering::Relaxed));
+        self.groups(nodes).find(|&first| {
+            let first = nodes.node(first);
+            first.urgency.load(Ordering::Relaxed) == urgency
+                && first.bits.load(Ordering::Relaxed) == bits
+                && first.key() == key
+        })
+    }
+
     /// The first nodes of the groups.
     fn groups(&self, nodes: &impl Nodes) -> impl Iterator<Item = u32> {
         let some = |index: u32| (index != NIL).then_some(index);
@@ -59,14 +67,16 @@ impl Queue {
     }
 
     fn groups_of(&self, nodes: &impl Nodes, key: &Key, bits: u32) -> impl Iterator<Item = u32> {
-        self.groups(nodes).filter(move |&first| {
-            let first = nodes.node(first);
-            first.bits.load(Ordering::Relaxed) & bits != 0 && first.key() == *key
-        })
+        self.groups(nodes).filter(move |&first| nodes.node(first).fits(key, bits))
     }
 
     /// The waiter to wake first: the most urgent, of equals the oldest.
     pub(super) fn find(&self, nodes: &impl Nodes, key: &Key, bits: u32) -> Option<u32> {
+        // Most words are alone in their bucket.
+        let first = (self.groups != NIL).then(|| nodes.node(self.groups))?;
+        if first.next_group.load(Ordering::Relaxed) == NIL {
+            return first.fits(key, bits).then_some(self.groups);
+        }
         self.groups_of(nodes, key, bits).reduce(|best, other| {
             let (one, two) = (nodes.node(best), nodes.node(other));
             let urgency = [one, two].map(|node| node.urgency.load(Ordering::Relaxed));
@@ -95,14 +105,7 @@ impl Queue {
             nodes.node(next).previous.store(previous, Ordering::Relaxed);
         }
         // Which group this is only its first node knows.
-        let (key, bits) = (node.key(), node.bits.load(Ordering::Relaxed));
-        let urgency = node.urgency.load(Ordering::Relaxed);
-        let first = self.groups(nodes).find(|&first| {
-            let first = nodes.node(first);
-            first.urgency.load(Ordering::Relaxed) == urgency
-                && first.bits.load(Ordering::Relaxed) == bits
-                && first.key() == key
-        });
+        let first = self.equals_of(nodes, node, node.urgency.load(Ordering::Relaxed));
         let group = nodes.node(first.expect("a group has a first node"));
         group.len.store(group.len.load(Ordering::Relaxed) - 1, Ordering::Relaxed);
         if next == NIL {

@@ -117,7 +117,8 @@ fn wait_of(task: &Task) -> Wait {
         return Wait { call: None, thing: Some(thing), by_run_time: true };
     }
     let call = task.call_in_progress().and_then(|number| Sysno::new(usize::try_from(number).ok()?));
-    Wait { call, thing: task.thread().waits_for(), by_run_time: false }
+    let thing = task.thread().waits_for().map(|(noun, number)| (*noun, number));
+    Wait { call, thing, by_run_time: false }
 }
 
 fn place_of(task: &Task, state: State, held: &Held) -> Place {

@@ -20,7 +20,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
 /// Blocks until the calling thread has a signal to take care of.
 pub(super) fn wait(call: &Call<'_>) {
     let thread = call.task.thread();
-    thread.note_wait(Some(("any signal but", call.task.signals.mask().bits())));
+    thread.note_wait(Some((&"any signal but", call.task.signals.mask().bits())));
     while !signal::interrupted(call.task, call.process) {
         hadal_sched::park(None);
     }

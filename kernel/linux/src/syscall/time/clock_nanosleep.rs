@@ -52,7 +52,7 @@ pub(super) fn sleep_for(call: &Call<'_>, clock: Clock, duration_ns: u64, remaind
 /// Sleeps until `clock` shows a time, or a signal interrupts.
 fn sleep_until(call: &Call<'_>, clock: Clock, time_ns: u64) -> Result<()> {
     let thread = call.task.thread();
-    thread.note_wait(Some(("sleep until", time_ns)));
+    thread.note_wait(Some((&"sleep until", time_ns)));
     let result = loop {
         let now_ns = clock.now_ns(call.process);
         if now_ns >= time_ns {
