@@ -220,6 +220,9 @@ impl Line {
             _ => Stage::Program,
         };
         line.make_static();
+        if line.openmp_tools && line.stage == Stage::Program && (line.for_linux || !line.has_own_openmp()) {
+            return Err(no_tools());
+        }
         Ok(line)
     }
 
@@ -298,6 +301,14 @@ fn no_program(option: &str) -> Failure {
     }
 }
 
+fn no_tools() -> Failure {
+    Failure::Usage {
+        what: "--openmp-tools: this program does not get Hadal's OpenMP run-time, which would load them"
+            .into(),
+        help: "link an image with -fopenmp, and without --linux, --openmp=system and --pthread=system".into(),
+    }
+}
+
 /// The rest of an argument behind a prefix, unless nothing is there.
 fn attached(arg: &OsStr, prefix: &str) -> Option<OsString> {
     let rest = arg.as_bytes().strip_prefix(prefix.as_bytes())?;
@@ -346,6 +357,17 @@ mod tests {
         assert!(line.for_linux && line.threads && line.pthread == Pthread::System);
         assert_eq!(line.modules, ["a=b", "c=d"]);
         assert_eq!(read(&["--help"]).question, Some(Question::Help));
+    }
+
+    #[test]
+    fn tools_need_the_run_time_that_loads_them() {
+        let line = |args: &[&str]| Line::read(args.iter().map(Into::into).collect());
+        assert!(line(&["--openmp-tools", "-fopenmp", "a.c"]).is_ok_and(|line| line.openmp_tools));
+        assert!(line(&["--openmp-tools", "-c", "a.c"]).is_ok());
+        for other in [&["a.c"][..], &["-fopenmp", "--openmp=system", "a.c"], &["-fopenmp", "--linux", "a.c"]]
+        {
+            assert!(line(&[&["--openmp-tools"], other].concat()).is_err(), "{other:?}");
+        }
     }
 
     #[test]

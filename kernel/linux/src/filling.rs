@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Memory that is filled before it is touched.
 //!
-//! Programs of an image have theirs filled when it is mapped: their steady state has no page fault. It is done for the program's segments, the heap and `mmap`. Thread stacks, `MAP_NORESERVE`, inaccessible memory and large
-//! mappings are reservations of which little may ever be used, so they wait for the first touch. So does memory that would
-//! take more than its share of what is free: on Linux, too, reserving more than there is succeeds.
+//! Programs of an image have theirs filled when it is mapped: their steady state has no page fault. It is done for the program's
+//! segments, the heap and `mmap`. Thread stacks, `MAP_NORESERVE`, inaccessible memory and large mappings are reservations of
+//! which little may ever be used, so they wait for the first touch. So does memory that would take more than its share of what
+//! is free: on Linux, too, reserving more than there is succeeds.
 
 use hadal_mem::frames;
 use hadal_mem::space::{FaultOutcome, PAGE_SIZE};

@@ -286,6 +286,47 @@ static void icvs_of_tasks(void) {
     }
 }
 
+static void nested(int depth, int *ended) {
+    CHECK_EQUAL(omp_get_max_threads(), 4);
+    if (depth > 0) {
+#pragma omp task shared(ended) firstprivate(depth) if (0) final(depth == 2)
+        {
+            CHECK_EQUAL(omp_in_final(), depth <= 2);
+            nested(depth - 1, ended);
+            // Of this task only.
+            omp_set_num_threads(7);
+        }
+        CHECK_EQUAL(omp_in_final(), depth < 2);
+        CHECK_EQUAL(omp_get_max_threads(), 4);
+    }
+#pragma omp task shared(ended)
+#pragma omp atomic
+    (*ended)++;
+}
+
+// Tasks that run in place one after the other, in each other, and with tasks of their own that outlive them.
+static void in_place(void) {
+    enum { ROUNDS = 200, DEPTH = 4 };
+    int ended = 0;
+    int before = omp_get_max_threads();
+    omp_set_num_threads(4);
+#pragma omp parallel num_threads(threads)
+#pragma omp single
+    for (int round = 0; round < ROUNDS; round++) {
+        nested(DEPTH, &ended);
+#pragma omp taskgroup
+        {
+#pragma omp task shared(ended) if (0)
+            nested(DEPTH, &ended);
+        }
+        if (round % 2 == 0) {
+#pragma omp taskwait
+        }
+    }
+    omp_set_num_threads(before);
+    CHECK_EQUAL(ended, 2 * ROUNDS * (DEPTH + 1));
+}
+
 int main(void) {
     CHECK_EQUAL(fib(12), 144);
     for (threads = 1; threads <= 8; threads *= 2) {
@@ -302,6 +343,7 @@ int main(void) {
         taskloops();
         groups();
         icvs_of_tasks();
+        in_place();
     }
     // More tasks than any queue has places.
     threads = 3;
