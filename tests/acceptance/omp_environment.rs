@@ -12,6 +12,7 @@ use crate::suite::Suite;
 
 pub(crate) fn register(suite: &mut Suite) {
     suite.hadal("omp/environment", environment);
+    suite.hadal("omp/messages", messages);
     suite.hadal("omp/places", places);
     for program in [gcc("priorities"), clang("priorities")] {
         suite.hadal(format!("omp/priorities/{}", program.compiler), move |test| priorities(test, program));
@@ -48,6 +49,33 @@ fn environment(name: &str) -> Result<(), TestError> {
             let machine = variables.iter().fold(machine, |machine, (name, value)| machine.env(name, *value));
             let expected: Vec<&str> = expected.split(' ').collect();
             expect_status(&machine.run(&image, &arguments(&expected))?, 0)?;
+        }
+    }
+    Ok(())
+}
+
+/// Warnings have the numbers of LLVM's run-time where it has them.
+fn messages(name: &str) -> Result<(), TestError> {
+    const MESSAGES: [(&str, &str, &str); 6] = [
+        ("OMP_ALLOCATOR", "111", "OMP: Warning #42: OMP_ALLOCATOR=111 is not an allocator"),
+        ("OMP_DEFAULT_DEVICE", "x", "OMP: Warning #42: OMP_DEFAULT_DEVICE=x is not a number"),
+        (
+            "OMP_DEFAULT_DEVICE",
+            "99999999999",
+            "OMP: Warning #41: OMP_DEFAULT_DEVICE=99999999999 is too large",
+        ),
+        ("KMP_DISP_NUM_BUFFERS", "0", "OMP: Warning #40: KMP_DISP_NUM_BUFFERS=0 is too small"),
+        ("KMP_DISP_NUM_BUFFERS", "4097", "OMP: Warning #41: KMP_DISP_NUM_BUFFERS=4097 is too large"),
+        ("KMP_DISP_NUM_BUFFERS", "7", "OMP: Warning: KMP_DISP_NUM_BUFFERS has no effect"),
+    ];
+    let file = gcc("api_environment").build(name)?;
+    for (variable, value, message) in MESSAGES {
+        let mut command = Command::new(&file);
+        command.env("LD_LIBRARY_PATH", library()?).env(variable, value);
+        let outcome = run::run(command, b"", LIMIT)?;
+        expect_status(&outcome, 0)?;
+        if !outcome.stderr_text().lines().any(|line| line.starts_with(message)) {
+            return Err(wrong(&format!("no line begins with {message:?}"), &outcome));
         }
     }
     Ok(())

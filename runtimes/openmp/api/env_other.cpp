@@ -36,6 +36,24 @@ bool is_of_another(const char *entry) {
     return has_prefix;
 }
 
+// A value that LLVM's run-time would refuse; that it has no effect here is said for all such variables.
+void check_dispatch_buffers() {
+    constexpr uint64_t LEAST = 1, MOST = 4096;
+    const char *value = variable("KMP_DISP_NUM_BUFFERS");
+    uint64_t buffers;
+    if (value == nullptr) {
+        return;
+    }
+    Text text(value);
+    if (!text.take_number(&buffers) || !text.is_over() || buffers < LEAST) {
+        remark(Warning::ValueTooSmall,
+               "KMP_DISP_NUM_BUFFERS=%.160s is too small: LLVM's run-time takes 1 to 4096", value);
+    } else if (buffers > MOST) {
+        remark(Warning::ValueTooLarge,
+               "KMP_DISP_NUM_BUFFERS=%.160s is too large: LLVM's run-time takes 1 to 4096", value);
+    }
+}
+
 } // namespace
 
 void read_memory() {
@@ -94,6 +112,7 @@ void read_tools() {
 }
 
 void read_of_others() {
+    check_dispatch_buffers();
     char names[360];
     size_t len = 0;
     uint32_t count = 0;

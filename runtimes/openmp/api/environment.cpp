@@ -37,6 +37,15 @@ bool has_warnings = true;
     }
 }
 
+void remark_list(Warning number, const char *format, va_list arguments) {
+    if (!has_warnings) {
+        return;
+    }
+    char line[480];
+    vsnprintf(line, sizeof line, format, arguments);
+    warn(number, "%s", line);
+}
+
 // Of the value, as much as one line can take.
 #define VALUE "%.160s"
 
@@ -71,19 +80,21 @@ void bad_value(const char *name, const char *value, const char *wanted, const ch
     va_start(arguments, instead);
     vsnprintf(used, sizeof used, instead, arguments);
     va_end(arguments);
-    remark("%s=" VALUE " is not %s: %s is used", name, value, wanted, used);
+    remark(Warning::ValueInvalid, "%s=" VALUE " is not %s: %s is used", name, value, wanted, used);
 }
 
 void remark(const char *format, ...) {
-    if (!has_warnings) {
-        return;
-    }
-    char line[480];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(line, sizeof line, format, arguments);
+    remark_list(Warning::Unnumbered, format, arguments);
     va_end(arguments);
-    warn("%s", line);
+}
+
+void remark(Warning number, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    remark_list(number, format, arguments);
+    va_end(arguments);
 }
 
 void set_remarks(bool on) { has_warnings = on; }
@@ -121,7 +132,8 @@ bool read_number(const char *name, uint64_t least, uint64_t most, uint32_t *valu
     }
     if (number > most) {
         number = most;
-        bad_value(name, given, "possible", "the most, %llu,", static_cast<unsigned long long>(most));
+        remark(Warning::ValueTooLarge, "%s=" VALUE " is too large: the most, %llu, is used", name, given,
+               static_cast<unsigned long long>(most));
     }
     *value = static_cast<uint32_t>(number);
     return true;

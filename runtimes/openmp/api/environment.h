@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "core/icv.h"
+#include "core/message.h"
 #include "core/text.h"
 
 namespace hadal::omp {
@@ -19,6 +20,7 @@ const char *variable(const char *name);
                                              const char *instead, ...);
 // Says anything else about the environment; not with KMP_WARNINGS=false.
 [[gnu::format(printf, 1, 2)]] void remark(const char *format, ...);
+[[gnu::format(printf, 2, 3)]] void remark(Warning number, const char *format, ...);
 void set_remarks(bool on);
 
 // A variable with one value. Each returns whether it is set and right, and leaves `*value` alone if not.

@@ -116,7 +116,8 @@ Team &team_form(Member &me, uint32_t size, Bind bind) {
     if (made < size) {
         static uint32_t has_warned = 0;
         if (HRT_EXCHANGE(&has_warned, 1, HRT_RELAXED) == 0) {
-            warn("no more threads can be created: a region that asked for %u has %u", size, made);
+            warn(Warning::FewerThreads, "no more threads can be created: a region that asked for %u has %u",
+                 size, made);
         }
     }
     team.size = made;

@@ -5,16 +5,21 @@
 #include <cstdlib>
 #include <unistd.h>
 
-#include "team.h"
+#include "message.h"
 
 namespace hadal::omp {
 
 namespace {
 
-void say(const char *kind, const char *format, va_list arguments) {
+void say(const char *kind, Warning number, const char *format, va_list arguments) {
     char line[512];
     constexpr int LEN_MAX = sizeof line - 2; // the line's end has room behind it
-    int len = snprintf(line, sizeof line, "OMP: %s: ", kind);
+    int len = snprintf(line, sizeof line, "OMP: %s", kind);
+    if (number != Warning::Unnumbered) {
+        len += snprintf(line + len, sizeof line - static_cast<size_t>(len), " #%u",
+                        static_cast<uint32_t>(number));
+    }
+    len += snprintf(line + len, sizeof line - static_cast<size_t>(len), ": ");
     len += vsnprintf(line + len, sizeof line - static_cast<size_t>(len), format, arguments);
     len = len < LEN_MAX ? len : LEN_MAX;
     line[len++] = '\n';
@@ -27,14 +32,21 @@ void say(const char *kind, const char *format, va_list arguments) {
 void warn(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    say("Warning", format, arguments);
+    say("Warning", Warning::Unnumbered, format, arguments);
+    va_end(arguments);
+}
+
+void warn(Warning number, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    say("Warning", number, format, arguments);
     va_end(arguments);
 }
 
 void fatal(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    say("Error", format, arguments);
+    say("Error", Warning::Unnumbered, format, arguments);
     va_end(arguments);
     exit(1);
 }

@@ -14,6 +14,7 @@
 #include "deque.h"
 #include "icv.h"
 #include "inbox.h"
+#include "message.h"
 #include "ompt/state.h"
 #include "task.h"
 #include "workshare.h"
@@ -223,10 +224,6 @@ void fork_end(Member &primary);
 void barrier(Member &me);
 // The same, unless the region is cancelled; true if it is.
 bool barrier_cancellable(Member &me);
-
-// Ends the program with a message; printf's format.
-[[noreturn, gnu::format(printf, 1, 2)]] void fatal(const char *format, ...);
-[[gnu::format(printf, 1, 2)]] void warn(const char *format, ...);
 
 } // namespace hadal::omp
 
