@@ -16,15 +16,19 @@ struct hrt_slot;
 struct hrt_fibers;
 struct hrt_child;
 
+/* A set of several CPUs, but not all. */
+#define HRT_PTHREAD_CPUS_OTHER UINT32_MAX
+
 /* What libhrt-pthread keeps of a thread (pthread/thread.h); it is zero for threads that it did not make. */
 struct hrt_pthread {
-    uint32_t life;            /* enum hrt_pthread_life */
-    uint32_t joiner;          /* 1: somebody joins it */
-    uint32_t ends;            /* 1: it has called pthread_exit(); else an unwinding is a cancellation */
-    uint32_t spoilt;          /* 1: its priority, CPUs, or signals are not a new thread's: use it once only */
-    uint32_t named;           /* 1: its name has been set */
-    uint32_t is_slot;         /* 1: runs on a slot; the fields below matter */
-    const uint32_t *waits_on; /* the word it sleeps on at a cancellation point */
+    uint32_t life;             /* enum hrt_pthread_life */
+    uint32_t joiner;           /* 1: somebody joins it */
+    uint32_t ends;             /* 1: it has called pthread_exit(); else an unwinding is a cancellation */
+    uint32_t spoilt;           /* 1: its priority or signals are not a new thread's: use it once only */
+    uint32_t cpus;             /* where it may run: 0 anywhere, n + 1 on CPU n, or HRT_PTHREAD_CPUS_OTHER */
+    uint32_t named;            /* 1: its name has been set */
+    uint32_t is_slot;          /* 1: runs on a slot; the fields below matter */
+    const uint32_t *waits_on;  /* the word it sleeps on at a cancellation point */
     struct hrt_pthread *joins; /* whom it joins */
     void *(*start)(void *arg);
     void *arg;

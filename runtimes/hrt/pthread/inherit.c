@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-// What a thread inherits from its creator beside its signal mask: CPUs, policy, priority, name. Slots are as
-// libc's threads are when nobody has changed any of that; so once somebody has, new threads are made by libc,
-// and a slot whose own thread was changed is not used again.
+// What a thread inherits from its creator beside its signal mask: CPUs, policy, priority, name. A slot can be
+// bound to its creator's CPU. For the rest slots are as libc's threads are when nobody has changed any of
+// that; so once somebody has, new threads are made by libc, and a slot whose own thread was changed is not
+// used again.
 #define _GNU_SOURCE
 #include <errno.h>
+#include <limits.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -61,15 +63,41 @@ int pthread_getschedparam(pthread_t thread, int *policy, struct sched_param *par
     return *policy >= 0 && sched_getparam(tid, param) == 0 ? 0 : errno;
 }
 
+// Where a thread may run whose CPUs are set to these: the kernel leaves out those that it does not have.
+static uint32_t cpus_of(size_t bytes, const cpu_set_t *cpus) {
+    uint32_t machine = hrt_cpu_count(), count = 0, last = 0;
+    for (uint32_t cpu = 0; cpu < machine && cpu < CHAR_BIT * bytes; cpu++) {
+        if (CPU_ISSET_S(cpu, bytes, cpus)) {
+            last = cpu;
+            count++;
+        }
+    }
+    if (count == machine) {
+        return 0;
+    }
+    return count == 1 ? last + 1 : HRT_PTHREAD_CPUS_OTHER;
+}
+
 int pthread_setaffinity_np(pthread_t thread, size_t bytes, const cpu_set_t *cpus) {
-    change(hrt_pthread_of(thread));
-    return __pthread_setaffinity_new(thread, bytes, cpus);
+    int error = __pthread_setaffinity_new(thread, bytes, cpus);
+    if (error == 0) {
+        HRT_STORE(&hrt_pthread_of(thread)->cpus, cpus_of(bytes, cpus), HRT_RELAXED);
+    }
+    return error;
 }
 
 // By the kernel's names only the calling thread is known to be ours.
 int sched_setaffinity(pid_t tid, size_t bytes, const cpu_set_t *cpus) {
-    change(&hrt_local.pthread);
-    return __sched_setaffinity_new(tid, bytes, cpus);
+    int status = __sched_setaffinity_new(tid, bytes, cpus);
+    if (status != 0) {
+        return status;
+    }
+    if (tid == 0 || tid == gettid()) {
+        HRT_STORE(&hrt_local.pthread.cpus, cpus_of(bytes, cpus), HRT_RELAXED);
+    } else {
+        change(&hrt_local.pthread);
+    }
+    return 0;
 }
 
 int sched_setscheduler(pid_t tid, int policy, const struct sched_param *param) {

@@ -92,6 +92,7 @@ static void end(struct hrt_pthread *self) {
     hrt_pthread_ended();
     await_joiner(self);
     rename_slot(self);
+    self->cpus = 0;
 }
 
 // The name is nobody's from here on, though a joiner still hears why it must not join.
@@ -141,14 +142,23 @@ static void *run(void *arg) {
     return NULL;
 }
 
+static bool wants_cpus(const pthread_attr_t *attr) {
+    cpu_set_t cpus, all;
+    memset(&all, 0xff, sizeof all);
+    return attr != NULL &&
+           (pthread_attr_getaffinity_np(attr, sizeof cpus, &cpus) != 0 || !CPU_EQUAL(&cpus, &all));
+}
+
 // Whether a slot can do what the attributes ask for; then its stack size and state.
 static bool fits_slot(const pthread_attr_t *attr, struct hrt_thread_attr *slot, int *detached) {
     pthread_attr_t defaults;
     hrt_thread_attr_init(slot);
     *detached = PTHREAD_CREATE_JOINABLE;
-    if (hrt_pthread_inherits()) {
+    uint32_t on = HRT_LOAD(&hrt_local.pthread.cpus, HRT_RELAXED);
+    if (on == HRT_PTHREAD_CPUS_OTHER || hrt_pthread_inherits()) {
         return false;
     }
+    slot->cpu = (int32_t)on - 1; // 0: HRT_CPU_ANY
     if (attr == NULL) {
         size_t bytes;
         bool known =
@@ -161,8 +171,6 @@ static bool fits_slot(const pthread_attr_t *attr, struct hrt_thread_attr *slot, 
     size_t guard, bytes;
     void *stack = NULL;
     sigset_t mask;
-    cpu_set_t cpus, all;
-    memset(&all, 0xff, sizeof all);
     pthread_attr_getdetachstate(attr, detached);
     pthread_attr_getinheritsched(attr, &inherits);
     pthread_attr_getguardsize(attr, &guard);
@@ -171,9 +179,8 @@ static bool fits_slot(const pthread_attr_t *attr, struct hrt_thread_attr *slot, 
     // libc gives the address of a stack that was never set as minus its size.
     bool own_stack = pthread_attr_getstack(attr, &stack, &bytes) == 0 && (uintptr_t)stack + bytes != 0;
     bool own_mask = pthread_attr_getsigmask_np(attr, &mask) != PTHREAD_ATTR_NO_SIGMASK_NP;
-    bool own_cpus = pthread_attr_getaffinity_np(attr, sizeof cpus, &cpus) != 0 || !CPU_EQUAL(&cpus, &all);
     return inherits == PTHREAD_INHERIT_SCHED && guard == (size_t)sysconf(_SC_PAGESIZE) && !own_stack &&
-           !own_mask && !own_cpus;
+           !own_mask && !wants_cpus(attr);
 }
 
 // The table's thread_reserve(), with a slot made if there is none.
@@ -201,7 +208,8 @@ static int create_on_slot(pthread_t *thread, struct hrt_thread_attr *attr, int d
     }
     struct hrt_local *local = hrt_slot_of(reserved.stack)->local;
     struct hrt_pthread *self = &local->pthread;
-    *self = (struct hrt_pthread){.is_slot = 1, .start = start, .arg = arg, .mask = get_mask()};
+    *self = (struct hrt_pthread){
+        .is_slot = 1, .cpus = (uint32_t)(attr->cpu + 1), .start = start, .arg = arg, .mask = get_mask()};
     self->life = detached == PTHREAD_CREATE_DETACHED ? HRT_PTHREAD_DETACHED : HRT_PTHREAD_JOINABLE;
     *thread = hrt_pthread_name(local);
     hrt_pthread_begins();
@@ -213,12 +221,14 @@ static int create_on_slot(pthread_t *thread, struct hrt_thread_attr *attr, int d
 struct fresh {
     void *(*start)(void *);
     void *arg;
+    uint32_t cpus;
 };
 
 static void *run_fresh(void *arg) {
     struct fresh fresh = *(struct fresh *)arg;
     free(arg);
     hrt_local.exit = pthread_exit;
+    hrt_local.pthread.cpus = fresh.cpus;
     if (hrt_pthread_end_later() != 0) {
         hrt_pthread_ended(); // no key left: main will not wait for its destructors
     }
@@ -230,7 +240,7 @@ static int create_fresh(pthread_t *thread, const pthread_attr_t *attr, void *(*s
     if (fresh == NULL) {
         return EAGAIN;
     }
-    *fresh = (struct fresh){start, arg};
+    *fresh = (struct fresh){start, arg, wants_cpus(attr) ? HRT_PTHREAD_CPUS_OTHER : hrt_local.pthread.cpus};
     hrt_pthread_begins();
     int error = __pthread_create_2_1(thread, attr, run_fresh, fresh);
     if (error != 0) {
