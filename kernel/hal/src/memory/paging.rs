@@ -160,7 +160,21 @@ impl ProgramTable {
         removed: &mut dyn FnMut(usize, Page<Unmapped>, PageFlags),
     ) -> Result<(), MapError> {
         let end = checked_end(va, len);
-        self.unmap_level(self.root(), 3, 0, va, end, removed)
+        // Mostly it lies below one directory, and often in one table of small pages which it does not empty.
+        let (block, directory) = (va & !(bytes_of(1) - 1), va & !(bytes_of(2) - 1));
+        let Some(blocks) = self.directory(va).filter(|_| end - directory <= bytes_of(2)) else {
+            return self.unmap_level(self.root(), 3, 0, va, end, removed);
+        };
+        if end - block < bytes_of(1) {
+            match blocks[index(va, 1)].load(Ordering::Acquire) {
+                0 => return Ok(()),
+                entry if is_table(entry, 1) && !is_growing(entry) => {
+                    return self.unmap_level(table(entry), 0, block, va, end, removed);
+                }
+                _ => {}
+            }
+        }
+        self.unmap_level(blocks, 1, directory, va, end, removed)
     }
 
     fn unmap_level(
@@ -172,7 +186,7 @@ impl ProgramTable {
         end: usize,
         removed: &mut dyn FnMut(usize, Page<Unmapped>, PageFlags),
     ) -> Result<(), MapError> {
-        let span = PAGE_SIZE << (9 * level);
+        let span = bytes_of(level);
         if level == 0 {
             for (slot, va) in groups::take(current, base, start, end) {
                 // SAFETY: a slot of a table of 4 KiB pages.
@@ -232,7 +246,7 @@ impl ProgramTable {
         end: usize,
         flags: PageFlags,
     ) -> Result<(), MapError> {
-        let span = PAGE_SIZE << (9 * level);
+        let span = bytes_of(level);
         if level == 0 {
             groups::of(current, base, start, end)
                 .for_each(|(slot, _)| protect_page(&current[slot], level, flags));
@@ -296,6 +310,11 @@ fn checked_end(va: usize, len: usize) -> usize {
     end.filter(|_| is_aligned).unwrap_or_else(|| panic!("no pages of the program: {va:#x}+{len:#x}"))
 }
 
+/// What an entry of a table of that level spans.
+const fn bytes_of(level: usize) -> usize {
+    PAGE_SIZE << (9 * level)
+}
+
 /// The slots of a table whose first address is `base` that overlap `start..end`, with the address of each.
 fn slots(base: usize, span: usize, start: usize, end: usize) -> impl Iterator<Item = (usize, usize)> {
     let first = start.saturating_sub(base) / span;
@@ -345,7 +364,7 @@ fn take_dirty_level(
     end: usize,
     dirty: &mut dyn FnMut(usize),
 ) {
-    let span = PAGE_SIZE << (9 * level);
+    let span = bytes_of(level);
     for (slot, va) in slots(base, span, start, end) {
         let entry = current[slot].load(Ordering::Acquire);
         if is_table(entry, level) {

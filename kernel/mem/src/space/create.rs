@@ -3,9 +3,9 @@
 
 use alloc::sync::Arc;
 
-use super::gaps::Room;
 use super::lock::Lock;
 use super::pages::Removed;
+use super::room::Room;
 use super::source::PageSource;
 use super::vma::{Backing, Name, Prot, Vma, VmaFlags};
 use super::{
@@ -154,8 +154,8 @@ impl<M: Mmu> AddressSpace<M> {
         let large = len >= LARGE_BYTES && !stack && !matches!(request.backing, MapBacking::File { .. });
         let room = Room { len, align: if large { LARGE_BYTES } else { PAGE_SIZE }, phase: 0 };
         let Inner { map, quarantine, .. } = inner;
-        let at =
-            map.find_room(room, &|start, end| quarantine.busy(start, end)).ok_or(SpaceError::NoMemory)?;
+        let busy = |start, end| quarantine.busy(start, end);
+        let at = map.find_room(room, &busy, quarantine.releases()).ok_or(SpaceError::NoMemory)?;
         Ok((at, Removed::default()))
     }
 }

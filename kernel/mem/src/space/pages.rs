@@ -26,7 +26,7 @@ pub(super) struct Removed {
     /// Whether some CPU may have a translation that is no longer true.
     pub(super) stale: bool,
     pub(super) frames: Stale,
-    /// Mappings that are gone; dropped late, since their files may sleep.
+    /// Mappings of files that are gone; dropped late, since their files may sleep.
     pub(super) mappings: Vec<Vma>,
     /// Files that have been written through the pages. They are brought up to date when no CPU can write there any more.
     pub(super) written: Vec<Arc<dyn PageSource>>,
@@ -72,21 +72,38 @@ impl<M: Mmu> AddressSpace<M> {
     /// Removes mappings and pages of a range. The lock is held for writing.
     pub(super) fn evict(&self, inner: &mut Inner, start: usize, end: usize) -> Result<Removed, SpaceError> {
         let mut removed = Removed::default();
-        let count = inner.map.overlapping(start, end).count();
-        if count == 0 {
+        if inner.map.is_free(start, end) {
             return Ok(removed);
         }
         self.split_edges(start, end)?;
-        let mut mappings = match count {
-            0..=PIECE_MAPPINGS => Vec::with_capacity(count),
-            _ => fallible::room_for(count).map_err(|_| SpaceError::NoMemory)?,
-        };
-        inner.map.take(start, end, &mut mappings);
-        for vma in &mappings {
-            self.remove_pages(vma, start, end, &mut removed);
+        let files = inner.map.overlapping(start, end).filter(|vma| !vma.is_anonymous()).count();
+        if files > PIECE_MAPPINGS {
+            removed.mappings = fallible::room_for(files).map_err(|_| SpaceError::NoMemory)?;
         }
-        removed.mappings = mappings;
+        self.evict_some(inner, start, end, usize::MAX, &mut removed);
         Ok(removed)
+    }
+
+    /// Removes the first `limit` mappings of a range whose edges are split, and their pages; returns where they end, or the
+    /// end of the range. The lock is held for writing.
+    pub(super) fn evict_some(
+        &self,
+        inner: &mut Inner,
+        start: usize,
+        end: usize,
+        limit: usize,
+        removed: &mut Removed,
+    ) -> usize {
+        let mut at = start;
+        for _ in 0..limit {
+            let Some(vma) = inner.map.take_first(at, end) else { return end };
+            self.remove_pages(&vma, start, end, removed);
+            at = vma.end;
+            if !vma.is_anonymous() {
+                removed.mappings.push(vma);
+            }
+        }
+        at
     }
 
     /// Flushes a range on every CPU if need be, then frees what was removed from it. No lock is held.

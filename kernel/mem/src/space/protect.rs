@@ -23,11 +23,14 @@ impl<M: Mmu> AddressSpace<M> {
             if !self.admits_mappings(&inner) {
                 return Err(SpaceError::NoMemory);
             }
-            let mapped_end = inner.map.covered_until(start, wanted_end, |_| true);
-            let end = inner.map.covered_until(start, wanted_end, |vma| vma.max_prot.contains(prot));
+            let mut refused = false;
+            let end = inner.map.covered_until(start, wanted_end, |vma| {
+                refused = !vma.max_prot.contains(prot);
+                !refused
+            });
             let result = match () {
                 () if end == wanted_end => Ok(()),
-                () if end < mapped_end => Err(SpaceError::Access),
+                () if refused => Err(SpaceError::Access),
                 () => Err(SpaceError::NoMapping),
             };
             if end == start {

@@ -26,6 +26,10 @@ pub(super) const SEALED_LIMIT: usize = 4;
 pub(super) struct Quarantine {
     open: Batch,
     sealed: VecDeque<Batch>,
+    /// Ranges in all batches.
+    ranges: usize,
+    /// Batches that were released so far.
+    releases: u64,
     next_id: u64,
 }
 
@@ -65,7 +69,7 @@ impl Released {
 
 impl Quarantine {
     pub(super) fn new() -> Self {
-        Self { open: Batch::default(), sealed: VecDeque::new(), next_id: 0 }
+        Self { open: Batch::default(), sealed: VecDeque::new(), ranges: 0, releases: 0, next_id: 0 }
     }
 
     /// Bytes of memory that wait.
@@ -74,7 +78,12 @@ impl Quarantine {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.batches().all(|batch| batch.ranges.is_empty())
+        self.ranges == 0
+    }
+
+    /// How often something has been released.
+    pub(super) fn releases(&self) -> u64 {
+        self.releases
     }
 
     /// Whether too much waits.
@@ -83,7 +92,12 @@ impl Quarantine {
     }
 
     /// The lowest address of what waits in `start..end`.
+    #[inline]
     pub(super) fn busy(&self, start: usize, end: usize) -> Option<usize> {
+        if self.is_empty() { None } else { self.lowest_in(start, end) }
+    }
+
+    fn lowest_in(&self, start: usize, end: usize) -> Option<usize> {
         let ranges = self.batches().flat_map(|batch| batch.ranges.iter());
         ranges.filter(|range| range.0 < end && start < range.1).map(|range| range.0).min()
     }
@@ -95,7 +109,10 @@ impl Quarantine {
         let ranges = &mut self.open.ranges;
         match ranges.iter_mut().find(|range| range.1 == start || range.0 == end) {
             Some(range) => *range = (range.0.min(start), range.1.max(end)),
-            None => ranges.push((start, end)),
+            None => {
+                ranges.push((start, end));
+                self.ranges += 1;
+            }
         }
     }
 
@@ -140,6 +157,8 @@ impl Quarantine {
     fn release_while(&mut self, flush: &Flushed, over: impl Fn(&Batch) -> bool) -> Released {
         let mut released = Released::default();
         while let Some(batch) = self.sealed.pop_front_if(|batch| over(batch)) {
+            self.ranges -= batch.ranges.len();
+            self.releases += 1;
             released.frames.join(batch.held.frames.flushed(flush));
             released.mappings.extend(batch.held.mappings);
         }

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Growing, shrinking and moving a mapping (`mremap`). How pages move is in `relocate.rs`.
 
-use alloc::vec::Vec;
-
-use super::gaps::Room;
 use super::pages::{Deferred, Removed};
+use super::room::Room;
 use super::vma::Vma;
 use super::{AddressSpace, Inner, LARGE_BYTES, Mmu, PAGE_SIZE, SpaceError, WINDOW_END, window_range};
 
@@ -96,8 +94,9 @@ impl<M: Mmu> AddressSpace<M> {
         let align = if new_len >= LARGE_BYTES { LARGE_BYTES } else { PAGE_SIZE };
         let room = Room { len: new_len, align, phase: old % align };
         let Inner { map, quarantine, .. } = &mut *inner;
-        let new =
-            map.find_room(room, &|start, end| quarantine.busy(start, end)).ok_or(SpaceError::NoMemory)?;
+        let new = map
+            .find_room(room, &|start, end| quarantine.busy(start, end), quarantine.releases())
+            .ok_or(SpaceError::NoMemory)?;
         let result = self.relocate(&mut inner, old, old_len, new, new_len);
         drop(inner);
         self.finish_move(old, old_len, new, result)
@@ -140,9 +139,8 @@ impl<M: Mmu> AddressSpace<M> {
         let flags = single(inner, old, old + old_len)?.prot.page_flags();
         self.split_edges(old, old + old_len)?;
         self.move_pages(old, new, old_len, flags)?;
-        let mut moved = Vec::with_capacity(1);
-        inner.map.take(old, old + old_len, &mut moved);
-        for mut vma in moved {
+        // It is one mapping.
+        if let Some(mut vma) = inner.map.take_first(old, old + old_len) {
             (vma.start, vma.end) = (new, new + new_len);
             inner.map.insert(vma);
         }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Removing mappings (`munmap`).
 
-use super::pages::PIECE_MAPPINGS;
+use super::pages::{PIECE_MAPPINGS, Removed};
+use super::vma::Vma;
 use super::{AddressSpace, Mmu, SpaceError, window_range};
 
 /// A program that is short of memory may make so many mappings by cutting holes into others, to give memory back.
@@ -15,17 +16,18 @@ impl<M: Mmu> AddressSpace<M> {
         while at < end {
             let (until, deferred) = {
                 let mut inner = self.change();
-                let (divides, until) = {
-                    let mut overlapping = inner.map.overlapping(at, end);
-                    // A range in the middle of a mapping makes two of it.
-                    let divides = overlapping.next().is_some_and(|vma| vma.start < at && end < vma.end);
-                    // A few at a time: unmapping takes no memory to speak of, and others get the lock in between.
-                    (divides, overlapping.nth(PIECE_MAPPINGS - 1).map_or(end, |vma| vma.start))
-                };
-                if divides && inner.map.count() >= SURE_MAPPINGS && !self.admits_mappings(&inner) {
+                // A range in the middle of a mapping makes two of it.
+                let divides = |vma: &Vma| vma.start < at && end < vma.end;
+                if inner.map.count() >= SURE_MAPPINGS
+                    && inner.map.find(at).is_some_and(divides)
+                    && !self.admits_mappings(&inner)
+                {
                     return Err(SpaceError::NoMemory);
                 }
-                let removed = self.evict(&mut inner, at, until)?;
+                self.split_edges(at, end)?;
+                // A few at a time: unmapping takes no memory to speak of, and others get the lock in between.
+                let mut removed = Removed::default();
+                let until = self.evict_some(&mut inner, at, end, PIECE_MAPPINGS, &mut removed);
                 (until, self.defer(&mut inner, at, until, removed))
             };
             self.finish_later(deferred);

@@ -229,6 +229,11 @@ impl ProgramTable {
 
     /// The entry for the 2 MiB block around `va`, if there is a table for it.
     fn block_entry(&self, va: usize) -> Option<&'static AtomicU64> {
+        Some(&self.directory(va)?[index(va, 1)])
+    }
+
+    /// The table with that entry.
+    pub(super) fn directory(&self, va: usize) -> Option<&'static Table> {
         let mut current = self.root();
         for level in [3, 2] {
             let entry = current[index(va, level)].load(Ordering::Acquire);
@@ -237,7 +242,7 @@ impl ProgramTable {
             }
             current = table(entry);
         }
-        Some(&current[index(va, 1)])
+        Some(current)
     }
 
     /// Takes out a block that grows: the bits of its page's entry, which is in no table any more. The caller excludes that it
