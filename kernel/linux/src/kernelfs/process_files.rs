@@ -37,7 +37,7 @@ pub(super) static FILES: [ProcessFile; 16] = [
     public("mounts", |process, _, _| Ok(mounts::mounts(process))),
     public("oom_score", |_, _, _| Ok(b"0\n".to_vec())),
     public("oom_score_adj", |_, _, _| Ok(b"0\n".to_vec())),
-    public("stat", |process, task, of_thread| Ok(status::stat(process, task, of_thread).into_bytes())),
+    public("stat", |process, task, of_thread| Ok(status::stat(process, task, of_thread))),
     public("statm", |process, _, _| Ok(status::statm(process).into_bytes())),
     public("status", |process, task, _| Ok(status::status(process, task).into_bytes())),
     public("wchan", |_, task, _| Ok(wait_channel(task).into_bytes())),

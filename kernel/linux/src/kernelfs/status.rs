@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use core::fmt::{self, Write};
 use core::sync::atomic::Ordering;
 
+use arrayvec::ArrayVec;
 use hadal_hal::cpu;
 use hadal_mem::space::{Name, PAGE_SIZE, Prot, VmaFlags};
 
@@ -17,7 +18,7 @@ use crate::credentials::Ids;
 use crate::first;
 use crate::process::Process;
 use crate::signal::SigSet;
-use crate::task::Task;
+use crate::task::{NAME_LEN, Task};
 
 /// Sizes of the parts of a program, in bytes.
 #[derive(Clone, Copy, Debug, Default)]
@@ -66,17 +67,19 @@ pub(super) fn statm(process: &Process) -> String {
 }
 
 /// The 52 numbers of proc(5); 0 where there is nothing of the kind.
-pub(super) fn stat(process: &Process, task: &Task, of_thread: bool) -> String {
+pub(super) fn stat(process: &Process, task: &Task, of_thread: bool) -> Vec<u8> {
     let stats = process.space.stats();
     let (faults, reads) = (stats.faults.saturating_sub(stats.file_reads), stats.file_reads);
     let run_ns = if of_thread { task.thread().run_time_ns() } else { process.run_time_ns() };
     let pid = if of_thread { task.tid() } else { process.pid() };
     let name = process_files::name(task);
     let resident_limit = process.limits.lock()[linux_raw_sys::general::RLIMIT_RSS as usize].soft;
-    // Enough for most: a longer text moves once.
-    let mut text = String::with_capacity(512);
-    // Writing to a string cannot fail.
-    let _ = write!(text, "{pid} ({}) {} {}", String::from_utf8_lossy(&name), state(task).0, first::PID);
+    let mut text = Numbers::new();
+    push_number(&mut text, pid.into());
+    text.extend(*b" (");
+    text.extend(name);
+    text.extend([b')', b' ', state(task).0 as u8]);
+    push_number(&mut text, first::PID.into());
     let group = u64::from(process.pid());
     let numbers: [u64; 48] = [
         group, // process group
@@ -131,26 +134,32 @@ pub(super) fn stat(process: &Process, task: &Task, of_thread: bool) -> String {
     for (index, number) in numbers.iter().enumerate() {
         const TERMINAL_GROUP: usize = 3;
         if index == TERMINAL_GROUP {
-            text.push_str(" -1");
+            text.extend(*b" -1");
         } else {
             push_number(&mut text, *number);
         }
     }
-    text.push('\n');
-    text
+    text.push(b'\n');
+    // There is no space before the first number.
+    text[1..].to_vec()
 }
 
+/// The text of `stat`: 52 numbers of up to 20 digits, a name and a line's end have room.
+type Numbers = ArrayVec<u8, { 52 * 21 + NAME_LEN + 4 }>;
+
 /// Adds a space and a number: what makes up most of `stat`, which monitors read all the time.
-fn push_number(text: &mut String, number: u64) {
-    const MOST: usize = 20;
-    let (mut digits, mut at, mut left) = ([0; MOST], MOST, number);
-    while at == MOST || left > 0 {
-        at -= 1;
-        digits[at] = b'0' + (left % 10) as u8;
+fn push_number(text: &mut Numbers, number: u64) {
+    text.push(b' ');
+    let start = text.len();
+    let mut left = number;
+    while left > 9 {
+        text.push(b'0' + (left % 10) as u8);
         left /= 10;
     }
-    text.push(' ');
-    text.extend(digits[at..].iter().map(|&digit| char::from(digit)));
+    text.push(b'0' + left as u8);
+    if number > 9 {
+        text[start..].reverse();
+    }
 }
 
 pub(super) fn status(process: &Process, task: &Task) -> String {
@@ -236,9 +245,9 @@ mod tests {
     #[test]
     fn numbers_are_written_as_usual() {
         for number in [0, 7, 10, 4096, 18_446_744_073_709_551_615] {
-            let mut text = String::new();
+            let mut text = Numbers::new();
             push_number(&mut text, number);
-            assert_eq!(text, alloc::format!(" {number}"));
+            assert_eq!(text[..], *alloc::format!(" {number}").as_bytes());
         }
     }
 }

@@ -127,8 +127,10 @@ type Table = [Action; COUNT as usize];
 /// The actions of a process.
 pub(crate) struct Actions {
     table: SpinLock<Table>,
-    /// The signals that are ignored, by default or by request: readable without the lock.
+    /// The signals that are ignored, by default or by request: readable without the lock, as the next two.
     ignored: AtomicSigSet,
+    ignored_on_request: AtomicSigSet,
+    caught: AtomicSigSet,
 }
 
 impl Actions {
@@ -136,6 +138,8 @@ impl Actions {
         Self {
             table: SpinLock::ranked(Rank::Process, [Action::DEFAULT; COUNT as usize]),
             ignored: AtomicSigSet::new(default::IGNORED),
+            ignored_on_request: AtomicSigSet::new(SigSet::EMPTY),
+            caught: AtomicSigSet::new(SigSet::EMPTY),
         }
     }
 
@@ -151,11 +155,10 @@ impl Actions {
 
     /// Changes a line of the table, which is locked.
     fn replace(&self, table: &mut Table, signo: u8, action: Action) -> Action {
-        if action.ignores(signo) {
-            self.ignored.insert(signo);
-        } else {
-            self.ignored.remove(signo);
-        }
+        let disposition = action.disposition;
+        self.ignored.put(signo, action.ignores(signo));
+        self.ignored_on_request.put(signo, disposition == Disposition::Ignore);
+        self.caught.put(signo, matches!(disposition, Disposition::Handler(_)));
         core::mem::replace(&mut table[usize::from(signo) - 1], action)
     }
 
@@ -179,19 +182,12 @@ impl Actions {
 
     /// The signals that are caught.
     pub(crate) fn caught(&self) -> SigSet {
-        self.having(|disposition| matches!(disposition, Disposition::Handler(_)))
+        self.caught.get()
     }
 
     /// The signals that are to be ignored; those that have no effect by default are not among them.
     pub(crate) fn ignored_on_request(&self) -> SigSet {
-        self.having(|disposition| disposition == Disposition::Ignore)
-    }
-
-    fn having(&self, wanted: impl Fn(Disposition) -> bool) -> SigSet {
-        let table = self.table.lock();
-        (1..=COUNT)
-            .filter(|&signo| wanted(table[usize::from(signo) - 1].disposition))
-            .fold(SigSet::EMPTY, SigSet::with)
+        self.ignored_on_request.get()
     }
 }
 
@@ -226,6 +222,10 @@ mod tests {
         actions.set(SIGUSR1, Action { disposition: Disposition::Ignore, ..Action::DEFAULT });
         assert!(!actions.ignored().contains(SIGCHLD) && actions.ignored().contains(SIGUSR1));
         assert_eq!(actions.caught(), SigSet::of(&[SIGCHLD]));
+        assert_eq!(actions.ignored_on_request(), SigSet::of(&[SIGUSR1]));
+        actions.set(SIGCHLD, Action::DEFAULT);
+        actions.set(SIGUSR1, Action::DEFAULT);
+        assert_eq!((actions.caught(), actions.ignored_on_request()), (SigSet::EMPTY, SigSet::EMPTY));
     }
 
     #[test]

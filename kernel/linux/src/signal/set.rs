@@ -125,6 +125,11 @@ impl AtomicSigSet {
     pub(crate) fn remove(&self, signo: u8) {
         self.0.fetch_and(!SigSet::of(&[signo]).0, Ordering::SeqCst);
     }
+
+    /// Inserts or removes a signal.
+    pub(crate) fn put(&self, signo: u8, is_in: bool) {
+        if is_in { self.insert(signo) } else { self.remove(signo) }
+    }
 }
 
 #[cfg(test)]
