@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use hadal_tests::case::{expect_status, expect_stdout, expect_texts, wrong};
 use hadal_tests::machine::arguments;
-use hadal_tests::programs::{CHURN, EXHAUST, GROWING, LOCKED, MEMORY};
-use hadal_tests::{Hadal, TestError, Way, scratch};
+use hadal_tests::programs::{AHEAD, CHURN, EXHAUST, GROWING, LOCKED, MEMORY};
+use hadal_tests::{Hadal, Outcome, TestError, Way, scratch};
 
 use crate::suite::Suite;
 
@@ -24,6 +24,9 @@ pub(crate) fn register(suite: &mut Suite) {
     }
     for cpus in [1, 2, 4] {
         suite.compare(format!("memory/growing/{cpus}cpus"), &GROWING, Way::GccDynamic, cpus, |case| case);
+    }
+    for cpus in ["1", "2", "4"] {
+        suite.hadal(format!("memory/ahead/{cpus}cpus"), move |name| ahead(name, cpus));
     }
     suite.hadal("memory/tlb-growth", tlb_growth);
     suite.hadal("memory/exhaust/fail", |name| {
@@ -42,6 +45,26 @@ pub(crate) fn register(suite: &mut Suite) {
     }
 }
 
+/// Idle CPUs fill pages with zeros for the busy one, where there are any.
+fn ahead(name: &str, cpus: &str) -> Result<(), TestError> {
+    const COUNTER: &str = "pages of 2 MiB among them that were used";
+    let directory = scratch::empty_directory(name)?;
+    let hadal = Hadal::plain().option("--stats").with("--cpus", cpus).cwd(&directory);
+    let outcome = hadal.limit(Duration::from_secs(120)).run(&AHEAD.build(Way::GccDynamic)?, &[])?;
+    expect_status(&outcome, 0)?;
+    expect_stdout(&outcome, "all of it was zero\n")?;
+    match counter(&outcome, COUNTER) {
+        Some(used) if (used > 0) == (cpus != "1") => Ok(()),
+        used => Err(wrong(&format!("{used:?} pages were used"), &outcome)),
+    }
+}
+
+/// A counter of `--stats`.
+fn counter(outcome: &Outcome, name: &str) -> Option<u64> {
+    let text = outcome.stderr_text();
+    text.lines().find_map(|line| line.trim().strip_prefix(name)?.trim().parse().ok())
+}
+
 /// A CPU whose program computes without a fault flushes its emulated TLB now and then, but not where instructions count.
 fn tlb_growth(name: &str) -> Result<(), TestError> {
     const COUNTER: &str = "TLB flushes that let an emulated TLB grow";
@@ -51,9 +74,7 @@ fn tlb_growth(name: &str) -> Result<(), TestError> {
         let words = arguments(&["-c", "i=0; while [ $i -lt 50000 ]; do i=$((i + 1)); done"]);
         let outcome = hadal.limit(Duration::from_secs(120)).run(Path::new("/bin/sh"), &words)?;
         expect_status(&outcome, 0)?;
-        let text = outcome.stderr_text();
-        let count =
-            text.lines().find_map(|line| line.trim().strip_prefix(COUNTER)?.trim().parse::<u64>().ok());
+        let count = counter(&outcome, COUNTER);
         if count.map(|count| count > 0) != Some(flushes) {
             return Err(wrong(&format!("{option}: {count:?} flushes"), &outcome));
         }
@@ -61,7 +82,7 @@ fn tlb_growth(name: &str) -> Result<(), TestError> {
     Ok(())
 }
 
-fn exhausted(name: &str, how: &str) -> Result<hadal_tests::Outcome, TestError> {
+fn exhausted(name: &str, how: &str) -> Result<Outcome, TestError> {
     let directory = scratch::empty_directory(name)?;
     let program = EXHAUST.build(Way::GccDynamic)?;
     let hadal = Hadal::new(2).with("--memory", "256M").cwd(&directory).limit(Duration::from_secs(60));

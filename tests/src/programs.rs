@@ -330,6 +330,8 @@ programs! {
     CHURN = "churn", ["memory/churn.c"], ["-pthread"];
     /// Memory that is touched here and there while it is changed.
     GROWING = "growing", ["memory/growing.c"], ["-pthread"];
+    /// Memory that idle CPUs fill with zeros.
+    AHEAD = "ahead", ["memory/ahead.c"], [];
     /// Locked memory.
     LOCKED = "locked", ["memory/locked.c"], ["-pthread"];
     /// All memory.

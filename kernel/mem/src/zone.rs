@@ -13,6 +13,8 @@ pub(crate) struct Zone {
     lists: SpinLock<FreeLists>,
     total_frames: AtomicUsize,
     free_frames: AtomicUsize,
+    /// Frames that are out, and yet free memory: those that idle CPUs fill.
+    aside_frames: AtomicUsize,
     most_used_frames: AtomicUsize,
 }
 
@@ -22,6 +24,7 @@ impl Zone {
             lists: SpinLock::ranked(Rank::Zone, FreeLists::new()),
             total_frames: AtomicUsize::new(0),
             free_frames: AtomicUsize::new(0),
+            aside_frames: AtomicUsize::new(0),
             most_used_frames: AtomicUsize::new(0),
         }
     }
@@ -72,10 +75,31 @@ impl Zone {
         let free = lists.free_frames();
         self.free_frames.store(free, Ordering::Relaxed);
         // The lock is held, so nobody else writes it.
-        let used = self.total_frames() - free;
+        let used = self.used_frames();
         if used > self.most_used_frames.load(Ordering::Relaxed) {
             self.most_used_frames.store(used, Ordering::Relaxed);
         }
+    }
+
+    /// So many frames that are taken next count as free.
+    pub(crate) fn set_aside(&self, frames: usize) {
+        self.aside_frames.fetch_add(frames, Ordering::Relaxed);
+    }
+
+    /// So many of these are used now, or given back.
+    pub(crate) fn use_aside(&self, frames: usize) {
+        let lists = self.lists.lock();
+        self.aside_frames.fetch_sub(frames, Ordering::Relaxed);
+        self.publish(&lists);
+    }
+
+    pub(crate) fn aside_frames(&self) -> usize {
+        self.aside_frames.load(Ordering::Relaxed)
+    }
+
+    /// Frames in use, those in per-CPU caches included.
+    pub(crate) fn used_frames(&self) -> usize {
+        self.total_frames().saturating_sub(self.free_frames() + self.aside_frames())
     }
 
     /// Free blocks of 2 MiB, those in larger ones included.

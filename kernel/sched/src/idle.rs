@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What a CPU does that has nothing to run: it polls for a moment, then waits for a store to its inbox (MONITOR and MWAIT,
-//! where they work: [`store_watch`]), else halts.
+//! What a CPU does that has nothing to run: it polls for a moment, does the kernel's own idle work, then waits for a store to
+//! its inbox (MONITOR and MWAIT, where they work: [`store_watch`]), else halts.
 //!
 //! While it checks its inbox by itself, no CPU has to interrupt it. On a machine with more CPUs than the host has cores, only
 //! as many CPUs poll as find a core (`overcommit.rs`): one more would take a core from the CPU that has the work.
@@ -13,6 +13,8 @@ use hadal_hal::memory::tlb;
 use hadal_hal::sync::atomic::{AtomicU64, Ordering};
 use hadal_hal::trace::{self, Kind};
 
+use spin::Once;
+
 use crate::cpus::{self, Cpu, turn, watch};
 use crate::{balance, overcommit, store_watch, switch};
 
@@ -21,6 +23,18 @@ const POLL_NS: u64 = 20_000;
 
 /// [`POLL_NS`] in cycles of the time-stamp counter; 0 on a machine with one CPU.
 static POLL_CYCLES: AtomicU64 = AtomicU64::new(0);
+
+/// What is to be done in idle time.
+static WORK: Once<fn(&dyn Fn() -> bool)> = Once::new();
+
+/// Names work for CPUs that have nothing to run, on a machine with several; the first call wins. It is called with interrupts
+/// on, and returns when there is no more of it, or when it is told that the CPU has something to run: it asks every
+/// microsecond or so.
+pub fn use_idle_time(work: fn(&dyn Fn() -> bool)) {
+    if cpu::count() > 1 {
+        WORK.call_once(|| work);
+    }
+}
 
 pub(crate) fn init() {
     // On a single CPU only interrupts bring anything.
@@ -54,7 +68,8 @@ fn rest(masked: Masked, own: &'static Cpu) -> Masked {
     if overcommit::has_core_left() {
         balance::ask(own);
     }
-    let (mut masked, found) = poll(masked, own);
+    let (masked, found) = poll(masked, own);
+    let (mut masked, found) = if found { (masked, true) } else { work_ahead(masked, own) };
     if !found && own.inbox.looks_empty() {
         trace::point(Kind::IdleEnter, 0, 0);
         if store_watch::for_idling(own) {
@@ -92,6 +107,15 @@ fn poll(masked: Masked, own: &Cpu) -> (Masked, bool) {
     }
     // An interrupt may have brought something with the last look.
     (masked, found || has_work(own))
+}
+
+/// Does idle work, unless that would take a core of the host from a CPU with something to run; returns whether there is
+/// something to run.
+fn work_ahead(masked: Masked, own: &Cpu) -> (Masked, bool) {
+    let Some(work) = WORK.get().filter(|_| overcommit::has_core_left()) else { return (masked, false) };
+    masked.unmask();
+    work(&|| has_work(own));
+    (irq::mask(), has_work(own))
 }
 
 fn has_work(own: &Cpu) -> bool {

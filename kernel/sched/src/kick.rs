@@ -9,7 +9,7 @@ use hadal_hal::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::cpus::{self, Cpu, watch};
 use crate::table::thread;
-use crate::timers;
+use crate::{balance, overcommit, timers};
 
 /// Whether a wake-up interrupts the CPU that the thread goes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,6 +82,17 @@ pub(crate) fn kick(own: &'static Cpu, target: usize, kick: Kick) {
 fn send(own: &Cpu, target: usize) {
     own.counters.kicks.up();
     apic::send_ipi(target, irq::VECTOR_RESCHEDULE);
+}
+
+/// Interrupts an idle CPU, if there is one near, so that it does idle work ([`crate::use_idle_time`]). From any context.
+pub fn nudge_idle() {
+    let _irq = irq::disable();
+    let own = cpus::this();
+    if overcommit::has_core_left()
+        && let Some(target) = balance::claim_idle(own.id)
+    {
+        send(own, target);
+    }
 }
 
 /// Sends the interrupts that are owed for 1 ms, where nobody has looked. In the timer interrupt.

@@ -2,7 +2,7 @@
 //! Physical memory: who gets which frame.
 //!
 //! [`FrameAllocator`] joins the zones (`zone.rs`, one buddy allocator each) with small caches per CPU (`cache.rs`) and
-//! decides by [`ZonePolicy`] where a block comes from: the caller's zone first, then the others by distance. [`Frame`] is a
+//! pages that idle CPUs fill with zeros (`ahead.rs`), and decides by [`ZonePolicy`] where a block comes from: the caller's zone first, then the others by distance. [`Frame`] is a
 //! block that frees itself.
 //!
 //! What is decided here is checked elsewhere: that a block has one owner, by [`Block::claim`]. An address from
@@ -15,6 +15,7 @@
 //! Start-up has three steps: [`FrameAllocator::init`] before there is a heap, [`FrameAllocator::init_high`] once the direct
 //! map covers all memory, [`FrameAllocator::init_cpus`] once the heap works and CPUs are known.
 
+mod ahead;
 mod cache;
 mod owned;
 mod setup;
@@ -31,11 +32,13 @@ use hadal_hal::memory::frames::{Block, Chain, FrameSource};
 use hadal_hal::sync::SpinLock;
 use spin::Once;
 
+pub use ahead::AheadStats;
 pub use owned::Frame;
 pub use setup::UsableRange;
 
 use crate::buddy::{Arena, FRAME_BYTES, Use};
 use crate::zone::Zone;
+use ahead::Ahead;
 use cache::{CpuCache, LARGE_ORDER, SMALL_BATCH, SMALL_LIMIT};
 use setup::Layout;
 
@@ -92,7 +95,7 @@ const RECLAIM_FRAMES: usize = 64;
 pub struct ZoneStats {
     /// Memory that can be handed out, in bytes.
     pub total_bytes: u64,
-    /// What of it is free now, per-CPU caches included.
+    /// What of it is free now, per-CPU caches and pages filled ahead included.
     pub free_bytes: u64,
     /// Most that was in use at the same time, per-CPU caches included. Over all zones this is the sum of their peaks.
     pub high_water_bytes: u64,
@@ -105,6 +108,8 @@ pub struct FrameAllocator {
     low: Once<()>,
     high: Once<()>,
     caches: Once<CpuLocal<SpinLock<CpuCache>>>,
+    /// Pages that idle CPUs have filled with zeros.
+    ahead: Ahead,
     /// Who has memory to give back.
     reclaimer: Once<&'static dyn Reclaim>,
     interleave: AtomicUsize,
@@ -133,6 +138,7 @@ impl FrameAllocator {
             low: Once::new(),
             high: Once::new(),
             caches: Once::new(),
+            ahead: Ahead::new(),
             reclaimer: Once::new(),
             interleave: AtomicUsize::new(0),
             reserve_frames: AtomicUsize::new(0),
@@ -156,6 +162,15 @@ impl FrameAllocator {
 
     fn claim(&self, order: u8, policy: ZonePolicy, class: Class) -> Option<Block> {
         let pa = self.alloc_raw(order, policy, class)?;
+        let block = Block::claim(pa, order);
+        assert!(block.is_some(), "the memory at {pa:#x} was free, and has an owner");
+        block
+    }
+
+    /// A block of a zone if there is one right now: nothing is given back for it.
+    fn claim_from(&self, zone: ZoneId, order: u8, class: Class) -> Option<Block> {
+        let layout = self.layout.get()?;
+        let pa = layout.arenas.pa(self.take(layout, order, zone, false, class)?);
         let block = Block::claim(pa, order);
         assert!(block.is_some(), "the memory at {pa:#x} was free, and has an owner");
         block
@@ -313,8 +328,7 @@ impl FrameAllocator {
     /// Memory that is in use, or in the caches of CPUs; without a lock, so that interrupts may ask.
     pub fn used_bytes(&self) -> u64 {
         let zones = self.layout.get().map_or(0, |layout| layout.zone_count);
-        let used = |zone: &Zone| zone.total_frames().saturating_sub(zone.free_frames());
-        self.zones[..zones].iter().map(used).sum::<usize>() as u64 * FRAME_BYTES
+        self.zones[..zones].iter().map(Zone::used_frames).sum::<usize>() as u64 * FRAME_BYTES
     }
 
     /// Takes a block from this CPU's cache, refilling it if `zone` is the CPU's own.
@@ -362,8 +376,11 @@ impl FrameAllocator {
         }
     }
 
-    /// Gives the frames in all per-CPU caches back to their zones, where they can merge.
+    /// Gives the frames in all per-CPU caches, and those filled ahead, back to their zones, where they can merge.
     fn drain_caches(&self) {
+        for zone in 0..self.zone_count() {
+            self.ahead.drain(ZoneId(zone as u8)).for_each(|block| self.give_back_ahead(zone, block));
+        }
         let (Some(layout), Some(caches)) = (self.layout.get(), self.caches.get()) else { return };
         for cache in caches.iter() {
             let mut cache = cache.lock();
@@ -407,6 +424,7 @@ impl FrameAllocator {
                 .sum()
         });
         let Some(counters) = self.zones.get(zone.index()) else { return ZoneStats::default() };
+        let cached = cached + counters.aside_frames();
         let bytes = |frames: usize| frames as u64 * FRAME_BYTES;
         let total = counters.total_frames();
         ZoneStats {

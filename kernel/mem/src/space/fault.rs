@@ -7,7 +7,7 @@
 //! # How much a touch fills
 //! - A page of 2 MiB if the aligned block lies wholly in one readable and writable mapping that is no stack, and nothing is
 //!   there yet. It is filled little by little, since much memory is barely touched: the first touch fills 4 KiB of it, the
-//!   second 64 KiB, the third all. At once if the program asks for it (`MADV_HUGEPAGE`, `MAP_POPULATE`, `mlock`), or runs code
+//!   second 64 KiB, the third all. At once if an idle CPU has filled one, if the program asks for it (`MADV_HUGEPAGE`, `MAP_POPULATE`, `mlock`), or runs code
 //!   there. Memory that is opened in small pieces (malloc arenas) stays at 4 KiB pages.
 //! - Else one page; or, when the page before it (or the one after it) is there already, the rest of its 64 KiB in that
 //!   direction, up to the first page that is present. So a sequential pass faults every 16 pages, and a lone touch costs one.
@@ -181,13 +181,21 @@ impl<M: Mmu> AddressSpace<M> {
     }
 
     fn fill_large(&self, page: usize, block: usize, choice: &Choice, whole: bool) -> Attempt {
-        // If there is no large frame, there may be small ones.
-        let Some(frame) = choice.take(self.frames, LARGE_ORDER, block) else { return Attempt::Again };
-        if whole {
-            frame.clear();
-        } else {
-            frame.zero(page - block, PAGE_SIZE);
-        }
+        let ahead = choice.take_filled(self.frames);
+        let whole = whole || ahead.is_some();
+        let frame = match ahead {
+            Some(frame) => frame,
+            None => {
+                // If there is no large frame, there may be small ones.
+                let Some(frame) = choice.take(self.frames, LARGE_ORDER, block) else { return Attempt::Again };
+                if whole {
+                    frame.clear();
+                } else {
+                    frame.zero(page - block, PAGE_SIZE);
+                }
+                frame
+            }
+        };
         let inner = self.inner.read();
         // Code does not grow, also where the mapping has become executable meanwhile.
         let fits = |vma: &&Vma| vma.allows_large(block) && (whole || !vma.is_filled_whole());

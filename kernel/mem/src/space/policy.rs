@@ -183,6 +183,11 @@ impl Choice {
         Self { policy: OF_CALLER.get().and_then(|of_caller| of_caller()), of_thread: true }
     }
 
+    /// A large page of zeros that is there already: only where nothing says from which zone.
+    pub(super) fn take_filled(&self, frames: &'static FrameAllocator) -> Option<Frame> {
+        if self.policy.is_none() { frames.alloc_filled_ahead() } else { None }
+    }
+
     pub(super) fn take(&self, frames: &'static FrameAllocator, order: u8, at: usize) -> Option<Frame> {
         match &self.policy {
             None => frames.alloc_program(order, ZonePolicy::Local),
