@@ -101,7 +101,7 @@ impl MappingTree {
             && children.len() == 1
             && let Some(only) = children.pop()
         {
-            self.root = only.node;
+            (self.root, self.extent) = (only.node, only.extent);
         }
         Some(removed)
     }
@@ -523,8 +523,25 @@ mod tests {
         }
     }
 
+    /// What is known of the gaps in the one child that is left is more than the root knew.
+    #[test]
+    fn a_root_that_goes_leaves_what_its_child_knows() {
+        let mut tree = MappingTree::new();
+        // Gaps of 100 and 50 in the lower leaf, then a long row without gaps.
+        for (start, end) in [(0, 10), (110, 120), (170, 180)] {
+            tree.insert(vma(start, end));
+        }
+        (18..18 + 2 * LEAF).for_each(|index| tree.insert(vma(10 * index, 10 * index + 10)));
+        (18..18 + 2 * LEAF).rev().for_each(|index| drop(tree.remove(10 * index)));
+        assert!(matches!(tree.root, Node::Leaf(_)));
+        // The largest gap is filled but for a little: the other one is the largest now.
+        tree.insert(vma(20, 110));
+        check_extent(&tree.root, tree.extent);
+        assert_eq!(tree.highest_gap(0, 180, 40, &mut |start, _| Look::Break(Some(start))), Some(120));
+    }
+
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(64))]
+        #![proptest_config(ProptestConfig::with_cases(256))]
         #[test]
         fn a_tree_is_like_a_sorted_list(
             operations in proptest::collection::vec((0u8..8, 0usize..2000, 1usize..9), 1..1500),
