@@ -113,6 +113,7 @@ impl VmaMap {
         self.mapped_bytes += vma.len();
         self.locked_bytes += vma.locked_bytes();
         self.mapped_peak_bytes = self.mapped_peak_bytes.max(self.mapped_bytes);
+        let Err(vma) = self.tree.insert_inside(vma) else { return };
         let (below, above) = self.tree.around(vma.start);
         let below = below.filter(|below| below.continues_in(&vma)).map(|below| below.start);
         let above = above.filter(|above| vma.continues_in(above)).map(|above| (above.start, above.end));

@@ -93,6 +93,12 @@ impl MappingTree {
         }
     }
 
+    /// The same, joining it with a neighbour that is alike, if that takes no look beyond one leaf; else gives it back.
+    pub(super) fn insert_inside(&mut self, vma: Vma) -> Result<(), Vma> {
+        self.len += self.root.insert_inside(&mut self.extent, vma)?;
+        Ok(())
+    }
+
     /// Removes the mapping that starts at `start`.
     pub(super) fn remove(&mut self, start: usize) -> Option<Vma> {
         let removed = self.root.remove(&mut self.extent, start)?;
@@ -305,6 +311,44 @@ impl Node {
             }
         }
         None
+    }
+
+    /// Returns by how many mappings there are more.
+    fn insert_inside(&mut self, extent: &mut Extent, vma: Vma) -> Result<usize, Vma> {
+        match self {
+            Self::Leaf(mappings) => {
+                let index = mappings.partition_point(|other| other.start < vma.start);
+                if index == 0 || index == mappings.len() || mappings.is_full() {
+                    return Err(vma);
+                }
+                let before = gap_below(mappings, index);
+                match (mappings[index - 1].continues_in(&vma), vma.continues_in(&mappings[index])) {
+                    (false, false) => {
+                        mappings.insert(index, vma);
+                        extent.update(mappings, before, gaps_around(mappings, index));
+                        return Ok(1);
+                    }
+                    (true, false) => mappings[index - 1].end = vma.end,
+                    (false, true) => {
+                        let above = &mut mappings[index];
+                        *above = Vma { end: above.end, ..vma };
+                    }
+                    // Two become one, and the leaf may be too small then.
+                    (true, true) => return Err(vma),
+                }
+                extent.update(mappings, before, (gap_below(mappings, index), 0));
+                Ok(0)
+            }
+            Self::Inner(children) => {
+                let index =
+                    children.partition_point(|child| child.extent.start < vma.start).saturating_sub(1);
+                let (before, _) = gaps_around(children, index);
+                let child = &mut children[index];
+                let more = child.node.insert_inside(&mut child.extent, vma)?;
+                extent.update(children, before, gaps_around(children, index));
+                Ok(more)
+            }
+        }
     }
 
     fn remove(&mut self, extent: &mut Extent, start: usize) -> Option<Vma> {
@@ -555,7 +599,11 @@ mod tests {
                     0..5 => {
                         let below = model.range(..=at).next_back().map_or(0, |(_, end)| *end);
                         if below <= at && known.is_none_or(|known| at + len <= known.0) {
-                            tree.insert(vma(at, at + len));
+                            // What touches another would be joined with it (`map.rs` tests that).
+                            let touches = below == at || known.is_some_and(|known| known.0 == at + len);
+                            let new = vma(at, at + len);
+                            let left = if touches { Some(new) } else { tree.insert_inside(new).err() };
+                            left.into_iter().for_each(|new| tree.insert(new));
                             model.insert(at, at + len);
                         }
                     }
