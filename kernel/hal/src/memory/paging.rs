@@ -160,9 +160,9 @@ impl ProgramTable {
         removed: &mut dyn FnMut(usize, Page<Unmapped>, PageFlags),
     ) -> Result<(), MapError> {
         let end = checked_end(va, len);
-        // Mostly it lies below one directory, and often in one table of small pages which it does not empty.
+        // Mostly it is a part of what lies below one directory, and often of one table of small pages: it empties neither.
         let (block, directory) = (va & !(bytes_of(1) - 1), va & !(bytes_of(2) - 1));
-        let Some(blocks) = self.directory(va).filter(|_| end - directory <= bytes_of(2)) else {
+        let Some(blocks) = self.directory(va).filter(|_| end - directory < bytes_of(2)) else {
             return self.unmap_level(self.root(), 3, 0, va, end, removed);
         };
         if end - block < bytes_of(1) {

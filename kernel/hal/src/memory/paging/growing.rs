@@ -308,6 +308,19 @@ mod tests {
         made
     }
 
+    #[test]
+    fn a_directory_goes_with_all_that_lies_below_it() {
+        const BELOW_DIRECTORY: usize = 512 * LARGE_BYTES;
+        let table = empty();
+        for (start, len) in [(0, BELOW_DIRECTORY), (LARGE_BYTES, BELOW_DIRECTORY - LARGE_BYTES)] {
+            let page = Page::from(Block::claim(host_arena(LARGE_BYTES), 9).expect("free"));
+            assert!(table.map(AT + LARGE_BYTES, page, RW).is_ok());
+            let mut removed = 0;
+            assert_eq!(table.unmap(AT + start, len, &mut |_, _, _| removed += 1), Ok(()));
+            assert_eq!((removed, table.directory(AT).is_some()), (1, start > 0));
+        }
+    }
+
     /// A large page whose bytes are not 0, but for a part.
     fn dirty_page(part: usize) -> Page {
         let block = Block::claim(host_arena(LARGE_BYTES), 9).expect("free");
