@@ -54,9 +54,9 @@ fn environment(name: &str) -> Result<(), TestError> {
     Ok(())
 }
 
-/// Warnings have the numbers of LLVM's run-time where it has them.
+/// Warnings about values have the numbers of LLVM's run-time.
 fn messages(name: &str) -> Result<(), TestError> {
-    const MESSAGES: [(&str, &str, &str); 6] = [
+    const MESSAGES: [(&str, &str, &str); 7] = [
         ("OMP_ALLOCATOR", "111", "OMP: Warning #42: OMP_ALLOCATOR=111 is not an allocator"),
         ("OMP_DEFAULT_DEVICE", "x", "OMP: Warning #42: OMP_DEFAULT_DEVICE=x is not a number"),
         (
@@ -66,6 +66,7 @@ fn messages(name: &str) -> Result<(), TestError> {
         ),
         ("KMP_DISP_NUM_BUFFERS", "0", "OMP: Warning #40: KMP_DISP_NUM_BUFFERS=0 is too small"),
         ("KMP_DISP_NUM_BUFFERS", "4097", "OMP: Warning #41: KMP_DISP_NUM_BUFFERS=4097 is too large"),
+        ("KMP_DISP_NUM_BUFFERS", "many", "OMP: Warning #42: KMP_DISP_NUM_BUFFERS=many is not a number"),
         ("KMP_DISP_NUM_BUFFERS", "7", "OMP: Warning: KMP_DISP_NUM_BUFFERS has no effect"),
     ];
     let file = gcc("api_environment").build(name)?;

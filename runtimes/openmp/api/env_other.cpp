@@ -36,21 +36,24 @@ bool is_of_another(const char *entry) {
     return has_prefix;
 }
 
-// A value that LLVM's run-time would refuse; that it has no effect here is said for all such variables.
+// A value that LLVM's run-time would refuse; that the variable has no effect here is said for all such.
 void check_dispatch_buffers() {
     constexpr uint64_t LEAST = 1, MOST = 4096;
-    const char *value = variable("KMP_DISP_NUM_BUFFERS");
+    const char *name = "KMP_DISP_NUM_BUFFERS";
+    const char *value = variable(name);
     uint64_t buffers;
     if (value == nullptr) {
         return;
     }
     Text text(value);
-    if (!text.take_number(&buffers) || !text.is_over() || buffers < LEAST) {
-        remark(Warning::ValueTooSmall,
-               "KMP_DISP_NUM_BUFFERS=%.160s is too small: LLVM's run-time takes 1 to 4096", value);
+    if (!text.take_number(&buffers) || !text.is_over()) {
+        remark(Warning::ValueInvalid, "%s=%.160s is not a number from 1 to 4096", name, value);
+    } else if (buffers < LEAST) {
+        remark(Warning::ValueTooSmall, "%s=%.160s is too small: LLVM's run-time takes 1 to 4096", name,
+               value);
     } else if (buffers > MOST) {
-        remark(Warning::ValueTooLarge,
-               "KMP_DISP_NUM_BUFFERS=%.160s is too large: LLVM's run-time takes 1 to 4096", value);
+        remark(Warning::ValueTooLarge, "%s=%.160s is too large: LLVM's run-time takes 1 to 4096", name,
+               value);
     }
 }
 

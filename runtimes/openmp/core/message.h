@@ -7,8 +7,8 @@
 
 namespace hadal::omp {
 
-// Warnings that LLVM's run-time has too carry its number, by which users search the web and filter logs
-// (openmp/runtime/src/i18n/en_US.txt counts them).
+// Warnings that users may know from LLVM's run-time carry its number, by which they search the web and filter
+// logs (openmp/runtime/src/i18n/en_US.txt counts them).
 enum class Warning : uint32_t {
     Unnumbered = 0,
     ValueTooSmall = 40,
