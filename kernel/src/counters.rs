@@ -38,7 +38,7 @@ impl Counter {
 /// The counters as of now, in the order in which they are to be shown.
 pub(crate) fn list() -> Vec<Counter> {
     let memory = hadal_mem::frames::global().stats();
-    let ahead = hadal_mem::frames::global().ahead_stats();
+    let prezeroed = hadal_mem::frames::global().prezero_stats();
     let slots = hadal_hrt::counters();
     let pages = file_pages::stats();
     let hardware = percpu::counters_of;
@@ -68,8 +68,8 @@ pub(crate) fn list() -> Vec<Counter> {
         Counter::of_all("memory in all, bytes", memory.total_bytes),
         Counter::of_all("memory in use, bytes", memory.total_bytes - memory.free_bytes),
         Counter::of_all("memory high-water mark, bytes", memory.high_water_bytes),
-        Counter::of_all("pages of 2 MiB that idle CPUs have zeroed", ahead.filled),
-        Counter::of_all("pages of 2 MiB among them that were used", ahead.used),
+        Counter::of_all("pages of 2 MiB that idle CPUs have zeroed", prezeroed.zeroed),
+        Counter::of_all("pages of 2 MiB among them that were used", prezeroed.used),
         Counter::of_all("pages of files, bytes", pages.bytes),
         Counter::of_all("pages of files read from the host, requests", pages.reads),
         Counter::of_all("pages of files given back", pages.given_back),

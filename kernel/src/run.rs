@@ -177,9 +177,9 @@ fn first_thread(_: usize) -> ! {
     if cpu::is_translated() && !config.counts_instructions {
         hadal_sched::let_tlbs_grow(|| hadal_mem::frames::global().used_bytes());
     }
-    if !config.counts_instructions {
-        hadal_mem::frames::global().wake_to_fill(hadal_sched::nudge_idle);
-        hadal_sched::use_idle_time(|stop| hadal_mem::frames::global().fill_ahead(stop));
+    if cpu::count() > 1 && !config.counts_instructions {
+        hadal_mem::frames::global().wake_to_prezero(hadal_sched::nudge_idle);
+        hadal_sched::use_idle_time(|stop| hadal_mem::frames::global().prezero(stop));
     }
     let prepared = prepare(config, &info, &devices, platform.zone_count());
     let begun = match action {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use hadal_tests::case::{expect_status, expect_stdout, expect_texts, wrong};
 use hadal_tests::machine::arguments;
-use hadal_tests::programs::{AHEAD, CHURN, EXHAUST, GROWING, LOCKED, MEMORY};
+use hadal_tests::programs::{CHURN, EXHAUST, GROWING, LOCKED, MEMORY, PREZEROED};
 use hadal_tests::{Hadal, Outcome, TestError, Way, scratch};
 
 use crate::suite::Suite;
@@ -26,7 +26,7 @@ pub(crate) fn register(suite: &mut Suite) {
         suite.compare(format!("memory/growing/{cpus}cpus"), &GROWING, Way::GccDynamic, cpus, |case| case);
     }
     for cpus in ["1", "2", "4"] {
-        suite.hadal(format!("memory/ahead/{cpus}cpus"), move |name| ahead(name, cpus));
+        suite.hadal(format!("memory/prezeroed/{cpus}cpus"), move |name| prezeroed(name, cpus));
     }
     suite.hadal("memory/tlb-growth", tlb_growth);
     suite.hadal("memory/exhaust/fail", |name| {
@@ -46,11 +46,11 @@ pub(crate) fn register(suite: &mut Suite) {
 }
 
 /// Idle CPUs fill pages with zeros for the busy one, where there are any.
-fn ahead(name: &str, cpus: &str) -> Result<(), TestError> {
+fn prezeroed(name: &str, cpus: &str) -> Result<(), TestError> {
     const COUNTER: &str = "pages of 2 MiB among them that were used";
     let directory = scratch::empty_directory(name)?;
     let hadal = Hadal::plain().option("--stats").with("--cpus", cpus).cwd(&directory);
-    let outcome = hadal.limit(Duration::from_secs(120)).run(&AHEAD.build(Way::GccDynamic)?, &[])?;
+    let outcome = hadal.limit(Duration::from_secs(120)).run(&PREZEROED.build(Way::GccDynamic)?, &[])?;
     expect_status(&outcome, 0)?;
     expect_stdout(&outcome, "all of it was zero\n")?;
     match counter(&outcome, COUNTER) {

@@ -331,7 +331,7 @@ programs! {
     /// Memory that is touched here and there while it is changed.
     GROWING = "growing", ["memory/growing.c"], ["-pthread"];
     /// Memory that idle CPUs fill with zeros.
-    AHEAD = "ahead", ["memory/ahead.c"], [];
+    PREZEROED = "prezeroed", ["memory/prezeroed.c"], [];
     /// Locked memory.
     LOCKED = "locked", ["memory/locked.c"], ["-pthread"];
     /// All memory.

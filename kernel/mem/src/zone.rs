@@ -14,7 +14,7 @@ pub(crate) struct Zone {
     total_frames: AtomicUsize,
     free_frames: AtomicUsize,
     /// Frames that are out, and yet free memory: those that idle CPUs fill.
-    aside_frames: AtomicUsize,
+    prezeroed_frames: AtomicUsize,
     most_used_frames: AtomicUsize,
 }
 
@@ -24,7 +24,7 @@ impl Zone {
             lists: SpinLock::ranked(Rank::Zone, FreeLists::new()),
             total_frames: AtomicUsize::new(0),
             free_frames: AtomicUsize::new(0),
-            aside_frames: AtomicUsize::new(0),
+            prezeroed_frames: AtomicUsize::new(0),
             most_used_frames: AtomicUsize::new(0),
         }
     }
@@ -82,24 +82,24 @@ impl Zone {
     }
 
     /// So many frames that are taken next count as free.
-    pub(crate) fn set_aside(&self, frames: usize) {
-        self.aside_frames.fetch_add(frames, Ordering::Relaxed);
+    pub(crate) fn add_prezeroed(&self, frames: usize) {
+        self.prezeroed_frames.fetch_add(frames, Ordering::Relaxed);
     }
 
     /// So many of these are used now, or given back.
-    pub(crate) fn use_aside(&self, frames: usize) {
+    pub(crate) fn sub_prezeroed(&self, frames: usize) {
         let lists = self.lists.lock();
-        self.aside_frames.fetch_sub(frames, Ordering::Relaxed);
+        self.prezeroed_frames.fetch_sub(frames, Ordering::Relaxed);
         self.publish(&lists);
     }
 
-    pub(crate) fn aside_frames(&self) -> usize {
-        self.aside_frames.load(Ordering::Relaxed)
+    pub(crate) fn prezeroed_frames(&self) -> usize {
+        self.prezeroed_frames.load(Ordering::Relaxed)
     }
 
     /// Frames in use, those in per-CPU caches included.
     pub(crate) fn used_frames(&self) -> usize {
-        self.total_frames().saturating_sub(self.free_frames() + self.aside_frames())
+        self.total_frames().saturating_sub(self.free_frames() + self.prezeroed_frames())
     }
 
     /// Free blocks of 2 MiB, those in larger ones included.

@@ -27,13 +27,11 @@ static POLL_CYCLES: AtomicU64 = AtomicU64::new(0);
 /// What is to be done in idle time.
 static WORK: Once<fn(&dyn Fn() -> bool)> = Once::new();
 
-/// Names work for CPUs that have nothing to run, on a machine with several; the first call wins. It is called with interrupts
+/// Names work for CPUs that have nothing to run, the first call wins. It is called with interrupts
 /// on, and returns when there is no more of it, or when it is told that the CPU has something to run: it asks every
 /// microsecond or so.
 pub fn use_idle_time(work: fn(&dyn Fn() -> bool)) {
-    if cpu::count() > 1 {
-        WORK.call_once(|| work);
-    }
+    WORK.call_once(|| work);
 }
 
 pub(crate) fn init() {
@@ -69,7 +67,7 @@ fn rest(masked: Masked, own: &'static Cpu) -> Masked {
         balance::ask(own);
     }
     let (masked, found) = poll(masked, own);
-    let (mut masked, found) = if found { (masked, true) } else { work_ahead(masked, own) };
+    let (mut masked, found) = if found { (masked, true) } else { idle_work(masked, own) };
     if !found && own.inbox.looks_empty() {
         trace::point(Kind::IdleEnter, 0, 0);
         if store_watch::for_idling(own) {
@@ -111,7 +109,7 @@ fn poll(masked: Masked, own: &Cpu) -> (Masked, bool) {
 
 /// Does idle work, unless that would take a core of the host from a CPU with something to run; returns whether there is
 /// something to run.
-fn work_ahead(masked: Masked, own: &Cpu) -> (Masked, bool) {
+fn idle_work(masked: Masked, own: &Cpu) -> (Masked, bool) {
     let Some(work) = WORK.get().filter(|_| overcommit::has_core_left()) else { return (masked, false) };
     masked.unmask();
     work(&|| has_work(own));

@@ -2,7 +2,7 @@
 //! Physical memory: who gets which frame.
 //!
 //! [`FrameAllocator`] joins the zones (`zone.rs`, one buddy allocator each) with small caches per CPU (`cache.rs`) and
-//! pages that idle CPUs fill with zeros (`ahead.rs`), and decides by [`ZonePolicy`] where a block comes from: the caller's zone first, then the others by distance. [`Frame`] is a
+//! pages that idle CPUs fill with zeros (`prezeroed.rs`), and decides by [`ZonePolicy`] where a block comes from: the caller's zone first, then the others by distance. [`Frame`] is a
 //! block that frees itself.
 //!
 //! What is decided here is checked elsewhere: that a block has one owner, by [`Block::claim`]. An address from
@@ -15,9 +15,9 @@
 //! Start-up has three steps: [`FrameAllocator::init`] before there is a heap, [`FrameAllocator::init_high`] once the direct
 //! map covers all memory, [`FrameAllocator::init_cpus`] once the heap works and CPUs are known.
 
-mod ahead;
 mod cache;
 mod owned;
+mod prezeroed;
 mod setup;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -32,14 +32,14 @@ use hadal_hal::memory::frames::{Block, Chain, FrameSource};
 use hadal_hal::sync::SpinLock;
 use spin::Once;
 
-pub use ahead::AheadStats;
 pub use owned::Frame;
+pub use prezeroed::PrezeroStats;
 pub use setup::UsableRange;
 
 use crate::buddy::{Arena, FRAME_BYTES, Use};
 use crate::zone::Zone;
-use ahead::Ahead;
 use cache::{CpuCache, LARGE_ORDER, SMALL_BATCH, SMALL_LIMIT};
+use prezeroed::Prezeroed;
 use setup::Layout;
 
 /// Most NUMA zones.
@@ -95,7 +95,7 @@ const RECLAIM_FRAMES: usize = 64;
 pub struct ZoneStats {
     /// Memory that can be handed out, in bytes.
     pub total_bytes: u64,
-    /// What of it is free now, per-CPU caches and pages filled ahead included.
+    /// What of it is free now, per-CPU caches and pre-zeroed pages included.
     pub free_bytes: u64,
     /// Most that was in use at the same time, per-CPU caches included. Over all zones this is the sum of their peaks.
     pub high_water_bytes: u64,
@@ -109,7 +109,7 @@ pub struct FrameAllocator {
     high: Once<()>,
     caches: Once<CpuLocal<SpinLock<CpuCache>>>,
     /// Pages that idle CPUs have filled with zeros.
-    ahead: Ahead,
+    prezeroed: Prezeroed,
     /// Who has memory to give back.
     reclaimer: Once<&'static dyn Reclaim>,
     interleave: AtomicUsize,
@@ -138,7 +138,7 @@ impl FrameAllocator {
             low: Once::new(),
             high: Once::new(),
             caches: Once::new(),
-            ahead: Ahead::new(),
+            prezeroed: Prezeroed::new(),
             reclaimer: Once::new(),
             interleave: AtomicUsize::new(0),
             reserve_frames: AtomicUsize::new(0),
@@ -376,10 +376,10 @@ impl FrameAllocator {
         }
     }
 
-    /// Gives the frames in all per-CPU caches, and those filled ahead, back to their zones, where they can merge.
+    /// Gives the frames in all per-CPU caches, and pre-zeroed pages, back to their zones, where they can merge.
     fn drain_caches(&self) {
         for zone in 0..self.zone_count() {
-            self.ahead.drain(ZoneId(zone as u8)).for_each(|block| self.give_back_ahead(zone, block));
+            self.prezeroed.drain(ZoneId(zone as u8)).for_each(|block| self.free_prezeroed(zone, block));
         }
         let (Some(layout), Some(caches)) = (self.layout.get(), self.caches.get()) else { return };
         for cache in caches.iter() {
@@ -424,7 +424,7 @@ impl FrameAllocator {
                 .sum()
         });
         let Some(counters) = self.zones.get(zone.index()) else { return ZoneStats::default() };
-        let cached = cached + counters.aside_frames();
+        let cached = cached + counters.prezeroed_frames();
         let bytes = |frames: usize| frames as u64 * FRAME_BYTES;
         let total = counters.total_frames();
         ZoneStats {

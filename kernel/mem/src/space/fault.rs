@@ -181,9 +181,9 @@ impl<M: Mmu> AddressSpace<M> {
     }
 
     fn fill_large(&self, page: usize, block: usize, choice: &Choice, whole: bool) -> Attempt {
-        let ahead = choice.take_filled(self.frames);
-        let whole = whole || ahead.is_some();
-        let frame = match ahead {
+        let prezeroed = choice.take_prezeroed(self.frames);
+        let whole = whole || prezeroed.is_some();
+        let frame = match prezeroed {
             Some(frame) => frame,
             None => {
                 // If there is no large frame, there may be small ones.

@@ -184,8 +184,8 @@ impl Choice {
     }
 
     /// A large page of zeros that is there already: only where nothing says from which zone.
-    pub(super) fn take_filled(&self, frames: &'static FrameAllocator) -> Option<Frame> {
-        if self.policy.is_none() { frames.alloc_filled_ahead() } else { None }
+    pub(super) fn take_prezeroed(&self, frames: &'static FrameAllocator) -> Option<Frame> {
+        if self.policy.is_none() { frames.alloc_prezeroed() } else { None }
     }
 
     pub(super) fn take(&self, frames: &'static FrameAllocator, order: u8, at: usize) -> Option<Frame> {

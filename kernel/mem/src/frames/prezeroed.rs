@@ -5,7 +5,7 @@
 //! puts it on the list of its zone; what it has begun the next one goes on with. The first touch of a block of 2 MiB takes a
 //! page from there as it is. Such pages are free memory: they count as that, and go back to their zones when memory is short.
 
-use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use arrayvec::ArrayVec;
 use hadal_hal::cpu;
@@ -28,11 +28,11 @@ const PAGE_FRAMES: usize = 1 << LARGE_ORDER;
 const PAGE_BYTES: usize = PAGE_FRAMES * FRAME_BYTES as usize;
 
 /// The pages of all zones.
-pub(super) struct Ahead {
+pub(super) struct Prezeroed {
     zones: [List; MAX_ZONES],
     /// Wakes an idle CPU.
     waker: Once<fn()>,
-    filled: AtomicU64,
+    zeroed: AtomicU64,
     used: AtomicU64,
 }
 
@@ -41,8 +41,10 @@ struct List {
     pages: SpinLock<Pages>,
     /// How many are filled: readable without the lock.
     count: AtomicUsize,
-    /// CPUs that fill pages now.
-    fillers: AtomicUsize,
+    /// A CPU fills pages now: one is enough, and others would take more pages than there is room for.
+    has_filler: AtomicBool,
+    /// A CPU has been woken to do so.
+    is_called: AtomicBool,
 }
 
 struct Pages {
@@ -53,19 +55,19 @@ struct Pages {
 
 /// Pages of 2 MiB since boot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct AheadStats {
+pub struct PrezeroStats {
     /// Filled by idle CPUs.
-    pub filled: u64,
+    pub zeroed: u64,
     /// Taken by page faults.
     pub used: u64,
 }
 
-impl Ahead {
+impl Prezeroed {
     pub(super) const fn new() -> Self {
         Self {
             zones: [const { List::new() }; MAX_ZONES],
             waker: Once::new(),
-            filled: AtomicU64::new(0),
+            zeroed: AtomicU64::new(0),
             used: AtomicU64::new(0),
         }
     }
@@ -86,7 +88,8 @@ impl List {
         Self {
             pages: SpinLock::ranked(Rank::FrameCache, pages),
             count: AtomicUsize::new(0),
-            fillers: AtomicUsize::new(0),
+            has_filler: AtomicBool::new(false),
+            is_called: AtomicBool::new(false),
         }
     }
 
@@ -114,29 +117,39 @@ impl List {
 
 impl FrameAllocator {
     /// A page of 2 MiB of zeros for a program, from the zone of the calling CPU, if there is one that an idle CPU has filled.
-    pub fn alloc_filled_ahead(&'static self) -> Option<Frame> {
-        let zone = self.cpu_zone(cpu::current_id()).index();
-        let list = &self.ahead.zones[zone];
+    /// When pages get few an idle CPU is woken to fill more.
+    pub fn alloc_prezeroed(&'static self) -> Option<Frame> {
+        let zone = self.cpu_zone(cpu::current_id());
+        let list = &self.prezeroed.zones[zone.index()];
         if fallible::is_failure_injected() {
             return None;
         }
-        let block = list.take()?;
-        self.zones[zone].use_aside(PAGE_FRAMES);
-        self.ahead.used.fetch_add(1, Ordering::Relaxed);
+        let block = list.take();
         if list.count.load(Ordering::Relaxed) <= MOST / 2
-            && list.fillers.load(Ordering::Relaxed) == 0
-            && let Some(wake) = self.ahead.waker.get()
+            && !list.has_filler.load(Ordering::Relaxed)
+            && !list.is_called.load(Ordering::Relaxed)
+            && self.wants_more(zone, list)
+            && let Some(wake) = self.prezeroed.waker.get()
         {
+            list.is_called.store(true, Ordering::Relaxed);
             wake();
         }
+        let block = block?;
+        self.zones[zone.index()].sub_prezeroed(PAGE_FRAMES);
+        self.prezeroed.used.fetch_add(1, Ordering::Relaxed);
         Some(Frame::new(self, block))
     }
 
-    /// Fills pages for later, until there are enough or `stop` says that there is something else to do. For idle CPUs.
-    pub fn fill_ahead(&self, stop: &dyn Fn() -> bool) {
+    /// Fills pages for later, until there are enough or `stop` says that there is something else to do. For idle CPUs, of which
+    /// one of each zone does it at a time.
+    pub fn prezero(&self, stop: &dyn Fn() -> bool) {
         let zone = self.cpu_zone(cpu::current_id());
-        let list = &self.ahead.zones[zone.index()];
-        list.fillers.fetch_add(1, Ordering::Relaxed);
+        let list = &self.prezeroed.zones[zone.index()];
+        if list.has_filler.swap(true, Ordering::Acquire) {
+            return;
+        }
+        // A call that came before this is answered; whoever was woken may have found other work.
+        list.is_called.store(false, Ordering::Relaxed);
         while !stop()
             && let Some((block, begun_at)) = self.page_to_fill(zone, list)
         {
@@ -146,49 +159,55 @@ impl FrameAllocator {
                 at += PIECE_BYTES;
             }
             if at == PAGE_BYTES {
-                self.ahead.filled.fetch_add(1, Ordering::Relaxed);
+                self.prezeroed.zeroed.fetch_add(1, Ordering::Relaxed);
             }
             if let Some(block) = list.put(block, at) {
-                self.give_back_ahead(zone.index(), block);
+                self.free_prezeroed(zone.index(), block);
             }
         }
-        list.fillers.fetch_sub(1, Ordering::Relaxed);
+        list.has_filler.store(false, Ordering::Release);
+    }
+
+    /// Whether there is room for another page, and much free memory.
+    fn wants_more(&self, zone: ZoneId, list: &List) -> bool {
+        let counters = &self.zones[zone.index()];
+        let total_frames = counters.total_frames();
+        let most = MOST.min((total_frames >> LARGE_ORDER) / SHARE);
+        list.count.load(Ordering::Relaxed) < most && counters.free_frames() >= total_frames / 2
     }
 
     /// What has been begun, or a new page as long as there is much free memory.
     fn page_to_fill(&self, zone: ZoneId, list: &List) -> Option<(Block, usize)> {
-        let counters = &self.zones[zone.index()];
-        let total_frames = counters.total_frames();
-        let most = MOST.min((total_frames >> LARGE_ORDER) / SHARE);
-        if list.count.load(Ordering::Relaxed) >= most || counters.free_frames() < total_frames / 2 {
+        if !self.wants_more(zone, list) {
             return None;
         }
+        let counters = &self.zones[zone.index()];
         let begun = list.pages.lock().begun.take();
         begun.or_else(|| {
-            counters.set_aside(PAGE_FRAMES);
+            counters.add_prezeroed(PAGE_FRAMES);
             let block = self.claim_from(zone, LARGE_ORDER, Class::Program);
             if block.is_none() {
-                counters.use_aside(PAGE_FRAMES);
+                counters.sub_prezeroed(PAGE_FRAMES);
             }
             Some((block?, 0))
         })
     }
 
     /// Frees a page of a zone that nobody has used.
-    pub(super) fn give_back_ahead(&self, zone: usize, block: Block) {
+    pub(super) fn free_prezeroed(&self, zone: usize, block: Block) {
         self.free(block);
-        self.zones[zone].use_aside(PAGE_FRAMES);
+        self.zones[zone].sub_prezeroed(PAGE_FRAMES);
     }
 
     /// Names who wakes an idle CPU when pages are getting few; the first call wins.
-    pub fn wake_to_fill(&self, wake: fn()) {
-        self.ahead.waker.call_once(|| wake);
+    pub fn wake_to_prezero(&self, wake: fn()) {
+        self.prezeroed.waker.call_once(|| wake);
     }
 
     /// Counters.
-    pub fn ahead_stats(&self) -> AheadStats {
+    pub fn prezero_stats(&self) -> PrezeroStats {
         let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        AheadStats { filled: load(&self.ahead.filled), used: load(&self.ahead.used) }
+        PrezeroStats { zeroed: load(&self.prezeroed.zeroed), used: load(&self.prezeroed.used) }
     }
 }
 
@@ -204,28 +223,45 @@ mod tests {
     fn pages_are_filled_in_pieces_and_are_free_memory() {
         let memory = allocator(&[72]);
         let free = memory.stats().free_bytes;
-        assert!(memory.alloc_filled_ahead().is_none());
+        assert!(memory.alloc_prezeroed().is_none());
         // An idle CPU that is called away after each piece gets there too.
         for _ in 0..PAGE_BYTES / PIECE_BYTES {
             let looks = Cell::new(0);
-            memory.fill_ahead(&|| looks.replace(looks.get() + 1) > 1);
+            memory.prezero(&|| looks.replace(looks.get() + 1) > 1);
             assert_eq!(memory.stats().free_bytes, free);
         }
-        assert_eq!(memory.ahead_stats(), AheadStats { filled: 1, used: 0 });
-        memory.fill_ahead(&|| false);
+        assert_eq!(memory.prezero_stats(), PrezeroStats { zeroed: 1, used: 0 });
+        memory.prezero(&|| false);
         // A sixteenth of the memory.
-        assert_eq!(memory.ahead_stats().filled, 2);
+        assert_eq!(memory.prezero_stats().zeroed, 2);
         assert_eq!(memory.stats().free_bytes, free);
-        let page = memory.alloc_filled_ahead().expect("there are two");
+        static CALLS: AtomicUsize = AtomicUsize::new(0);
+        memory.wake_to_prezero(|| {
+            CALLS.fetch_add(1, Ordering::Relaxed);
+        });
+        let page = memory.alloc_prezeroed().expect("there are two");
         let mut bytes = [1; 4096];
         for at in (0..PAGE_BYTES).step_by(bytes.len()) {
             page.read(at, &mut bytes);
             assert!(bytes.iter().all(|byte| *byte == 0));
         }
         assert_eq!(memory.stats().free_bytes, free - PAGE_BYTES as u64);
-        assert_eq!(memory.ahead_stats().used, 1);
+        assert_eq!(memory.prezero_stats().used, 1);
         drop(page);
         assert_eq!(memory.stats().free_bytes, free);
+        // Who finds none calls for more, once; while a CPU fills pages there is no need.
+        assert_eq!(CALLS.load(Ordering::Relaxed), 1);
+        drop(memory.alloc_prezeroed());
+        assert!(memory.alloc_prezeroed().is_none());
+        assert_eq!(CALLS.load(Ordering::Relaxed), 1);
+        memory.prezero(&|| {
+            memory.prezero(&|| panic!("one CPU at a time"));
+            drop(memory.alloc_prezeroed());
+            true
+        });
+        assert_eq!(CALLS.load(Ordering::Relaxed), 1);
+        assert!(memory.alloc_prezeroed().is_none());
+        assert_eq!(CALLS.load(Ordering::Relaxed), 2);
     }
 
     #[test]
@@ -239,14 +275,14 @@ mod tests {
             pages.len()
         };
         let most = all();
-        memory.fill_ahead(&|| false);
-        assert_eq!(memory.ahead_stats().filled, 1);
+        memory.prezero(&|| false);
+        assert_eq!(memory.prezero_stats().zeroed, 1);
         assert_eq!(all(), most);
         // With little free memory nothing is filled.
         let take = |_| memory.alloc_program(LARGE_ORDER, ZonePolicy::Local);
         let held: alloc::vec::Vec<_> = (0..=most / 2).map_while(take).collect();
-        memory.fill_ahead(&|| false);
-        assert_eq!(memory.ahead_stats().filled, 1);
+        memory.prezero(&|| false);
+        assert_eq!(memory.prezero_stats().zeroed, 1);
         drop(held);
     }
 }
