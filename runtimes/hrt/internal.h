@@ -24,16 +24,17 @@ struct hrt_pthread {
     uint32_t life;             /* enum hrt_pthread_life */
     uint32_t joiner;           /* 1: somebody joins it */
     uint32_t ends;             /* 1: it has called pthread_exit(); else an unwinding is a cancellation */
-    uint32_t spoilt;           /* 1: its priority or signals are not a new thread's: use it once only */
+    uint32_t spoilt;           /* 1: something of its libc thread is not as in a new one: use it once only */
     uint32_t cpus;             /* where it may run: 0 anywhere, n + 1 on CPU n, or HRT_PTHREAD_CPUS_OTHER */
-    uint32_t named;            /* 1: its name has been set */
     uint32_t is_slot;          /* 1: runs on a slot; the fields below matter */
+    hrt_thread_t thread;       /* its name in hadal/hrt.h */
+    int cancel_state;          /* as pthread_setcancelstate() has left it */
+    int cancel_type;           /* as pthread_setcanceltype() */
     const uint32_t *waits_on;  /* the word it sleeps on at a cancellation point */
     struct hrt_pthread *joins; /* whom it joins */
     void *(*start)(void *arg);
     void *arg;
     void *result;
-    uint64_t mask; /* signals blocked at the start */
 };
 
 /* All thread-local data of libhrt: the only such variable, because its address is the border between the
@@ -44,6 +45,7 @@ struct hrt_local {
     void (*fibers_end)(void);   /* then, too: what to call when its work ends */
     void *linux_thread;         /* its record in linux/thread.c */
     void (*exit)(void *result); /* what hrt_thread_exit() calls in a thread of libhrt-pthread */
+    void *leaves;               /* the result of a thread that leaves its slot for good */
     struct hrt_pthread pthread;
 };
 extern __thread struct hrt_local hrt_local __attribute__((tls_model("initial-exec")));

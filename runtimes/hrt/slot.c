@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <limits.h>
+#include <locale.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -24,6 +25,8 @@ _Static_assert(sizeof(struct hrt_slot) <= 64, "slot_switch.S leaves 64 bytes for
 // until the slot ends.
 __attribute__((weak)) void __call_tls_dtors(void);
 __attribute__((weak)) void __nptl_deallocate_tsd(void);
+// There if the program has a use for it.
+extern __typeof__(uselocale) uselocale __attribute__((weak));
 
 // A key's destructors may set values again, as long as pthread keys allow.
 #define KEY_ROUNDS_MAX 4
@@ -50,6 +53,9 @@ HRT_BARE static void clean(const struct hrt_slot *slot) {
     }
     if (__nptl_deallocate_tsd) {
         __nptl_deallocate_tsd();
+    }
+    if (uselocale) {
+        uselocale(LC_GLOBAL_LOCALE);
     }
 }
 
@@ -127,7 +133,7 @@ static void leave(void *unused) {
     hrt_local.slot = NULL;
     clean(slot);
     hrt_keys_clean();
-    hrt_calls->slot_leave(NULL);
+    hrt_calls->slot_leave(hrt_local.leaves);
 }
 
 // What the maker of a slot gives it, on the maker's stack.

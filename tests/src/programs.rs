@@ -228,7 +228,8 @@ programs! {
     CPP_TERMINATE = "cpp-terminate", ["cpp/terminate.cpp"], [];
     /// The pthread set.
     PTHREAD = "pthread-set", ["pthread/set/main.c", "pthread/set/create.c", "pthread/set/mutex.c",
-        "pthread/set/waiting.c", "pthread/set/cancel.c", "pthread/set/inherited.c"], ["-pthread"];
+        "pthread/set/waiting.c", "pthread/set/cancel.c", "pthread/set/inherited.c",
+        "pthread/set/fresh.c"], ["-pthread"];
     /// epoll, and timers and signals as files.
     EPOLL = "epoll", ["linux/epoll.c"], ["-pthread"];
     /// Socket calls on pairs of sockets, and on what is no socket.

@@ -4,6 +4,7 @@
 use core::mem::offset_of;
 
 use hadal_hal::memory::user;
+use hadal_hrt_abi::calls::THREAD_PTHREAD;
 use hadal_hrt_abi::thread::{
     self as abi, NAME_BYTES, PRIORITIES, Policy, THREAD_BARE, THREAD_DETACHED, THREAD_STEALABLE, ThreadAttr,
 };
@@ -15,7 +16,7 @@ use crate::slot::{self, DEFAULT_CLASS};
 use crate::status::Status;
 
 /// Attribute flags that there are.
-const FLAGS: u32 = THREAD_DETACHED | THREAD_BARE | THREAD_STEALABLE;
+const FLAGS: u32 = THREAD_DETACHED | THREAD_BARE | THREAD_STEALABLE | THREAD_PTHREAD;
 
 fn policy(number: u32) -> Result<Policy, Status> {
     use Policy::{EdfAperiodic, EdfPeriodic, EdfSporadic, RoundRobin, RunToCompletion};

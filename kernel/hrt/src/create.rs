@@ -8,8 +8,9 @@ use core::sync::atomic::Ordering;
 
 use hadal_hal::memory::{layout, user};
 use hadal_hal::trap::call;
-use hadal_hrt_abi::calls::Reserved;
+use hadal_hrt_abi::calls::{Reserved, THREAD_PTHREAD};
 use hadal_hrt_abi::thread::{THREAD_DETACHED, THREAD_STEALABLE};
+use hadal_linux::reuse;
 use hadal_sched::{PRIORITY_DEFAULT, Params, Policy};
 
 use crate::attr::{self, Attributes, Plain};
@@ -134,7 +135,10 @@ fn begin(own: &'static Record, slot: &'static Record, flags: u32, state: State) 
     let detached = flags & THREAD_DETACHED != 0;
     let name = slot.life.name(state, detached);
     slot.creator.store(own.word(), Ordering::Relaxed);
-    if detached {
+    if flags & THREAD_PTHREAD != 0 {
+        reuse::inherit(slot.task(), own.task());
+    }
+    if flags & (THREAD_DETACHED | THREAD_PTHREAD) != 0 {
         slot.parent.store(None, Ordering::Relaxed);
     } else {
         children::add(own, slot, name);

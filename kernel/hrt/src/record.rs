@@ -137,7 +137,7 @@ impl Record {
         let mut short = [0; NAME_LEN];
         let len = short.len() - 1;
         short[..len].copy_from_slice(&text[..len]);
-        self.task().set_name(short);
+        self.task().rename(short);
     }
 
     /// Forgets the text of an earlier use.

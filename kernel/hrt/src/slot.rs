@@ -11,8 +11,8 @@ use hadal_hal::cpu::percpu::CpuLocal;
 use hadal_hal::trap::call;
 use hadal_hrt_abi::calls::{SlotKind, Work};
 use hadal_hrt_abi::thread::{STACK_DEFAULT, STACK_MIN, THREAD_BARE};
-use hadal_linux::signal;
 use hadal_linux::task::Task;
+use hadal_linux::{reuse, signal};
 use hadal_sched::{Thread, thread};
 use spin::Once;
 
@@ -214,6 +214,7 @@ fn enter(own: &'static Record, kind_address: usize) -> Result<(), Status> {
     footprint::note();
     own.home.store(Some(kind.home()), Ordering::Relaxed);
     own.thread().set_stealable(false);
+    reuse::begin(own.task());
     record::settle(own);
     give(own);
     Ok(())
@@ -224,6 +225,7 @@ fn enter(own: &'static Record, kind_address: usize) -> Result<(), Status> {
 fn finish(own: &'static Record, result: usize) -> Option<&'static Thread> {
     own.result.store(result, Ordering::Relaxed);
     schedule::end(own);
+    reuse::renew(own.task(), own.task().process());
     match own.life.finish() {
         Finished::Released => {
             children::remove(own);

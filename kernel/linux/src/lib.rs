@@ -33,6 +33,7 @@ pub mod refused;
 pub mod release;
 pub mod report;
 pub mod restart;
+pub mod reuse;
 pub mod rseq;
 mod schedule;
 pub mod signal;

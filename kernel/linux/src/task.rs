@@ -45,6 +45,8 @@ pub struct Task {
     index: u32,
     /// It is in [`Task::exit`].
     ends: AtomicBool,
+    /// See [`Task::is_altered`].
+    altered: AtomicBool,
     /// What an interrupted system call has left.
     pub(crate) interruption: Interruption,
     /// Signal mask, pending signals, alternate stack.
@@ -81,6 +83,7 @@ impl Task {
         Self {
             index,
             ends: AtomicBool::new(false),
+            altered: AtomicBool::new(false),
             process: AtomicRef::none(),
             interruption: Interruption::new(),
             signals: TaskSignals::new(),
@@ -146,6 +149,7 @@ impl Task {
     pub fn prepare(&self, process: &'static Process, parent: Option<&Task>) {
         self.interruption.reset();
         self.ends.store(false, Ordering::Relaxed);
+        self.set_altered(parent.is_some_and(Task::is_altered));
         self.signals.reset(parent.map(|parent| &parent.signals));
         self.clear_child_tid.store(0, Ordering::Relaxed);
         self.robust_list.store(0, Ordering::Relaxed);
@@ -204,8 +208,24 @@ impl Task {
         *self.name.lock()
     }
 
+    /// Whether alternate stack, name or memory policy may be other than those of a thread that nobody has touched.
+    #[inline]
+    pub(crate) fn is_altered(&self) -> bool {
+        self.altered.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_altered(&self, is: bool) {
+        self.altered.store(is, Ordering::Relaxed);
+    }
+
+    /// Gives the thread a name of its own; the last byte stays NUL.
+    pub fn rename(&self, name: [u8; NAME_LEN]) {
+        self.set_altered(true);
+        self.set_name(name);
+    }
+
     /// Sets the name; the last byte stays NUL.
-    pub fn set_name(&self, mut name: [u8; NAME_LEN]) {
+    pub(crate) fn set_name(&self, mut name: [u8; NAME_LEN]) {
         name[NAME_LEN - 1] = 0;
         let [a, b] = trace::text_words(&name);
         trace::point_of(self.index, Kind::ThreadName, a, b);

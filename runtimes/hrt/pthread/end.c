@@ -7,8 +7,9 @@
 
 #include "thread.h"
 
-// Threads made by pthread_create() that have not ended.
+// Threads made by pthread_create() that have not ended, and whether main waits for that.
 static uint32_t living;
+static uint32_t main_waits;
 
 static pthread_key_t key;
 static pthread_once_t key_made = PTHREAD_ONCE_INIT;
@@ -23,6 +24,8 @@ static _Noreturn void end_main(void) {
         hrt_wake(&self->life, HRT_WAKE_ALL, HRT_WAKE_KICK);
     }
     uint32_t left;
+    HRT_STORE(&main_waits, 1, HRT_RELAXED);
+    HRT_FENCE(HRT_SEQ_CST);
     while ((left = HRT_LOAD(&living, HRT_ACQUIRE)) != 0) {
         hrt_wait(&living, left, HRT_FOREVER, HRT_WAIT_NO_INTR);
     }
@@ -58,8 +61,11 @@ int hrt_pthread_end_main_later(void *result) {
 void hrt_pthread_begins(void) { HRT_FETCH_ADD(&living, 1, HRT_RELAXED); }
 
 void hrt_pthread_ended(void) {
-    HRT_FETCH_SUB(&living, 1, HRT_RELEASE);
-    hrt_wake(&living, 1, HRT_WAKE_KICK);
+    // Main says that it waits before it looks at the number.
+    HRT_FETCH_SUB(&living, 1, HRT_SEQ_CST);
+    if (HRT_UNLIKELY(HRT_LOAD(&main_waits, HRT_RELAXED) != 0)) {
+        hrt_wake(&living, 1, HRT_WAKE_KICK);
+    }
 }
 
 void hrt_pthread_clean(void) {

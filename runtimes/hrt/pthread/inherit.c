@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-// What a thread inherits from its creator beside its signal mask: CPUs, policy, priority, name. A slot can be
-// bound to its creator's CPU. For the rest slots are as libc's threads are when nobody has changed any of
-// that; so once somebody has, new threads are made by libc, and a slot whose own thread was changed is not
-// used again.
+// What a thread inherits from its creator beside what the kernel gives its slot (HRT_THREAD_PTHREAD): CPUs,
+// policy, priority. A slot can be bound to its creator's CPU. For the rest slots are as libc's threads are
+// when nobody has changed any of that; so once somebody has, new threads are made by libc, and a slot whose
+// own thread was changed is not used again.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <limits.h>
@@ -17,13 +17,22 @@ static uint32_t changed;
 
 bool hrt_pthread_inherits(void) { return HRT_LOAD(&changed, HRT_RELAXED) != 0; }
 
-static void change(struct hrt_pthread *thread) {
-    HRT_STORE(&changed, 1, HRT_RELAXED);
+// Either the thread, which says first that it has ended, sees that its slot is spoilt, or the caller sees its
+// end.
+bool hrt_pthread_spoil(struct hrt_pthread *thread) {
     HRT_STORE(&thread->spoilt, 1, HRT_RELAXED);
+    HRT_FENCE(HRT_SEQ_CST);
+    uint32_t life = HRT_LOAD(&thread->life, HRT_RELAXED);
+    return !thread->is_slot || life == HRT_PTHREAD_JOINABLE || life == HRT_PTHREAD_DETACHED;
+}
+
+static bool change(struct hrt_pthread *thread) {
+    HRT_STORE(&changed, 1, HRT_RELAXED);
+    return hrt_pthread_spoil(thread);
 }
 
 // The kernel's name of a thread, which libc puts into its CPU clock: ~tid << 3 (clock_gettime(2)).
-static int tid_of(pthread_t thread, pid_t *tid) {
+int hrt_pthread_tid(pthread_t thread, pid_t *tid) {
     clockid_t clock;
     int error = pthread_getcpuclockid(thread, &clock);
     if (error == 0) {
@@ -34,28 +43,32 @@ static int tid_of(pthread_t thread, pid_t *tid) {
 
 int pthread_setschedparam(pthread_t thread, int policy, const struct sched_param *param) {
     pid_t tid;
-    int error = tid_of(thread, &tid);
+    int error = hrt_pthread_tid(thread, &tid);
     if (error != 0) {
         return error;
     }
-    change(hrt_pthread_of(thread));
+    if (!change(hrt_pthread_of(thread))) {
+        return ESRCH;
+    }
     return __sched_setscheduler(tid, policy, param) == 0 ? 0 : errno;
 }
 
 int pthread_setschedprio(pthread_t thread, int priority) {
     struct sched_param param = {.sched_priority = priority};
     pid_t tid;
-    int error = tid_of(thread, &tid);
+    int error = hrt_pthread_tid(thread, &tid);
     if (error != 0) {
         return error;
     }
-    change(hrt_pthread_of(thread));
+    if (!change(hrt_pthread_of(thread))) {
+        return ESRCH;
+    }
     return __sched_setparam(tid, &param) == 0 ? 0 : errno;
 }
 
 int pthread_getschedparam(pthread_t thread, int *policy, struct sched_param *param) {
     pid_t tid;
-    int error = tid_of(thread, &tid);
+    int error = hrt_pthread_tid(thread, &tid);
     if (error != 0) {
         return error;
     }
@@ -110,23 +123,16 @@ int sched_setparam(pid_t tid, const struct sched_param *param) {
     return __sched_setparam(tid, param);
 }
 
-int pthread_setname_np(pthread_t thread, const char *name) {
-    HRT_STORE(&hrt_pthread_of(thread)->named, 1, HRT_RELAXED);
-    return __pthread_setname_np(thread, name);
-}
-
 // A signal for one thread that blocks it would stay for the next on its slot.
 int pthread_kill(pthread_t thread, int signal) {
     struct hrt_pthread *target = hrt_pthread_of(thread);
     if (target->is_slot) {
-        uint32_t life = HRT_LOAD(&target->life, HRT_ACQUIRE);
-        if (hrt_pthread_is_gone(life)) {
+        if (hrt_pthread_is_gone(target, HRT_LOAD(&target->life, HRT_ACQUIRE))) {
             return ESRCH;
         }
-        if (life == HRT_PTHREAD_DONE) {
+        if (!hrt_pthread_spoil(target)) {
             return signal >= 0 && signal < _NSIG ? 0 : EINVAL;
         }
-        HRT_STORE(&target->spoilt, 1, HRT_RELAXED);
     }
     return __pthread_kill(thread, signal);
 }

@@ -6,7 +6,6 @@
 #include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "thread.h"
@@ -35,111 +34,77 @@ static void block_signals(sigset_t *before) {
     pthread_sigmask(SIG_SETMASK, &all, before);
 }
 
-static void set_mask(uint64_t mask) {
-    sigset_t signals;
-    sigemptyset(&signals);
-    memcpy(&signals, &mask, sizeof mask);
-    pthread_sigmask(SIG_SETMASK, &signals, NULL);
-}
-
-static uint64_t get_mask(void) {
-    sigset_t signals;
-    uint64_t mask;
-    pthread_sigmask(SIG_SETMASK, NULL, &signals);
-    memcpy(&mask, &signals, sizeof mask);
-    return mask;
-}
-
 // Unwinding has come to run(): what it left behind inside is forgotten.
 static void land(__pthread_unwind_buf_t *landing) {
     __pthread_unregister_cancel(landing);
     __pthread_register_cancel(landing);
 }
 
-// The thread's result is there for its joiner, if it has one.
-static void announce(struct hrt_pthread *self) {
-    uint32_t joinable = HRT_PTHREAD_JOINABLE;
-    if (HRT_CAS(&self->life, &joinable, HRT_PTHREAD_DONE, HRT_RELEASE)) {
-        hrt_wake(&self->life, HRT_WAKE_ALL, HRT_WAKE_KICK);
-    }
-}
-
-// Until the joiner has the result the slot is not free, because its pthread_t is still the thread's.
-static void await_joiner(struct hrt_pthread *self) {
-    while (HRT_LOAD(&self->life, HRT_ACQUIRE) == HRT_PTHREAD_DONE) {
-        hrt_wait(&self->life, HRT_PTHREAD_DONE, HRT_FOREVER, HRT_WAIT_NO_INTR);
-    }
-}
-
-static void rename_slot(struct hrt_pthread *self) {
-    if (HRT_LOAD(&self->named, HRT_RELAXED) != 0) {
-        HRT_STORE(&self->named, 0, HRT_RELAXED);
-        prctl(PR_SET_NAME, program_invocation_short_name);
-    }
-}
-
+// The last of the thread that its name stands for. From here on its slot lets a joiner go, if there is to be
+// one.
 static void end(struct hrt_pthread *self) {
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
-    pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, NULL);
+    if (self->cancel_type != PTHREAD_CANCEL_DEFERRED) {
+        pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, NULL);
+    }
     hrt_pthread_clean();
-    sigset_t before;
-    block_signals(&before);
     hrt_local.exit = NULL;
     if (HRT_LOAD(&self->spoilt, HRT_RELAXED) != 0) {
         hrt_pthread_give_up_robust();
     }
-    announce(self);
-    hrt_pthread_ended();
-    await_joiner(self);
-    rename_slot(self);
+    // Before the look at `spoilt`: see hrt_pthread_spoil().
+    uint32_t life = HRT_PTHREAD_JOINABLE;
+    if (!HRT_CAS(&self->life, &life, HRT_PTHREAD_DONE, HRT_SEQ_CST)) {
+        HRT_EXCHANGE(&self->life, HRT_PTHREAD_LEFT, HRT_SEQ_CST);
+    }
     self->cpus = 0;
+    hrt_pthread_ended();
 }
-
-// The name is nobody's from here on, though a joiner still hears why it must not join.
-static void forget(struct hrt_pthread *self) {
-    bool detached = HRT_LOAD(&self->life, HRT_RELAXED) == HRT_PTHREAD_DETACHED;
-    HRT_STORE(&self->life, detached ? HRT_PTHREAD_LEFT : HRT_PTHREAD_NONE, HRT_RELEASE);
-}
-
-static _Noreturn void leave_slot(struct hrt_pthread *self, __pthread_unwind_buf_t *landing) {
-    forget(self);
-    __pthread_unwind_next(landing);
-}
-
-enum stage { RUNS, ENDED };
 
 // The work of a slot. pthread_exit() and cancellation unwind to here: after the former the slot goes on,
 // after the latter libc's descriptor is marked for good and the thread must end.
 static void *run(void *arg) {
     struct hrt_pthread *self = arg;
     __pthread_unwind_buf_t landing;
-    volatile enum stage stage = RUNS;
-    set_mask(self->mask);
     hrt_local.exit = pthread_exit;
-    bool unwound = hrt_setjmp(landing.__cancel_jmp_buf, 0) != 0;
-    if (stage == ENDED) {
-        leave_slot(self, &landing);
-    }
-    bool cancelled = false;
-    if (unwound) {
-        land(&landing);
-        cancelled = self->ends == 0;
-        self->result = cancelled ? PTHREAD_CANCELED : self->result;
-    } else {
+    if (hrt_setjmp(landing.__cancel_jmp_buf, 0) == 0) {
         __pthread_register_cancel(&landing);
         self->result = self->start(self->arg);
+    } else {
+        land(&landing);
+        if (self->ends == 0) {
+            self->result = PTHREAD_CANCELED;
+            self->spoilt = 1;
+        }
     }
     end(self);
-    stage = ENDED;
-    if (cancelled || HRT_LOAD(&self->spoilt, HRT_RELAXED) != 0) {
-        leave_slot(self, &landing);
+    if (HRT_LOAD(&self->spoilt, HRT_RELAXED) != 0) {
+        hrt_local.leaves = self->result;
+        __pthread_unwind_next(&landing);
     }
-    // A request that came too late is still pending; it comes back to the landing.
     pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
-    pthread_testcancel();
     __pthread_unregister_cancel(&landing);
-    forget(self);
-    return NULL;
+    return self->result;
+}
+
+// Stack size of a thread without attributes; 0: not asked for yet.
+static size_t default_stack_bytes;
+
+static size_t default_stack(void) {
+    size_t bytes = HRT_LOAD(&default_stack_bytes, HRT_RELAXED);
+    pthread_attr_t defaults;
+    if (HRT_UNLIKELY(bytes == 0) && pthread_getattr_default_np(&defaults) == 0) {
+        pthread_attr_getstacksize(&defaults, &bytes);
+        pthread_attr_destroy(&defaults);
+        HRT_STORE(&default_stack_bytes, bytes, HRT_RELAXED);
+    }
+    return bytes;
+}
+
+int pthread_setattr_default_np(const pthread_attr_t *attr) {
+    int error = __pthread_setattr_default_np(attr);
+    HRT_STORE(&default_stack_bytes, 0, HRT_RELAXED);
+    return error;
 }
 
 static bool wants_cpus(const pthread_attr_t *attr) {
@@ -151,7 +116,6 @@ static bool wants_cpus(const pthread_attr_t *attr) {
 
 // Whether a slot can do what the attributes ask for; then its stack size and state.
 static bool fits_slot(const pthread_attr_t *attr, struct hrt_thread_attr *slot, int *detached) {
-    pthread_attr_t defaults;
     hrt_thread_attr_init(slot);
     *detached = PTHREAD_CREATE_JOINABLE;
     uint32_t on = HRT_LOAD(&hrt_local.pthread.cpus, HRT_RELAXED);
@@ -160,12 +124,8 @@ static bool fits_slot(const pthread_attr_t *attr, struct hrt_thread_attr *slot, 
     }
     slot->cpu = (int32_t)on - 1; // 0: HRT_CPU_ANY
     if (attr == NULL) {
-        size_t bytes;
-        bool known =
-            pthread_getattr_default_np(&defaults) == 0 && pthread_attr_getstacksize(&defaults, &bytes) == 0;
-        pthread_attr_destroy(&defaults);
-        slot->stack_bytes = known ? bytes : HRT_STACK_DEFAULT;
-        return known;
+        slot->stack_bytes = default_stack();
+        return slot->stack_bytes != 0;
     }
     int inherits;
     size_t guard, bytes;
@@ -200,8 +160,8 @@ static struct hrt_reserved reserve(const struct hrt_thread_attr *attr) {
 
 static int create_on_slot(pthread_t *thread, struct hrt_thread_attr *attr, int detached,
                           void *(*start)(void *), void *arg) {
-    // Nobody joins it but through us.
-    attr->flags |= HRT_THREAD_DETACHED;
+    bool is_detached = detached == PTHREAD_CREATE_DETACHED;
+    attr->flags = HRT_THREAD_PTHREAD | (is_detached ? HRT_THREAD_DETACHED : 0);
     struct hrt_reserved reserved = reserve(attr);
     if (!reserved.thread) {
         return hrt_pthread_error((int)reserved.stack);
@@ -209,8 +169,13 @@ static int create_on_slot(pthread_t *thread, struct hrt_thread_attr *attr, int d
     struct hrt_local *local = hrt_slot_of(reserved.stack)->local;
     struct hrt_pthread *self = &local->pthread;
     *self = (struct hrt_pthread){
-        .is_slot = 1, .cpus = (uint32_t)(attr->cpu + 1), .start = start, .arg = arg, .mask = get_mask()};
-    self->life = detached == PTHREAD_CREATE_DETACHED ? HRT_PTHREAD_DETACHED : HRT_PTHREAD_JOINABLE;
+        .life = is_detached ? HRT_PTHREAD_DETACHED : HRT_PTHREAD_JOINABLE,
+        .cpus = (uint32_t)(attr->cpu + 1),
+        .is_slot = 1,
+        .thread = reserved.thread,
+        .start = start,
+        .arg = arg,
+    };
     *thread = hrt_pthread_name(local);
     hrt_pthread_begins();
     return hrt_pthread_error(hrt_calls->thread_start(reserved.thread, run, self));

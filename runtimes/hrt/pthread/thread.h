@@ -14,8 +14,8 @@ enum hrt_pthread_life {
     HRT_PTHREAD_NONE = 0, /* no thread of ours, or none at present */
     HRT_PTHREAD_JOINABLE, /* it runs */
     HRT_PTHREAD_DETACHED, /* it runs, and nobody may join it */
-    HRT_PTHREAD_DONE,     /* it waits for its joiner, so that nobody else gets its pthread_t */
-    HRT_PTHREAD_TAKEN,    /* it has been joined */
+    HRT_PTHREAD_DONE,     /* its slot waits for its joiner, so that nobody else gets its pthread_t */
+    HRT_PTHREAD_TAKEN,    /* main has been joined */
     HRT_PTHREAD_LEFT      /* it ended detached */
 };
 
@@ -32,8 +32,12 @@ static inline pthread_t hrt_pthread_name(const struct hrt_local *local) {
 int hrt_pthread_error(int status);
 
 /* Whether a thread with this life has ended for good, so that its name means nothing any more. */
-static inline bool hrt_pthread_is_gone(uint32_t life) {
-    return life == HRT_PTHREAD_NONE || life == HRT_PTHREAD_TAKEN || life == HRT_PTHREAD_LEFT;
+static inline bool hrt_pthread_is_gone(const struct hrt_pthread *thread, uint32_t life) {
+    struct hrt_thread_info info;
+    /* Joined: the slot is free or another thread's. */
+    bool joined =
+        life == HRT_PTHREAD_DONE && thread->is_slot && hrt_thread_info(thread->thread, &info) == HRT_ESRCH;
+    return joined || life == HRT_PTHREAD_NONE || life == HRT_PTHREAD_TAKEN || life == HRT_PTHREAD_LEFT;
 }
 
 /* end.c: threads that run, so that main can wait for them after pthread_exit(). */
@@ -49,7 +53,12 @@ int hrt_pthread_end_main_later(void *result);
 /* robust.c: the robust mutexes that the calling thread still holds have lost their owner. */
 void hrt_pthread_give_up_robust(void);
 
-/* inherit.c: whether a new thread differs from a fresh one of libc's in what it inherits. */
+/* inherit.c: the caller is about to change the thread so that its slot cannot be another's afterwards. False:
+ * it has ended, and must be left alone. */
+bool hrt_pthread_spoil(struct hrt_pthread *thread);
+/* The kernel's name of a thread; ESRCH. */
+int hrt_pthread_tid(pthread_t thread, pid_t *tid);
+/* Whether a new thread differs from a fresh one of libc's in what it inherits. */
 bool hrt_pthread_inherits(void);
 
 /* cancel.c: the calling thread is about to sleep on `word`, and is cancelled here if that is wanted. What is
@@ -77,9 +86,11 @@ int ___pthread_clockjoin_np(pthread_t thread, void **result, clockid_t clock, co
 int ___pthread_timedjoin_np(pthread_t thread, void **result, const struct timespec *time);
 int __pthread_detach(pthread_t thread);
 int __pthread_cancel(pthread_t thread);
+int __pthread_setcancelstate(int state, int *before);
+int __pthread_setcanceltype(int type, int *before);
+int __pthread_setattr_default_np(const pthread_attr_t *attr);
 int __pthread_kill(pthread_t thread, int signal);
 int __pthread_getattr_np(pthread_t thread, pthread_attr_t *attr);
-int __pthread_setname_np(pthread_t thread, const char *name);
 int __pthread_setaffinity_new(pthread_t thread, size_t bytes, const cpu_set_t *cpus);
 int __sched_setaffinity_new(pid_t tid, size_t bytes, const cpu_set_t *cpus);
 int __sched_setparam(pid_t tid, const struct sched_param *param);

@@ -129,7 +129,7 @@ fn rename(process: &Process, task: &Task, text: &[u8]) -> Result<usize> {
     let mut name = [0; NAME_LEN];
     let len = line.len().min(NAME_LEN - 1);
     name[..len].copy_from_slice(&line[..len]);
-    task.set_name(name);
+    task.rename(name);
     Ok(text.len())
 }
 

@@ -118,7 +118,7 @@ pub fn start(setup: Box<ProcessSetup>) -> Result<&'static Process, StartError> {
 }
 
 /// The name of a program's first thread: the program's file name.
-fn name(process: &Process) -> [u8; NAME_LEN] {
+pub(crate) fn name(process: &Process) -> [u8; NAME_LEN] {
     let mut name = [0; NAME_LEN];
     let file_name = process.executable.rsplit(|&byte| byte == b'/').next().unwrap_or(b"");
     let len = file_name.len().min(NAME_LEN - 1);

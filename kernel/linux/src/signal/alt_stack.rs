@@ -96,11 +96,12 @@ pub fn set(task: &Task, raw: RawStack, sp: u64) -> Result<()> {
         return Err(Errno::EPERM);
     }
     *current = AltStack::from_raw(raw)?;
+    task.set_altered(true);
     Ok(())
 }
 
 /// Takes it away from the calling thread.
-pub(super) fn disarm(task: &Task) {
+pub(crate) fn disarm(task: &Task) {
     *task.signals.alt_stack.lock() = AltStack::NONE;
 }
 

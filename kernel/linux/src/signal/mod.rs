@@ -51,8 +51,10 @@ use timer::ProcessTimers;
 
 /// Signal state of one thread.
 pub struct TaskSignals {
-    /// Blocked signals; only the thread itself changes them.
+    /// Blocked signals; only the thread itself changes them, and who gives it work while it is resting.
     mask: AtomicSigSet,
+    /// What a thread that is used again blocks in between ([`crate::reuse`]).
+    kept_mask: AtomicSigSet,
     /// The mask to go back to after a call that changed it for its own duration.
     saved_mask: SpinLock<Option<SigSet>>,
     /// Signals that the thread waits for in `rt_sigtimedwait`: they wake it although they are blocked.
@@ -74,6 +76,7 @@ impl TaskSignals {
     pub const fn new() -> Self {
         Self {
             mask: AtomicSigSet::new(SigSet::EMPTY),
+            kept_mask: AtomicSigSet::new(SigSet::EMPTY),
             saved_mask: SpinLock::new(None),
             awaited: AtomicSigSet::new(SigSet::EMPTY),
             resting: AtomicBool::new(false),
@@ -95,6 +98,21 @@ impl TaskSignals {
     /// The blocked signals.
     pub fn mask(&self) -> SigSet {
         self.mask.get()
+    }
+
+    /// What the thread blocks now is its [`TaskSignals::kept_mask`].
+    pub(crate) fn keep_mask(&self) {
+        self.kept_mask.set(self.mask());
+    }
+
+    /// What it blocks when it is between two pieces of work.
+    pub(crate) fn kept_mask(&self) -> SigSet {
+        self.kept_mask.get()
+    }
+
+    /// The thread, which is resting, blocks what its creator blocks when it has work again.
+    pub(crate) fn inherit_mask(&self, creator: &TaskSignals) {
+        self.mask.set(creator.mask());
     }
 
     /// Signals that were sent to this thread and wait.

@@ -18,6 +18,7 @@ static const struct part parts[] = {
     {"timeouts", part_timeouts},
     {"churn", part_churn},
     {"inherited", part_inherited},
+    {"fresh", part_fresh},
 };
 
 int main(int argc, char **argv) { return run_parts(parts, sizeof parts / sizeof parts[0], argc, argv); }

@@ -29,6 +29,7 @@ void part_tls(void);
 void part_timeouts(void);
 void part_churn(void);
 void part_inherited(void);
+void part_fresh(void);
 
 // The moment `milliseconds` from now on a clock.
 static inline struct timespec after_ms(clockid_t clock, long milliseconds) {

@@ -81,6 +81,6 @@ fn set_name(call: &Call<'_>) -> Result<usize> {
             break;
         }
     }
-    call.task.set_name(name);
+    call.task.rename(name);
     Ok(0)
 }

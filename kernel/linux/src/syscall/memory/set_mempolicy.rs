@@ -16,6 +16,7 @@ signature!(Int, Address, Size);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let nodes = numa::read_nodes(call.arg(1), call.arg(2))?;
+    call.task.set_altered(true);
     numa::set_of_thread(call.task, numa::policy(call.uint(0), nodes)?);
     Ok(0)
 }
