@@ -80,6 +80,7 @@ fn kernel_main(info: BootInfo) -> ! {
     }
     hadal_sched::init();
     hadal_event::init();
+    smp::release_others();
     hadal_linux::buffers::init();
     platform.start_lines();
     log::info!(

@@ -208,11 +208,8 @@ fn adopt() {
     RUNNING.install(idle, own);
 }
 
-/// Begins to schedule on an application processor as soon as [`init`] has prepared it.
+/// Begins to schedule on an application processor, after [`init`].
 pub(crate) fn join() {
-    while CPUS.get().is_none() {
-        cpu::relax();
-    }
     adopt();
 }
 

@@ -7,12 +7,12 @@
 use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
-use core::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
 use spin::Once;
 
 use crate::cpu::{fpu, percpu, tsc};
-use crate::interrupts::apic;
+use crate::interrupts::{apic, irq};
 use crate::memory::layout::{DIRECT_MAP, TRAMPOLINE_PA};
 use crate::memory::tlb;
 use crate::threads::context;
@@ -24,6 +24,8 @@ pub(crate) static NEXT_STACK: AtomicU64 = AtomicU64::new(0);
 pub(crate) static STACK_TOPS: AtomicPtr<u64> = AtomicPtr::new(core::ptr::null_mut());
 
 static ONLINE: AtomicUsize = AtomicUsize::new(1);
+/// The other processors may go on: see [`release_others`].
+static RELEASED: AtomicBool = AtomicBool::new(false);
 static MAIN: Once<fn(usize) -> !> = Once::new();
 
 /// Bytes of the stack on which a processor starts and later idles.
@@ -48,7 +50,7 @@ pub fn init_boot_cpu() {
 }
 
 /// Starts the processors `apic_ids[1..]` and waits until all run or `timeout_ticks` of the TSC have passed; each continues
-/// with `main(cpu)` on a stack of its own. Returns the number of CPUs that are online, the boot CPU included; the ones that
+/// with `main(cpu)` on a stack of its own after [`release_others`]. Returns the number of CPUs that are online, the boot CPU included; the ones that
 /// did not answer are left out only if they are the last in the list, else the machine would have holes.
 pub fn start_others(apic_ids: &[u32], timeout_ticks: u64, main: fn(usize) -> !) -> usize {
     percpu::allocate(apic_ids);
@@ -94,6 +96,15 @@ pub fn start_others(apic_ids: &[u32], timeout_ticks: u64, main: fn(usize) -> !) 
     online
 }
 
+/// Lets the started processors go on: everything that is sized by their number is there.
+pub fn release_others() {
+    RELEASED.store(true, Ordering::Release);
+    if cpu::count() > 1 {
+        // Any interrupt would do; this one means nothing where no flush is asked for.
+        apic::send_ipi_all_but_self(irq::VECTOR_TLB);
+    }
+}
+
 fn copy_start_page() {
     let start = core::ptr::from_ref(&hadal_ap_page);
     let len = core::ptr::from_ref(&hadal_ap_page_end) as usize - start as usize;
@@ -119,9 +130,10 @@ pub(crate) extern "C" fn start_this_cpu(slot: u64) -> ! {
     set_tsc_aux(id);
     tlb::leave_idle();
     ONLINE.fetch_add(1, Ordering::Release);
-    // The tables sized by the number of CPUs are made by the boot CPU once all are here.
-    while cpu::count() == 1 {
-        cpu::relax();
+    // Asleep: hundreds that spin take the time of the others from a host with few cores.
+    let mut masked = irq::mask();
+    while !RELEASED.load(Ordering::Acquire) {
+        cpu::wait_for_interrupt(&mut masked);
     }
     match MAIN.get() {
         Some(main) => main(id),

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Pages of 2 MiB that CPUs without work fill with zeros before anybody asks for them.
 //!
-//! Each zone has a few. An idle CPU takes a free page, fills it piece by piece, with a look for other work between two, and
-//! puts it on the list of its zone; what it has begun the next one goes on with. The first touch of a block of 2 MiB takes a
-//! page from there as it is. Such pages are free memory: they count as that, and go back to their zones when memory is short.
+//! Each zone has a few, once somebody has asked: many programs never do. An idle CPU takes a free page, fills it piece by
+//! piece, with a look for other work between two, and puts it on the list of its zone; what it has begun the next one goes on
+//! with. The first touch of a block of 2 MiB takes a page from there as it is. Such pages are free memory: they count as
+//! that, and go back to their zones when memory is short.
 
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
@@ -45,6 +46,8 @@ struct List {
     has_filler: AtomicBool,
     /// A CPU has been woken to do so.
     is_called: AtomicBool,
+    /// Somebody has asked for a page.
+    is_wanted: AtomicBool,
 }
 
 struct Pages {
@@ -90,6 +93,7 @@ impl List {
             count: AtomicUsize::new(0),
             has_filler: AtomicBool::new(false),
             is_called: AtomicBool::new(false),
+            is_wanted: AtomicBool::new(false),
         }
     }
 
@@ -124,6 +128,9 @@ impl FrameAllocator {
         if fallible::is_failure_injected() {
             return None;
         }
+        if !list.is_wanted.load(Ordering::Relaxed) {
+            list.is_wanted.store(true, Ordering::Relaxed);
+        }
         let block = list.take();
         if list.count.load(Ordering::Relaxed) <= MOST / 2
             && !list.has_filler.load(Ordering::Relaxed)
@@ -145,7 +152,7 @@ impl FrameAllocator {
     pub fn prezero(&self, stop: &dyn Fn() -> bool) {
         let zone = self.cpu_zone(cpu::current_id());
         let list = &self.prezeroed.zones[zone.index()];
-        if list.has_filler.swap(true, Ordering::Acquire) {
+        if !list.is_wanted.load(Ordering::Relaxed) || list.has_filler.swap(true, Ordering::Acquire) {
             return;
         }
         // A call that came before this is answered; whoever was woken may have found other work.
@@ -223,6 +230,7 @@ mod tests {
     fn pages_are_filled_in_pieces_and_are_free_memory() {
         let memory = allocator(&[72]);
         let free = memory.stats().free_bytes;
+        memory.prezero(&|| panic!("nobody has asked"));
         assert!(memory.alloc_prezeroed().is_none());
         // An idle CPU that is called away after each piece gets there too.
         for _ in 0..PAGE_BYTES / PIECE_BYTES {
@@ -275,6 +283,7 @@ mod tests {
             pages.len()
         };
         let most = all();
+        assert!(memory.alloc_prezeroed().is_none());
         memory.prezero(&|| false);
         assert_eq!(memory.prezero_stats().zeroed, 1);
         assert_eq!(all(), most);
