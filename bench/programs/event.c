@@ -56,13 +56,15 @@ static HRT_HANDLER void note_arrival(void *arg) {
 
 /* --- interrupts ----------------------------------------------------------------------------------------- */
 
-static void ipi(const char *name) {
+/* To CPUs that have nothing to run, and have had nothing for so long. */
+static void ipi_to_idle(const char *name, uint64_t idle_ns) {
     uint32_t vector;
     if (!registered(name, hrt_ipi_register(note_arrival, NULL, 0, &vector))) {
         return;
     }
     for (unsigned i = 0; i < bench_rounds(samples()); i++) {
         arrived = 0;
+        bench_delay_ns(idle_ns);
         uint64_t start = bench_ticks();
         BENCH_CHECK(hrt_ipi_send(vector, (int32_t)target_of(i)));
         take_sample(start);
@@ -70,6 +72,9 @@ static void ipi(const char *name) {
     BENCH_CHECK(hrt_ipi_unregister(vector));
     bench_report(name);
 }
+
+static void ipi(const char *name) { ipi_to_idle(name, 0); }
+static void ipi_halted(const char *name) { ipi_to_idle(name, HALTED_NS); }
 
 static void notify(const char *name) {
     uint32_t event;
@@ -338,6 +343,7 @@ static void forwarded_syscall(const char *name) {
 
 static const struct bench_figure figures[] = {
     {"event.ipi", ipi},
+    {"event.ipi_halted", ipi_halted},
     {"event.ipi_send", ipi_send},
     {"event.ipi_receive", ipi_receive},
     {"event.notify", notify},

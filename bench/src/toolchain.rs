@@ -198,11 +198,11 @@ fn libomp_path() -> Result<String> {
     Ok(format!("-Wl,-rpath,{}", directory.display()))
 }
 
-/// Programs that measure pthreads get libhrt-pthread in images. All others keep libc's threads, which are only there to have
+/// Programs that measure pthreads, or are ordinary ones, get libhrt-pthread in images. All others keep libc's threads, which are only there to have
 /// something on every CPU.
 fn image_flags(program: &str) -> &'static [&'static str] {
     match program {
-        "pthread" | "scaling" => &["-pthread"],
+        "pthread" | "scaling" | "apps" => &["-pthread"],
         _ => &[],
     }
 }

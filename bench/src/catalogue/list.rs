@@ -87,6 +87,12 @@ pub(super) const BENCHMARKS: &[Benchmark] = &[
          libhrt-linux, a signal to a thread that sleeps on that CPU",
     )
     .with_path(OneAndTwo),
+    time(
+        "event.ipi_halted",
+        "event",
+        Host,
+        "raw IPI to a CPU that has halted: idle for 300 us, the limit of event.condvar_halted; Linux: as event.ipi",
+    ),
     path("event.ipi_send", "event", One, "of that, the sender's part: the call"),
     path(
         "event.ipi_receive",
@@ -305,6 +311,10 @@ pub(super) const BENCHMARKS: &[Benchmark] = &[
         Turns,
         "the same for creating a pthread on the own CPU and joining it",
     ),
+    time("apps.fib", "apps", Host, "Fibonacci numbers by recursion, the same by every thread; `_1` is one thread on the same machine"),
+    time("apps.malloc", "apps", Host, "malloc and free of 16 bytes to 1 KiB in no order, by every thread"),
+    time("apps.first_touch", "apps", Host, "map 32 MiB, touch each page, unmap, by every thread"),
+    time("apps.text", "apps", Host, "write lines, sort them, count their words, by every thread"),
     time(
         "noise.fixed_work",
         "noise",

@@ -53,6 +53,10 @@ impl Listeners {
         Some(self.0.remove(index).listener)
     }
 
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
     pub(crate) fn tell(&self, changes: u32) {
         let mut found = false;
         for entry in &self.0 {

@@ -2,76 +2,67 @@
 //! A mutex whose waiters sleep: for state that is held across device requests.
 
 use core::ops::{Deref, DerefMut};
-use core::sync::atomic::{AtomicBool, Ordering};
 
-use hadal_hal::sync::{SpinLock, SpinLockGuard};
+use hadal_hal::sync::may_wait;
+use spin::mutex::{SpinMutex, SpinMutexGuard};
 
 use crate::{WaitMode, WaitQueue};
 
 /// A sleeping mutual-exclusion lock. Not for interrupt handlers.
 pub struct Mutex<T> {
-    held: AtomicBool,
+    // Only tried, never spun on.
+    value: SpinMutex<T>,
     waiters: WaitQueue,
-    // Taken only by the holder of `held`, so it never spins; it gives `&mut T` without unsafe code.
-    value: SpinCell<T>,
 }
 
-/// A value that one thread at a time takes out and puts back.
-struct SpinCell<T>(SpinLock<Option<T>>);
-
-impl<T> SpinCell<T> {
-    fn lock(&self) -> SpinLockGuard<'_, Option<T>> {
-        self.0.lock()
-    }
-}
-
-/// Holds a [`Mutex`]; the value lives in the guard meanwhile, so no spin lock is held.
+/// Holds a [`Mutex`].
 pub struct MutexGuard<'a, T> {
-    mutex: &'a Mutex<T>,
-    value: Option<T>,
+    // Goes first, so that who is woken finds the mutex free.
+    value: SpinMutexGuard<'a, T>,
+    _wake: Wake<'a>,
 }
+
+/// Wakes one waiter when it goes.
+struct Wake<'a>(&'a WaitQueue);
 
 impl<T> Mutex<T> {
     /// An unlocked mutex.
     pub const fn new(value: T) -> Self {
-        Self {
-            held: AtomicBool::new(false),
-            waiters: WaitQueue::new(),
-            value: SpinCell(SpinLock::new(Some(value))),
-        }
+        Self { value: SpinMutex::new(value), waiters: WaitQueue::new() }
     }
 
     /// Takes the mutex; sleeps while another thread holds it.
+    #[inline]
     pub fn lock(&self) -> MutexGuard<'_, T> {
-        let taken =
-            self.waiters.wait_until(None, WaitMode::Uninterruptible, || self.try_hold().then_some(()));
-        debug_assert!(taken.is_ok(), "an uninterruptible wait without deadline ends with its condition");
-        MutexGuard { mutex: self, value: self.value.lock().take() }
+        may_wait();
+        let value = self.value.try_lock().unwrap_or_else(|| self.wait());
+        MutexGuard { value, _wake: Wake(&self.waiters) }
     }
 
-    fn try_hold(&self) -> bool {
-        self.held.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed).is_ok()
+    #[cold]
+    fn wait(&self) -> SpinMutexGuard<'_, T> {
+        let taken = self.waiters.wait_until(None, WaitMode::Uninterruptible, || self.value.try_lock());
+        taken.unwrap_or_else(|_| unreachable!("such a wait without deadline ends with its condition"))
     }
 }
 
 impl<T> Deref for MutexGuard<'_, T> {
     type Target = T;
     fn deref(&self) -> &T {
-        self.value.as_ref().expect("the guard holds the value")
+        &self.value
     }
 }
 
 impl<T> DerefMut for MutexGuard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
-        self.value.as_mut().expect("the guard holds the value")
+        &mut self.value
     }
 }
 
-impl<T> Drop for MutexGuard<'_, T> {
+impl Drop for Wake<'_> {
+    #[inline]
     fn drop(&mut self) {
-        *self.mutex.value.lock() = self.value.take();
-        self.mutex.held.store(false, Ordering::Release);
-        self.mutex.waiters.wake_one();
+        self.0.wake_one();
     }
 }
 

@@ -8,6 +8,7 @@ use hadal_hal::sync::{Rank, SpinLock, may_wait};
 use hadal_sched::{Thread, Wake, current, park};
 
 use crate::listener::{ANYTHING, Listener, Listeners, WakeMode};
+use crate::presence::Presence;
 
 /// Whether a wait ends when the thread gets a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +50,8 @@ pub fn park_as(is_registered: bool, deadline_ns: Option<u64>) -> Wake {
 /// look at the condition, so no wake-up is lost.
 pub struct WaitQueue {
     waiting: SpinLock<Waiting>,
+    /// Of threads and listeners.
+    presence: Presence,
 }
 
 struct Waiting {
@@ -66,52 +69,70 @@ impl WaitQueue {
     /// A queue without waiters.
     pub const fn new() -> Self {
         let waiting = Waiting { threads: VecDeque::new(), listeners: Listeners::new() };
-        Self { waiting: SpinLock::ranked(Rank::Waiters, waiting) }
+        Self { waiting: SpinLock::ranked(Rank::Waiters, waiting), presence: Presence::new() }
+    }
+
+    /// Looks at who waits, or changes it.
+    fn with<T>(&self, then: impl FnOnce(&mut Waiting) -> T) -> T {
+        let mut waiting = self.waiting.lock();
+        let result = then(&mut waiting);
+        self.presence.set(waiting.threads.len() + waiting.listeners.len());
+        result
     }
 
     /// Registers a thread; for waits on several queues at once, together with [`WaitQueue::remove`] and park. Returns false
     /// when there is no memory to note it: nobody will wake the thread, which has to look again by itself.
     #[must_use = "nobody wakes a thread that is not registered"]
     pub fn add(&self, thread: &'static Thread) -> bool {
-        let mut waiting = self.waiting.lock();
-        let has_room = waiting.threads.try_reserve(1).is_ok();
-        if has_room {
-            waiting.threads.push_back(thread);
-        }
+        let has_room = self.with(|waiting| {
+            let has_room = waiting.threads.try_reserve(1).is_ok();
+            if has_room {
+                waiting.threads.push_back(thread);
+            }
+            has_room
+        });
+        self.presence.entered();
         has_room
     }
 
     /// Takes a thread out, if it is still in.
     pub fn remove(&self, thread: &'static Thread) {
-        self.waiting.lock().threads.retain(|waiter| waiter.id() != thread.id());
+        self.with(|waiting| waiting.threads.retain(|waiter| waiter.id() != thread.id()));
     }
 
     /// Registers a listener, which hears of every change until [`WaitQueue::ignore`].
     pub fn listen(&self, listener: Arc<dyn Listener>, mode: WakeMode) -> Result<(), TryReserveError> {
-        self.waiting.lock().listeners.add(listener, mode)
+        let added = self.with(|waiting| waiting.listeners.add(listener, mode));
+        self.presence.entered();
+        added
     }
 
     /// Takes a listener out, if it is in. When this returns it is not being told of anything by this queue.
     pub fn ignore(&self, listener: &Arc<dyn Listener>) {
-        let removed = self.waiting.lock().listeners.remove(listener);
+        let removed = self.with(|waiting| waiting.listeners.remove(listener));
         // Outside the lock: what it holds on to may go with it.
         drop(removed);
     }
 
     /// Wakes the thread that has waited longest; returns whether there was one. No listener hears of it.
     pub fn wake_one(&self) -> bool {
-        let waiter = self.waiting.lock().threads.pop_front();
+        if !self.presence.anybody() {
+            return false;
+        }
+        let waiter = self.with(|waiting| waiting.threads.pop_front());
         waiter.map(Thread::unpark).is_some()
     }
 
     /// Wakes the thread that has waited longest, and tells the listeners what may have become true; returns whether there
     /// was such a thread.
     pub fn wake_one_for(&self, changes: u32) -> bool {
-        let waiter = {
-            let mut waiting = self.waiting.lock();
+        if !self.presence.anybody() {
+            return false;
+        }
+        let waiter = self.with(|waiting| {
             waiting.listeners.tell(changes);
             waiting.threads.pop_front()
-        };
+        });
         waiter.map(Thread::unpark).is_some()
     }
 
@@ -123,13 +144,15 @@ impl WaitQueue {
     /// Wakes all threads and tells the listeners what may have become true, in bits that they share with the owner of the
     /// queue; 0 is nothing that a listener could wait for. Returns the number of threads.
     pub fn wake_all_for(&self, changes: u32) -> usize {
-        let threads = {
-            let mut waiting = self.waiting.lock();
+        if !self.presence.anybody() {
+            return 0;
+        }
+        let threads = self.with(|waiting| {
             if changes != 0 {
                 waiting.listeners.tell(changes);
             }
             core::mem::take(&mut waiting.threads)
-        };
+        });
         threads.iter().for_each(|thread| thread.unpark());
         threads.len()
     }

@@ -51,6 +51,8 @@ enum Positions {
     Shared,
     /// Any, and the file itself keeps the next one.
     Kept,
+    /// Any, which make no difference: `/dev/null` and its like.
+    Ignored,
 }
 
 /// An open file description.
@@ -89,6 +91,7 @@ impl OpenFile {
         let status = AtomicU32::new(flags.difference(TRANSIENT).bits());
         let (offset, watchers) = (Mutex::new(0), SpinLock::new(Vec::new()));
         let positions = match &file {
+            Some(file) if file.is_seekable() && file.ignores_seek() => Positions::Ignored,
             Some(file) if file.is_seekable() && file.keeps_position() => Positions::Kept,
             Some(file) if file.is_seekable() => Positions::Shared,
             _ => Positions::None,
@@ -186,6 +189,7 @@ impl OpenFile {
             (Some(_), Positions::None) => Err(Errno::ESPIPE),
             (Some(position), _) if position > i64::MAX as u64 => Err(Errno::EINVAL),
             (Some(position), _) => Ok(At::Position(position)),
+            (None, Positions::Ignored) => Ok(At::Position(0)),
             (None, Positions::Shared) => Ok(At::Shared(self.offset.lock())),
             (None, _) => Ok(At::Stream),
         }
@@ -220,7 +224,7 @@ impl OpenFile {
         match self.positions {
             Positions::None => return Err(Errno::ESPIPE),
             Positions::Kept => return file.seek(from),
-            Positions::Shared => {}
+            Positions::Shared | Positions::Ignored => {}
         }
         let mut offset = self.offset.lock();
         let target = match from {

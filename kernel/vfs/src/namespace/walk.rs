@@ -85,7 +85,8 @@ impl Namespace {
         check_path(path)?;
         let mounts = self.mounts();
         let at = if path[0] == b'/' { Place::root(&mounts) } else { Place::of(&mounts, start.clone()) };
-        Walk { caller, mounts: &mounts, at, pending: Cow::Borrowed(path), position: 0, links }.run(follow)
+        let (pending, grown) = (Cow::Borrowed(path), SmallVec::new());
+        Walk { caller, mounts: &mounts, at, grown, pending, position: 0, links }.run(follow)
     }
 
     /// Resolves all but the last component of a path.
@@ -127,41 +128,13 @@ fn check_path(path: &[u8]) -> Result<()> {
     }
 }
 
-/// Where a walk is.
+/// Where a walk is, with the canonical path of that place as a location has it.
 struct Place<'a> {
     mount: Arc<Mount>,
     inode: Arc<dyn Inode>,
-    path: PlacePath,
+    path: Arc<[u8]>,
     /// What the mount table has on this path.
     point: Option<&'a Point>,
-}
-
-/// The canonical path of a place.
-enum PlacePath {
-    /// As a location has it.
-    Shared(Arc<[u8]>),
-    /// Grown by the walk.
-    Grown(SmallVec<[u8; SHORT]>),
-}
-
-impl PlacePath {
-    fn bytes(&self) -> &[u8] {
-        match self {
-            Self::Shared(path) => path,
-            Self::Grown(path) => path,
-        }
-    }
-
-    fn push(&mut self, name: &[u8]) {
-        if let Self::Shared(path) = self {
-            *self = Self::Grown(SmallVec::from_slice(path));
-        }
-        let Self::Grown(path) = self else { return };
-        if path.last() != Some(&b'/') {
-            path.push(b'/');
-        }
-        path.extend_from_slice(name);
-    }
 }
 
 impl<'a> Place<'a> {
@@ -173,22 +146,13 @@ impl<'a> Place<'a> {
     /// Where a mount leads.
     fn on(mount: &Arc<Mount>, point: &'a Point) -> Self {
         let (mount, inode, path) = (mount.clone(), mount.root.clone(), mount.path.clone());
-        Self { mount, inode, path: PlacePath::Shared(path), point: Some(point) }
+        Self { mount, inode, path, point: Some(point) }
     }
 
     fn of(mounts: &'a MountTable, location: Location) -> Self {
         let point = mounts.point(location.path());
         let Location { mount, inode, path } = location;
-        Self { mount, inode, path: PlacePath::Shared(path), point }
-    }
-
-    /// For the length of a call, and so memory is not asked for: what takes names away works when it is short.
-    fn location(self) -> Location {
-        let path = match self.path {
-            PlacePath::Shared(path) => path,
-            PlacePath::Grown(path) => Arc::from(&path[..]),
-        };
-        Location { mount: self.mount, inode: self.inode, path }
+        Self { mount, inode, path, point }
     }
 }
 
@@ -196,21 +160,24 @@ struct Walk<'a, 'c> {
     caller: &'a Caller<'c>,
     mounts: &'a MountTable,
     at: Place<'a>,
+    /// The canonical path of the place if the walk has grown it; else it is empty. Not part of the place, which is moved
+    /// often.
+    grown: SmallVec<[u8; SHORT]>,
     /// The text still to go starts at `position`.
     pending: Cow<'a, [u8]>,
     position: usize,
     links: &'a mut u32,
 }
 
-impl Walk<'_, '_> {
-    fn run(mut self, follow: Follow) -> Result<Location> {
+impl<'a> Walk<'a, '_> {
+    fn run(&mut self, follow: Follow) -> Result<Location> {
         loop {
             let Some(name) = self.next_name(self.position) else {
                 // A slash at the end (of the path or of a link's text) asks for a directory.
                 if self.pending.last() == Some(&b'/') && !self.at.inode.is_directory() {
                     return Err(Errno::ENOTDIR);
                 }
-                return Ok(self.at.location());
+                return Ok(self.location());
             };
             if !self.at.inode.is_directory() {
                 return Err(Errno::ENOTDIR);
@@ -221,11 +188,38 @@ impl Walk<'_, '_> {
                 text if text.len() > NAME_MAX => return Err(Errno::ENAMETOOLONG),
                 _ => {
                     if !self.enter_mount(name.clone()) && self.advance(name, follow)? {
-                        return Ok(self.at.location());
+                        return Ok(self.location());
                     }
                 }
             }
         }
+    }
+
+    /// The canonical path of the place.
+    fn path(&self) -> &[u8] {
+        if self.grown.is_empty() { &self.at.path } else { &self.grown }
+    }
+
+    /// Adds a name to it.
+    fn push(&mut self, name: Range<usize>) {
+        if self.grown.is_empty() {
+            self.grown.extend_from_slice(&self.at.path);
+        }
+        if self.grown.last() != Some(&b'/') {
+            self.grown.push(b'/');
+        }
+        self.grown.extend_from_slice(&self.pending[name]);
+    }
+
+    fn go_to(&mut self, place: Place<'a>) {
+        self.at = place;
+        self.grown.clear();
+    }
+
+    /// For the length of a call, and so memory is not asked for: what takes names away works when it is short.
+    fn location(&self) -> Location {
+        let path = if self.grown.is_empty() { self.at.path.clone() } else { Arc::from(&self.grown[..]) };
+        Location { mount: self.at.mount.clone(), inode: self.at.inode.clone(), path }
     }
 
     /// The range of the next component at or behind `from`.
@@ -246,14 +240,14 @@ impl Walk<'_, '_> {
 
     /// Goes up by walking to the parent's path, which has no links, from the root.
     fn up(&mut self, rest: usize) {
-        let path = self.at.path.bytes();
+        let path = self.path();
         let parent = path.iter().rposition(|&byte| byte == b'/').unwrap_or(0);
         let mut pending = path[..parent].to_vec();
         pending.extend_from_slice(&self.pending[rest..]);
         if pending.is_empty() {
             pending.push(b'/');
         }
-        self.at = Place::root(self.mounts);
+        self.go_to(Place::root(self.mounts));
         self.pending = Cow::Owned(pending);
         self.position = 0;
     }
@@ -270,7 +264,7 @@ impl Walk<'_, '_> {
             next = self.name_behind(&name);
         }
         let Some((place, end)) = found else { return false };
-        self.at = place;
+        self.go_to(place);
         self.position = end;
         true
     }
@@ -296,7 +290,7 @@ impl Walk<'_, '_> {
         let (inode, count) = match self.at.inode.walk(&texts) {
             Ok(walked) => (walked.inode, walked.count.clamp(1, names.len())),
             Err(Errno::ENOENT) if above_mount => {
-                let mut path = self.at.path.bytes().to_vec();
+                let mut path = self.path().to_vec();
                 push_name(&mut path, texts[0]);
                 (Directory::placeholder(&path), 1)
             }
@@ -309,8 +303,9 @@ impl Walk<'_, '_> {
             drop(texts);
             return self.follow_link(&inode, &before, end).map(|()| false);
         }
-        texts[..count].iter().for_each(|text| self.at.path.push(text));
-        if self.at.path.bytes().len() > DEPTH_MAX {
+        drop(texts);
+        names[..count].iter().for_each(|name| self.push(name.clone()));
+        if self.grown.len() > DEPTH_MAX {
             return Err(Errno::ENAMETOOLONG);
         }
         self.at.inode = inode;
@@ -327,7 +322,7 @@ impl Walk<'_, '_> {
             return Err(Errno::ELOOP);
         }
         if let Some(target) = link.jump() {
-            self.at = Place::of(self.mounts, target?);
+            self.go_to(Place::of(self.mounts, target?));
             self.position = rest;
             return Ok(());
         }
@@ -335,7 +330,7 @@ impl Walk<'_, '_> {
         let mut pending = Vec::with_capacity(before.len() + 1 + target.len() + self.pending.len() - rest);
         match target.first() {
             None => return Err(Errno::ENOENT),
-            Some(b'/') => self.at = Place::root(self.mounts),
+            Some(b'/') => self.go_to(Place::root(self.mounts)),
             Some(_) if before.is_empty() => {}
             Some(_) => {
                 pending.extend_from_slice(before);

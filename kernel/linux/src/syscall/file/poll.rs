@@ -8,13 +8,11 @@
 
 use core::mem::offset_of;
 
-use hadal_mem::space::FaultAccess;
 use hadal_vfs::PollEvents;
 use smallvec::SmallVec;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use super::polling::{self, Watched};
-use super::transfer::check_accessible;
 use crate::call::Call;
 use crate::strace::signature;
 use crate::{Errno, Result, clock, memory};
@@ -55,8 +53,7 @@ pub(super) fn poll(call: &Call<'_>, deadline_ns: Option<u64>) -> Result<usize> {
     if count > files.limit() {
         return Err(Errno::EINVAL);
     }
-    let bytes = count as usize * size_of::<PollFd>();
-    check_accessible(call.process, address, bytes, FaultAccess::Write)?;
+    // As on Linux, memory that cannot be written to is found out when there is an answer.
     let asked: SmallVec<[PollFd; FEW]> = memory::read_array(address, count as usize)?;
     // A negative descriptor is skipped; its answer is nothing.
     let watch = |entry: &PollFd| {

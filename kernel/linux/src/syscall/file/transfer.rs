@@ -94,7 +94,11 @@ impl Segments {
     }
 
     /// Bytes left.
+    #[inline]
     pub(in crate::syscall) fn len(&self) -> usize {
+        if self.rest.is_empty() {
+            return self.front.len;
+        }
         self.front.len + self.rest.iter().map(|segment| segment.len).sum::<usize>()
     }
 
@@ -105,7 +109,23 @@ impl Segments {
     }
 
     /// Takes `len` bytes off the front; `each` gets the address of every piece and where it lies within the `len` bytes.
+    #[inline(always)]
     fn take(&mut self, len: usize, mut each: impl FnMut(usize, Range<usize>) -> Result<()>) -> Result<()> {
+        // Mostly one piece has them all.
+        if len <= self.front.len {
+            each(self.front.address, 0..len)?;
+            self.front.address += len;
+            self.front.len -= len;
+            return Ok(());
+        }
+        self.take_several(len, each)
+    }
+
+    fn take_several(
+        &mut self,
+        len: usize,
+        mut each: impl FnMut(usize, Range<usize>) -> Result<()>,
+    ) -> Result<()> {
         let mut at = 0;
         while at < len {
             if self.front.len == 0 {
@@ -208,12 +228,12 @@ pub(in crate::syscall) fn write(
     mut from: Segments,
     position: Option<u64>,
 ) -> Result<usize> {
-    if !file.status().writable() {
-        return Err(Errno::EBADF);
-    }
     let total = from.len();
     // What one buffer holds is read whole before any of it is written, and so found out not to be accessible.
     if total > SMALL {
+        if !file.status().writable() {
+            return Err(Errno::EBADF);
+        }
         from.check(call.process, FaultAccess::Read)?;
     }
     let mut writing = file.writing(position)?;
