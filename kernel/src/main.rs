@@ -64,9 +64,9 @@ fn kernel_main(info: BootInfo) -> ! {
     pic::mask_all();
     // The clock, and with the same wait the timer's frequency.
     platform.start_clock();
-    // All processors, then everything that is sized by their number.
-    let tables = platform.apic_ids();
-    let cpus = smp::start_others(&tables, hadal_time::tsc_hz() * START_LIMIT_S, application_processor);
+    // Everything that is sized by the number of processors, then all of them.
+    let apic_ids = platform.apic_ids();
+    let cpus = smp::announce(&apic_ids);
     memory::init_cpus(cpus, &platform);
     platform.name_zones();
     // What other crates keep for each thread is made with the threads, while memory may still be refused.
@@ -80,7 +80,7 @@ fn kernel_main(info: BootInfo) -> ! {
     }
     hadal_sched::init();
     hadal_event::init();
-    smp::release_others();
+    smp::start_others(&apic_ids, hadal_time::tsc_hz() * START_LIMIT_S, application_processor);
     hadal_linux::buffers::init();
     platform.start_lines();
     log::info!(

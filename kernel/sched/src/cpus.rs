@@ -208,7 +208,7 @@ fn adopt() {
     RUNNING.install(idle, own);
 }
 
-/// Begins to schedule on an application processor, after [`init`].
+/// Begins to schedule on an application processor, which starts after [`init`].
 pub(crate) fn join() {
     adopt();
 }

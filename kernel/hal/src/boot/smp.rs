@@ -7,12 +7,12 @@
 use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
 use spin::Once;
 
 use crate::cpu::{fpu, percpu, tsc};
-use crate::interrupts::{apic, irq};
+use crate::interrupts::apic;
 use crate::memory::layout::{DIRECT_MAP, TRAMPOLINE_PA};
 use crate::memory::tlb;
 use crate::threads::context;
@@ -24,8 +24,6 @@ pub(crate) static NEXT_STACK: AtomicU64 = AtomicU64::new(0);
 pub(crate) static STACK_TOPS: AtomicPtr<u64> = AtomicPtr::new(core::ptr::null_mut());
 
 static ONLINE: AtomicUsize = AtomicUsize::new(1);
-/// The other processors may go on: see [`release_others`].
-static RELEASED: AtomicBool = AtomicBool::new(false);
 static MAIN: Once<fn(usize) -> !> = Once::new();
 
 /// Bytes of the stack on which a processor starts and later idles.
@@ -49,14 +47,24 @@ pub fn init_boot_cpu() {
     set_tsc_aux(0);
 }
 
-/// Starts the processors `apic_ids[1..]` and waits until all run or `timeout_ticks` of the TSC have passed; each continues
-/// with `main(cpu)` on a stack of its own after [`release_others`]. Returns the number of CPUs that are online, the boot CPU included; the ones that
-/// did not answer are left out only if they are the last in the list, else the machine would have holes.
-pub fn start_others(apic_ids: &[u32], timeout_ticks: u64, main: fn(usize) -> !) -> usize {
+/// Says which processors there are, the boot CPU first, before any other runs: what is sized by their number can be made.
+/// Returns how many.
+pub fn announce(apic_ids: &[u32]) -> usize {
     percpu::allocate(apic_ids);
+    cpu::set_count(apic_ids.len());
+    apic_ids.len()
+}
+
+/// Starts the processors `apic_ids[1..]`, which have been announced, and waits until all run; each continues with
+/// `main(cpu)` on a stack of its own, at once: hundreds that wait for something would take the time of the others from a
+/// host with few cores.
+///
+/// # Panics
+/// If some do not run when `timeout_ticks` of the TSC have passed.
+pub fn start_others(apic_ids: &[u32], timeout_ticks: u64, main: fn(usize) -> !) {
     MAIN.call_once(|| main);
     if apic_ids.len() == 1 {
-        return 1;
+        return;
     }
     let tops: Vec<u64> = (1..apic_ids.len())
         .map(|_| Box::leak(vec![0u128; STACK_SIZE / 16].into_boxed_slice()).as_ptr_range().end as u64)
@@ -92,17 +100,6 @@ pub fn start_others(apic_ids: &[u32], timeout_ticks: u64, main: fn(usize) -> !) 
         apic_ids.len() - online,
         apic_ids.len()
     );
-    cpu::set_count(online);
-    online
-}
-
-/// Lets the started processors go on: everything that is sized by their number is there.
-pub fn release_others() {
-    RELEASED.store(true, Ordering::Release);
-    if cpu::count() > 1 {
-        // Any interrupt would do; this one means nothing where no flush is asked for.
-        apic::send_ipi_all_but_self(irq::VECTOR_TLB);
-    }
 }
 
 fn copy_start_page() {
@@ -130,11 +127,6 @@ pub(crate) extern "C" fn start_this_cpu(slot: u64) -> ! {
     set_tsc_aux(id);
     tlb::leave_idle();
     ONLINE.fetch_add(1, Ordering::Release);
-    // Asleep: hundreds that spin take the time of the others from a host with few cores.
-    let mut masked = irq::mask();
-    while !RELEASED.load(Ordering::Acquire) {
-        cpu::wait_for_interrupt(&mut masked);
-    }
     match MAIN.get() {
         Some(main) => main(id),
         None => cpu::halt_forever(),
