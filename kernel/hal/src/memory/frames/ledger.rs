@@ -48,7 +48,20 @@ impl Ledger {
         Some((word, 1 << (index % 64)))
     }
 
+    /// The words of a run, if it is all of them: of a large page, for one.
+    fn whole_words(&self, first: u64, count: usize) -> Option<&'static [AtomicU64]> {
+        let first = usize::try_from(first.checked_sub(self.first)?).ok()?;
+        if !first.is_multiple_of(64) || !count.is_multiple_of(64) {
+            return None;
+        }
+        // The bits behind the last frame are set for good.
+        self.owned.get(first / 64..first.checked_add(count)? / 64)
+    }
+
     fn claim(&self, first: u64, count: usize) -> bool {
+        if let Some(words) = self.whole_words(first, count) {
+            return claim_words(words);
+        }
         let Some(words) = self.words(first, count) else { return false };
         let mut done = 0;
         for (word, bits) in words {
@@ -64,6 +77,10 @@ impl Ledger {
     }
 
     fn release(&self, first: u64, count: usize) {
+        if let Some(words) = self.whole_words(first, count) {
+            release_words(words);
+            return;
+        }
         for (word, bits) in self.words(first, count).into_iter().flatten() {
             word.fetch_and(!bits, Ordering::Release);
         }
@@ -80,6 +97,25 @@ impl Ledger {
     fn is_unowned(&self, first: u64, count: usize) -> bool {
         let is_clear = |(word, bits): (&AtomicU64, u64)| word.load(Ordering::Acquire) & bits == 0;
         self.words(first, count).is_some_and(|mut words| words.all(is_clear))
+    }
+}
+
+/// Claims all frames of some words, or none and false.
+fn claim_words(words: &[AtomicU64]) -> bool {
+    let is_claimed =
+        |word: &AtomicU64| word.compare_exchange(0, u64::MAX, Ordering::Acquire, Ordering::Relaxed).is_ok();
+    let done = words.iter().take_while(|word| is_claimed(word)).count();
+    if done < words.len() {
+        release_words(&words[..done]);
+    }
+    done == words.len()
+}
+
+/// Gives up all frames of some words. Every bit is the caller's, so nobody else changes a word: a claim of a part finds the
+/// bits set, and takes none of them back.
+fn release_words(words: &[AtomicU64]) {
+    for word in words {
+        word.store(0, Ordering::Release);
     }
 }
 
@@ -307,6 +343,19 @@ mod tests {
         );
         release(base + 130 * PAGE, 1);
         assert!(claim(base + 60 * PAGE, 100) && !claim(base + 159 * PAGE, 1) && claim(base + 160 * PAGE, 1));
+    }
+
+    #[test]
+    fn runs_of_whole_words_are_claimed_all_or_not() {
+        let base = host_arena(4 << 20);
+        let large = base + (2 << 20);
+        assert!(claim(large + 300 * PAGE, 1) && !claim(large, 512) && !claim(base + 64 * PAGE, 960));
+        assert!(is_unowned(base, 812 * PAGE_SIZE), "the failures have claimed nothing");
+        release(large + 300 * PAGE, 1);
+        assert!(claim(large, 512) && !claim(large, 512) && !claim(large + 511 * PAGE, 1));
+        assert!(!claim(large - PAGE, 65) && claim(large - PAGE, 1) && !claim(base, 576));
+        release(large, 512);
+        assert!(is_unowned(large, 2 << 20) && claim(large + 511 * PAGE, 1));
     }
 
     #[test]
