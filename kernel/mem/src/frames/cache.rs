@@ -14,8 +14,8 @@ pub(super) const LARGE_ORDER: u8 = 9;
 pub(super) const SMALL_BATCH: usize = 32;
 /// Most single frames in a cache.
 pub(super) const SMALL_LIMIT: usize = 2 * SMALL_BATCH;
-/// Most 2 MiB blocks in a cache.
-const LARGE_LIMIT: usize = 2;
+/// Most 2 MiB blocks in a cache: 16 MiB, as much as an address space frees at a time.
+const LARGE_LIMIT: usize = 8;
 
 /// The cache of one CPU; the last frame freed is the first one used again.
 pub(super) struct CpuCache {
