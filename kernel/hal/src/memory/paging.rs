@@ -3,7 +3,8 @@
 //!
 //! Entries are atomic words. [`ProgramTable::map`] installs them by compare-and-swap, so that CPUs which fault on
 //! neighbouring pages do not wait for each other; removing and changing ranges is excluded by the caller (the address
-//! space's lock). Table pages that a removal leaves empty are freed once no CPU can walk them any more ([`crate::memory::tlb`]).
+//! space's lock). Table pages that a removal leaves empty are freed, or used again, once no CPU can walk them any more
+//! ([`crate::memory::tlb`]).
 //! Layout: AMD APM vol. 2, 5.3; Intel SDM vol. 3, 4.5.
 
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -17,8 +18,8 @@ use crate::memory::tlb;
 use crate::sync::{Rank, SpinLock};
 use entry::{ADDRESS, DIRTY, LENT, flags_of, index, is_table, leaf};
 use growing::is_growing;
-use retired::Retired;
-use tables::{Table, free_table, set_empty, split, table, table_for};
+use retired::{Content, Retired};
+use tables::{Table, free_table, new_table, set_empty, split, table, table_for};
 
 mod entry;
 mod groups;
@@ -95,7 +96,7 @@ impl ProgramTable {
     }
 
     fn install(&self, va: usize, entry: u64, size: PageSize) -> Result<(), MapError> {
-        let (table, slot) = (table_for(self.root(), va, size)?, index(va, size.level()));
+        let (table, slot) = (table_for(self.root(), va, size, || self.new_table())?, index(va, size.level()));
         if size == PageSize::Size4K {
             groups::note(table, slot);
         }
@@ -212,7 +213,8 @@ impl ProgramTable {
                 // The root's tables stay: there are at most 256 of them.
                 if covered && level < 3 {
                     current[slot].store(0, Ordering::Release);
-                    self.retire(entry & ADDRESS);
+                    // All that it had was taken out above.
+                    self.retire(entry & ADDRESS, Content::Zeros);
                 }
             } else if covered {
                 // SAFETY: a slot of a table of this level, which leads to no other table.
@@ -283,16 +285,31 @@ impl ProgramTable {
         slot.load(Ordering::Acquire)
     }
 
-    fn retire(&self, pa: u64) {
+    fn retire(&self, pa: u64, content: Content) {
         let mut retired = self.retired.lock();
-        retired.push(pa, tlb::begin_lazy());
+        retired.push(pa, tlb::begin_lazy(), content);
         // Two for each that comes: the list gets shorter as soon as CPUs have flushed, and the work here is bounded.
-        let completed = tlb::completed().through();
         for _ in 0..2 {
-            if let Some(pa) = retired.pop(completed) {
+            if let Some(pa) = retired.pop_surplus() {
                 // SAFETY: it was taken out, and every CPU has flushed since.
                 unsafe { free_table(pa) };
             }
+        }
+    }
+
+    /// A table of zeros: one that was taken out, if there is one. Does not wait for others who are at the list.
+    fn new_table(&self) -> Result<u64, MapError> {
+        match self.retired.try_lock().and_then(|mut retired| retired.pop_zeros()) {
+            Some(pa) => Ok(pa),
+            None => new_table(),
+        }
+    }
+
+    /// Frees the tables that are kept to be used again.
+    pub(crate) fn give_tables_back(&self) {
+        while let Some(pa) = self.retired.lock().pop() {
+            // SAFETY: it was taken out, and every CPU has flushed since.
+            unsafe { free_table(pa) };
         }
     }
 }

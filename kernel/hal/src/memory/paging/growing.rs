@@ -12,7 +12,8 @@
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use super::entry::{ADDRESS, DIRTY, LARGE, PRESENT, WRITABLE, flags_of, index, is_table, leaf};
-use super::tables::{Table, descend, free_table, new_table, table};
+use super::retired::Content;
+use super::tables::{Table, descend, free_table, table};
 use super::{MapError, PROGRAM_HALF, Page, PageFlags, PageSize, ProgramTable};
 use crate::cpu;
 use crate::cpu::percpu;
@@ -129,13 +130,13 @@ impl ProgramTable {
     fn begin_growth(&self, va: usize, page: u64, flags: PageFlags) -> Result<(), MapError> {
         let mut current = self.root();
         for level in [3, 2] {
-            current = descend(&current[index(va, level)])?;
+            current = descend(&current[index(va, level)], || self.new_table())?;
         }
         let entry = &current[index(va, 1)];
         if entry.load(Ordering::Relaxed) != 0 {
             return Err(MapError::AlreadyMapped);
         }
-        let below = new_table()?;
+        let below = self.new_table()?;
         let part = index(va, 0);
         let part_pa = page + (part * PAGE_SIZE) as u64;
         table(below)[part].store(leaf(part_pa, PageSize::Size4K, flags), Ordering::Relaxed);
@@ -172,7 +173,7 @@ impl ProgramTable {
         let (next, growth) = unsafe { self.grow_locked(va, slot, before, whole) };
         word.store(next.0, Ordering::Release);
         if next.0 == 0 {
-            self.retire(entry & ADDRESS);
+            self.retire(entry & ADDRESS, Content::Arbitrary);
         }
         growth
     }
@@ -250,8 +251,10 @@ impl ProgramTable {
     pub(super) fn take_growing(&self, slot: &AtomicU64) -> u64 {
         let entry = slot.swap(0, Ordering::AcqRel);
         let at = Progress(ledger::users(entry & ADDRESS).swap(0, Ordering::Relaxed));
-        let rights = table(entry)[at.first()].load(Ordering::Relaxed) & !(ADDRESS | DIRTY);
-        self.retire(entry & ADDRESS);
+        // Of a block that has been touched once this is the only entry.
+        let rights = table(entry)[at.first()].swap(0, Ordering::Relaxed) & !(ADDRESS | DIRTY);
+        let content = if at.is(Progress::SPREAD) { Content::Arbitrary } else { Content::Zeros };
+        self.retire(entry & ADDRESS, content);
         at.page() | rights | LARGE
     }
 }
@@ -267,9 +270,11 @@ mod tests {
 
     use spin::Once;
 
+    use super::super::tables::new_table;
     use super::super::{BlockState, Retired};
     use super::*;
     use crate::memory::frames::{self, Block, FrameSource, host_arena, host_read, host_write};
+    use crate::memory::tlb;
     use crate::sync::{Rank, SpinLock};
 
     const LARGE_BYTES: usize = PARTS * PAGE_SIZE;
@@ -415,6 +420,50 @@ mod tests {
         assert_eq!(table.unmap(AT + PAGE_SIZE, 2 * PAGE_SIZE, &mut |_, _, _| count += 1), Ok(()));
         assert_eq!((count, present(&table)), (2, PARTS - 2));
         assert_eq!(byte(&table, 9 * PAGE_SIZE), 0);
+    }
+
+    #[test]
+    fn a_table_of_zeros_is_used_again_when_every_cpu_has_flushed() {
+        let table = empty();
+        let count = || table.retired.lock().count();
+        let touch = |pages: usize| {
+            assert_eq!(table.map_part(AT + 9 * PAGE_SIZE, dirty_page(9), RW), Ok(()));
+            let shown = table.block_entry(AT).expect("a directory").load(Ordering::Relaxed) & ADDRESS;
+            for _ in 1..pages {
+                table.grow(AT + 40 * PAGE_SIZE, false);
+            }
+            assert_eq!(present(&table), if pages == 1 { 1 } else { 1 + AROUND_PARTS });
+            assert_eq!(table.unmap(AT, LARGE_BYTES, &mut |_, _, _| {}), Ok(()));
+            shown
+        };
+        let first = touch(1);
+        assert_eq!(count(), 1);
+        let second = touch(1);
+        assert!(first != second && count() == 2, "some CPU may walk the first one");
+        tlb::kick();
+        assert_eq!((touch(1), count()), (first, 2));
+        tlb::kick();
+        // That of a block that was touched twice is not used again, whatever is behind it.
+        assert_eq!((touch(2), count()), (second, 2));
+        tlb::kick();
+        assert_eq!((touch(1), count()), (first, 1));
+        tlb::kick();
+        table.give_tables_back();
+        assert_eq!(count(), 0);
+        // Many come before a flush, and in the end few are kept.
+        for _ in 0..150 {
+            let page = Page::from(Block::claim(host_arena(PAGE_SIZE), 0).expect("free"));
+            assert!(table.map(AT, page, RW).is_ok());
+            let mut removed = 0;
+            assert_eq!(table.unmap(AT, LARGE_BYTES, &mut |_, _, _| removed += 1), Ok(()));
+            assert_eq!(removed, 1);
+        }
+        tlb::kick();
+        for _ in 0..200 {
+            table.retire(new_table().expect("a frame"), Content::Zeros);
+            tlb::kick();
+        }
+        assert_eq!(count(), 64);
     }
 
     /// Four CPUs touch the same parts at the same time.

@@ -5,12 +5,12 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 use super::MapError;
 use super::entry::{GLOBAL, PageFlags, PageSize, index, leaf};
-use super::tables::{Table, set_empty, table, table_for};
+use super::tables::{Table, new_table, set_empty, table, table_for};
 use crate::memory::layout::{DEVICE_MAP, PAGE_SIZE};
 
 /// Makes an entry of the kernel's.
 fn install(root: &'static Table, va: usize, entry: u64, size: PageSize) -> Result<(), MapError> {
-    set_empty(&table_for(root, va, size)?[index(va, size.level())], entry)
+    set_empty(&table_for(root, va, size, new_table)?[index(va, size.level())], entry)
 }
 
 /// Physical address of the top-level table; the start-up code of other processors reads it.
@@ -48,10 +48,10 @@ pub(crate) fn map_device(pa: u64, len: usize) {
 
 #[cfg(target_os = "none")]
 mod build {
+    use super::new_table;
     use super::*;
     use crate::memory::layout::{DIRECT_MAP, KERNEL_BASE};
     use crate::memory::paging::PROGRAM;
-    use crate::memory::paging::tables::new_table;
     use crate::memory::tlb;
 
     unsafe extern "C" {

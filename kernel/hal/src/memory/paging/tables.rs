@@ -24,6 +24,7 @@ pub(super) fn phys_of(table: &'static Table) -> u64 {
     (core::ptr::from_ref(table).addr() - phys::BASE) as u64
 }
 
+/// A table of zeros in new memory.
 pub(super) fn new_table() -> Result<u64, MapError> {
     let block = frames::source().and_then(|source| source.alloc_spare(0)).ok_or(MapError::NoMemory)?;
     assert!(block.order() == 0, "a table is a page");
@@ -32,7 +33,7 @@ pub(super) fn new_table() -> Result<u64, MapError> {
 }
 
 /// # Safety
-/// The table came from [`new_table`], and no CPU can walk it any more.
+/// The memory of the table came from [`new_table`], and no CPU can walk it any more.
 pub(super) unsafe fn free_table(pa: u64) {
     if let Some(source) = frames::source() {
         // SAFETY: as the caller says.
@@ -40,11 +41,14 @@ pub(super) unsafe fn free_table(pa: u64) {
     }
 }
 
-/// Returns the table below `entry`, making one if the entry is empty.
-pub(super) fn descend(entry: &AtomicU64) -> Result<&'static Table, MapError> {
+/// Returns the table below `entry`; `new` makes one, as [`new_table`] does, if the entry is empty.
+pub(super) fn descend(
+    entry: &AtomicU64,
+    new: impl FnOnce() -> Result<u64, MapError>,
+) -> Result<&'static Table, MapError> {
     let mut value = entry.load(Ordering::Acquire);
     if value == 0 {
-        let fresh = new_table()?;
+        let fresh = new()?;
         match entry.compare_exchange(0, fresh | PRESENT | WRITABLE, Ordering::AcqRel, Ordering::Acquire) {
             Ok(_) => return Ok(table(fresh)),
             Err(found) => {
@@ -62,11 +66,16 @@ pub(super) fn descend(entry: &AtomicU64) -> Result<&'static Table, MapError> {
     }
 }
 
-/// The table in which a page of a size has its entry, made if it is missing.
-pub(super) fn table_for(root: &'static Table, va: usize, size: PageSize) -> Result<&'static Table, MapError> {
+/// The table in which a page of a size has its entry; what is missing `new` makes.
+pub(super) fn table_for(
+    root: &'static Table,
+    va: usize,
+    size: PageSize,
+    new: impl Fn() -> Result<u64, MapError>,
+) -> Result<&'static Table, MapError> {
     let mut current = root;
     for level in (size.level() + 1..4).rev() {
-        current = descend(&current[index(va, level)])?;
+        current = descend(&current[index(va, level)], &new)?;
     }
     Ok(current)
 }
