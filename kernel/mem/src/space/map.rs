@@ -6,7 +6,7 @@
 use core::ops::ControlFlow;
 
 use super::room::{Busy, Room};
-use super::tree::MappingTree;
+use super::tree::{First, MappingTree};
 use super::vma::{Vma, VmaFlags};
 use super::{PAGE_SIZE, WINDOW_END, WINDOW_START};
 
@@ -77,14 +77,6 @@ impl VmaMap {
         self.tree.from(start).take_while(move |vma| vma.start < end)
     }
 
-    /// Start and end of the first of these.
-    fn first_in(&self, start: usize, end: usize) -> Option<(usize, usize)> {
-        if start >= end {
-            return None;
-        }
-        self.tree.from(start).next().filter(|vma| vma.start < end).map(|vma| (vma.start, vma.end))
-    }
-
     /// Whether nothing is mapped in `start..end`.
     pub(super) fn is_free(&self, start: usize, end: usize) -> bool {
         self.overlapping(start, end).next().is_none()
@@ -124,7 +116,7 @@ impl VmaMap {
                 self.tree.change(above, |above| *above = Vma { end: above.end, ..vma });
             }
             (Some(below), Some((above, end))) => {
-                self.tree.remove(above);
+                self.tree.take_first(above, end);
                 self.set_end(below, end);
             }
         }
@@ -135,11 +127,12 @@ impl VmaMap {
         if end > self.full.from {
             self.full = Full::NOWHERE;
         }
-        let (vma_start, vma_end) = self.first_in(start, end)?;
-        let taken = if start <= vma_start && vma_end <= end {
-            self.tree.remove(vma_start)?
-        } else {
-            self.cut_out(vma_start, start, end)?
+        if start >= end {
+            return None;
+        }
+        let taken = match self.tree.take_first(start, end)? {
+            First::Taken(vma) => vma,
+            First::SticksOut(vma_start) => self.cut_out(vma_start, start, end)?,
         };
         self.mapped_bytes -= taken.len();
         self.locked_bytes -= taken.locked_bytes();

@@ -14,8 +14,8 @@ use alloc::boxed::Box;
 
 use super::vma::Vma;
 use extent::{Extent, extent_of};
-pub(super) use node::Look;
 use node::{Child, Node, look_at};
+pub(super) use node::{First, Look};
 
 /// Mappings that do not overlap.
 pub(super) struct MappingTree {
@@ -75,9 +75,12 @@ impl MappingTree {
         Ok(())
     }
 
-    /// Removes the mapping that starts at `start`.
-    pub(super) fn remove(&mut self, start: usize) -> Option<Vma> {
-        let removed = self.root.remove(&mut self.extent, start)?;
+    /// Removes the first mapping that has a part in `start..end`, unless it sticks out.
+    pub(super) fn take_first(&mut self, start: usize, end: usize) -> Option<First> {
+        let first = self.root.take_first(&mut self.extent, start, end)?;
+        if let First::SticksOut(_) = first {
+            return Some(first);
+        }
         self.len -= 1;
         while let Node::Inner(children) = &mut self.root
             && children.len() == 1
@@ -85,7 +88,7 @@ impl MappingTree {
         {
             (self.root, self.extent) = (only.node, only.extent);
         }
-        Some(removed)
+        Some(first)
     }
 
     /// Changes the mapping that starts at `start`, which stays between its neighbours.

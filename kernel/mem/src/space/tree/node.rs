@@ -24,6 +24,14 @@ pub(super) struct Child {
     pub(super) node: Node,
 }
 
+/// The first mapping of a range.
+pub(in super::super) enum First {
+    /// It was in the range, and is in the tree no more.
+    Taken(Vma),
+    /// It starts there, and has a part outside of the range.
+    SticksOut(usize),
+}
+
 /// What a look at a gap decides: go on, or end with a place or without.
 pub(in super::super) type Look = ControlFlow<Option<usize>>;
 
@@ -164,20 +172,28 @@ impl Node {
         }
     }
 
-    pub(super) fn remove(&mut self, extent: &mut Extent, start: usize) -> Option<Vma> {
+    /// Removes the first mapping that has a part in `start..end`, unless it sticks out.
+    pub(super) fn take_first(&mut self, extent: &mut Extent, start: usize, end: usize) -> Option<First> {
         match self {
             Self::Leaf(mappings) => {
-                let index = mappings.binary_search_by_key(&start, |vma| vma.start).ok()?;
+                let index = mappings.partition_point(|vma| vma.end <= start);
+                let vma = mappings.get(index).filter(|vma| vma.start < end)?;
+                if vma.start < start || end < vma.end {
+                    return Some(First::SticksOut(vma.start));
+                }
                 let (before, _) = gaps_around(mappings, index);
-                let removed = mappings.remove(index);
+                let taken = mappings.remove(index);
                 extent.update(mappings, before, (gap_below(mappings, index), 0));
-                Some(removed)
+                Some(First::Taken(taken))
             }
             Self::Inner(children) => {
-                let index = children.partition_point(|child| child.extent.start <= start).checked_sub(1)?;
+                let index = children.partition_point(|child| child.extent.end <= start);
                 let (before, _) = gaps_around(children, index);
-                let child = &mut children[index];
-                let removed = child.node.remove(&mut child.extent, start)?;
+                let child = children.get_mut(index)?;
+                let first = child.node.take_first(&mut child.extent, start, end)?;
+                if let First::SticksOut(_) = first {
+                    return Some(first);
+                }
                 if child.node.len() == 0 {
                     children.remove(index);
                     extent.update(children, before, (gap_below(children, index), 0));
@@ -189,7 +205,7 @@ impl Node {
                         join_at(children, index.saturating_sub(1));
                     }
                 }
-                Some(removed)
+                Some(first)
             }
         }
     }
