@@ -29,9 +29,8 @@ enum Plan {
     Done(FaultOutcome),
     /// A page of 2 MiB, zeroed whole or where it is touched.
     Large {
-        block: usize,
         choice: Choice,
-        whole: bool,
+        touch: LargeTouch,
     },
     /// More of a page of 2 MiB.
     Grow,
@@ -47,6 +46,16 @@ enum Plan {
     Shared(SharedPlan),
     /// The page is there, and its content is on its way to another frame.
     Moving,
+}
+
+/// The first touch of a block of 2 MiB.
+struct LargeTouch {
+    block: usize,
+    whole: bool,
+    /// What the mapping permits.
+    flags: PageFlags,
+    /// Of the window: while it has this one, its mappings are those that were planned with.
+    generation: u64,
 }
 
 /// What became of an attempt to carry out a plan.
@@ -74,10 +83,10 @@ impl<M: Mmu> AddressSpace<M> {
         loop {
             let attempt = match self.plan(page, access, allow_large) {
                 Plan::Done(outcome) => return outcome,
-                Plan::Large { block, choice, whole: as_mapping } => {
+                Plan::Large { choice, touch } => {
                     // Whatever comes of it, the next plan is not to begin a large page.
                     allow_large = false;
-                    self.fill_large(page, block, &choice, whole || as_mapping)
+                    self.fill_large(page, &choice, LargeTouch { whole: whole || touch.whole, ..touch })
                 }
                 Plan::Grow => self.fill_growing(page, whole),
                 Plan::Small { first, pages, choice } => self.fill_small(page, first, pages, &choice),
@@ -137,7 +146,7 @@ impl<M: Mmu> AddressSpace<M> {
             Backing::File { own_frames: true, .. } => Plan::File(self.plan_file(page, vma)),
             Backing::File { .. } => Plan::Shared(SharedPlan::new(page, vma)),
             Backing::Anonymous | Backing::SharedAnonymous { .. } => {
-                self.plan_anonymous(page, vma, allow_large)
+                self.plan_anonymous(page, vma, allow_large, inner.generation)
             }
         }
     }
@@ -153,13 +162,14 @@ impl<M: Mmu> AddressSpace<M> {
         Plan::Done(FaultOutcome::Resolved)
     }
 
-    fn plan_anonymous(&self, page: usize, vma: &Vma, allow_large: bool) -> Plan {
+    fn plan_anonymous(&self, page: usize, vma: &Vma, allow_large: bool, generation: u64) -> Plan {
         let choice = Choice::for_mapping(vma);
         let block = page & !(LARGE_BYTES - 1);
         match self.mmu.block(block) {
             BlockState::Growing => return Plan::Grow,
             BlockState::Empty if allow_large && vma.allows_large(block) => {
-                return Plan::Large { block, choice, whole: vma.is_filled_whole() };
+                let (whole, flags) = (vma.is_filled_whole(), vma.prot.page_flags());
+                return Plan::Large { choice, touch: LargeTouch { block, whole, flags, generation } };
             }
             BlockState::Empty | BlockState::Taken => {}
         }
@@ -180,9 +190,10 @@ impl<M: Mmu> AddressSpace<M> {
         Plan::Small { first, pages: (last - first) / PAGE_SIZE + 1, choice }
     }
 
-    fn fill_large(&self, page: usize, block: usize, choice: &Choice, whole: bool) -> Attempt {
+    fn fill_large(&self, page: usize, choice: &Choice, touch: LargeTouch) -> Attempt {
+        let block = touch.block;
         let prezeroed = choice.take_prezeroed(self.frames);
-        let whole = whole || prezeroed.is_some();
+        let whole = touch.whole || prezeroed.is_some();
         let frame = match prezeroed {
             Some(frame) => frame,
             None => {
@@ -197,13 +208,20 @@ impl<M: Mmu> AddressSpace<M> {
             }
         };
         let inner = self.inner.read();
-        // Code does not grow, also where the mapping has become executable meanwhile.
-        let fits = |vma: &&Vma| vma.allows_large(block) && (whole || !vma.is_filled_whole());
-        let Some(vma) = inner.map.find(page).filter(fits) else {
-            return Attempt::Again;
+        let flags = if inner.generation == touch.generation {
+            touch.flags
+        } else {
+            // Code does not grow, also where the mapping has become executable meanwhile.
+            let fits = |vma: &&Vma| vma.allows_large(block) && (whole || !vma.is_filled_whole());
+            let Some(vma) = inner.map.find(page).filter(fits) else { return Attempt::Again };
+            vma.prot.page_flags()
         };
-        let installed =
-            if whole { self.install(vma, block, frame) } else { self.install_part(vma, page, frame) };
+        let bytes = frame.bytes();
+        let large = Page::from(frame.into_block());
+        let mapped =
+            if whole { self.mmu.map(block, large, flags) } else { self.mmu.map_part(page, large, flags) };
+        // A page that is filled in part counts as a whole.
+        let installed = self.count(bytes, mapped);
         match installed {
             Ok(()) => {
                 self.counters.count_large_page();
@@ -266,12 +284,6 @@ impl<M: Mmu> AddressSpace<M> {
     pub(super) fn install(&self, vma: &Vma, at: usize, frame: Frame) -> Result<(), MapError> {
         let bytes = frame.bytes();
         self.count(bytes, self.mmu.map(at, Page::from(frame.into_block()), vma.prot.page_flags()))
-    }
-
-    /// Maps a part of a large frame, which counts as a whole.
-    fn install_part(&self, vma: &Vma, at: usize, frame: Frame) -> Result<(), MapError> {
-        let bytes = frame.bytes();
-        self.count(bytes, self.mmu.map_part(at, Page::from(frame.into_block()), vma.prot.page_flags()))
     }
 
     /// Counts what was mapped, or frees it.

@@ -201,7 +201,9 @@ impl<M: Mmu> AddressSpace<M> {
     /// Whether a program may have more to touch. It is refused while there still is memory for the pages of what it has: an
     /// error it can live with, a page that it cannot have is its end.
     fn admits_growth(&self, inner: &Inner) -> bool {
-        self.admits_mappings(inner) && self.frames.has_spare(PAGE_SIZE)
+        inner.map.count() + 2 <= MAX_MAPPINGS
+            && !fallible::is_failure_injected()
+            && self.frames.has_spare(PAGE_SIZE)
     }
 
     /// The lock for writing. Whoever has copied something without it sees that it may have changed.

@@ -130,11 +130,11 @@ impl<M: Mmu> AddressSpace<M> {
         if removed.stale {
             // At least the CPU that unmaps finds nothing there any more.
             self.mmu.flush_local(start, end - start);
-            let (keep, drop_now) =
-                core::mem::take(&mut removed.mappings).into_iter().partition(|vma| !vma.owns_frames());
-            over.mappings = drop_now;
-            let held = Held { frames: removed.frames, mappings: keep };
-            inner.quarantine.add(start, end, held);
+            let mut mappings = removed.mappings;
+            if !mappings.is_empty() {
+                (mappings, over.mappings) = mappings.into_iter().partition(|vma| !vma.owns_frames());
+            }
+            inner.quarantine.add(start, end, Held { frames: removed.frames, mappings });
         } else {
             over.mappings = removed.mappings;
         }
