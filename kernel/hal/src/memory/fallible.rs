@@ -48,8 +48,9 @@ pub fn on_shortage(give_back: fn()) {
     SHRINKER.call_once(|| give_back);
 }
 
-/// Returns memory that is kept for speed, unused page tables, and pages of the heap that hold nothing, to the frame source. Does nothing with
-/// interrupts off: what is refused memory under a spin lock lets go of it, calls this, and tries again.
+/// Returns memory that is kept for speed, page tables that are not in use, and pages of the heap that hold nothing, to the frame
+/// source. Does nothing with interrupts off: what is refused memory under a spin lock lets go of it, calls this, and tries
+/// again.
 pub fn give_back_unused() {
     #[cfg(target_os = "none")]
     if crate::interrupts::irq::enabled() {
