@@ -7,7 +7,7 @@ use hadal_tests::case::{expect_status, expect_texts, wrong};
 use hadal_tests::machine::arguments;
 use hadal_tests::programs::{
     AFFINITY, CALLS, DETACHED, EXIT_SPIN, FLAGS, INTERRUPTS_OFF, LOST_STACK, POINTERS, PREEMPT, REDZONE,
-    RESERVE, SIGNAL_VECTORS,
+    RESERVE, SIGNAL_IMAGES, SIGNAL_VECTORS,
 };
 use hadal_tests::{Hadal, Outcome, TestError, Way, scratch};
 
@@ -62,6 +62,15 @@ pub(crate) fn register(suite: &mut Suite) {
             Way::GccDynamic,
             cpus,
             |case| case.args(&["8"]),
+        );
+    }
+    for cpus in [1, 2] {
+        suite.compare(
+            format!("soundness/signal-images/{cpus}cpus"),
+            &SIGNAL_IMAGES,
+            Way::GccDynamic,
+            cpus,
+            |case| case,
         );
     }
     for way in [Way::GccDynamic, Way::MuslStatic] {

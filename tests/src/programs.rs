@@ -286,6 +286,8 @@ programs! {
     PREEMPT = "preempt", ["soundness/preempt.c", "soundness/registers.S"], ["-pthread"];
     /// Vector registers over signal handlers.
     SIGNAL_VECTORS = "signal-vectors", ["soundness/signal_vectors.c", "soundness/registers.S"], ["-pthread"];
+    /// Vector state that a handler has edited.
+    SIGNAL_IMAGES = "signal-images", ["soundness/signal_images.c"], ["-pthread"];
     /// Bad pointers.
     POINTERS = "pointers", ["soundness/pointers.c"], [];
     /// Affinity and CPUID.

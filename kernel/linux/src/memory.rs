@@ -38,10 +38,8 @@ pub fn write_bytes(address: usize, data: &[u8]) -> Result<()> {
 }
 
 /// Reads a structure.
-pub fn read<T: FromBytes + IntoBytes>(address: usize) -> Result<T> {
-    let mut value = T::new_zeroed();
-    read_bytes(address, value.as_mut_bytes())?;
-    Ok(value)
+pub fn read<T: FromBytes>(address: usize) -> Result<T> {
+    user::read(address).map_err(efault)
 }
 
 /// Writes a structure.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Vector and floating-point state of programs. The kernel is soft-float and never touches it, so it stays in the
-//! registers through system calls and interrupts and is saved only on a switch and for signal frames.
+//! registers through system calls and interrupts and is saved only on a switch and for signal frames; these are saved to
+//! program memory, and loaded from there, without a copy in between (`memory::user`).
 //!
 //! The image is the standard (non-compacted) XSAVE format of everything XCR0 enables, or FXSAVE's 512 bytes on a CPU
 //! without XSAVE (Intel SDM vol. 1, 13.4).
@@ -10,21 +11,21 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::memory::fallible;
 
-mod packed;
-
-pub use packed::Packed;
-
 /// Components that may be enabled: x87, SSE, AVX, AVX-512 (opmask, ZMM_Hi256, Hi16_ZMM), PKRU. AMX is left out: programs
 /// have to ask for it first.
 const WANTED: u64 = 0b1 | 1 << 1 | 1 << 2 | 0b111 << 5 | 1 << 9;
-const LEGACY_SIZE: u32 = 512;
-const HEADER_SIZE: usize = 64;
+/// Bytes of the image that FXSAVE defines.
+pub const LEGACY_BYTES: usize = 512;
+/// Bytes of the header that follows in XSAVE format.
+pub const HEADER_BYTES: usize = 64;
+/// Components of the legacy part: x87 and SSE.
+pub const LEGACY: u64 = 0b11;
 /// Control words of a fresh program: all exceptions masked, 64-bit precision.
 const FRESH_X87: u16 = 0x37f;
 const FRESH_MXCSR: u32 = 0x1f80;
 
 static COMPONENTS: AtomicU64 = AtomicU64::new(0);
-static SIZE: AtomicU32 = AtomicU32::new(LEGACY_SIZE);
+static SIZE: AtomicU32 = AtomicU32::new(LEGACY_BYTES as u32);
 static MXCSR_MASK: AtomicU32 = AtomicU32::new(0xffbf);
 
 /// The components that XCR0 enables, or 0 without XSAVE.
@@ -68,7 +69,6 @@ pub(crate) fn enable() {
     let enabled = supported & WANTED;
     // SAFETY: the value is a subset of what the CPU supports, with x87 and SSE; AVX-512 bits come together in CPUID.
     unsafe { XCr0::write_raw(enabled | XCr0Flags::X87.bits()) };
-    packed::note_places(enabled);
     COMPONENTS.store(enabled, Ordering::Relaxed);
     SIZE.store(core::arch::x86_64::__cpuid_count(0xd, 0).ebx, Ordering::Relaxed);
 }
@@ -76,7 +76,7 @@ pub(crate) fn enable() {
 /// Asks the processor which bits of MXCSR it has: denormals-are-zeros is not in all.
 #[cfg(target_os = "none")]
 fn note_mxcsr_mask() {
-    let mut area = [Line([0; 64]); LEGACY_SIZE as usize / 64];
+    let mut area = [Line([0; 64]); LEGACY_BYTES / 64];
     // SAFETY: FXSAVE is turned on and writes 512 bytes to an area that is aligned to more than 16.
     unsafe { core::arch::asm!("fxsave64 [{}]", in(reg) area.as_mut_ptr(), options(nostack)) };
     let bytes = &area[0].0;
@@ -99,6 +99,15 @@ pub struct State(Box<[Line]>);
 #[derive(Clone, Copy)]
 struct Line([u8; 64]);
 
+/// Legacy part and header of a fresh program's image.
+static FRESH: [Line; (LEGACY_BYTES + HEADER_BYTES) / size_of::<Line>()] = {
+    let mut image = [Line([0; 64]); _];
+    [image[0].0[0], image[0].0[1]] = FRESH_X87.to_le_bytes();
+    [image[0].0[24], image[0].0[25], image[0].0[26], image[0].0[27]] = FRESH_MXCSR.to_le_bytes();
+    image[LEGACY_BYTES / size_of::<Line>()].0[0] = LEGACY as u8;
+    image
+};
+
 impl State {
     /// The state of a fresh program.
     pub fn fresh() -> fallible::Result<Self> {
@@ -109,16 +118,9 @@ impl State {
 
     /// Makes this the state of a fresh program.
     pub fn reset(&mut self) {
-        let bytes = self.bytes_mut();
-        let head = bytes.len().min(LEGACY_SIZE as usize + HEADER_SIZE);
-        // Of other components the header will say that they are in their initial state.
-        bytes[..head].fill(0);
-        bytes[..2].copy_from_slice(&FRESH_X87.to_le_bytes());
-        bytes[24..28].copy_from_slice(&FRESH_MXCSR.to_le_bytes());
-        // XSTATE_BV 0 would mean "all components initial", but FXRSTOR machines read the words above anyway.
-        let length = bytes.len();
-        if length > LEGACY_SIZE as usize {
-            bytes[512..520].copy_from_slice(&0b11u64.to_le_bytes());
+        // Of the components behind it the header says that they are in their initial state.
+        for (line, fresh) in self.0.iter_mut().zip(&FRESH) {
+            *line = *fresh;
         }
     }
 
@@ -126,12 +128,6 @@ impl State {
     pub fn bytes(&self) -> &[u8] {
         // SAFETY: `Line` is 64 plain bytes without padding, so the slice is `64 * len` initialised bytes.
         unsafe { core::slice::from_raw_parts(self.0.as_ptr().cast(), self.0.len() * 64) }
-    }
-
-    /// The image, to be changed.
-    fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as for `bytes`; any bytes are valid.
-        unsafe { core::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast(), self.0.len() * 64) }
     }
 
     /// Saves the registers of the calling CPU.
@@ -151,36 +147,7 @@ impl State {
         let _ = area;
     }
 
-    /// Gives away what of the image is in use.
-    pub fn pack(&self, packed: &mut Packed) {
-        let present = if components() == 0 { 0 } else { word(self.bytes(), LEGACY_SIZE as usize) };
-        packed.take(self, present & components());
-    }
-
-    /// Makes this an image that came from a program, as far as it can be loaded.
-    pub fn unpack(&mut self, packed: &Packed) {
-        let bytes = self.bytes_mut();
-        for (at, piece) in packed.pieces() {
-            bytes[at..at + piece.len()].copy_from_slice(piece);
-        }
-        self.sanitize(packed.present());
-    }
-
-    /// Clears reserved bits as the CPU demands, and names only components that are there.
-    fn sanitize(&mut self, present: u64) {
-        let enabled = components();
-        let bytes = self.bytes_mut();
-        let mxcsr = u32::from_le_bytes([bytes[24], bytes[25], bytes[26], bytes[27]]);
-        bytes[24..28].copy_from_slice(&(mxcsr & MXCSR_MASK.load(Ordering::Relaxed)).to_le_bytes());
-        if enabled != 0 {
-            let header = &mut bytes[LEGACY_SIZE as usize..][..HEADER_SIZE];
-            header.fill(0);
-            header[..8].copy_from_slice(&(present & enabled).to_le_bytes());
-        }
-    }
-
-    /// Loads the registers of the calling CPU. The image is one that [`State::save`] or [`State::fresh`] made, or was
-    /// sanitised.
+    /// Loads the registers of the calling CPU. The image is one that [`State::save`] or [`State::fresh`] made.
     #[inline]
     pub fn load(&self) {
         let area = self.0.as_ptr();
@@ -199,11 +166,24 @@ impl State {
     }
 }
 
-/// Eight bytes of an image.
-fn word(bytes: &[u8], at: usize) -> u64 {
-    let mut word = [0; 8];
-    word.copy_from_slice(&bytes[at..at + 8]);
-    u64::from_le_bytes(word)
+/// Gives some components of the calling CPU's registers what a fresh program has there; without XSAVE all of them.
+pub fn load_fresh(components: u64) {
+    #[cfg(target_os = "none")]
+    // SAFETY: the kernel uses none of these registers. The image is aligned, and all that is read of it is there: the header
+    // names no component behind itself, and the processor reads none that it does not name (Intel SDM vol. 1, 13.8.1).
+    unsafe {
+        let image = FRESH.as_ptr();
+        if self::components() != 0 {
+            core::arch::asm!(
+                "xrstor64 [{}]", in(reg) image, in("eax") components as u32, in("edx") (components >> 32) as u32,
+                options(nostack, readonly),
+            );
+        } else {
+            core::arch::asm!("fxrstor64 [{}]", in(reg) image, options(nostack, readonly));
+        }
+    }
+    #[cfg(not(target_os = "none"))]
+    let _ = components;
 }
 
 /// Sets the control words to those of a fresh program and empties the x87 stack; the other registers keep what they hold.

@@ -8,9 +8,13 @@
 //! it is sound whatever the program asks for. With interrupts off no fault is resolved: an access under a spin lock fails if
 //! the page is not there, and the caller touches the page first and tries again.
 
+use core::mem::MaybeUninit;
+
+use crate::cpu::fpu;
 use crate::interrupts::handler;
 use crate::memory::frames::ledger;
 use spin::Once;
+use zerocopy::FromBytes;
 
 use crate::interrupts::irq::Masked;
 use crate::memory::layout::{DIRECT_MAP, DIRECT_MAP_SIZE, PROGRAM_END, PROGRAM_START};
@@ -126,6 +130,51 @@ mod routines {
         "2:",
         "xor eax, eax",
         "ret",
+        // rdi image in program memory: the vector registers are saved there; rsi, rdx, rcx its first words for software; r8
+        // address of the end mark, r9d end mark. Of the words for software and the header the processor writes only which
+        // components are in use.
+        ".global hadal_user_xsave",
+        "hadal_user_xsave:",
+        "mov [rdi + 464], rsi",
+        "mov [rdi + 472], rdx",
+        "mov [rdi + 480], rcx",
+        "xor eax, eax",
+        "mov [rdi + 488], rax",
+        "mov [rdi + 496], rax",
+        "mov [rdi + 504], rax",
+        "mov [rdi + 512], rax",
+        "mov [rdi + 520], rax",
+        "mov [rdi + 528], rax",
+        "mov [rdi + 536], rax",
+        "mov [rdi + 544], rax",
+        "mov [rdi + 552], rax",
+        "mov [rdi + 560], rax",
+        "mov [rdi + 568], rax",
+        "mov eax, -1",
+        "mov edx, -1",
+        "xsave64 [rdi]",
+        "mov [r8], r9d",
+        "xor eax, eax",
+        "ret",
+        // rdi image in program memory: the vector registers are loaded from there; rsi components
+        ".global hadal_user_xrstor",
+        "hadal_user_xrstor:",
+        "mov eax, esi",
+        "mov rdx, rsi",
+        "shr rdx, 32",
+        "xrstor64 [rdi]",
+        "xor eax, eax",
+        "ret",
+        ".global hadal_user_fxsave",
+        "hadal_user_fxsave:",
+        "fxsave64 [rdi]",
+        "xor eax, eax",
+        "ret",
+        ".global hadal_user_fxrstor",
+        "hadal_user_fxrstor:",
+        "fxrstor64 [rdi]",
+        "xor eax, eax",
+        "ret",
         // The next three are called from inline assembly and change nothing but RAX and what they load.
         // rdi program address; the value in rsi
         ".global hadal_user_load64",
@@ -163,6 +212,10 @@ mod routines {
         pub(super) fn hadal_user_store32(address: usize, value: u32) -> u32;
         pub(super) fn hadal_user_poll(address: usize, value: u64, looks: u32) -> u32;
         pub(super) fn hadal_user_monitor(address: usize, value: u64) -> u32;
+        pub(super) fn hadal_user_xsave(image: usize, a: u64, b: u64, c: u64, end_at: usize, end: u32) -> u32;
+        pub(super) fn hadal_user_xrstor(image: usize, components: u64) -> u32;
+        pub(super) fn hadal_user_fxsave(image: usize) -> u32;
+        pub(super) fn hadal_user_fxrstor(image: usize) -> u32;
         fn hadal_user_load64();
         fn hadal_user_load_five();
         fn hadal_user_store64();
@@ -245,6 +298,18 @@ mod routines {
     pub(super) unsafe fn hadal_user_monitor(_address: usize, _value: u64) -> u32 {
         1
     }
+    pub(super) unsafe fn hadal_user_xsave(_image: usize, _: u64, _: u64, _: u64, _: usize, _: u32) -> u32 {
+        1
+    }
+    pub(super) unsafe fn hadal_user_xrstor(_image: usize, _components: u64) -> u32 {
+        1
+    }
+    pub(super) unsafe fn hadal_user_fxsave(_image: usize) -> u32 {
+        1
+    }
+    pub(super) unsafe fn hadal_user_fxrstor(_image: usize) -> u32 {
+        1
+    }
     pub(super) unsafe fn load64(_address: usize) -> (u32, u64) {
         (1, 0)
     }
@@ -256,8 +321,9 @@ mod routines {
     }
 }
 use routines::{
-    hadal_user_cmpxchg, hadal_user_copy, hadal_user_load32, hadal_user_monitor, hadal_user_poll,
-    hadal_user_store32, hadal_user_zero, load_five, load64, store64,
+    hadal_user_cmpxchg, hadal_user_copy, hadal_user_fxrstor, hadal_user_fxsave, hadal_user_load32,
+    hadal_user_monitor, hadal_user_poll, hadal_user_store32, hadal_user_xrstor, hadal_user_xsave,
+    hadal_user_zero, load_five, load64, store64,
 };
 
 #[inline(always)]
@@ -279,6 +345,17 @@ pub fn copy_from(buffer: &mut [u8], src: usize) -> Result<(), Fault> {
     result(unsafe { hadal_user_copy(buffer.as_mut_ptr() as usize, src, buffer.len()) })
 }
 
+/// Reads a structure.
+#[inline]
+pub fn read<T: FromBytes>(src: usize) -> Result<T, Fault> {
+    check(src, size_of::<T>())?;
+    let mut value = MaybeUninit::<T>::uninit();
+    // SAFETY: the destination is a local of that size; the source is as in `copy_from`.
+    result(unsafe { hadal_user_copy(value.as_mut_ptr() as usize, src, size_of::<T>()) })?;
+    // SAFETY: all of it has been written, and any bytes are a `T`.
+    Ok(unsafe { value.assume_init() })
+}
+
 /// Copies `data` to program memory at `dst`; on a fault a first part may have been written.
 #[inline]
 pub fn copy_to(dst: usize, data: &[u8]) -> Result<(), Fault> {
@@ -295,6 +372,7 @@ pub fn zero(dst: usize, len: usize) -> Result<(), Fault> {
 }
 
 /// Reads a 32-bit word; atomic when `address` is aligned.
+#[inline]
 pub fn load_u32(address: usize) -> Result<u32, Fault> {
     check(address, 4)?;
     let mut value = 0;
@@ -365,4 +443,38 @@ pub fn monitor_u64(masked: &mut Masked, address: usize, old: u64) -> Result<(), 
     let outcome = unsafe { hadal_user_monitor(address, old) };
     masked.again();
     result(outcome)
+}
+
+/// Saves the vector registers of the calling CPU, for its program thread, as an image at `image` (see [`fpu`]). With XSAVE
+/// the words that the image has for software begin with `software`, and `end` stands behind it. An address that is not
+/// aligned to 64 bytes (without XSAVE: 16) is a fault.
+pub fn save_vectors(image: usize, software: [u64; 3], end: u32) -> Result<(), Fault> {
+    let size = fpu::size();
+    check(image, size + size_of_val(&end))?;
+    let [a, b, c] = software;
+    // SAFETY: the processor writes no more than `fpu::size()` bytes, 576 or more if it has XSAVE, and the routine none beyond
+    // the end mark: all in the program's half, where a fault is caught.
+    result(unsafe {
+        if fpu::components() != 0 {
+            hadal_user_xsave(image, a, b, c, image + size, end)
+        } else {
+            hadal_user_fxsave(image)
+        }
+    })
+}
+
+/// Loads some components of the vector registers from an image in XSAVE format, on a CPU that has XSAVE. Whatever the
+/// program has written there, and is writing meanwhile, the worst is a fault: of the registers some may be loaded then.
+pub fn load_vectors(image: usize, components: u64) -> Result<(), Fault> {
+    check(image, fpu::size())?;
+    // SAFETY: the processor reads no more than `fpu::size()` bytes, in the program's half, where a fault is caught, and #GP
+    // for what it refuses; the kernel uses none of these registers.
+    result(unsafe { hadal_user_xrstor(image, components) })
+}
+
+/// Loads the legacy components of the vector registers, as FXRSTOR does. A fault may have loaded some.
+pub fn load_legacy_vectors(image: usize) -> Result<(), Fault> {
+    check(image, fpu::LEGACY_BYTES)?;
+    // SAFETY: as in `load_vectors`.
+    result(unsafe { hadal_user_fxrstor(image) })
 }

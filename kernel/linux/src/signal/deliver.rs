@@ -11,7 +11,7 @@ use super::action::{Action, ActionFlags, Disposition};
 use super::info::{Info, code};
 use super::number::SIGSEGV;
 use super::set::SigSet;
-use super::{FaultSignal, action, alt_stack, default, frame as signal_frame, interrupted, mask, take};
+use super::{FaultSignal, action, default, frame as signal_frame, interrupted, mask, take};
 use crate::process::Process;
 use crate::restart::{Interruption, Restart};
 use crate::rseq;
@@ -112,13 +112,6 @@ fn fail(
         default::act(task, process, frame, SIGSEGV, fault);
     } else {
         super::force(task, process, frame, Info::fault(SIGSEGV, code::KERNEL, 0));
-    }
-}
-
-/// Takes the alternate stack away if it is one that wants it.
-pub(super) fn disarm_alt_stack(task: &Task) {
-    if alt_stack::get(task).auto_disarms() {
-        alt_stack::disarm(task);
     }
 }
 

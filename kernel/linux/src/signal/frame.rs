@@ -9,18 +9,16 @@ mod wire;
 
 use core::mem::offset_of;
 
-use hadal_hal::cpu::fpu::{self, Packed};
+use hadal_hal::cpu::fpu;
 use hadal_hal::memory::user;
-use hadal_hal::threads::context;
 use hadal_hal::trap::TrapFrame;
 use zerocopy::IntoBytes;
 
-pub(super) use wire::{MAGIC_END, MAGIC_START, Marker, RESERVED_AT, SigFrame};
-use wire::{SigContext, UContext};
+pub(super) use wire::{MAGIC_END, Marker, RESERVED_AT, SigFrame, UContext};
+use wire::{MAGIC_START, SigContext};
 
 use super::action::{Action, ActionFlags};
 use super::alt_stack::{self, AltStack};
-use super::deliver;
 use super::info::Info;
 use super::set::SigSet;
 use crate::task::Task;
@@ -92,10 +90,7 @@ pub(super) fn push(
     }
     let alt = alt_stack::get(task);
     let place = place(frame.rsp, action.flags.contains(ActionFlags::ONSTACK), alt, vectors_bytes())?;
-    let thread_context = task.thread().context();
-    let mut image = Packed::new();
-    context::with_vectors(thread_context, |state| state.pack(&mut image));
-    write_vectors(place.vectors as usize, &image)?;
+    save_vectors(place.vectors as usize)?;
     let xstate = if fpu::components() != 0 { UC_FP_XSTATE } else { 0 };
     let contents = SigFrame {
         return_address: action.restorer,
@@ -110,8 +105,10 @@ pub(super) fn push(
     };
     user::copy_to(place.frame as usize, contents.as_bytes()).map_err(|_| BadStack)?;
     // Handlers start with a fresh floating-point state.
-    context::with_vectors(thread_context, |state| state.reset());
-    deliver::disarm_alt_stack(task);
+    fpu::load_fresh(fpu::components());
+    if alt.auto_disarms() {
+        alt_stack::disarm(task);
+    }
     frame.rdi = info.signo.into();
     frame.rsi = place.frame + offset_of!(SigFrame, info) as u64;
     frame.rdx = place.frame + offset_of!(SigFrame, context) as u64;
@@ -123,26 +120,11 @@ pub(super) fn push(
     Ok(())
 }
 
-/// Writes an image, marked as XSAVE format.
-fn write_vectors(address: usize, image: &Packed) -> Result<(), BadStack> {
-    let write = |at: usize, bytes: &[u8]| user::copy_to(address + at, bytes).map_err(|_| BadStack);
-    image.pieces().try_for_each(|(at, piece)| write(at, piece))?;
-    if fpu::components() == 0 {
-        return Ok(());
-    }
-    // As the processor leaves them there.
-    image
-        .absent()
-        .try_for_each(|place| user::zero(address + place.start, place.len()).map_err(|_| BadStack))?;
-    let marker = Marker {
-        magic: MAGIC_START,
-        extended_bytes: vectors_bytes() as u32,
-        components: fpu::components(),
-        image_bytes: fpu::size() as u32,
-        padding: [0; 7],
-    };
-    write(RESERVED_AT, marker.as_bytes())?;
-    write(fpu::size(), &MAGIC_END.to_le_bytes())
+/// Saves the vector registers in an image that is marked as XSAVE format, if it is in that.
+fn save_vectors(image: usize) -> Result<(), BadStack> {
+    let marker =
+        [u64::from(MAGIC_START) | (vectors_bytes() as u64) << 32, fpu::components(), fpu::size() as u64];
+    user::save_vectors(image, marker, MAGIC_END).map_err(|_| BadStack)
 }
 
 #[cfg(test)]

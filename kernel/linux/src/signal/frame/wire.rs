@@ -3,6 +3,7 @@
 
 use core::mem::offset_of;
 
+use hadal_hal::cpu::fpu;
 use hadal_hal::trap::TrapFrame;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
@@ -11,7 +12,7 @@ use super::super::info::RawInfo;
 use super::super::set::SigSet;
 
 /// Marks an XSAVE image: in its software-reserved bytes, and behind it.
-pub(in crate::signal) const MAGIC_START: u32 = 0x4650_5853;
+pub(super) const MAGIC_START: u32 = 0x4650_5853;
 /// See [`MAGIC_START`].
 pub(in crate::signal) const MAGIC_END: u32 = 0x4650_5845;
 /// Offset of the software-reserved bytes in the image.
@@ -75,14 +76,23 @@ pub(in crate::signal) struct SigFrame {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
 pub(in crate::signal) struct Marker {
-    pub(in crate::signal) magic: u32,
+    pub(super) magic: u32,
     /// Bytes of image and end mark.
-    pub(in crate::signal) extended_bytes: u32,
+    pub(super) extended_bytes: u32,
     /// Components in the image.
     pub(in crate::signal) components: u64,
     /// Bytes of the image.
     pub(in crate::signal) image_bytes: u32,
     pub(super) padding: [u32; 7],
+}
+
+impl Marker {
+    /// Whether this is the marker of an XSAVE image of at most `size` bytes. The end mark is left to look at.
+    pub(in crate::signal) fn is_valid(&self, size: usize) -> bool {
+        self.magic == MAGIC_START
+            && (fpu::LEGACY_BYTES + fpu::HEADER_BYTES..=size).contains(&(self.image_bytes as usize))
+            && self.extended_bytes > self.image_bytes
+    }
 }
 
 const _: () = {
@@ -96,7 +106,7 @@ const _: () = {
     assert!(size_of::<UContext>() == 304);
     assert!(offset_of!(SigFrame, info) == 312);
     assert!(size_of::<SigFrame>() == 440);
-    assert!(size_of::<Marker>() == 512 - RESERVED_AT);
+    assert!(size_of::<Marker>() == fpu::LEGACY_BYTES - RESERVED_AT);
 };
 
 impl SigContext {
@@ -183,6 +193,22 @@ mod tests {
         saved.restore(&mut after);
         assert_eq!((after.r15, after.rdi, after.rax, after.rip, after.rsp, after.rcx), (1, 2, 3, 4, 5, 6));
         assert_eq!((after.rflags, after.full_restore), (0x246, 1));
+    }
+
+    #[test]
+    fn markers_are_believed_only_if_they_fit() {
+        let marker = |magic, extended_bytes, image_bytes| Marker {
+            magic,
+            extended_bytes,
+            components: 0b111,
+            image_bytes,
+            padding: [0; 7],
+        };
+        assert!(marker(MAGIC_START, 836, 832).is_valid(832));
+        assert!(!marker(MAGIC_START, 836, 832).is_valid(800), "longer than the kernel's image");
+        assert!(!marker(MAGIC_START, 600, 500).is_valid(832), "no room for a header");
+        assert!(!marker(MAGIC_START, 832, 832).is_valid(832), "no end mark");
+        assert!(!marker(1, 836, 832).is_valid(832));
     }
 
     #[test]
