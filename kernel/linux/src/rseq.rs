@@ -150,6 +150,7 @@ pub fn on_return(task: &'static Task, process: &'static Process, frame: &mut Tra
 }
 
 /// Makes a thread that is inside a critical section go on at the section's abort address.
+#[inline(always)]
 pub(crate) fn abort_section(task: &Task, frame: &mut TrapFrame) -> Result<()> {
     let area = task.rseq.load(Ordering::Relaxed);
     if area == 0 {
@@ -157,10 +158,12 @@ pub(crate) fn abort_section(task: &Task, frame: &mut TrapFrame) -> Result<()> {
     }
     let pointer = area + offset_of!(Area, section);
     let descriptor = user::load_u64(pointer).map_err(memory::efault)?;
-    if descriptor == 0 {
-        return Ok(());
-    }
-    let section: Section = memory::read(descriptor as usize)?;
+    if descriptor == 0 { Ok(()) } else { abort_described(task, frame, pointer, descriptor as usize) }
+}
+
+/// The same for a section that is described at `descriptor`, as the thread says at `pointer`.
+fn abort_described(task: &Task, frame: &mut TrapFrame, pointer: usize, descriptor: usize) -> Result<()> {
+    let section: Section = memory::read(descriptor)?;
     let verdict = section.judge(frame.rip).ok_or(Errno::EINVAL)?;
     user::store_u64(pointer, 0).map_err(memory::efault)?;
     if let Verdict::Abort(address) = verdict {

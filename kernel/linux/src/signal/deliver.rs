@@ -14,7 +14,6 @@ use super::set::SigSet;
 use super::{FaultSignal, action, default, frame as signal_frame, interrupted, mask, take};
 use crate::process::Process;
 use crate::restart::{Interruption, Restart};
-use crate::rseq;
 use crate::syscall;
 use crate::task::Task;
 use crate::traps::NO_CALL;
@@ -37,7 +36,7 @@ fn restart(frame: &mut TrapFrame, call_number: u64) {
 }
 
 /// Delivers every pending signal that the calling thread does not block; its frame is about to return to program code.
-/// Interrupts are on, and the frame is on the thread's kernel stack.
+/// Interrupts are on, the frame is on the thread's kernel stack, and [`rseq::on_return`](crate::rseq::on_return) has seen it.
 pub fn deliver(task: &'static Task, process: &'static Process, frame: &mut TrapFrame) {
     // Whatever comes of it, the call is over: what is delivered later interrupts no call.
     let call_number = task.call_number.swap(NO_CALL, Ordering::Relaxed);
@@ -67,7 +66,8 @@ pub fn deliver(task: &'static Task, process: &'static Process, frame: &mut TrapF
     interrupted(task, process);
 }
 
-/// Lets the program continue in a handler. If its frame cannot be built, the program gets a SIGSEGV, or ends.
+/// Lets the program continue in a handler. If its frame cannot be built, the program gets a SIGSEGV, or ends. A critical
+/// section that the thread was in has been aborted.
 pub(super) fn enter_handler(
     task: &'static Task,
     process: &'static Process,
@@ -80,9 +80,6 @@ pub(super) fn enter_handler(
     trace::point(Kind::Signal, info.signo.into(), handler);
     // A wait that is about to go on ends instead.
     task.interruption.reset();
-    if rseq::abort_section(task, frame).is_err() {
-        return fail(task, process, frame, info, fault);
-    }
     let current = task.signals.mask();
     let restored = mask::take_saved(task).unwrap_or(current);
     if !layout::is_program(handler)
@@ -100,7 +97,7 @@ pub(super) fn enter_handler(
 
 /// A handler could not be started: a SIGSEGV, which may have a handler on an alternate stack. A SIGSEGV that fails itself
 /// ends the program.
-fn fail(
+pub(super) fn fail(
     task: &'static Task,
     process: &'static Process,
     frame: &mut TrapFrame,

@@ -13,6 +13,7 @@ use super::info::{Info, code};
 use super::number::{SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP};
 use super::{action, default, deliver};
 use crate::process::Process;
+use crate::rseq;
 use crate::task::Task;
 
 /// What an instruction of the program did.
@@ -136,6 +137,9 @@ fn synchronous(
     match action.disposition {
         Disposition::Handler(_) if !blocked => {
             let action = process.signals.actions.take(info.signo);
+            if rseq::abort_section(task, frame).is_err() {
+                return deliver::fail(task, process, frame, &info, fault);
+            }
             deliver::enter_handler(task, process, frame, &info, &action, fault);
         }
         _ => {

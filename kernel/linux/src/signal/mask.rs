@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Changing what the calling thread blocks, for good or for the time of one call.
 
+use core::sync::atomic::Ordering;
+
 use super::{SigSet, interrupted, send};
 use crate::call::Call;
 use crate::memory;
@@ -60,13 +62,19 @@ pub fn during<R>(
 
 /// Sets a mask that [`end`] or the delivery of a signal undoes.
 pub(crate) fn begin(task: &Task, process: &Process, mask: SigSet) {
-    *task.signals.saved_mask.lock() = Some(task.signals.mask());
+    task.signals.saved_mask.set(task.signals.mask());
+    task.signals.has_saved_mask.store(true, Ordering::Relaxed);
     set(task, process, mask);
 }
 
 /// Takes the mask to go back to, if a call has set another.
 pub(super) fn take_saved(task: &Task) -> Option<SigSet> {
-    task.signals.saved_mask.lock().take()
+    let signals = &task.signals;
+    if !signals.has_saved_mask.load(Ordering::Relaxed) {
+        return None;
+    }
+    signals.has_saved_mask.store(false, Ordering::Relaxed);
+    Some(signals.saved_mask.get())
 }
 
 /// Undoes [`begin`].

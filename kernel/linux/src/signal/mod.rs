@@ -55,8 +55,9 @@ pub struct TaskSignals {
     mask: AtomicSigSet,
     /// What a thread that is used again blocks in between ([`crate::reuse`]).
     kept_mask: AtomicSigSet,
-    /// The mask to go back to after a call that changed it for its own duration.
-    saved_mask: SpinLock<Option<SigSet>>,
+    /// The mask to go back to after a call that changed it for its own duration, if `has_saved_mask`: the thread's own.
+    saved_mask: AtomicSigSet,
+    has_saved_mask: AtomicBool,
     /// Signals that the thread waits for in `rt_sigtimedwait`: they wake it although they are blocked.
     awaited: AtomicSigSet,
     /// The thread waits for work in the kernel and takes no signals until it has some; see [`rest`].
@@ -77,7 +78,8 @@ impl TaskSignals {
         Self {
             mask: AtomicSigSet::new(SigSet::EMPTY),
             kept_mask: AtomicSigSet::new(SigSet::EMPTY),
-            saved_mask: SpinLock::new(None),
+            saved_mask: AtomicSigSet::new(SigSet::EMPTY),
+            has_saved_mask: AtomicBool::new(false),
             awaited: AtomicSigSet::new(SigSet::EMPTY),
             resting: AtomicBool::new(false),
             pending: Pending::new(),
@@ -89,7 +91,7 @@ impl TaskSignals {
     pub fn reset(&self, parent: Option<&TaskSignals>) {
         self.awaited.set(SigSet::EMPTY);
         self.resting.store(false, Ordering::Relaxed);
-        *self.saved_mask.lock() = None;
+        self.has_saved_mask.store(false, Ordering::Relaxed);
         *self.alt_stack.lock() = AltStack::NONE;
         self.discard(SigSet::ALL);
         self.mask.set(parent.map_or(SigSet::EMPTY, TaskSignals::mask));
@@ -242,8 +244,7 @@ pub fn interrupted(task: &Task, process: &Process) -> bool {
     let interrupted =
         has_news(task, process) && (process.ending().is_some() || !deliverable(task, process).is_empty());
     if interrupted {
-        task.thread().set_interrupted(true);
-        percpu::raise_attention(attention::SIGNAL);
+        interrupt_caller(task);
     }
     interrupted
 }
@@ -261,12 +262,24 @@ fn has_news(task: &Task, process: &Process) -> bool {
 /// CPU has not heard of the signal yet, whose sender is still on the way, and if another thread has taken the signal.
 #[cold]
 pub fn decide_on_restart(task: &Task) {
+    interrupt_caller(task);
+}
+
+/// Makes the calling thread look at its signals before it returns to program code. Where it goes on should it lose its CPU
+/// in between, it is the flag that tells the other CPU.
+fn interrupt_caller(task: &Task) {
     task.thread().set_interrupted(true);
     percpu::raise_attention(attention::SIGNAL);
 }
 
 /// Takes the next pending signal out of `wanted` for the calling thread: its own first, then the process's.
+#[inline(always)]
 pub(crate) fn take(task: &Task, process: &Process, wanted: SigSet) -> Option<Info> {
+    let pending = task.signals.pending().union(process.signals.pending());
+    if pending.intersection(wanted).is_empty() { None } else { take_pending(task, process, wanted) }
+}
+
+fn take_pending(task: &Task, process: &Process, wanted: SigSet) -> Option<Info> {
     let mut info = task.signals.pending.take(wanted).or_else(|| process.signals.pending.take(wanted))?;
     timer::taken(&mut info);
     Some(info)

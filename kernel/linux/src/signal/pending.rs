@@ -67,21 +67,24 @@ impl Pending {
     }
 
     /// Takes the next signal that is `wanted`: the lowest number first, of one number the oldest.
+    #[inline]
     pub(crate) fn take(&self, wanted: SigSet) -> Option<Info> {
-        if self.set.get().intersection(wanted).is_empty() {
-            return None;
-        }
+        if self.set.get().intersection(wanted).is_empty() { None } else { self.take_available(wanted) }
+    }
+
+    fn take_available(&self, wanted: SigSet) -> Option<Info> {
         let mut queue = self.queue.lock();
         let available = self.set.get().intersection(wanted);
         let signo = available.intersection(SYNCHRONOUS).first().or(available.first())?;
-        let mut of_signal =
-            queue.iter().enumerate().filter(|(_, info)| info.signo == signo).map(|(index, _)| index);
-        let index = of_signal.next();
-        let more = of_signal.next().is_some();
-        if !more {
+        let is_it = |info: &Info| info.signo == signo;
+        // Most often it is the only one.
+        let info = match queue.front() {
+            Some(first) if is_it(first) => queue.pop_front(),
+            _ => queue.iter().position(is_it).and_then(|index| queue.remove(index)),
+        };
+        if !queue.iter().any(is_it) {
             self.set.remove(signo);
         }
-        let info = index.and_then(|index| queue.remove(index));
         Some(info.unwrap_or_else(|| Info::sender(signo, super::info::code::USER, 0, 0)))
     }
 }

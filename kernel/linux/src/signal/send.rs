@@ -8,6 +8,7 @@ use linux_raw_sys::general::RLIMIT_SIGPENDING;
 
 use super::default;
 use super::info::{Info, code};
+use super::number::is_realtime;
 use super::pending::{Pending, Pushed};
 use super::set::SigSet;
 use crate::process::Process;
@@ -28,6 +29,22 @@ pub enum Sent {
 
 /// Sends a signal to one thread of `process`; `EAGAIN` when too many are queued.
 pub fn to_task(process: &'static Process, task: &'static Task, info: Info) -> Result<Sent> {
+    to_one(process, task, info, wake)
+}
+
+/// Sends the calling thread a signal, in a system call that it does not wait in any more: it takes the signal before it
+/// returns to program code.
+pub fn to_caller(process: &'static Process, task: &'static Task, info: Info) -> Result<Sent> {
+    to_one(process, task, info, super::interrupt_caller)
+}
+
+#[inline(always)]
+fn to_one(
+    process: &Process,
+    task: &'static Task,
+    info: Info,
+    wake: impl FnOnce(&'static Task),
+) -> Result<Sent> {
     // What is blocked is kept, since the program may change its mind before it unblocks it.
     if process.signals.ignored().contains(info.signo) && !task.signals.mask().contains(info.signo) {
         return Ok(ignored(process, info.signo));
@@ -78,7 +95,7 @@ fn is_blocked(process: &Process, signo: u8) -> bool {
 /// Sends the calling thread a signal for what it has done in a system call (`SIGPIPE`, `SIGXFSZ`).
 pub fn to_self(task: &'static Task, process: &'static Process, signo: u8) {
     // A standard signal is merged when the queue is full, so this cannot fail.
-    let _ = to_task(
+    let _ = to_caller(
         process,
         task,
         Info::sender(signo, code::USER, process.pid(), process.credentials.user().real),
@@ -86,7 +103,11 @@ pub fn to_self(task: &'static Task, process: &'static Process, signo: u8) {
 }
 
 fn push(pending: &Pending, process: &Process, info: Info) -> Result<()> {
-    let limit = process.limits.lock()[RLIMIT_SIGPENDING as usize].soft.min(MOST_QUEUED);
+    let limit = if is_realtime(info.signo) {
+        process.limits.lock()[RLIMIT_SIGPENDING as usize].soft.min(MOST_QUEUED)
+    } else {
+        MOST_QUEUED
+    };
     let mut pushed = pending.push(info, limit);
     if pushed == Pushed::Refused {
         fallible::give_back_unused();

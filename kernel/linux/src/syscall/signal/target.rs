@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Whom a signal is for, as the sending calls name it.
 
-use crate::first::{self, Named};
+use crate::call::Call;
+use crate::first;
 use crate::memory;
 use crate::process::Process;
 use crate::signal::info::{RawInfo, code};
@@ -61,14 +62,16 @@ pub(super) fn sender(process: &Process, signo: u8, code: i32) -> Info {
     Info::sender(signo, code, process.pid(), process.credentials.user().real)
 }
 
-/// `tkill` and `tgkill`.
-pub(super) fn kill_thread(process: &'static Process, tid: i32, signal: i32) -> Result<usize> {
-    if first::named(process, tid) == Ok(Named::First) {
-        return to_first(process, signal);
-    }
-    let task = thread(process, tid)?;
-    let info = signal_or_probe(signal)?.map(|signo| sender(process, signo, code::TKILL));
-    to_thread(process, task, info)
+/// What `tkill` and `tgkill` send to a thread of the program, which most often is the caller.
+pub(super) fn kill_own_thread(call: &Call<'_>, tid: i32, signal: i32) -> Result<usize> {
+    let process = call.process;
+    let is_caller = u32::try_from(tid) == Ok(call.task.tid());
+    let task = if is_caller { call.task } else { thread(process, tid)? };
+    let Some(signo) = signal_or_probe(signal)? else { return Ok(0) };
+    let info = sender(process, signo, code::TKILL);
+    let sent =
+        if is_caller { send::to_caller(process, task, info) } else { send::to_task(process, task, info) };
+    sent.map(done)
 }
 
 /// What the program wants to send along with a signal, as it has written it.

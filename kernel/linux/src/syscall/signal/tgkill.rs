@@ -19,9 +19,13 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     if pid <= 0 || tid <= 0 {
         return Err(Errno::EINVAL);
     }
-    let leader = if first::named(call.process, tid)? == Named::First { first::PID } else { call.process.pid() };
+    let named = first::named(call.process, tid)?;
+    let leader = if named == Named::First { first::PID } else { call.process.pid() };
     if u32::try_from(pid) != Ok(leader) {
         return Err(Errno::ESRCH);
     }
-    target::kill_thread(call.process, tid, call.int(2))
+    match named {
+        Named::First => target::to_first(call.process, call.int(2)),
+        Named::Own => target::kill_own_thread(call, tid, call.int(2)),
+    }
 }

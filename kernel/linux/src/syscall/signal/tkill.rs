@@ -7,6 +7,7 @@
 
 use super::target;
 use crate::call::Call;
+use crate::first::{self, Named};
 use crate::strace::signature;
 use crate::{Errno, Result};
 
@@ -17,5 +18,8 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     if tid <= 0 {
         return Err(Errno::EINVAL);
     }
-    target::kill_thread(call.process, tid, call.int(1))
+    match first::named(call.process, tid)? {
+        Named::First => target::to_first(call.process, call.int(1)),
+        Named::Own => target::kill_own_thread(call, tid, call.int(1)),
+    }
 }
