@@ -3,6 +3,7 @@
 
 use alloc::vec::Vec;
 
+use arrayvec::ArrayVec;
 use hadal_hal::memory::fallible;
 use hadal_hal::memory::user::{self, Fault};
 use hadal_mem::space::FaultAccess;
@@ -73,34 +74,85 @@ pub fn make_room<A: Array>(list: &mut SmallVec<A>, len: usize) -> Result<()> {
     list.try_reserve_exact(len).map_err(|_| Errno::ENOMEM)
 }
 
-/// Text of the program's. Short text, as most is, takes no memory.
-pub type Text = SmallVec<[u8; 128]>;
+/// Bytes of a text that take no memory.
+const SHORT: usize = 128;
+/// Bytes that a text is read by.
+const WORD: usize = size_of::<u64>();
+
+/// Room for text of the program's. Short text, as most is, takes no memory.
+#[derive(Default)]
+pub struct Text {
+    short: ArrayVec<u8, SHORT>,
+    /// All of the text, if it is longer.
+    long: Vec<u8>,
+}
+
+impl Text {
+    /// Room without text in it.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn bytes(&self) -> &[u8] {
+        if self.long.is_empty() { &self.short } else { &self.long }
+    }
+
+    /// Adds the first `len` bytes of a word.
+    #[inline]
+    fn push(&mut self, word: [u8; WORD], len: usize) -> Result<()> {
+        if self.long.is_empty() && self.short.try_extend_from_slice(&word).is_ok() {
+            self.short.truncate(self.short.len() - (WORD - len));
+            return Ok(());
+        }
+        self.push_long(&word[..len])
+    }
+
+    #[cold]
+    fn push_long(&mut self, bytes: &[u8]) -> Result<()> {
+        if self.long.is_empty() {
+            self.long.try_reserve(2 * SHORT).map_err(|_| Errno::ENOMEM)?;
+            self.long.extend_from_slice(&self.short);
+        }
+        self.long.try_reserve(bytes.len()).map_err(|_| Errno::ENOMEM)?;
+        self.long.extend_from_slice(bytes);
+        Ok(())
+    }
+}
+
+/// The first zero byte of a word in memory, or [`WORD`].
+fn first_zero(word: u64) -> usize {
+    const LOW: u64 = u64::from_ne_bytes([0x01; WORD]);
+    const HIGH: u64 = u64::from_ne_bytes([0x80; WORD]);
+    // A borrow marks only bytes behind a zero.
+    let zeros = word.wrapping_sub(LOW) & !word & HIGH;
+    zeros.trailing_zeros() as usize / 8
+}
 
 /// Reads a NUL-terminated string of fewer than `limit` bytes; a longer one is `too_long`.
-pub fn read_string(address: usize, limit: usize, too_long: Errno) -> Result<Text> {
+pub fn read_string(room: &mut Text, address: usize, limit: usize, too_long: Errno) -> Result<&[u8]> {
     const PAGE: usize = 4096;
-    let mut text = Text::new();
-    while text.len() < limit {
-        let at = address.wrapping_add(text.len());
-        let mut buffer = [0; 64];
+    let mut len = 0;
+    while len < limit {
+        let at = address.wrapping_add(len);
         // Never across a page boundary, so that a string at the end of a mapping is read whole.
-        let part = (PAGE - at % PAGE).min(limit - text.len()).min(buffer.len());
-        read_bytes(at, &mut buffer[..part])?;
-        let end = buffer[..part].iter().position(|&byte| byte == 0);
-        if text.len() + part > text.capacity() {
-            text.try_reserve(part).map_err(|_| Errno::ENOMEM)?;
-        }
-        text.extend_from_slice(&buffer[..end.unwrap_or(part)]);
-        if end.is_some() {
-            return Ok(text);
+        let (word, part) = if PAGE - at % PAGE >= WORD {
+            (user::load_u64(at).map_err(efault)?, WORD)
+        } else {
+            (u64::from(read::<u8>(at)?), 1)
+        };
+        let end = first_zero(word).min(part);
+        room.push(word.to_le_bytes(), end)?;
+        len += end;
+        if end < part {
+            return if len < limit { Ok(room.bytes()) } else { Err(too_long) };
         }
     }
     Err(too_long)
 }
 
 /// Reads a path.
-pub fn read_path(address: usize) -> Result<Text> {
-    read_string(address, PATH_MAX, Errno::ENAMETOOLONG)
+pub fn read_path(room: &mut Text, address: usize) -> Result<&[u8]> {
+    read_string(room, address, PATH_MAX, Errno::ENAMETOOLONG)
 }
 
 /// A list that lives no longer than a call has so many bytes even when memory is short.
@@ -126,4 +178,38 @@ pub fn buffer(len: usize) -> Result<Vec<u8>> {
 /// The same where a smaller buffer than asked for will do.
 pub fn buffer_up_to(len: usize) -> Result<Vec<u8>> {
     buffer(len).or_else(|_| buffer(len.min(SURE_BYTES)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_zero_is_found() {
+        for first in 0..=WORD {
+            for behind in [0x00, 0x01, 0x80, 0xff] {
+                let mut bytes = [behind; WORD];
+                bytes[..first].fill(0x01);
+                bytes[..first / 2].fill(0xff);
+                if first < WORD {
+                    bytes[first] = 0;
+                }
+                assert_eq!(first_zero(u64::from_le_bytes(bytes)), first, "{bytes:x?}");
+            }
+        }
+    }
+
+    #[test]
+    fn text_of_any_length_is_kept() {
+        for len in [0, 1, 7, 8, 119, 120, 121, 128, 129, 500] {
+            let text: Vec<u8> = (0..len).map(|index| index as u8 | 1).collect();
+            let mut room = Text::new();
+            for part in text.chunks(WORD) {
+                let mut word = [0; WORD];
+                word[..part.len()].copy_from_slice(part);
+                room.push(word, part.len()).unwrap();
+            }
+            assert_eq!(room.bytes(), text);
+        }
+    }
 }

@@ -84,7 +84,7 @@ pub struct Process {
     pub space: ProgramSpace,
     /// Where paths are looked up.
     pub namespace: Arc<Namespace>,
-    cwd: SpinLock<Location>,
+    cwd: SpinLock<Arc<Location>>,
     /// File mode creation mask.
     pub umask: AtomicU32,
     /// Who the program runs as.
@@ -155,7 +155,7 @@ impl Process {
             pid: AtomicU32::new(0),
             space,
             namespace: setup.namespace,
-            cwd: SpinLock::ranked(Rank::Process, setup.cwd),
+            cwd: SpinLock::ranked(Rank::Process, Arc::new(setup.cwd)),
             umask: AtomicU32::new(setup.umask),
             credentials: setup.credentials,
             files: setup.files,
@@ -186,12 +186,12 @@ impl Process {
     }
 
     /// The working directory.
-    pub fn cwd(&self) -> Location {
+    pub fn cwd(&self) -> Arc<Location> {
         self.cwd.lock().clone()
     }
 
     /// Changes the working directory.
-    pub fn set_cwd(&self, location: Location) {
+    pub fn set_cwd(&self, location: Arc<Location>) {
         let previous = core::mem::replace(&mut *self.cwd.lock(), location);
         drop(previous);
     }

@@ -62,7 +62,7 @@ struct Entries {
 type Jump = fn(&Process) -> Result<Location>;
 
 const LINKS: [(&str, Jump); 3] = [
-    ("cwd", |process| Ok(process.cwd())),
+    ("cwd", |process| Ok((*process.cwd()).clone())),
     ("exe", |process| {
         let root = process.namespace.root();
         process.namespace.resolve(&process.caller(), &root, &process.executable, Follow::Yes)

@@ -60,9 +60,9 @@ fn address(line: &mut String, word: usize) -> core::fmt::Result {
 }
 
 fn path(line: &mut String, word: usize) -> core::fmt::Result {
-    match memory::read_string(word, PATH_SHOWN, Errno::ENAMETOOLONG) {
+    match memory::read_string(&mut memory::Text::new(), word, PATH_SHOWN, Errno::ENAMETOOLONG) {
         Ok(text) => {
-            quoted(line, &text);
+            quoted(line, text);
             Ok(())
         }
         Err(_) => address(line, word),

@@ -80,6 +80,11 @@ pub fn check(caller: &Caller<'_>, inode: &Arc<dyn Inode>, wanted: Access) -> Res
     if permits(caller, &inode.metadata()?, wanted) { Ok(()) } else { Err(Errno::EACCES) }
 }
 
+/// As [`check`] for passing through what is known to be a directory.
+pub(super) fn check_search(caller: &Caller<'_>, directory: &Arc<dyn Inode>) -> Result<()> {
+    if caller.is_root() { Ok(()) } else { check(caller, directory, Access::EXECUTE) }
+}
+
 /// Whether the caller may remove or replace `victim` in `directory` (write permission and the sticky bit).
 pub(super) fn check_delete(
     caller: &Caller<'_>,

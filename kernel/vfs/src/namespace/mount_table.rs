@@ -22,7 +22,25 @@ pub struct MountTable {
 pub(super) struct Point {
     /// The last mount on exactly this path, which hides earlier ones.
     mount: Option<Arc<Mount>>,
-    below: Vec<(Box<[u8]>, Point)>,
+    below: Vec<(Name, Point)>,
+}
+
+/// A name of a path.
+#[derive(Clone)]
+struct Name {
+    sketch: usize,
+    text: Box<[u8]>,
+}
+
+impl Name {
+    fn new(text: &[u8]) -> Self {
+        Self { sketch: Self::sketch(text), text: Box::from(text) }
+    }
+
+    /// Length and first byte: most names differ in it, and to compare it takes less than a comparison of memory.
+    fn sketch(text: &[u8]) -> usize {
+        text.len() << 8 | text.first().map_or(0, |&first| usize::from(first))
+    }
 }
 
 impl Point {
@@ -38,18 +56,22 @@ impl Point {
 
     /// The path with one name more, if that is or leads to a mount.
     pub(super) fn child(&self, name: &[u8]) -> Option<&Self> {
-        // Most names differ at once: a comparison of memory takes longer.
-        let mut same = self.below.iter().filter(|(own, _)| own.first() == name.first());
-        same.find(|(own, _)| **own == *name).map(|(_, point)| point)
+        let index = self.index(name)?;
+        Some(&self.below[index].1)
     }
 
     fn child_made(&mut self, name: &[u8]) -> &mut Self {
-        let known = self.below.iter().position(|(own, _)| **own == *name);
-        let index = known.unwrap_or_else(|| {
-            self.below.push((Box::from(name), Self::default()));
+        let index = self.index(name).unwrap_or_else(|| {
+            self.below.push((Name::new(name), Self::default()));
             self.below.len() - 1
         });
         &mut self.below[index].1
+    }
+
+    #[inline]
+    fn index(&self, name: &[u8]) -> Option<usize> {
+        let sketch = Name::sketch(name);
+        self.below.iter().position(|(own, _)| own.sketch == sketch && *own.text == *name)
     }
 }
 

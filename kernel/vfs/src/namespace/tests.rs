@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use proptest::prelude::*;
+
 use super::*;
 use crate::errno::Errno;
 use crate::flags::{Access, OpenFlags, RenameFlags};
@@ -390,6 +392,12 @@ impl Inode for Server {
     fn set_attr(&self, _change: &SetAttr) -> Result<()> {
         Err(Errno::EPERM)
     }
+    fn checks_permissions(&self) -> bool {
+        true
+    }
+    fn lookup(&self, name: &[u8]) -> Result<Arc<dyn Inode>> {
+        self.walk(&[name]).map(|walked| walked.inode)
+    }
     fn walk(&self, names: &[&[u8]]) -> Result<Walked> {
         let mut inode = self.0.clone();
         let mut count = 0;
@@ -436,6 +444,38 @@ fn walking_several_names_at_once_changes_nothing() {
     ] {
         for follow in [Follow::Yes, Follow::No] {
             assert_eq!(find(&combined, path, follow), find(&plain, path, follow), "{}", path.escape_ascii());
+        }
+    }
+}
+
+/// Names of [`sample`], also where they are not, with any number of slashes between them.
+fn any_path() -> impl Strategy<Value = String> {
+    "(/{1,2}(a|b|c|file|up|\\.|\\.\\.|to_dir|to_file|slashed|none|m)){1,7}/{0,1}"
+}
+
+proptest! {
+    #[test]
+    fn where_a_path_starts_and_who_follows_it_make_no_difference(path in any_path()) {
+        let plain = sample();
+        let server = Arc::new(Server(plain.root().inode().clone()));
+        let combined = Namespace::new(server, MountFlags::empty(), "9p", "none");
+        for ns in [&plain, &combined] {
+            ns.mount(b"/a/m", tmpfs(1 << 20), MountFlags::empty(), "tmpfs", "none").unwrap();
+        }
+        let (path, root) = (path.as_bytes(), plain.root());
+        let relative = path.iter().position(|&byte| byte != b'/').map_or(path, |first| &path[first..]);
+        for follow in [Follow::Yes, Follow::No] {
+            let found = find(&plain, path, follow);
+            prop_assert_eq!(&find(&combined, path, follow), &found);
+            let place = plain.resolve(&ROOT, &root, relative, follow);
+            prop_assert_eq!(&place.map(|place| place.path().to_vec()), &found);
+            // The canonical path leads there itself, and to the same inode.
+            if let Ok(canonical) = &found {
+                prop_assert_eq!(&find(&plain, canonical, Follow::No), &found);
+                let inode = plain.resolve_inode(&ROOT, &root, path, follow).unwrap();
+                let again = plain.resolve_inode(&ROOT, &root, canonical, Follow::No).unwrap();
+                prop_assert_eq!(inode.identity(), again.identity());
+            }
         }
     }
 }

@@ -15,9 +15,8 @@ use smallvec::SmallVec;
 
 use super::access::{self, Caller};
 use super::mount_table::{MountTable, Point};
-use super::{LINKS_MAX, Location, Mount, NAME_MAX, Namespace, PATH_MAX, push_name};
+use super::{LINKS_MAX, Location, Mount, NAME_MAX, Namespace, PATH_MAX};
 use crate::errno::{Errno, Result};
-use crate::flags::Access;
 use crate::inode::Inode;
 use crate::metadata::FileKind;
 use crate::synthetic::Directory;
@@ -73,6 +72,22 @@ impl Namespace {
         self.resolve_counting(caller, start, path, follow, &mut 0)
     }
 
+    /// As [`Namespace::resolve`], when the way there does not matter.
+    pub fn resolve_inode(
+        &self,
+        caller: &Caller<'_>,
+        start: &Location,
+        path: &[u8],
+        follow: Follow,
+    ) -> Result<Arc<dyn Inode>> {
+        check_path(path)?;
+        let mounts = self.mounts();
+        let mut links = 0;
+        let mut walk = Walk::new(caller, &mounts, start, path, &mut links);
+        walk.run(follow)?;
+        Ok(walk.take_inode())
+    }
+
     /// As [`Namespace::resolve`], adding the symbolic links on the way to `links`.
     pub(super) fn resolve_counting(
         &self,
@@ -84,9 +99,9 @@ impl Namespace {
     ) -> Result<Location> {
         check_path(path)?;
         let mounts = self.mounts();
-        let at = if path[0] == b'/' { Place::root(&mounts) } else { Place::of(&mounts, start.clone()) };
-        let (pending, grown) = (Cow::Borrowed(path), SmallVec::new());
-        Walk { caller, mounts: &mounts, at, grown, pending, position: 0, links }.run(follow)
+        let mut walk = Walk::new(caller, &mounts, start, path, links);
+        walk.run(follow)?;
+        Ok(walk.take_location())
     }
 
     /// Resolves all but the last component of a path.
@@ -128,98 +143,189 @@ fn check_path(path: &[u8]) -> Result<()> {
     }
 }
 
-/// Where a walk is, with the canonical path of that place as a location has it.
-struct Place<'a> {
-    mount: Arc<Mount>,
-    inode: Arc<dyn Inode>,
-    path: Arc<[u8]>,
-    /// What the mount table has on this path.
-    point: Option<&'a Point>,
+/// Where the steps of a walk begin.
+enum Base<'a> {
+    Mount(&'a Arc<Mount>),
+    Place(&'a Location),
+    /// Where a magic link led.
+    Jumped(Location),
 }
 
-impl<'a> Place<'a> {
-    fn root(mounts: &'a MountTable) -> Self {
-        let (point, mount) = mounts.root();
-        Self::on(mount, point)
+impl Base<'_> {
+    fn mount(&self) -> &Arc<Mount> {
+        match self {
+            Self::Mount(mount) => mount,
+            Self::Place(place) => &place.mount,
+            Self::Jumped(place) => &place.mount,
+        }
     }
 
-    /// Where a mount leads.
-    fn on(mount: &Arc<Mount>, point: &'a Point) -> Self {
-        let (mount, inode, path) = (mount.clone(), mount.root.clone(), mount.path.clone());
-        Self { mount, inode, path, point: Some(point) }
+    fn inode(&self) -> &Arc<dyn Inode> {
+        match self {
+            Self::Mount(mount) => &mount.root,
+            Self::Place(place) => &place.inode,
+            Self::Jumped(place) => &place.inode,
+        }
     }
 
-    fn of(mounts: &'a MountTable, location: Location) -> Self {
-        let point = mounts.point(location.path());
-        let Location { mount, inode, path } = location;
-        Self { mount, inode, path, point }
+    fn path(&self) -> &Arc<[u8]> {
+        match self {
+            Self::Mount(mount) => &mount.path,
+            Self::Place(place) => &place.path,
+            Self::Jumped(place) => &place.path,
+        }
     }
 }
 
 struct Walk<'a, 'c> {
     caller: &'a Caller<'c>,
     mounts: &'a MountTable,
-    at: Place<'a>,
-    /// The canonical path of the place if the walk has grown it; else it is empty. Not part of the place, which is moved
-    /// often.
+    base: Base<'a>,
+    /// The present place, if it is not the base.
+    inode: Option<Arc<dyn Inode>>,
+    is_directory: bool,
+    /// What the mount table has on the path of the place.
+    point: Option<&'a Point>,
+    /// The canonical path of the place is that of the base, or `grown` if that is not empty, and then the names of
+    /// `followed`. So nothing is copied as long as names follow each other in the text.
     grown: SmallVec<[u8; SHORT]>,
+    /// Names in the text with one slash between them.
+    followed: Range<usize>,
     /// The text still to go starts at `position`.
     pending: Cow<'a, [u8]>,
     position: usize,
     links: &'a mut u32,
 }
 
-impl<'a> Walk<'a, '_> {
-    fn run(&mut self, follow: Follow) -> Result<Location> {
+impl<'a, 'c> Walk<'a, 'c> {
+    fn new(
+        caller: &'a Caller<'c>,
+        mounts: &'a MountTable,
+        start: &'a Location,
+        path: &'a [u8],
+        links: &'a mut u32,
+    ) -> Self {
+        let (base, point) = if path[0] == b'/' {
+            let (point, mount) = mounts.root();
+            (Base::Mount(mount), Some(point))
+        } else {
+            (Base::Place(start), mounts.point(start.path()))
+        };
+        Self {
+            is_directory: base.inode().is_directory(),
+            caller,
+            mounts,
+            base,
+            inode: None,
+            point,
+            grown: SmallVec::new(),
+            followed: 0..0,
+            pending: Cow::Borrowed(path),
+            position: 0,
+            links,
+        }
+    }
+
+    fn run(&mut self, follow: Follow) -> Result<()> {
         loop {
             let Some(name) = self.next_name(self.position) else {
                 // A slash at the end (of the path or of a link's text) asks for a directory.
-                if self.pending.last() == Some(&b'/') && !self.at.inode.is_directory() {
-                    return Err(Errno::ENOTDIR);
-                }
-                return Ok(self.location());
+                let is_wrong = self.pending.last() == Some(&b'/') && !self.is_directory;
+                return if is_wrong { Err(Errno::ENOTDIR) } else { Ok(()) };
             };
-            if !self.at.inode.is_directory() {
+            if !self.is_directory {
                 return Err(Errno::ENOTDIR);
             }
             match &self.pending[name.clone()] {
                 b"." => self.position = name.end,
                 b".." => self.up(name.end),
                 text if text.len() > NAME_MAX => return Err(Errno::ENAMETOOLONG),
-                _ => {
-                    if !self.enter_mount(name.clone()) && self.advance(name, follow)? {
-                        return Ok(self.location());
+                text => {
+                    let point = self.point.and_then(|point| point.child(text));
+                    let entered = point.is_some_and(|point| self.enter_mount(point, name.end));
+                    if !entered && self.advance(name, point, follow)? {
+                        return Ok(());
                     }
                 }
             }
         }
     }
 
-    /// The canonical path of the place.
-    fn path(&self) -> &[u8] {
-        if self.grown.is_empty() { &self.at.path } else { &self.grown }
+    fn inode(&self) -> &Arc<dyn Inode> {
+        self.inode.as_ref().unwrap_or_else(|| self.base.inode())
     }
 
-    /// Adds a name to it.
-    fn push(&mut self, name: Range<usize>) {
+    /// Brings the whole path of the place together.
+    fn gather_path(&mut self) {
         if self.grown.is_empty() {
-            self.grown.extend_from_slice(&self.at.path);
+            self.grown.extend_from_slice(self.base.path());
         }
-        if self.grown.last() != Some(&b'/') {
-            self.grown.push(b'/');
+        if !self.followed.is_empty() {
+            if self.grown.last() != Some(&b'/') {
+                self.grown.push(b'/');
+            }
+            self.grown.extend_from_slice(&self.pending[self.followed.clone()]);
+            self.followed = 0..0;
         }
-        self.grown.extend_from_slice(&self.pending[name]);
     }
 
-    fn go_to(&mut self, place: Place<'a>) {
-        self.at = place;
+    /// Adds a name of the text to the path.
+    fn push(&mut self, name: &Range<usize>) {
+        if !self.followed.is_empty() && name.start == self.followed.end + 1 {
+            self.followed.end = name.end;
+            return;
+        }
+        if !self.followed.is_empty() {
+            self.gather_path();
+        }
+        self.followed = name.clone();
+    }
+
+    /// Bytes of the path, or one more.
+    fn path_len(&self) -> usize {
+        let before = if self.grown.is_empty() { self.base.path().len() } else { self.grown.len() };
+        before + 1 + self.followed.len()
+    }
+
+    fn go_to(&mut self, base: Base<'a>, point: Option<&'a Point>) {
+        self.is_directory = base.inode().is_directory();
+        (self.base, self.inode, self.point) = (base, None, point);
         self.grown.clear();
+        self.followed = 0..0;
     }
 
-    /// For the length of a call, and so memory is not asked for: what takes names away works when it is short.
-    fn location(&self) -> Location {
-        let path = if self.grown.is_empty() { self.at.path.clone() } else { Arc::from(&self.grown[..]) };
-        Location { mount: self.at.mount.clone(), inode: self.at.inode.clone(), path }
+    fn go_to_root(&mut self) {
+        let (point, mount) = self.mounts.root();
+        self.go_to(Base::Mount(mount), Some(point));
+    }
+
+    /// The inode of the place, where the walk ends.
+    fn take_inode(&mut self) -> Arc<dyn Inode> {
+        self.inode.take().unwrap_or_else(|| self.base.inode().clone())
+    }
+
+    /// The place, where the walk ends. For the length of a call, and so memory is not asked for: what takes names away
+    /// works when it is short.
+    fn take_location(&mut self) -> Location {
+        let path = if self.grown.is_empty() && self.followed.is_empty() {
+            self.base.path().clone()
+        } else if self.text_is_path() {
+            Arc::from(&self.pending[..self.followed.end])
+        } else {
+            self.gather_path();
+            Arc::from(&self.grown[..])
+        };
+        Location { mount: self.base.mount().clone(), path, inode: self.take_inode() }
+    }
+
+    /// Whether the text up to where the walk is is the path of the place, as it mostly is for an absolute path.
+    fn text_is_path(&self) -> bool {
+        let Some(before) = self.followed.start.checked_sub(1).map(|end| &self.pending[..end]) else {
+            return false;
+        };
+        // One slash only, where the base is the root.
+        let base = if **self.base.path() == *b"/" { &[] } else { &**self.base.path() };
+        self.grown.is_empty() && *before == *base
     }
 
     /// The range of the next component at or behind `from`.
@@ -229,10 +335,10 @@ impl<'a> Walk<'a, '_> {
         Some(begin..len.map_or(self.pending.len(), |len| begin + len))
     }
 
-    /// The name behind another one, unless it is `.` or `..`, or too long: whether the names before it exist decides
-    /// about the error.
-    fn name_behind(&self, name: &Range<usize>) -> Option<Range<usize>> {
-        self.next_name(name.end).filter(|next| {
+    /// The name behind the one that ends at `end`, unless it is `.` or `..`, or too long: whether the names before it exist
+    /// decides about the error.
+    fn name_behind(&self, end: usize) -> Option<Range<usize>> {
+        self.next_name(end).filter(|next| {
             let text = &self.pending[next.clone()];
             text != b"." && text != b".." && text.len() <= NAME_MAX
         })
@@ -240,79 +346,108 @@ impl<'a> Walk<'a, '_> {
 
     /// Goes up by walking to the parent's path, which has no links, from the root.
     fn up(&mut self, rest: usize) {
-        let path = self.path();
-        let parent = path.iter().rposition(|&byte| byte == b'/').unwrap_or(0);
-        let mut pending = path[..parent].to_vec();
+        self.gather_path();
+        let parent = self.grown.iter().rposition(|&byte| byte == b'/').unwrap_or(0);
+        let mut pending = self.grown[..parent].to_vec();
         pending.extend_from_slice(&self.pending[rest..]);
         if pending.is_empty() {
             pending.push(b'/');
         }
-        self.go_to(Place::root(self.mounts));
+        self.go_to_root();
         self.pending = Cow::Owned(pending);
         self.position = 0;
     }
 
-    /// Goes to the last mount point that this name and those behind it pass through, if there is one.
-    fn enter_mount(&mut self, first: Range<usize>) -> bool {
-        let (mut point, mut next, mut found) = (self.at.point, Some(first), None);
-        while let Some(name) = next.take() {
-            point = point.and_then(|point| point.child(&self.pending[name.clone()]));
-            let Some(point) = point else { break };
+    /// Goes to the last mount point that the name of `point`, which ends at `end`, and those behind it pass through, if
+    /// there is one.
+    fn enter_mount(&mut self, mut point: &'a Point, mut end: usize) -> bool {
+        let mut found = None;
+        loop {
             if let Some(mount) = point.mount() {
-                found = Some((Place::on(mount, point), name.end));
+                found = Some((mount, point, end));
             }
-            next = self.name_behind(&name);
+            if !point.leads_further() {
+                break;
+            }
+            let Some(name) = self.name_behind(end) else { break };
+            let Some(child) = point.child(&self.pending[name.clone()]) else { break };
+            (point, end) = (child, name.end);
         }
-        let Some((place, end)) = found else { return false };
-        self.go_to(place);
+        let Some((mount, point, end)) = found else { return false };
+        self.go_to(Base::Mount(mount), Some(point));
         self.position = end;
         true
     }
 
-    /// Lets the file system follow the name, and a server those behind it, too. True when the place is a symbolic link to
-    /// stop at.
-    fn advance(&mut self, first: Range<usize>, follow: Follow) -> Result<bool> {
-        let left_to_server = self.caller.is_left_to(&self.at.inode);
+    /// Lets the file system follow the name, and a server those behind it, too; `point` is what the mount table has on
+    /// the name. True when the place is a symbolic link to stop at.
+    fn advance(&mut self, name: Range<usize>, point: Option<&'a Point>, follow: Follow) -> Result<bool> {
+        let left_to_server = self.caller.is_left_to(self.inode());
         if !left_to_server {
-            access::check(self.caller, &self.at.inode, Access::EXECUTE)?;
+            access::check_search(self.caller, self.inode())?;
         }
-        let point = self.at.point.and_then(|point| point.child(&self.pending[first.clone()]));
+        if left_to_server && point.is_none() {
+            return self.advance_on_server(name, follow);
+        }
         // A directory on the way to a mount may be missing, so it is looked up alone.
-        let above_mount = point.is_some_and(Point::leads_further);
+        let inode = match self.inode().lookup(&self.pending[name.clone()]) {
+            Err(Errno::ENOENT) if point.is_some_and(Point::leads_further) => {
+                self.push(&name);
+                self.gather_path();
+                let placeholder = Directory::placeholder(&self.grown);
+                return self.arrive(placeholder, FileKind::Directory, point, name.end).map(|()| false);
+            }
+            found => found?,
+        };
+        let kind = inode.kind();
+        let is_link = kind == FileKind::Symlink;
+        if is_link && !(follow == Follow::No && name.end == self.pending.len()) {
+            return self.follow_link(&inode, &[], name.end).map(|()| false);
+        }
+        self.push(&name);
+        self.arrive(inode, kind, point, name.end)?;
+        Ok(is_link)
+    }
+
+    /// As [`Walk::advance`] where a server follows as many names as it can, and no mount is on the way.
+    fn advance_on_server(&mut self, first: Range<usize>, follow: Follow) -> Result<bool> {
         let mut names: ArrayVec<Range<usize>, NAMES_MOST> = ArrayVec::new();
         let mut next = Some(first);
         while let Some(name) = next.filter(|_| !names.is_full()) {
-            next = if above_mount || !left_to_server { None } else { self.name_behind(&name) };
+            next = self.name_behind(name.end);
             names.push(name);
         }
         let texts: ArrayVec<&[u8], NAMES_MOST> =
             names.iter().map(|name| &self.pending[name.clone()]).collect();
-        let (inode, count) = match self.at.inode.walk(&texts) {
-            Ok(walked) => (walked.inode, walked.count.clamp(1, names.len())),
-            Err(Errno::ENOENT) if above_mount => {
-                let mut path = self.path().to_vec();
-                push_name(&mut path, texts[0]);
-                (Directory::placeholder(&path), 1)
-            }
-            Err(error) => return Err(error),
-        };
-        let end = names[count - 1].end;
-        let is_link = inode.kind() == FileKind::Symlink;
+        let walked = self.inode().walk(&texts)?;
+        let count = walked.count.clamp(1, names.len());
+        let (end, kind) = (names[count - 1].end, walked.inode.kind());
+        let is_link = kind == FileKind::Symlink;
         if is_link && !(follow == Follow::No && end == self.pending.len()) {
             let before = texts[..count - 1].join(&b'/');
             drop(texts);
-            return self.follow_link(&inode, &before, end).map(|()| false);
+            return self.follow_link(&walked.inode, &before, end).map(|()| false);
         }
         drop(texts);
-        names[..count].iter().for_each(|name| self.push(name.clone()));
-        if self.grown.len() > DEPTH_MAX {
+        names[..count].iter().for_each(|name| self.push(name));
+        self.arrive(walked.inode, kind, None, end)?;
+        Ok(is_link)
+    }
+
+    /// Makes an inode the place; its names are in the path already.
+    fn arrive(
+        &mut self,
+        inode: Arc<dyn Inode>,
+        kind: FileKind,
+        point: Option<&'a Point>,
+        end: usize,
+    ) -> Result<()> {
+        if self.path_len() > DEPTH_MAX {
             return Err(Errno::ENAMETOOLONG);
         }
-        self.at.inode = inode;
-        // Names behind the first are followed together only where no mount is.
-        self.at.point = point.filter(|_| count == 1);
-        self.position = end;
-        Ok(is_link)
+        (self.inode, self.is_directory) = (Some(inode), kind == FileKind::Directory);
+        (self.point, self.position) = (point, end);
+        Ok(())
     }
 
     /// Replaces a link by its text. `before` are the names between the present place and the link.
@@ -322,15 +457,19 @@ impl<'a> Walk<'a, '_> {
             return Err(Errno::ELOOP);
         }
         if let Some(target) = link.jump() {
-            self.go_to(Place::of(self.mounts, target?));
+            let target = target?;
+            let point = self.mounts.point(target.path());
+            self.go_to(Base::Jumped(target), point);
             self.position = rest;
             return Ok(());
         }
         let target = link.readlink()?;
+        // It has names of the text that goes.
+        self.gather_path();
         let mut pending = Vec::with_capacity(before.len() + 1 + target.len() + self.pending.len() - rest);
         match target.first() {
             None => return Err(Errno::ENOENT),
-            Some(b'/') => self.go_to(Place::root(self.mounts)),
+            Some(b'/') => self.go_to_root(),
             Some(_) if before.is_empty() => {}
             Some(_) => {
                 pending.extend_from_slice(before);

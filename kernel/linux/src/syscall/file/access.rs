@@ -13,5 +13,5 @@ use crate::strace::signature;
 signature!(Path, Flags(&flags::ACCESS));
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    access_check::check(call.process, at::AT_FDCWD, &at::path(call, 0)?, call.uint(1), 0)
+    access_check::check(call.process, at::AT_FDCWD, at::path(call, 0, &mut at::Text::new())?, call.uint(1), 0)
 }

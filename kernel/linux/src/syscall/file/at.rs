@@ -5,12 +5,14 @@
 //! descriptor itself, as a [`Target`].
 
 use alloc::sync::Arc;
+use core::ops::Deref;
 
-use hadal_vfs::{Follow, Location, Metadata, OpenFile, SetAttr};
+use hadal_vfs::{Follow, Inode, Location, Metadata, OpenFile, SetAttr};
 use linux_raw_sys::general::{AT_EMPTY_PATH, AT_SYMLINK_NOFOLLOW};
 
 use crate::call::Call;
-use crate::memory::{self, Text};
+use crate::memory;
+pub(in crate::syscall) use crate::memory::Text;
 use crate::process::Process;
 use crate::{Errno, Result};
 
@@ -18,32 +20,50 @@ use crate::{Errno, Result};
 pub(in crate::syscall) const AT_FDCWD: i32 = linux_raw_sys::general::AT_FDCWD;
 
 /// The path that argument `index` points to.
-pub(in crate::syscall) fn path(call: &Call<'_>, index: usize) -> Result<Text> {
-    memory::read_path(call.arg(index))
+pub(in crate::syscall) fn path<'a>(call: &Call<'_>, index: usize, room: &'a mut Text) -> Result<&'a [u8]> {
+    memory::read_path(room, call.arg(index))
 }
 
 /// As [`path`], but a null pointer is an empty path where `AT_EMPTY_PATH` allows one.
-pub(in crate::syscall) fn path_or_null(call: &Call<'_>, index: usize, flags: u32) -> Result<Text> {
-    let address = call.arg(index);
-    // `fstat` of C libraries passes an empty path: that is seen before anything is made ready for a longer one.
-    let is_empty = |address| memory::read::<u8>(address).map(|first| first == 0);
-    if flags & AT_EMPTY_PATH != 0 && (address == 0 || is_empty(address)?) {
-        return Ok(Text::new());
-    }
-    path(call, index)
+pub(in crate::syscall) fn path_or_null<'a>(
+    call: &Call<'_>,
+    index: usize,
+    flags: u32,
+    room: &'a mut Text,
+) -> Result<&'a [u8]> {
+    if flags & AT_EMPTY_PATH != 0 && call.arg(index) == 0 { Ok(&[]) } else { path(call, index, room) }
 }
 
-/// Where a path starts: the directory behind `dirfd`, unless the path is absolute.
-pub(in crate::syscall) fn start(process: &Process, dirfd: i32, path: &[u8]) -> Result<Location> {
+/// Where a path starts.
+pub(in crate::syscall) enum Start {
+    /// At the working directory.
+    Cwd(Arc<Location>),
+    /// At an open directory.
+    Open(Arc<OpenFile>),
+}
+
+impl Deref for Start {
+    type Target = Location;
+
+    fn deref(&self) -> &Location {
+        match self {
+            Self::Cwd(place) => place,
+            Self::Open(directory) => directory.location(),
+        }
+    }
+}
+
+/// Where a path starts: at the directory behind `dirfd`; an absolute path may as well start at any.
+pub(in crate::syscall) fn start(process: &Process, dirfd: i32, path: &[u8]) -> Result<Start> {
     if dirfd == AT_FDCWD || path.first() == Some(&b'/') {
-        return Ok(process.cwd());
+        return Ok(Start::Cwd(process.cwd()));
     }
     // An empty path is an error of its own, whatever the descriptor.
     if path.is_empty() {
         return Err(Errno::ENOENT);
     }
     let directory = process.files.get(dirfd)?;
-    if directory.inode().is_directory() { Ok(directory.location().clone()) } else { Err(Errno::ENOTDIR) }
+    if directory.inode().is_directory() { Ok(Start::Open(directory)) } else { Err(Errno::ENOTDIR) }
 }
 
 /// What a path names.
@@ -55,6 +75,17 @@ pub(in crate::syscall) fn place(
 ) -> Result<Location> {
     let start = start(process, dirfd, path)?;
     process.namespace.resolve(&process.caller(), &start, path, follow)
+}
+
+/// The inode of what a path names.
+pub(in crate::syscall) fn inode(
+    process: &Process,
+    dirfd: i32,
+    path: &[u8],
+    follow: Follow,
+) -> Result<Arc<dyn Inode>> {
+    let start = start(process, dirfd, path)?;
+    process.namespace.resolve_inode(&process.caller(), &start, path, follow)
 }
 
 /// Refuses flags that a call does not have.
@@ -81,7 +112,7 @@ pub(in crate::syscall) fn target(process: &Process, dirfd: i32, path: &[u8], fla
         return place(process, dirfd, path, follow(flags)).map(Target::Place);
     }
     match dirfd {
-        AT_FDCWD => Ok(Target::Place(process.cwd())),
+        AT_FDCWD => Ok(Target::Place((*process.cwd()).clone())),
         _ => process.files.get(dirfd).map(Target::Open),
     }
 }

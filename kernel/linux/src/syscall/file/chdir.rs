@@ -15,6 +15,6 @@ use crate::strace::signature;
 signature!(Path);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    let place = at::place(call.process, at::AT_FDCWD, &at::path(call, 0)?, Follow::Yes)?;
+    let place = at::place(call.process, at::AT_FDCWD, at::path(call, 0, &mut at::Text::new())?, Follow::Yes)?;
     working_directory::change(call.process, place)
 }

@@ -16,6 +16,6 @@ use crate::strace::signature;
 signature!(Path, Octal);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    let place = at::place(call.process, at::AT_FDCWD, &at::path(call, 0)?, Follow::Yes)?;
+    let place = at::place(call.process, at::AT_FDCWD, at::path(call, 0, &mut at::Text::new())?, Follow::Yes)?;
     permissions::set_mode(call.process, &Target::Place(place), call.uint(1))
 }

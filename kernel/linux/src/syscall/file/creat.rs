@@ -15,6 +15,7 @@ use crate::strace::signature;
 signature!(Path, Octal);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    let path = at::path(call, 0)?;
-    opening::open(call.process, at::AT_FDCWD, &path, O_CREAT | O_WRONLY | O_TRUNC, call.uint(1))
+    let mut room = at::Text::new();
+    let path = at::path(call, 0, &mut room)?;
+    opening::open(call.process, at::AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, call.uint(1))
 }

@@ -9,7 +9,7 @@ use crate::{Errno, Result};
 
 /// The answer for the file at the path in argument 0.
 pub(super) fn at_path(call: &Call<'_>, follow: Follow) -> Result<usize> {
-    at::place(call.process, at::AT_FDCWD, &at::path(call, 0)?, follow)?;
+    at::place(call.process, at::AT_FDCWD, at::path(call, 0, &mut at::Text::new())?, follow)?;
     Err(Errno::EOPNOTSUPP)
 }
 

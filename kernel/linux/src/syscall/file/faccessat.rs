@@ -13,5 +13,5 @@ use crate::strace::signature;
 signature!(Directory, Path, Flags(&flags::ACCESS));
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    access_check::check(call.process, call.int(0), &at::path(call, 1)?, call.uint(2), 0)
+    access_check::check(call.process, call.int(0), at::path(call, 1, &mut at::Text::new())?, call.uint(2), 0)
 }

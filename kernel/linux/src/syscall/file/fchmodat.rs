@@ -16,6 +16,6 @@ use crate::strace::signature;
 signature!(Directory, Path, Octal);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    let place = at::place(call.process, call.int(0), &at::path(call, 1)?, Follow::Yes)?;
+    let place = at::place(call.process, call.int(0), at::path(call, 1, &mut at::Text::new())?, Follow::Yes)?;
     permissions::set_mode(call.process, &Target::Place(place), call.uint(2))
 }

@@ -17,6 +17,6 @@ signature!(Directory, Path, Octal, Flags(&flags::AT));
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let flags = call.uint(3);
     at::check_flags(flags, AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH)?;
-    let target = at::target(call.process, call.int(0), &at::path(call, 1)?, flags)?;
+    let target = at::target(call.process, call.int(0), at::path(call, 1, &mut at::Text::new())?, flags)?;
     permissions::set_mode(call.process, &target, call.uint(2))
 }

@@ -17,6 +17,6 @@ signature!(Directory, Path, Int, Int, Flags(&flags::AT));
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let flags = call.uint(4);
     at::check_flags(flags, AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH)?;
-    let target = at::target(call.process, call.int(0), &at::path(call, 1)?, flags)?;
+    let target = at::target(call.process, call.int(0), at::path(call, 1, &mut at::Text::new())?, flags)?;
     permissions::set_owner(call.process, &target, call.uint(2), call.uint(3))
 }

@@ -14,6 +14,7 @@ signature!(Int, Address);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let file = call.process.files.get(call.int(0))?;
-    memory::write(call.arg(1), &Stat::from(&file.metadata()?))?;
+    let metadata = file.metadata();
+    memory::write(call.arg(1), &Stat::from(metadata.as_ref().map_err(|&error| error)?))?;
     Ok(0)
 }

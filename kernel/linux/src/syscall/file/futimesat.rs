@@ -21,7 +21,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let target = if call.arg(1) == 0 && dirfd != at::AT_FDCWD {
         Target::Open(at::open_file(call, 0)?)
     } else {
-        Target::Place(at::place(process, dirfd, &at::path(call, 1)?, Follow::Yes)?)
+        Target::Place(at::place(process, dirfd, at::path(call, 1, &mut at::Text::new())?, Follow::Yes)?)
     };
     times.apply(process, &target)
 }

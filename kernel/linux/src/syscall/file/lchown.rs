@@ -16,6 +16,6 @@ use crate::strace::signature;
 signature!(Path, Int, Int);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    let place = at::place(call.process, at::AT_FDCWD, &at::path(call, 0)?, Follow::No)?;
+    let place = at::place(call.process, at::AT_FDCWD, at::path(call, 0, &mut at::Text::new())?, Follow::No)?;
     permissions::set_owner(call.process, &Target::Place(place), call.uint(1), call.uint(2))
 }

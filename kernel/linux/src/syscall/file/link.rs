@@ -15,7 +15,8 @@ use crate::strace::signature;
 signature!(Path, Path);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    let (old, new) = (at::path(call, 0)?, at::path(call, 1)?);
-    let place = at::place(call.process, at::AT_FDCWD, &old, Follow::No)?;
-    linkat::link(call, &place, at::AT_FDCWD, &new)
+    let (mut first, mut second) = (at::Text::new(), at::Text::new());
+    let (old, new) = (at::path(call, 0, &mut first)?, at::path(call, 1, &mut second)?);
+    let place = at::place(call.process, at::AT_FDCWD, old, Follow::No)?;
+    linkat::link(call, &place, at::AT_FDCWD, new)
 }

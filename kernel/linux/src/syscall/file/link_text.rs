@@ -22,7 +22,7 @@ pub(super) fn read(call: &Call<'_>, dirfd: i32, path: &[u8], buffer: usize, size
             _ => return Err(Errno::ENOENT),
         }
     } else {
-        process.namespace.readlink(&process.caller(), &at::start(process, dirfd, path)?, path)?
+        process.namespace.readlink(&process.caller(), &*at::start(process, dirfd, path)?, path)?
     };
     let count = text.len().min(size);
     memory::write_bytes(buffer, &text[..count])?;

@@ -18,14 +18,15 @@ signature!(Directory, Path, Directory, Path, Flags(&flags::AT));
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let flags = call.uint(4);
     at::check_flags(flags, AT_SYMLINK_FOLLOW | AT_EMPTY_PATH)?;
-    let (process, old, new) = (call.process, at::path(call, 1)?, at::path(call, 3)?);
+    let (process, mut first, mut second) = (call.process, at::Text::new(), at::Text::new());
+    let (old, new) = (at::path(call, 1, &mut first)?, at::path(call, 3, &mut second)?);
     let place = if old.is_empty() && flags & AT_EMPTY_PATH != 0 {
-        at::target(process, call.int(0), &old, flags)?.location().clone()
+        at::target(process, call.int(0), old, flags)?.location().clone()
     } else {
         let follow = if flags & AT_SYMLINK_FOLLOW != 0 { Follow::Yes } else { Follow::No };
-        at::place(process, call.int(0), &old, follow)?
+        at::place(process, call.int(0), old, follow)?
     };
-    link(call, &place, call.int(2), &new)
+    link(call, &place, call.int(2), new)
 }
 
 /// Gives the file at a place one more name.

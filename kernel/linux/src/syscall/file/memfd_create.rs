@@ -41,7 +41,8 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let flags = call.uint(1);
     at::check_flags(flags, MFD_CLOEXEC | MFD_EXEC)?;
-    let name = memory::read_string(call.arg(0), NAME_LIMIT, Errno::EINVAL)?;
+    let mut room = memory::Text::new();
+    let name = memory::read_string(&mut room, call.arg(0), NAME_LIMIT, Errno::EINVAL)?;
     let credentials = &call.process.credentials;
     let owner = Owner { uid: credentials.user().effective, gid: credentials.group().effective };
     let status = OpenFlags::READ_WRITE | OpenFlags::LARGE_FILE;
@@ -49,7 +50,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let entry = format!("{}", NEXT.fetch_add(1, Ordering::Relaxed));
     let created = root()?.create(entry.as_bytes(), 0o777, owner, status)?;
     root()?.unlink(entry.as_bytes())?;
-    let label = [&b"/memfd:"[..], &name, b" (deleted)"].concat();
+    let label = [&b"/memfd:"[..], name, b" (deleted)"].concat();
     let file = OpenFile::new(created.file, Location::anonymous(created.inode, &label)?, status)?;
     call.process.files.insert(file, flags & MFD_CLOEXEC != 0).map(|fd| fd as usize)
 }

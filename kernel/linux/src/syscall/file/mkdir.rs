@@ -13,5 +13,5 @@ use crate::strace::signature;
 signature!(Path, Octal);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    mkdirat::make(call.process, at::AT_FDCWD, &at::path(call, 0)?, call.uint(1))
+    mkdirat::make(call.process, at::AT_FDCWD, at::path(call, 0, &mut at::Text::new())?, call.uint(1))
 }

@@ -13,5 +13,5 @@ use crate::strace::signature;
 signature!(Path, Octal, Hex);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    mknodat::make(call.process, at::AT_FDCWD, &at::path(call, 0)?, call.uint(1))
+    mknodat::make(call.process, at::AT_FDCWD, at::path(call, 0, &mut at::Text::new())?, call.uint(1))
 }

@@ -17,7 +17,7 @@ use crate::{Errno, Result};
 signature!(Directory, Path, Octal, Hex);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    make(call.process, call.int(0), &at::path(call, 1)?, call.uint(2))
+    make(call.process, call.int(0), at::path(call, 1, &mut at::Text::new())?, call.uint(2))
 }
 
 /// Creates a file.

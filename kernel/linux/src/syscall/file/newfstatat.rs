@@ -18,8 +18,13 @@ signature!(Directory, Path, Address, Flags(&flags::AT));
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let flags = call.uint(3);
     at::check_flags(flags, AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH | AT_NO_AUTOMOUNT)?;
-    let path = at::path_or_null(call, 1, flags)?;
-    let metadata = at::target(call.process, call.int(0), &path, flags)?.metadata()?;
-    memory::write(call.arg(2), &Stat::from(&metadata))?;
+    let mut room = at::Text::new();
+    let path = at::path_or_null(call, 1, flags, &mut room)?;
+    let metadata = if path.is_empty() {
+        at::target(call.process, call.int(0), path, flags)?.metadata()
+    } else {
+        at::inode(call.process, call.int(0), path, at::follow(flags))?.metadata()
+    };
+    memory::write(call.arg(2), &Stat::from(metadata.as_ref().map_err(|&error| error)?))?;
     Ok(0)
 }

@@ -16,6 +16,7 @@ signature!(|words| match flags::makes_file(words[1]) {
 });
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    let path = at::path(call, 0)?;
-    opening::open(call.process, at::AT_FDCWD, &path, call.uint(1), call.uint(2))
+    let mut room = at::Text::new();
+    let path = at::path(call, 0, &mut room)?;
+    opening::open(call.process, at::AT_FDCWD, path, call.uint(1), call.uint(2))
 }

@@ -18,6 +18,7 @@ signature!(|words| match flags::makes_file(words[2]) {
 });
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    let path = at::path(call, 1)?;
-    opening::open(call.process, call.int(0), &path, call.uint(2), call.uint(3))
+    let mut room = at::Text::new();
+    let path = at::path(call, 1, &mut room)?;
+    opening::open(call.process, call.int(0), path, call.uint(2), call.uint(3))
 }

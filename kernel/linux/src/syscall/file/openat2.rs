@@ -48,9 +48,10 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     if how.mode & !0o7777 != 0 || how.mode != 0 && !creates {
         return Err(Errno::EINVAL);
     }
-    let path = at::path(call, 1)?;
+    let mut room = at::Text::new();
+    let path = at::path(call, 1, &mut room)?;
     match how.resolve {
-        0 => opening::open(call.process, call.int(0), &path, flags.bits(), how.mode as u32),
+        0 => opening::open(call.process, call.int(0), path, flags.bits(), how.mode as u32),
         resolve if resolve == u64::from(RESOLVE_CACHED) => Err(Errno::EAGAIN),
         _ => Err(Errno::EINVAL),
     }

@@ -13,5 +13,5 @@ use crate::strace::signature;
 signature!(Path, Output, Size);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    link_text::read(call, at::AT_FDCWD, &at::path(call, 0)?, call.arg(1), call.int(2))
+    link_text::read(call, at::AT_FDCWD, at::path(call, 0, &mut at::Text::new())?, call.arg(1), call.int(2))
 }

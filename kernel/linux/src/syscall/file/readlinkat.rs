@@ -13,5 +13,5 @@ use crate::strace::signature;
 signature!(Directory, Path, Output, Size);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    link_text::read(call, call.int(0), &at::path(call, 1)?, call.arg(2), call.int(3))
+    link_text::read(call, call.int(0), at::path(call, 1, &mut at::Text::new())?, call.arg(2), call.int(3))
 }

@@ -15,6 +15,7 @@ use crate::strace::signature;
 signature!(Path, Path);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    let (old, new) = (at::path(call, 0)?, at::path(call, 1)?);
-    renameat2::rename(call, (at::AT_FDCWD, &old), (at::AT_FDCWD, &new), RenameFlags::empty())
+    let (mut first, mut second) = (at::Text::new(), at::Text::new());
+    let (old, new) = (at::path(call, 0, &mut first)?, at::path(call, 1, &mut second)?);
+    renameat2::rename(call, (at::AT_FDCWD, old), (at::AT_FDCWD, new), RenameFlags::empty())
 }

@@ -15,6 +15,7 @@ use crate::strace::signature;
 signature!(Directory, Path, Directory, Path);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    let (old, new) = (at::path(call, 1)?, at::path(call, 3)?);
-    renameat2::rename(call, (call.int(0), &old), (call.int(2), &new), RenameFlags::empty())
+    let (mut first, mut second) = (at::Text::new(), at::Text::new());
+    let (old, new) = (at::path(call, 1, &mut first)?, at::path(call, 3, &mut second)?);
+    renameat2::rename(call, (call.int(0), old), (call.int(2), new), RenameFlags::empty())
 }

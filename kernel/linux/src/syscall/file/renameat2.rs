@@ -17,8 +17,9 @@ signature!(Directory, Path, Directory, Path, Flags(&flags::RENAME));
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let flags = RenameFlags::from_bits(call.uint(4)).ok_or(Errno::EINVAL)?;
-    let (old, new) = (at::path(call, 1)?, at::path(call, 3)?);
-    rename(call, (call.int(0), &old), (call.int(2), &new), flags)
+    let (mut first, mut second) = (at::Text::new(), at::Text::new());
+    let (old, new) = (at::path(call, 1, &mut first)?, at::path(call, 3, &mut second)?);
+    rename(call, (call.int(0), old), (call.int(2), new), flags)
 }
 
 /// Moves an entry; each path comes with the descriptor it is relative to.

@@ -16,7 +16,8 @@ use crate::{Result, memory};
 signature!(Path, Address);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    let place = at::place(call.process, at::AT_FDCWD, &at::path(call, 0)?, Follow::Yes)?;
-    memory::write(call.arg(1), &Stat::from(&place.inode().metadata()?))?;
+    let inode = at::inode(call.process, at::AT_FDCWD, at::path(call, 0, &mut at::Text::new())?, Follow::Yes)?;
+    let metadata = inode.metadata();
+    memory::write(call.arg(1), &Stat::from(metadata.as_ref().map_err(|&error| error)?))?;
     Ok(0)
 }

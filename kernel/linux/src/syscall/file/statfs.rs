@@ -16,7 +16,7 @@ use crate::{Result, memory};
 signature!(Path, Address);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    let place = at::place(call.process, at::AT_FDCWD, &at::path(call, 0)?, Follow::Yes)?;
+    let place = at::place(call.process, at::AT_FDCWD, at::path(call, 0, &mut at::Text::new())?, Follow::Yes)?;
     memory::write(call.arg(1), &StatfsLayout::new(&place.inode().statfs()?, place.mount().flags))?;
     Ok(0)
 }

@@ -25,8 +25,9 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     if mask & STATX__RESERVED != 0 || flags & AT_STATX_SYNC_TYPE == AT_STATX_SYNC_TYPE {
         return Err(Errno::EINVAL);
     }
-    let path = at::path_or_null(call, 1, flags)?;
-    let target = at::target(call.process, call.int(0), &path, flags)?;
+    let mut room = at::Text::new();
+    let path = at::path_or_null(call, 1, flags, &mut room)?;
+    let target = at::target(call.process, call.int(0), path, flags)?;
     memory::write(call.arg(4), &Statx::new(&target.metadata()?, target.location()))?;
     Ok(0)
 }

@@ -13,6 +13,7 @@ use crate::strace::signature;
 signature!(Path, Path);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    let (text, path) = (at::path(call, 0)?, at::path(call, 1)?);
-    symlinkat::make(call.process, &text, at::AT_FDCWD, &path)
+    let (mut first, mut second) = (at::Text::new(), at::Text::new());
+    let (text, path) = (at::path(call, 0, &mut first)?, at::path(call, 1, &mut second)?);
+    symlinkat::make(call.process, text, at::AT_FDCWD, path)
 }

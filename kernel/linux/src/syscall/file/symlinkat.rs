@@ -14,8 +14,9 @@ use crate::process::Process;
 signature!(Path, Directory, Path);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    let (text, path) = (at::path(call, 0)?, at::path(call, 2)?);
-    make(call.process, &text, call.int(1), &path)
+    let (mut first, mut second) = (at::Text::new(), at::Text::new());
+    let (text, path) = (at::path(call, 0, &mut first)?, at::path(call, 2, &mut second)?);
+    make(call.process, text, call.int(1), path)
 }
 
 /// Creates a symbolic link that says `text`.

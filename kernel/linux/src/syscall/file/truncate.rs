@@ -16,8 +16,9 @@ signature!(Path, Word);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let len = transfer::position(call.arg(1))?;
-    let (process, path) = (call.process, at::path(call, 0)?);
-    let place = at::place(process, at::AT_FDCWD, &path, Follow::Yes)?;
+    let (process, mut room) = (call.process, at::Text::new());
+    let path = at::path(call, 0, &mut room)?;
+    let place = at::place(process, at::AT_FDCWD, path, Follow::Yes)?;
     process
         .namespace
         .set_attr(&process.caller(), &place, &SetAttr::size(len))

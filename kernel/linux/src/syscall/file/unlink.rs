@@ -15,5 +15,5 @@ use crate::strace::signature;
 signature!(Path);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    unlinkat::remove(call.process, at::AT_FDCWD, &at::path(call, 0)?, Namespace::unlink)
+    unlinkat::remove(call.process, at::AT_FDCWD, at::path(call, 0, &mut at::Text::new())?, Namespace::unlink)
 }

@@ -19,11 +19,12 @@ signature!(Directory, Path, Flags(&flags::AT));
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let flags = call.uint(2);
     at::check_flags(flags, AT_REMOVEDIR)?;
-    let path = at::path(call, 1)?;
+    let mut room = at::Text::new();
+    let path = at::path(call, 1, &mut room)?;
     if flags & AT_REMOVEDIR == 0 {
-        remove(call.process, call.int(0), &path, Namespace::unlink)
+        remove(call.process, call.int(0), path, Namespace::unlink)
     } else {
-        remove(call.process, call.int(0), &path, Namespace::rmdir)
+        remove(call.process, call.int(0), path, Namespace::rmdir)
     }
 }
 

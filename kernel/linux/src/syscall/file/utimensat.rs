@@ -28,5 +28,5 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
         }
         return times.apply(process, &Target::Open(at::open_file(call, 0)?));
     }
-    times.apply(process, &at::target(process, dirfd, &at::path(call, 1)?, flags)?)
+    times.apply(process, &at::target(process, dirfd, at::path(call, 1, &mut at::Text::new())?, flags)?)
 }

@@ -17,6 +17,6 @@ signature!(Path, Address);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let times = FileTimes::from_timevals(call.arg(1))?;
-    let place = at::place(call.process, at::AT_FDCWD, &at::path(call, 0)?, Follow::Yes)?;
+    let place = at::place(call.process, at::AT_FDCWD, at::path(call, 0, &mut at::Text::new())?, Follow::Yes)?;
     times.apply(call.process, &Target::Place(place))
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What `chdir` and `fchdir` have in common.
 
+use hadal_hal::memory::fallible;
 use hadal_vfs::{Access, Location};
 
 use crate::process::Process;
@@ -12,6 +13,6 @@ pub(super) fn change(process: &Process, place: Location) -> Result<usize> {
         return Err(Errno::ENOTDIR);
     }
     process.namespace.access_at(&process.caller(), &place, Access::EXECUTE)?;
-    process.set_cwd(place);
+    process.set_cwd(fallible::arc(place)?);
     Ok(0)
 }

@@ -28,7 +28,8 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
         0 => None,
         address => Some(memory::read(address)?),
     };
-    let name = at::path(call, 0)?;
+    let mut room = at::Text::new();
+    let name = at::path(call, 0, &mut room)?;
     let bounds = || match attributes {
         None => Ok(Bounds::DEFAULT),
         Some(wanted) => {
@@ -36,7 +37,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
         }
     };
     let on_exec = flags.contains(OpenFlags::CLOSE_ON_EXEC);
-    mqueue::directory().open(process, &name, flags, mode, bounds, |file| {
+    mqueue::directory().open(process, name, flags, mode, bounds, |file| {
         process.files.insert(file, on_exec).map(|fd| fd as usize)
     })
 }

@@ -14,7 +14,8 @@ use crate::syscall::file::at;
 signature!(Path);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    let name = at::path(call, 0)?;
-    mqueue::directory().unlink(&call.process.caller(), &name)?;
+    let mut room = at::Text::new();
+    let name = at::path(call, 0, &mut room)?;
+    mqueue::directory().unlink(&call.process.caller(), name)?;
     Ok(0)
 }
