@@ -9,6 +9,7 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use core::any::Any;
 
+use hadal_hal::memory::frames::Block;
 use hadal_mem::space::PageSource;
 use hadal_sync::{Mutex, WaitQueue};
 
@@ -62,6 +63,14 @@ pub trait IoctlArgument {
     fn write(&mut self, data: &[u8]) -> Result<()>;
 }
 
+/// Program memory that bytes of a file go to, from the front on.
+pub trait Destination {
+    /// Copies bytes of a page.
+    fn put(&mut self, page: &Block, within: usize, len: usize) -> Result<()>;
+    /// Fills bytes with zeros, for a hole.
+    fn put_zeros(&mut self, len: usize) -> Result<()>;
+}
+
 /// An open file.
 pub trait File: Send + Sync {
     /// True when the file has positions, so that `lseek` and `pread` make sense.
@@ -77,6 +86,13 @@ pub trait File: Send + Sync {
     /// Reads at a position; short only at the end of the file.
     fn read_at(&self, _offset: u64, _buffer: &mut [u8]) -> Result<usize> {
         Err(Errno::ESPIPE)
+    }
+
+    /// As [`File::read_at`], for at most `len` bytes from pages where the file has them in memory to where they go. A page is
+    /// held while it is copied, and no lock: the memory may be this file's, and not there yet. `None`: the file has no such
+    /// pages.
+    fn read_pages(&self, _offset: u64, _len: usize, _to: &mut dyn Destination) -> Option<Result<usize>> {
+        None
     }
 
     /// Writes at a position; returns how much was written.

@@ -10,7 +10,7 @@ use alloc::sync::Arc;
 use hadal_sync::MutexGuard;
 
 use crate::errno::{Errno, Result};
-use crate::file::{Blocking, File};
+use crate::file::{Blocking, Destination, File};
 
 /// Where the next step happens.
 pub(crate) enum At<'a> {
@@ -50,6 +50,14 @@ impl<'a> Reading<'a> {
         let count = self.file.read_at(*offset, buffer)?;
         *offset += count as u64;
         Ok(count)
+    }
+
+    /// The next step, of at most `len` bytes, straight to where they go, if the file can do that ([`File::read_pages`]).
+    pub fn read_pages(&mut self, len: usize, to: &mut dyn Destination) -> Option<Result<usize>> {
+        let offset = self.at.offset()?;
+        let read = self.file.read_pages(*offset, len, to)?;
+        *offset += *read.as_ref().unwrap_or(&0) as u64;
+        Some(read)
     }
 }
 

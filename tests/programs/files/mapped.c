@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "../common/check.h"
@@ -181,6 +182,23 @@ static void threads(void) {
     CHECK(close(fd) == 0);
 }
 
+// Where bytes are read to is the file itself, and no page of it is there when they come.
+static void read_into(void) {
+    static char text[3 * PAGE], zeros[PAGE];
+    int fd = fresh(PAGES * PAGE);
+    for (size_t i = 0; i < sizeof text; i++)
+        text[i] = (char)(i * 7 + i / PAGE);
+    CHECK(pwrite(fd, text, sizeof text, 0) == sizeof text);
+    char *at = map(fd, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED), *to = at + 8 * PAGE + 5;
+    struct iovec pieces[] = {{to, 100}, {to + 100, 2 * PAGE}, {to + 100 + 2 * PAGE, PAGE}};
+    CHECK(preadv(fd, pieces, 3, 10) == 3 * PAGE + 100);
+    CHECK(memcmp(to, text + 10, sizeof text - 10) == 0 && memcmp(to + sizeof text - 10, zeros, 110) == 0);
+    CHECK(pread(fd, at + PAGE, PAGE, PAGE) == PAGE && memcmp(at, text, sizeof text) == 0);
+    CHECK(pread(fd, at + 14 * PAGE, 2 * PAGE, (PAGES - 1) * PAGE) == PAGE);
+    CHECK(memcmp(at + 14 * PAGE, zeros, PAGE) == 0);
+    CHECK(munmap(at, PAGES * PAGE) == 0 && close(fd) == 0);
+}
+
 // Stays on the host for the test to look at.
 static void kept(void) {
     int fd = fresh(3 * PAGE);
@@ -202,8 +220,8 @@ static int leave(const char *name) {
 
 int main(int argc, char **argv) {
     static const struct part parts[] = {
-        {"coherent", coherent}, {"rights", rights},   {"truncated", truncated},
-        {"orphan", orphan},     {"threads", threads}, {"kept", kept},
+        {"coherent", coherent}, {"rights", rights},       {"truncated", truncated}, {"orphan", orphan},
+        {"threads", threads},   {"read-into", read_into}, {"kept", kept},
     };
     if (argc == 3 && strcmp(argv[1], "leave") == 0)
         return leave(argv[2]);

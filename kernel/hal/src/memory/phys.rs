@@ -15,7 +15,7 @@ pub(crate) const BASE: usize = crate::memory::layout::DIRECT_MAP;
 pub(crate) const BASE: usize = 0;
 
 #[cfg(target_os = "none")]
-fn pointer(pa: u64, len: usize) -> *mut u8 {
+pub(super) fn pointer(pa: u64, len: usize) -> *mut u8 {
     let end = pa.checked_add(len as u64).expect("physical range does not wrap");
     assert!(
         end <= crate::memory::layout::DIRECT_MAP_SIZE,
@@ -25,7 +25,7 @@ fn pointer(pa: u64, len: usize) -> *mut u8 {
 }
 
 #[cfg(not(target_os = "none"))]
-fn pointer(pa: u64, _len: usize) -> *mut u8 {
+pub(super) fn pointer(pa: u64, _len: usize) -> *mut u8 {
     core::ptr::with_exposed_provenance_mut(pa as usize)
 }
 

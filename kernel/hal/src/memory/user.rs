@@ -18,6 +18,7 @@ use zerocopy::FromBytes;
 
 use crate::interrupts::irq::Masked;
 use crate::memory::layout::{DIRECT_MAP, DIRECT_MAP_SIZE, PROGRAM_END, PROGRAM_START};
+use crate::memory::phys;
 
 /// The address is not the program's, or not accessible in that way (`EFAULT`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -362,6 +363,18 @@ pub fn copy_to(dst: usize, data: &[u8]) -> Result<(), Fault> {
     check(dst, data.len())?;
     // SAFETY: the destination is in the program's half, where no Rust object lives and a fault is caught.
     result(unsafe { hadal_user_copy(dst, data.as_ptr() as usize, data.len()) })
+}
+
+/// Copies `len` bytes of physical memory to program memory at `dst`.
+///
+/// # Safety
+/// The range is memory that somebody owns for as long as this takes; its bytes may change meanwhile.
+#[inline]
+pub(super) unsafe fn copy_from_phys(dst: usize, pa: u64, len: usize) -> Result<(), Fault> {
+    check(dst, len)?;
+    let src = phys::pointer(pa, len) as usize;
+    // SAFETY: as for `copy_to`; the routine reads memory as the caller says, and no Rust reference is made.
+    result(unsafe { hadal_user_copy(dst, src, len) })
 }
 
 /// Fills program memory with zeros.

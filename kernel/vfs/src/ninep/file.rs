@@ -19,7 +19,7 @@ use super::codec::{QID_DIRECTORY, Qid, Reader};
 use super::fs::{Node, wire_changes, wire_flags};
 use super::pages::NinepSource;
 use crate::errno::{Errno, Result};
-use crate::file::{DirEntry, File};
+use crate::file::{Destination, DirEntry, File};
 use crate::flags::OpenFlags;
 use crate::inode::Inode;
 use crate::metadata::{FileKind, Metadata, SetAttr, Timespec};
@@ -291,6 +291,24 @@ impl File for NinepFile {
             self.read_known(offset, buffer)
         } else {
             self.read_present(offset, buffer)
+        }
+    }
+
+    fn read_pages(&self, offset: u64, len: usize, to: &mut dyn Destination) -> Option<Result<usize>> {
+        if !self.node.fs.read_only {
+            return None;
+        }
+        let size = match self.attributes() {
+            // Some special files of the host have content all the same.
+            Ok(attributes) if attributes.size == 0 => return None,
+            Ok(attributes) => attributes.size,
+            Err(error) => return Some(Err(error)),
+        };
+        let read = |offset: u64, buffer: &mut [u8]| self.read_for_pages(offset, buffer);
+        match self.pages().read_to(offset, len, size, &read, to) {
+            // No memory for a page is no reason to fail.
+            Err(Errno::ENOMEM) => None,
+            result => Some(result),
         }
     }
 

@@ -18,6 +18,7 @@ use hadal_sync::{Mutex, WaitMode, WaitQueue};
 
 use super::{Page, PageCache};
 use crate::errno::{Errno, Result};
+use crate::file::Destination;
 
 /// Pages read together around one that is wanted.
 const WINDOW: u64 = 32;
@@ -201,17 +202,48 @@ impl FilePages {
         size: u64,
         read: ReadFile<'_>,
     ) -> Result<usize> {
-        let room = usize::try_from(size.saturating_sub(offset)).unwrap_or(usize::MAX);
-        let len = buffer.len().min(room);
         let mut done = 0;
-        for (index, within, part) in pieces(offset, len) {
-            match self.page(index, read) {
-                Ok(Some(page)) => page.read(within, &mut buffer[done..done + part]),
+        self.each_piece(offset, buffer.len(), size, read, |page, within, part| {
+            page.read(within, &mut buffer[done..done + part]);
+            done += part;
+            Ok(())
+        })
+    }
+
+    /// Reads bytes straight to program memory.
+    pub(crate) fn read_to(
+        self: &Arc<Self>,
+        offset: u64,
+        len: usize,
+        size: u64,
+        read: ReadFile<'_>,
+        to: &mut dyn Destination,
+    ) -> Result<usize> {
+        self.each_piece(offset, len, size, read, |page, within, part| to.put(page, within, part))
+    }
+
+    /// Hands each page of a range up to the end of the file to `take`, with the place and number of its bytes there.
+    fn each_piece(
+        self: &Arc<Self>,
+        offset: u64,
+        len: usize,
+        size: u64,
+        read: ReadFile<'_>,
+        mut take: impl FnMut(&Page, usize, usize) -> Result<()>,
+    ) -> Result<usize> {
+        let room = usize::try_from(size.saturating_sub(offset)).unwrap_or(usize::MAX);
+        let mut done = 0;
+        for (index, within, part) in pieces(offset, len.min(room)) {
+            let taken = match self.page(index, read) {
+                Ok(Some(page)) => take(&page, within, part),
                 Ok(None) => break,
+                Err(error) => Err(error),
+            };
+            match taken {
+                Ok(()) => done += part,
                 Err(error) if done == 0 => return Err(error),
                 Err(_) => break,
             }
-            done += part;
         }
         Ok(done)
     }

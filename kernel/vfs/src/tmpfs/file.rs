@@ -12,7 +12,7 @@ use hadal_sync::Mutex;
 use super::pages::{Frame, PAGE_SIZE};
 use super::{Body, Node};
 use crate::errno::{Errno, Result};
-use crate::file::{AllocateMode, DirEntry, File};
+use crate::file::{AllocateMode, Destination, DirEntry, File};
 use crate::inode::Inode;
 
 /// An open file or directory.
@@ -33,6 +33,27 @@ impl File for TmpFile {
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize> {
         Ok(self.node.pages()?.lock().read(offset, buffer))
+    }
+
+    fn read_pages(&self, offset: u64, len: usize, to: &mut dyn Destination) -> Option<Result<usize>> {
+        let Body::Regular(pages) = &self.node.body else { return None };
+        let mut done = 0;
+        while done < len {
+            // The file may end elsewhere by now.
+            let Some((frame, within, part)) = pages.lock().piece(offset + done as u64, len - done) else {
+                break;
+            };
+            let put = match frame {
+                Some(frame) => to.put(&frame, within, part),
+                None => to.put_zeros(part),
+            };
+            match put {
+                Ok(()) => done += part,
+                Err(error) if done == 0 => return Some(Err(error)),
+                Err(_) => break,
+            }
+        }
+        Some(Ok(done))
     }
 
     fn write_at(&self, offset: u64, data: &[u8]) -> Result<usize> {

@@ -117,6 +117,15 @@ impl Pages {
         count
     }
 
+    /// The frame at an offset, unless that is in a hole, and the place and number of the bytes there: at most `len`, and none
+    /// behind the end of the file.
+    pub(super) fn piece(&self, offset: u64, len: usize) -> Option<(Option<Arc<Frame>>, usize, usize)> {
+        let room = self.size.checked_sub(offset).filter(|&room| room > 0)?;
+        let within = offset % PAGE_SIZE;
+        let part = (len as u64).min(room).min(PAGE_SIZE - within);
+        Some((self.frames.get(&(offset / PAGE_SIZE)).cloned(), within as usize, part as usize))
+    }
+
     /// Writes as much as there is space for; an error only when nothing was written.
     pub(super) fn write(&mut self, offset: u64, data: &[u8]) -> Result<usize> {
         let mut written = 0;

@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use hadal_hal::memory::frames::{host_read, host_write};
+use hadal_hal::memory::frames::{Block, host_read, host_write};
 use proptest::prelude::*;
 
 use super::*;
-use crate::file::AllocateMode;
+use crate::file::{AllocateMode, Destination};
 use crate::inode::Inode;
 use crate::testing::{TestFrames, error, tmpfs};
 
@@ -31,6 +31,42 @@ fn names(directory: &Arc<dyn Inode>, cookie: u64, limit: usize) -> (Vec<String>,
     })
     .unwrap();
     (names, next)
+}
+
+/// Stands in for program memory.
+struct Bytes(Vec<u8>);
+
+impl Destination for Bytes {
+    fn put(&mut self, page: &Block, within: usize, len: usize) -> Result<()> {
+        let start = self.0.len();
+        self.put_zeros(len)?;
+        page.read(within, &mut self.0[start..]);
+        Ok(())
+    }
+
+    fn put_zeros(&mut self, len: usize) -> Result<()> {
+        self.0.resize(self.0.len() + len, 0);
+        Ok(())
+    }
+}
+
+#[test]
+fn pages_are_read_as_far_as_there_is_room() {
+    struct Full(usize);
+    impl Destination for Full {
+        fn put(&mut self, _page: &Block, _within: usize, len: usize) -> Result<()> {
+            self.put_zeros(len)
+        }
+        fn put_zeros(&mut self, len: usize) -> Result<()> {
+            self.0 = self.0.checked_sub(len).ok_or(Errno::EFAULT)?;
+            Ok(())
+        }
+    }
+    let (_, file) = create(&tmpfs(1 << 20), b"f");
+    file.write_at(0, &[1; 10_000]).unwrap();
+    assert_eq!(file.read_pages(0, 10_000, &mut Full(9000)), Some(Ok(8192)));
+    assert_eq!(file.read_pages(0, 10_000, &mut Full(0)), Some(Err(Errno::EFAULT)));
+    assert_eq!(file.read_pages(10_000, 1, &mut Full(0)), Some(Ok(0)));
 }
 
 #[test]
@@ -277,6 +313,13 @@ proptest! {
             let mut content = vec![1; model.len() + 10];
             let count = file.read_at(0, &mut content).unwrap();
             prop_assert_eq!(&content[..count], &model[..]);
+            for (offset, len) in [(0, 40_000), (1, 4095), (4096, 4096), (5000, 9000), (model.len(), 1)] {
+                let mut out = Bytes(Vec::new());
+                let count = file.read_pages(offset as u64, len, &mut out).unwrap().unwrap();
+                let behind = model.get(offset..).unwrap_or_default();
+                prop_assert_eq!(&out.0[..], &behind[..behind.len().min(len)]);
+                prop_assert_eq!(count, out.0.len());
+            }
         }
     }
 }

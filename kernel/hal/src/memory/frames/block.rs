@@ -38,6 +38,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use super::ledger;
 use crate::memory::layout::PAGE_SIZE;
 use crate::memory::phys;
+use crate::memory::user::{self, Fault};
 
 /// A naturally aligned block of `4096 << order` bytes that has this one owner. Its bytes may be changed by others at any
 /// time: a device, a program that it is mapped for, another CPU. Dropping it leaks it: who frees blocks takes them by value
@@ -161,6 +162,13 @@ impl Block {
     pub fn read(&self, offset: usize, buffer: &mut [u8]) {
         // SAFETY: the range is in the block, and no Rust reference leads there.
         unsafe { phys::read(self.at(offset, buffer.len()), buffer) };
+    }
+
+    /// Copies bytes of the block to program memory at `dst`; on a fault a first part may have been written.
+    #[inline]
+    pub fn copy_to_program(&self, offset: usize, len: usize, dst: usize) -> Result<(), Fault> {
+        // SAFETY: the range is in the block, whose owner is borrowed.
+        unsafe { user::copy_from_phys(dst, self.at(offset, len), len) }
     }
 
     /// Copies `data` into the block.

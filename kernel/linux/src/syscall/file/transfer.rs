@@ -8,8 +8,10 @@
 
 use core::ops::Range;
 
+use hadal_hal::memory::frames::Block;
+use hadal_hal::memory::user;
 use hadal_mem::space::FaultAccess;
-use hadal_vfs::OpenFile;
+use hadal_vfs::{Destination, OpenFile, Reading};
 use smallvec::SmallVec;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
@@ -152,6 +154,18 @@ impl Segments {
     }
 }
 
+impl Destination for Segments {
+    fn put(&mut self, page: &Block, within: usize, len: usize) -> Result<()> {
+        self.take(len, |address, range| {
+            page.copy_to_program(within + range.start, range.len(), address).map_err(memory::efault)
+        })
+    }
+
+    fn put_zeros(&mut self, len: usize) -> Result<()> {
+        self.take(len, |address, range| user::zero(address, range.len()).map_err(memory::efault))
+    }
+}
+
 /// `EFAULT` unless the program may access all of a range in that way.
 pub(in crate::syscall) fn check_accessible(
     process: &Process,
@@ -181,7 +195,10 @@ fn buffer_for<'a>(
     if total <= SMALL {
         return Ok(&mut small[..total]);
     }
-    Ok(large.insert(Buffer::up_to(total.min(CHUNK))?))
+    Ok(match large {
+        Some(buffer) => buffer,
+        None => large.insert(Buffer::up_to(total.min(CHUNK))?),
+    })
 }
 
 /// Reads from a file: at `position`, or at the shared offset (from a stream: what there is) when that is `None`.
@@ -198,14 +215,11 @@ pub(in crate::syscall) fn read(
     let mut reading = file.reading(position)?;
     let total = into.len();
     let (mut small, mut large) = ([0; SMALL], None);
-    let buffer = buffer_for(total, &mut small, &mut large)?;
     let mut done = 0;
     loop {
-        let wanted = (total - done).min(buffer.len());
-        let chunk = &mut buffer[..wanted];
-        let copied = reading.read(chunk).and_then(|count| into.scatter(&chunk[..count]).map(|()| count));
-        match copied {
-            Ok(count) => {
+        let step = read_step(&mut reading, total - done, &mut into, &mut small, &mut large);
+        match step {
+            Ok((count, wanted)) => {
                 done += count;
                 // Asking a stream again might wait though there is something to return.
                 if count < wanted || done == total || !file.is_seekable() || !call.process.goes_on() {
@@ -218,6 +232,29 @@ pub(in crate::syscall) fn read(
             }
         }
     }
+}
+
+/// Reads some of `left` bytes: how many, and how many it wanted to. Straight from the file's pages if it has them, and they
+/// are worth it, or else by a buffer.
+fn read_step(
+    reading: &mut Reading<'_>,
+    left: usize,
+    into: &mut Segments,
+    small: &mut [u8; SMALL],
+    large: &mut Option<Buffer>,
+) -> Result<(usize, usize)> {
+    if left > SMALL {
+        let wanted = left.min(CHUNK);
+        if let Some(read) = reading.read_pages(wanted, into) {
+            return read.map(|count| (count, wanted));
+        }
+    }
+    let buffer = buffer_for(left, small, large)?;
+    let wanted = left.min(buffer.len());
+    let chunk = &mut buffer[..wanted];
+    let count = reading.read(chunk)?;
+    into.scatter(&chunk[..count])?;
+    Ok((count, wanted))
 }
 
 /// Writes to a file: at `position`, or at the shared offset (or to the stream) when that is `None`. Raises SIGPIPE when
