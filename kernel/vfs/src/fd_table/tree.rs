@@ -163,7 +163,11 @@ impl Tree {
             return;
         }
         places.taken.set(place, is_taken);
-        node.full.set(chunk, places.taken.are_all_set());
+        let is_full = places.taken.are_all_set();
+        if node.full.get(chunk) == is_full {
+            return;
+        }
+        node.full.set(chunk, is_full);
         let old = self.full.load(Ordering::Relaxed);
         let full = if node.full.are_all_set() { old | 1 << index } else { old & !(1 << index) };
         self.full.store(full, Ordering::Relaxed);

@@ -77,20 +77,22 @@ impl Segments {
     }
 
     fn from_iovecs(iovecs: &[Iovec]) -> Result<Self> {
-        if iovecs.iter().any(|iovec| iovec.len > isize::MAX as usize) {
-            return Err(Errno::EINVAL);
-        }
         let mut room = MAX_TRANSFER;
-        let segments = iovecs.iter().map(|iovec| {
-            let len = iovec.len.min(room);
-            room -= len;
-            Segment { address: iovec.base, len }
-        });
-        let mut segments = segments.filter(|segment| segment.len > 0);
-        let front = segments.next().unwrap_or(Segment { address: 0, len: 0 });
+        let mut front = Segment { address: 0, len: 0 };
         let mut rest = SmallVec::new();
         memory::make_room(&mut rest, iovecs.len().saturating_sub(1))?;
-        rest.extend(segments);
+        for iovec in iovecs {
+            if iovec.len > isize::MAX as usize {
+                return Err(Errno::EINVAL);
+            }
+            let segment = Segment { address: iovec.base, len: iovec.len.min(room) };
+            room -= segment.len;
+            if front.len == 0 {
+                front = segment;
+            } else if segment.len > 0 {
+                rest.push(segment);
+            }
+        }
         rest.reverse();
         Ok(Self { front, rest })
     }
