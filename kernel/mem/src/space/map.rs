@@ -116,7 +116,7 @@ impl VmaMap {
                 self.tree.change(above, |above| *above = Vma { end: above.end, ..vma });
             }
             (Some(below), Some((above, end))) => {
-                self.tree.take_first(above, end);
+                self.tree.take_first(above, end, &mut None);
                 self.set_end(below, end);
             }
         }
@@ -130,13 +130,17 @@ impl VmaMap {
         if start >= end {
             return None;
         }
-        let taken = match self.tree.take_first(start, end)? {
-            First::Taken(vma) => vma,
-            First::SticksOut(vma_start) => self.cut_out(vma_start, start, end)?,
-        };
-        self.mapped_bytes -= taken.len();
-        self.locked_bytes -= taken.locked_bytes();
-        Some(taken)
+        let mut first = None;
+        match self.tree.take_first(start, end, &mut first) {
+            First::None => return None,
+            First::Taken => {}
+            First::SticksOut(vma_start) => first = self.cut_out(vma_start, start, end),
+        }
+        if let Some(taken) = &first {
+            self.mapped_bytes -= taken.len();
+            self.locked_bytes -= taken.locked_bytes();
+        }
+        first
     }
 
     /// Takes the part in `start..end` out of a mapping that sticks out.

@@ -75,20 +75,19 @@ impl MappingTree {
         Ok(())
     }
 
-    /// Removes the first mapping that has a part in `start..end`, unless it sticks out.
-    pub(super) fn take_first(&mut self, start: usize, end: usize) -> Option<First> {
-        let first = self.root.take_first(&mut self.extent, start, end)?;
-        if let First::SticksOut(_) = first {
-            return Some(first);
+    /// Looks for the first mapping that has a part in `start..end`, and moves it to `taken` unless it sticks out.
+    pub(super) fn take_first(&mut self, start: usize, end: usize, taken: &mut Option<Vma>) -> First {
+        let first = self.root.take_first(&mut self.extent, start, end, taken);
+        if first == First::Taken {
+            self.len -= 1;
+            while let Node::Inner(children) = &mut self.root
+                && children.len() == 1
+                && let Some(only) = children.pop()
+            {
+                (self.root, self.extent) = (only.node, only.extent);
+            }
         }
-        self.len -= 1;
-        while let Node::Inner(children) = &mut self.root
-            && children.len() == 1
-            && let Some(only) = children.pop()
-        {
-            (self.root, self.extent) = (only.node, only.extent);
-        }
-        Some(first)
+        first
     }
 
     /// Changes the mapping that starts at `start`, which stays between its neighbours.

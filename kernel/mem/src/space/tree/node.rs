@@ -25,9 +25,12 @@ pub(super) struct Child {
 }
 
 /// The first mapping of a range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum First {
+    /// There is none.
+    None,
     /// It was in the range, and is in the tree no more.
-    Taken(Vma),
+    Taken,
     /// It starts there, and has a part outside of the range.
     SticksOut(usize),
 }
@@ -172,27 +175,36 @@ impl Node {
         }
     }
 
-    /// Removes the first mapping that has a part in `start..end`, unless it sticks out.
-    pub(super) fn take_first(&mut self, extent: &mut Extent, start: usize, end: usize) -> Option<First> {
+    /// Looks for the first mapping that has a part in `start..end`, and moves it to `taken` unless it sticks out.
+    pub(super) fn take_first(
+        &mut self,
+        extent: &mut Extent,
+        start: usize,
+        end: usize,
+        taken: &mut Option<Vma>,
+    ) -> First {
         match self {
             Self::Leaf(mappings) => {
                 let index = mappings.partition_point(|vma| vma.end <= start);
-                let vma = mappings.get(index).filter(|vma| vma.start < end)?;
-                if vma.start < start || end < vma.end {
-                    return Some(First::SticksOut(vma.start));
+                match mappings.get(index) {
+                    Some(vma) if vma.start < end => {
+                        if vma.start < start || end < vma.end {
+                            return First::SticksOut(vma.start);
+                        }
+                    }
+                    _ => return First::None,
                 }
                 let (before, _) = gaps_around(mappings, index);
-                let taken = mappings.remove(index);
+                *taken = Some(mappings.remove(index));
                 extent.update(mappings, before, (gap_below(mappings, index), 0));
-                Some(First::Taken(taken))
             }
             Self::Inner(children) => {
                 let index = children.partition_point(|child| child.extent.end <= start);
                 let (before, _) = gaps_around(children, index);
-                let child = children.get_mut(index)?;
-                let first = child.node.take_first(&mut child.extent, start, end)?;
-                if let First::SticksOut(_) = first {
-                    return Some(first);
+                let Some(child) = children.get_mut(index) else { return First::None };
+                let first = child.node.take_first(&mut child.extent, start, end, taken);
+                if first != First::Taken {
+                    return first;
                 }
                 if child.node.len() == 0 {
                     children.remove(index);
@@ -205,9 +217,9 @@ impl Node {
                         join_at(children, index.saturating_sub(1));
                     }
                 }
-                Some(first)
             }
         }
+        First::Taken
     }
 
     pub(super) fn change<R>(

@@ -25,10 +25,9 @@ fn vma(start: usize, end: usize) -> Vma {
 /// Removes the mapping that starts there.
 fn remove(tree: &mut MappingTree, start: usize) -> Option<Vma> {
     let end = tree.from(start).next().filter(|vma| vma.start == start)?.end;
-    match tree.take_first(start, end)? {
-        First::Taken(vma) => Some(vma),
-        First::SticksOut(_) => None,
-    }
+    let mut taken = None;
+    assert_eq!(tree.take_first(start, end, &mut taken), First::Taken);
+    taken
 }
 
 fn check_extent(node: &Node, known: Extent) {
@@ -116,19 +115,18 @@ proptest! {
                     let end = start + 2 * len;
                     let first = model.range(..end).rev().take_while(|(_, to)| **to > start).last();
                     let first = first.map(|(from, to)| (*from, *to));
-                    match (tree.take_first(start, end), first) {
-                        (None, None) => {}
-                        (Some(First::Taken(taken)), Some(first)) => {
-                            prop_assert_eq!((taken.start, taken.end), first);
-                            prop_assert!(start <= first.0 && first.1 <= end);
-                            model.remove(&first.0);
+                    let expected = match first {
+                        None => First::None,
+                        Some((from, to)) if from < start || end < to => First::SticksOut(from),
+                        Some((from, _)) => {
+                            model.remove(&from);
+                            First::Taken
                         }
-                        (Some(First::SticksOut(found)), Some(first)) => {
-                            prop_assert_eq!(found, first.0);
-                            prop_assert!(first.0 < start || end < first.1);
-                        }
-                        (found, expected) => prop_assert!(false, "{} {expected:?}", found.is_some()),
-                    }
+                    };
+                    let mut taken = None;
+                    prop_assert_eq!(tree.take_first(start, end, &mut taken), expected);
+                    let taken = taken.map(|vma| (vma.start, vma.end));
+                    prop_assert_eq!(taken, first.filter(|_| expected == First::Taken));
                 }
                 _ => {
                     if let Some((start, end)) = known.filter(|known| known.1 - known.0 > len) {
