@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Yield and park for calls that a program makes like any function, through the table of `hadal/hrt.h`: the short ways.
+//! Yield and park: the short ways, for calls that a program makes like any function, through the table of `hadal/hrt.h`,
+//! and for system calls that wait without a deadline.
 //!
 //! Each looks whether there is anything that needs more attention, and if so leaves it to `switch.rs`. What need not be
 //! looked at is arranged for elsewhere:
@@ -8,6 +9,7 @@
 //! - a thread in a ring is claimed by this CPU, may run on it and is no real-time thread: this is seen to when it enters,
 //!   and when it is changed.
 
+use hadal_hal::cpu::percpu::{self, attention};
 use hadal_hal::interrupts::irq::{self, Masked};
 use hadal_hal::sync::may_wait;
 use hadal_hal::threads::context::Claim;
@@ -89,6 +91,17 @@ pub fn park_call(deadline_ns: Option<u64>) -> Wake {
 
 #[inline(always)]
 fn park_for_good() {
+    park_by(Saves::CalleeSaved, |quick, next| quick.switch(next.context(), Claim::Release));
+}
+
+/// [`crate::park`] without a deadline, with interrupts on.
+#[inline(always)]
+pub(crate) fn park_full() {
+    park_by(Saves::Everything, |quick, next| quick.leave_full(next.context()).unmask());
+}
+
+#[inline(always)]
+fn park_by(saves: Saves, switch: impl FnOnce(Quick<Thread, Cpu>, &'static Thread)) {
     let masked = match RUNNING.quick(irq::mask()) {
         Ok(quick) => {
             let here = quick.here();
@@ -101,21 +114,29 @@ fn park_for_good() {
                     return quick.stay().unmask();
                 }
                 let equal = own.levels.remove_running(thread, level);
-                let next = equal.or_else(|| own.levels.best()).unwrap_or_else(|| own.idle_thread());
+                let best = match saves {
+                    Saves::CalleeSaved => equal.or_else(|| own.levels.best()),
+                    // An equal one may be in the middle of a system call, and would keep a more urgent one waiting.
+                    Saves::Everything => {
+                        percpu::clear_attention(attention::RESCHEDULE);
+                        own.levels.best()
+                    }
+                };
+                let next = best.unwrap_or_else(|| own.idle_thread());
                 hand_over(here, own, thread, next);
-                return quick.switch(next.context(), Claim::Release);
+                return switch(quick, next);
             }
             quick.stay()
         }
         Err(masked) => masked,
     };
-    park_slowly(masked);
+    park_slowly(masked, saves);
 }
 
 #[cold]
 #[inline(never)]
-fn park_slowly(mut masked: Masked) {
-    park_without_deadline(&mut masked, Saves::CalleeSaved);
+fn park_slowly(mut masked: Masked, saves: Saves) {
+    park_without_deadline(&mut masked, saves);
     masked.unmask();
 }
 

@@ -18,7 +18,7 @@ use crate::table::TABLE;
 use crate::thread::{Policy, Thread};
 use crate::transition::Event;
 use crate::wake::enqueue;
-use crate::{audit, balance, edf, gang, promise, spin, timers, tlb_growth, turns};
+use crate::{audit, balance, edf, gang, promise, quick, spin, timers, tlb_growth, turns};
 
 /// Why [`park`] returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +50,16 @@ pub fn yield_now() -> bool {
 /// it return at once.
 pub fn park(deadline_ns: Option<u64>) -> Wake {
     may_wait();
+    if deadline_ns.is_none() && irq::enabled() {
+        quick::park_full();
+        return Wake::Unparked;
+    }
+    park_carefully(deadline_ns)
+}
+
+/// [`park`] with a deadline, or where the program has turned interrupts off.
+#[inline(never)]
+fn park_carefully(deadline_ns: Option<u64>) -> Wake {
     let mut irq = irq::disable();
     match deadline_ns {
         None => park_without_deadline(irq.masked(), Saves::Everything),

@@ -185,7 +185,8 @@ fn behind(id: usize, generation: u64) -> bool {
     seen(id) < generation && !percpu::of(id).tlb_lazy.load(Ordering::SeqCst)
 }
 
-/// Flushes this CPU if a generation is open; called by the interrupt, on every thread switch and on leaving idle.
+/// Flushes this CPU if a generation is open; called by the interrupt, on leaving idle, and on thread switches but the short
+/// ones.
 pub fn service() {
     let newest = GENERATION.load(Ordering::SeqCst);
     let block = percpu::this();

@@ -259,6 +259,16 @@ impl<T: Sync, C: Sync> Quick<T, C> {
         Switch::on(self.block).to_full_quickly(next);
         self.masked
     }
+
+    /// [`Turn::switch`] with [`Claim::Release`].
+    ///
+    /// # Panics
+    /// As [`Turn::switch`].
+    #[inline(always)]
+    pub fn leave_full(self, next: &'static Context) -> Masked {
+        Switch::on(self.block).leave_full_quickly(next);
+        self.masked
+    }
 }
 
 impl<'a, T: Sync, C: Sync> Here<'a, T, C> {

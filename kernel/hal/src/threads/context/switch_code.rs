@@ -195,6 +195,47 @@ pub(super) unsafe fn light_release_in_line(from: *const Context, to: *const Cont
     }
 }
 
+/// What `stacks_release_fsgsbase` does, in line: callee-saved registers that the caller has no use for are not saved.
+///
+/// # Safety
+/// As for all switches, see [`Switch::begin`]; the CPU has FSGSBASE.
+#[cfg(target_os = "none")]
+#[inline(always)]
+pub(super) unsafe fn stacks_release_in_line(from: *const Context, to: *const Context) {
+    // SAFETY: the caller's; every register that another thread may have changed is saved or named here, but for those of
+    // vectors, which the kernel does not use.
+    unsafe {
+        core::arch::asm!(
+            "push rbp",
+            "push rbx",
+            "call {core}",
+            "pop rbx",
+            "pop rbp",
+            core = sym core_release_fsgsbase,
+            inout("rdi") from => _,
+            inout("rsi") to => _,
+            out("rax") _,
+            out("rcx") _,
+            out("rdx") _,
+            out("r8") _,
+            out("r9") _,
+            out("r10") _,
+            out("r11") _,
+            out("r12") _,
+            out("r13") _,
+            out("r14") _,
+            out("r15") _,
+        );
+    }
+}
+
+/// Host tests never switch.
+#[cfg(not(target_os = "none"))]
+pub(super) unsafe fn stacks_release_in_line(from: *const Context, to: *const Context) {
+    // SAFETY: the caller's.
+    unsafe { stacks_release_fsgsbase(from, to) }
+}
+
 /// Host tests never switch.
 #[cfg(not(target_os = "none"))]
 pub(super) unsafe fn light_release_in_line(from: *const Context, to: *const Context) {
