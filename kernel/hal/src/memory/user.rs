@@ -91,13 +91,6 @@ mod routines {
         "mov [rsi], eax",
         "xor eax, eax",
         "ret",
-        // rdi program address, rsi where the value goes
-        ".global hadal_user_load32",
-        "hadal_user_load32:",
-        "mov eax, [rdi]",
-        "mov [rsi], eax",
-        "xor eax, eax",
-        "ret",
         // rdi program address, esi value
         ".global hadal_user_store32",
         "hadal_user_store32:",
@@ -176,7 +169,13 @@ mod routines {
         "fxrstor64 [rdi]",
         "xor eax, eax",
         "ret",
-        // The next three are called from inline assembly and change nothing but RAX and what they load.
+        // The next four are called from inline assembly and change nothing but RAX and what they load.
+        // rdi program address; the value in esi
+        ".global hadal_user_load32",
+        "hadal_user_load32:",
+        "mov esi, [rdi]",
+        "xor eax, eax",
+        "ret",
         // rdi program address; the value in rsi
         ".global hadal_user_load64",
         "hadal_user_load64:",
@@ -209,7 +208,6 @@ mod routines {
         pub(super) fn hadal_user_copy(dst: usize, src: usize, len: usize) -> u32;
         pub(super) fn hadal_user_zero(dst: usize, len: usize) -> u32;
         pub(super) fn hadal_user_cmpxchg(address: usize, value: *mut u32, new: u32) -> u32;
-        pub(super) fn hadal_user_load32(address: usize, value: *mut u32) -> u32;
         pub(super) fn hadal_user_store32(address: usize, value: u32) -> u32;
         pub(super) fn hadal_user_poll(address: usize, value: u64, looks: u32) -> u32;
         pub(super) fn hadal_user_monitor(address: usize, value: u64) -> u32;
@@ -217,6 +215,7 @@ mod routines {
         pub(super) fn hadal_user_xrstor(image: usize, components: u64) -> u32;
         pub(super) fn hadal_user_fxsave(image: usize) -> u32;
         pub(super) fn hadal_user_fxrstor(image: usize) -> u32;
+        fn hadal_user_load32();
         fn hadal_user_load64();
         fn hadal_user_load_five();
         fn hadal_user_store64();
@@ -233,6 +232,18 @@ mod routines {
         // SAFETY: the routine, or the end of its fault, changes what is named here.
         unsafe {
             core::arch::asm!("call {}", sym hadal_user_load64, in("rdi") address, inout("rsi") 0_u64 => value, out("eax") failed);
+        }
+        (failed, value)
+    }
+
+    /// # Safety
+    /// As for [`load64`].
+    #[inline(always)]
+    pub(super) unsafe fn load32(address: usize) -> (u32, u32) {
+        let (failed, value);
+        // SAFETY: as in `load64`.
+        unsafe {
+            core::arch::asm!("call {}", sym hadal_user_load32, in("rdi") address, inout("esi") 0_u32 => value, out("eax") failed);
         }
         (failed, value)
     }
@@ -287,9 +298,6 @@ mod routines {
     pub(super) unsafe fn hadal_user_cmpxchg(_address: usize, _value: *mut u32, _new: u32) -> u32 {
         1
     }
-    pub(super) unsafe fn hadal_user_load32(_address: usize, _value: *mut u32) -> u32 {
-        1
-    }
     pub(super) unsafe fn hadal_user_store32(_address: usize, _value: u32) -> u32 {
         1
     }
@@ -311,6 +319,9 @@ mod routines {
     pub(super) unsafe fn hadal_user_fxrstor(_image: usize) -> u32 {
         1
     }
+    pub(super) unsafe fn load32(_address: usize) -> (u32, u32) {
+        (1, 0)
+    }
     pub(super) unsafe fn load64(_address: usize) -> (u32, u64) {
         (1, 0)
     }
@@ -322,9 +333,9 @@ mod routines {
     }
 }
 use routines::{
-    hadal_user_cmpxchg, hadal_user_copy, hadal_user_fxrstor, hadal_user_fxsave, hadal_user_load32,
-    hadal_user_monitor, hadal_user_poll, hadal_user_store32, hadal_user_xrstor, hadal_user_xsave,
-    hadal_user_zero, load_five, load64, store64,
+    hadal_user_cmpxchg, hadal_user_copy, hadal_user_fxrstor, hadal_user_fxsave, hadal_user_monitor,
+    hadal_user_poll, hadal_user_store32, hadal_user_xrstor, hadal_user_xsave, hadal_user_zero, load_five,
+    load32, load64, store64,
 };
 
 #[inline(always)]
@@ -388,10 +399,9 @@ pub fn zero(dst: usize, len: usize) -> Result<(), Fault> {
 #[inline]
 pub fn load_u32(address: usize) -> Result<u32, Fault> {
     check(address, 4)?;
-    let mut value = 0;
-    // SAFETY: the address is in the program's half, where a fault is caught; `value` is a local.
-    result(unsafe { hadal_user_load32(address, &raw mut value) })?;
-    Ok(value)
+    // SAFETY: the address is in the program's half, where a fault is caught.
+    let (failed, value) = unsafe { load32(address) };
+    result(failed).map(|()| value)
 }
 
 /// Writes a 32-bit word; atomic when `address` is aligned.
