@@ -43,7 +43,7 @@ pub fn claim_idle(start: usize) -> Option<usize> {
 }
 
 /// The CPU on which a thread that becomes runnable should run.
-#[inline]
+#[inline(always)]
 pub(crate) fn choose(thread: &Thread) -> usize {
     match thread.bound() {
         Some(bound) => bound,
@@ -52,10 +52,19 @@ pub(crate) fn choose(thread: &Thread) -> usize {
     }
 }
 
+#[inline(always)]
 fn choose_among_all(thread: &Thread) -> usize {
     if overcommit::is_set() {
         return choose_where_cores_are_short(thread);
     }
+    if IDLE.is_seen_empty() {
+        return choose_busy(thread, thread.cpu());
+    }
+    choose_among_idle(thread)
+}
+
+#[inline(never)]
+fn choose_among_idle(thread: &Thread) -> usize {
     let last = thread.cpu();
     take_idle(thread, last).unwrap_or_else(|| choose_busy(thread, last))
 }
@@ -71,15 +80,22 @@ fn take_idle(thread: &Thread, last: usize) -> Option<usize> {
 /// One CPU, or another that is clearly less busy, when none is idle that the thread could go to.
 #[inline(always)]
 fn choose_busy(thread: &Thread, home: usize) -> usize {
-    if thread.allows(home) {
-        let shorter = |&other: &usize| {
-            cpus::of(other).waiting() + TOLERANCE <= cpus::of(home).waiting()
-                && thread.allows(other)
-                && !IDLE.has(other)
-        };
-        return next_in_turn(home).filter(shorter).unwrap_or(home);
+    match (thread.allows(home), cpu::count()) {
+        (true, 1) => home,
+        (true, _) => home_or_less_busy(thread, home),
+        (false, _) => first_allowed(thread, home).unwrap_or(home),
     }
-    first_allowed(thread, home).unwrap_or(home)
+}
+
+/// The CPU `home`, where the thread may run, or the next in turn if that is clearly less busy.
+#[inline(never)]
+fn home_or_less_busy(thread: &Thread, home: usize) -> usize {
+    let shorter = |&other: &usize| {
+        cpus::of(other).waiting() + TOLERANCE <= cpus::of(home).waiting()
+            && thread.allows(other)
+            && !IDLE.has(other)
+    };
+    next_in_turn(home).filter(shorter).unwrap_or(home)
 }
 
 /// On a machine with more CPUs than cores: a CPU that polls; or an idle one if it finds a core, or if the thread had better not
@@ -104,6 +120,7 @@ fn runs_equal(cpu: usize, thread: &Thread) -> bool {
 }
 
 /// A CPU on which the thread may run, near `start`.
+#[inline(never)]
 fn first_allowed(thread: &Thread, start: usize) -> Option<usize> {
     let words = cpu::count().div_ceil(64);
     (0..words).map(|step| (start / 64 + step) % words).find_map(|index| {

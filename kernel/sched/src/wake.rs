@@ -24,12 +24,19 @@ impl Thread {
     #[inline]
     pub fn wake(&'static self, kick: Kick) {
         if self.token.notify() {
-            let irq = irq::disable();
-            made_runnable(irq.off(), self, balance::choose(self), kick);
+            self.queue(kick);
         }
     }
 
+    /// The rest of a wake-up that has ended a sleep.
+    #[inline(never)]
+    fn queue(&'static self, kick: Kick) {
+        let irq = irq::disable();
+        queue_woken(here(irq.off()), self, balance::choose(self), kick);
+    }
+
     /// [`Thread::wake`] as fast as possible.
+    #[inline]
     pub fn unpark(&'static self) {
         self.wake(Kick::Yes);
     }
