@@ -21,7 +21,13 @@ impl Nodes for AllThreads {
     fn node(&self, index: u32) -> &Node {
         TABLE.get(index, |_| Node::default())
     }
+
     fn urgency(&self, index: u32) -> u8 {
         hadal_sched::thread(index).priority()
+    }
+
+    #[inline]
+    fn own_urgency(&self, _index: u32) -> u8 {
+        hadal_sched::current().priority()
     }
 }

@@ -35,6 +35,7 @@ pub struct Key {
 
 impl Key {
     /// A word that is known by its address.
+    #[inline]
     pub fn private(address: usize) -> Self {
         Self { source: (u64::MAX, 0), offset: address as u64 }
     }
@@ -44,6 +45,7 @@ impl Key {
         Self { source, offset }
     }
 
+    #[inline]
     fn bucket(&self, count: usize) -> usize {
         let mixed = (self.offset >> 2 ^ self.source.1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         (mixed >> 48) as usize % count
@@ -105,7 +107,8 @@ impl Node {
     }
 
     /// Whether the thread still waits. For the thread itself.
-    fn is_waiting(&self) -> bool {
+    #[inline]
+    pub fn is_waiting(&self) -> bool {
         self.bucket.load(Ordering::Acquire) != 0
     }
 }
@@ -118,6 +121,12 @@ pub trait Nodes {
     /// How urgent the thread is: of two waiters the more urgent one is woken first, of equals the older.
     fn urgency(&self, _index: u32) -> u8 {
         0
+    }
+
+    /// The same of the calling thread, `index`.
+    #[inline]
+    fn own_urgency(&self, index: u32) -> u8 {
+        self.urgency(index)
     }
 }
 
@@ -172,12 +181,14 @@ impl<const N: usize> Words<N> {
         Self { buckets: core::array::from_fn(|_| Bucket(Lock::new(Queue::EMPTY))) }
     }
 
+    #[inline]
     fn bucket(&self, key: &Key) -> (u32, &Lock<Queue>) {
         let number = key.bucket(N);
         (number as u32 + 1, &self.buckets[number].0)
     }
 
-    /// The thread `index` becomes a waiter if `look`, under the lock, says so; returns what it said.
+    /// The calling thread, `index`, becomes a waiter if `look`, under the lock, says so; returns what it said.
+    #[inline(always)]
     pub fn join<E>(
         &self,
         nodes: &impl Nodes,
@@ -185,20 +196,32 @@ impl<const N: usize> Words<N> {
         (key, bits): (&Key, u32),
         look: impl FnOnce() -> Result<bool, E>,
     ) -> Result<bool, E> {
+        self.join_by(nodes, (index, nodes.node(index)), (key, bits), look)
+    }
+
+    /// [`Words::join`] for who has the thread's node.
+    #[inline(always)]
+    pub fn join_by<E>(
+        &self,
+        nodes: &impl Nodes,
+        (index, node): (u32, &Node),
+        (key, bits): (&Key, u32),
+        look: impl FnOnce() -> Result<bool, E>,
+    ) -> Result<bool, E> {
         let (number, bucket) = self.bucket(key);
         let mut queue = lock(bucket);
         let join = look()?;
         if join {
-            let node = nodes.node(index);
             node.set_key(key);
             node.bits.store(bits, Ordering::Relaxed);
             node.bucket.store(number, Ordering::Relaxed);
-            queue.push(nodes, index);
+            queue.push(nodes, (index, node), nodes.own_urgency(index));
         }
         Ok(join)
     }
 
     /// Whether the thread has not been woken since it joined. For the thread itself.
+    #[inline]
     pub fn is_waiting(&self, nodes: &impl Nodes, index: u32) -> bool {
         nodes.node(index).is_waiting()
     }
@@ -219,29 +242,29 @@ impl<const N: usize> Words<N> {
 
     /// Takes out up to `count` waiters whose bits meet `bits`, oldest first, and calls `wake` for them, some at a time, without
     /// the lock: a wake-up interrupts another CPU, and what runs there may want the lock at once. Returns how many.
+    #[inline]
     pub fn wake(
         &self,
         nodes: &impl Nodes,
         (key, bits): (&Key, u32),
         count: usize,
-        wake: impl FnMut(&[u32]),
+        mut wake: impl FnMut(&[u32]),
     ) -> usize {
-        if count == 1 {
-            self.wake_one(nodes, key, bits, wake)
-        } else {
-            self.wake_many(nodes, key, bits, count, wake)
+        if count != 1 {
+            return self.wake_many(nodes, key, bits, count, wake);
         }
-    }
-
-    fn wake_one(&self, nodes: &impl Nodes, key: &Key, bits: u32, mut wake: impl FnMut(&[u32])) -> usize {
-        let mut queue = lock(self.bucket(key).1);
-        let Some(index) = queue.find(nodes, key, bits) else { return 0 };
-        queue.release(nodes, index);
-        drop(queue);
+        let Some(index) = self.take_one(nodes, (key, bits)) else { return 0 };
         wake(&[index]);
         1
     }
 
+    /// Takes out the waiter to wake first of those whose bits meet `bits`: the caller wakes it.
+    #[inline(always)]
+    pub fn take_one(&self, nodes: &impl Nodes, (key, bits): (&Key, u32)) -> Option<u32> {
+        lock(self.bucket(key).1).take(nodes, key, bits)
+    }
+
+    #[inline(never)]
     fn wake_many(
         &self,
         nodes: &impl Nodes,
@@ -255,9 +278,8 @@ impl<const N: usize> Words<N> {
             let mut batch = Batch::new();
             let mut queue = lock(self.bucket(key).1);
             while batch.len < BATCH.min(most - woken)
-                && let Some(index) = queue.find(nodes, key, bits)
+                && let Some(index) = queue.take(nodes, key, bits)
             {
-                queue.release(nodes, index);
                 batch.push(index);
             }
             if batch.len == BATCH && woken == 0 {
@@ -331,7 +353,7 @@ impl<const N: usize> Words<N> {
                     pair.source().unlink(nodes, index);
                     let node = nodes.node(index);
                     node.set_key(to);
-                    pair.target().push(nodes, index);
+                    pair.target().push(nodes, (index, node), nodes.urgency(index));
                     node.bucket.store(self.bucket(to).0, Ordering::Release);
                     done.moved += 1;
                 } else {

@@ -18,14 +18,29 @@ pub(super) struct Queue {
 impl Queue {
     pub(super) const EMPTY: Self = Self { groups: NIL, arrivals: 0 };
 
-    /// Adds a waiter, whose key and bits are set, behind its equals.
-    pub(super) fn push(&mut self, nodes: &impl Nodes, index: u32) {
-        let node = nodes.node(index);
-        let urgency = nodes.urgency(index);
+    /// Adds a waiter with its node, in which key and bits are set, behind its equals.
+    #[inline(always)]
+    pub(super) fn push(&mut self, nodes: &impl Nodes, (index, node): (u32, &Node), urgency: u8) {
         node.urgency.store(urgency, Ordering::Relaxed);
         node.arrival.store(self.arrivals, Ordering::Relaxed);
         self.arrivals = self.arrivals.wrapping_add(1);
         node.next.store(NIL, Ordering::Relaxed);
+        node.previous.store(NIL, Ordering::Relaxed);
+        node.last.store(index, Ordering::Relaxed);
+        node.len.store(1, Ordering::Relaxed);
+        // Most waiters are alone in their bucket.
+        if self.groups == NIL {
+            node.next_group.store(NIL, Ordering::Relaxed);
+            node.previous_group.store(NIL, Ordering::Relaxed);
+            self.groups = index;
+        } else {
+            self.link_to_others(nodes, (index, node), urgency);
+        }
+    }
+
+    /// Puts a waiter that is a group for itself where it belongs.
+    #[inline(never)]
+    fn link_to_others(&mut self, nodes: &impl Nodes, (index, node): (u32, &Node), urgency: u8) {
         match self.equals_of(nodes, node, urgency) {
             Some(first) => {
                 let group = nodes.node(first);
@@ -34,21 +49,12 @@ impl Queue {
                 node.previous.store(last, Ordering::Relaxed);
                 group.len.store(group.len.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
             }
-            None => {
-                node.previous.store(NIL, Ordering::Relaxed);
-                node.last.store(index, Ordering::Relaxed);
-                node.len.store(1, Ordering::Relaxed);
-                self.link(nodes, index, NIL, self.groups);
-            }
+            None => self.link(nodes, index, NIL, self.groups),
         }
     }
 
     /// The first node of the group of waiters that are like this one.
     fn equals_of(&self, nodes: &impl Nodes, node: &Node, urgency: u8) -> Option<u32> {
-        // Most waiters are alone.
-        if self.groups == NIL {
-            return None;
-        }
         let (key, bits) = (node.key(), node.bits.load(Ordering::Relaxed));
         self.groups(nodes).find(|&first| {
             let first = nodes.node(first);
@@ -72,11 +78,6 @@ impl Queue {
 
     /// The waiter to wake first: the most urgent, of equals the oldest.
     pub(super) fn find(&self, nodes: &impl Nodes, key: &Key, bits: u32) -> Option<u32> {
-        // Most words are alone in their bucket.
-        let first = (self.groups != NIL).then(|| nodes.node(self.groups))?;
-        if first.next_group.load(Ordering::Relaxed) == NIL {
-            return first.fits(key, bits).then_some(self.groups);
-        }
         self.groups_of(nodes, key, bits).reduce(|best, other| {
             let (one, two) = (nodes.node(best), nodes.node(other));
             let urgency = [one, two].map(|node| node.urgency.load(Ordering::Relaxed));
@@ -144,6 +145,35 @@ impl Queue {
         if behind != NIL {
             nodes.node(behind).previous_group.store(before, Ordering::Relaxed);
         }
+    }
+
+    /// Takes the waiter to wake first out: it does not wait any more.
+    #[inline(always)]
+    pub(super) fn take(&mut self, nodes: &impl Nodes, key: &Key, bits: u32) -> Option<u32> {
+        let first = self.groups;
+        if first == NIL {
+            return None;
+        }
+        let node = nodes.node(first);
+        // Most waiters are alone in their bucket.
+        let is_alone =
+            node.next_group.load(Ordering::Relaxed) == NIL && node.next.load(Ordering::Relaxed) == NIL;
+        if !is_alone {
+            return self.take_from_others(nodes, key, bits);
+        }
+        if !node.fits(key, bits) {
+            return None;
+        }
+        self.groups = NIL;
+        node.bucket.store(0, Ordering::Release);
+        Some(first)
+    }
+
+    #[inline(never)]
+    fn take_from_others(&mut self, nodes: &impl Nodes, key: &Key, bits: u32) -> Option<u32> {
+        let index = self.find(nodes, key, bits)?;
+        self.release(nodes, index);
+        Some(index)
     }
 
     /// Takes a waiter out: it does not wait any more.

@@ -141,3 +141,49 @@ fn a_lock_is_handed_to_the_oldest() {
         assert_eq!(seen, Some(expected));
     }
 }
+
+/// A stream of numbers that looks random.
+fn numbers() -> impl FnMut(u32) -> u32 {
+    let mut state = 1_u64;
+    move |below| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as u32 % below
+    }
+}
+
+/// Lone waiters are taken and linked without a look at others: mixed with waiters that are not alone, on words that share
+/// buckets or not, all of them behave as one list of waiters by age.
+#[test]
+fn waiters_alone_and_among_others_are_one_list() {
+    const THREADS: u32 = 6;
+    let (words, nodes) = (Words::<4>::new(), nodes(THREADS as usize));
+    let mut number = numbers();
+    // Who waits, on which word, with which bits, in the order in which they came.
+    let mut plain: Vec<(u32, usize, u32)> = Vec::new();
+    for _ in 0..20_000 {
+        let (index, address, bits) = (number(THREADS), 8 + 4 * number(9) as usize, 1 + number(3));
+        let at = plain.iter().position(|&(waiter, ..)| waiter == index);
+        match number(4) {
+            0 | 1 if at.is_none() => {
+                let joined = words.join(&nodes, index, (&key(address), bits), || Ok::<_, ()>(true));
+                assert_eq!(joined, Ok(true));
+                plain.push((index, address, bits));
+            }
+            2 => {
+                assert_eq!(words.leave(&nodes, index), at.is_some());
+                plain.retain(|&(waiter, ..)| waiter != index);
+            }
+            _ => {
+                let fits = |&(_, word, own): &(u32, usize, u32)| word == address && own & bits != 0;
+                let count = 1 + number(2) as usize;
+                let expected: Vec<u32> =
+                    plain.iter().copied().filter(fits).take(count).map(|(waiter, ..)| waiter).collect();
+                assert_eq!(woken(&words, &nodes, address, count, bits), expected);
+                plain.retain(|(waiter, ..)| !expected.contains(waiter));
+            }
+        }
+        assert!((0..THREADS).all(|index| {
+            words.is_waiting(&nodes, index) == plain.iter().any(|&(waiter, ..)| waiter == index)
+        }));
+    }
+}
