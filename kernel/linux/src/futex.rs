@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 
 use hadal_hal::memory::user;
 use hadal_sched::{Kick, Thread, thread, wake_all};
-use hadal_sync::words::{self, BadWord, Counts, Words, with_word};
+use hadal_sync::words::{self, BadWord, Counts, Nodes, Words, with_word};
 use hadal_sync::{AllThreads, WaitError};
 
 pub use hadal_sync::words::{ANY, Key};
@@ -24,13 +24,24 @@ const BUCKETS: usize = 256;
 
 /// The key of an aligned word. `private` is the program's promise that no other process uses it, and spares the look at the
 /// mapping; memory that is not a shared file's has the same key either way.
-#[inline]
 pub fn key(process: &Process, address: usize, private: bool) -> Result<Key> {
+    check(address)?;
+    Ok(key_of(process, address, private))
+}
+
+/// Whether threads may wait on the word at `address`.
+#[inline]
+pub fn check(address: usize) -> Result<()> {
     words::check_word(address).map_err(|bad| match bad {
         BadWord::Unaligned => Errno::EINVAL,
         BadWord::Outside => Errno::EFAULT,
-    })?;
-    Ok(if private { Key::private(address) } else { key_of_any(process, address) })
+    })
+}
+
+/// [`key`] of a word that was checked.
+#[inline]
+pub fn key_of(process: &Process, address: usize, private: bool) -> Key {
+    if private { Key::private(address) } else { key_of_any(process, address) }
 }
 
 fn key_of_any(process: &Process, address: usize) -> Key {
@@ -56,18 +67,25 @@ impl Default for Futexes {
 
 impl Futexes {
     /// Takes up to `count` waiters whose bits meet `bitset` out and wakes them; returns how many.
-    #[inline]
+    #[inline(always)]
     pub fn wake(&self, key: &Key, count: usize, bitset: u32) -> usize {
+        if count == 1 {
+            let Some(index) = self.words.take_one(&AllThreads, (key, bitset)) else { return 0 };
+            unpark(index);
+            return 1;
+        }
         self.words.wake(&AllThreads, (key, bitset), count, |batch| wake_all(batch, Kick::Yes))
     }
 }
 
+#[inline]
 fn unpark(index: u32) {
     thread(index).unpark();
 }
 
 /// Waits while the word at `address` is `expected`, until woken with a matching bit or `deadline_ns`. `EAGAIN` when the
 /// word differs, `ETIMEDOUT`, `EINTR`.
+#[inline(always)]
 pub fn wait(
     process: &Process,
     address: usize,
@@ -78,14 +96,20 @@ pub fn wait(
 ) -> Result<()> {
     let thread = hadal_sched::current();
     let words = &process.futexes.words;
+    let node = AllThreads.node(thread.id());
     let look = || user::load_u32(address).map(|value| value == expected);
-    let joined =
-        with_word(address, || words.join(&AllThreads, thread.id(), (&key, bitset), look)).map_err(efault)?;
+    let joined = loop {
+        match words.join_by(&AllThreads, (thread.id(), node), (&key, bitset), look) {
+            Ok(joined) => break joined,
+            // Under the lock its page cannot be brought in. It may be gone again at the next look.
+            Err(_) => user::load_u32(address).map_err(efault)?,
+        };
+    };
     if !joined {
         return Err(Errno::EAGAIN);
     }
     thread.note_wait(Some((&"futex", address as u64)));
-    let outcome = sleep(thread, deadline_ns, || !words.is_waiting(&AllThreads, thread.id()));
+    let outcome = sleep(thread, deadline_ns, || !node.is_waiting());
     thread.note_wait(None);
     match outcome {
         Ok(()) => Ok(()),
@@ -96,21 +120,23 @@ pub fn wait(
     }
 }
 
-/// Parks until `done`, a deadline, or a signal.
+/// Parks until `done`, a deadline, or a signal. An unpark that came first ends the first park.
+#[inline]
 fn sleep(
     thread: &'static Thread,
     deadline_ns: Option<u64>,
     done: impl Fn() -> bool,
 ) -> core::result::Result<(), WaitError> {
     loop {
-        if done() {
-            return Ok(());
-        }
         if thread.interrupted() {
             return Err(WaitError::Interrupted);
         }
-        if hadal_sched::park(deadline_ns) == hadal_sched::Wake::TimedOut {
-            return if done() { Ok(()) } else { Err(WaitError::TimedOut) };
+        let wake = hadal_sched::park(deadline_ns);
+        if done() {
+            return Ok(());
+        }
+        if wake == hadal_sched::Wake::TimedOut {
+            return Err(WaitError::TimedOut);
         }
     }
 }

@@ -110,9 +110,14 @@ impl Call<'_> {
         Errno::EINTR
     }
 
+    /// Whether the program asks for the rest of an interrupted call, not for this one.
+    pub(crate) fn is_resumed(&self) -> bool {
+        self.frame.rax == RESTART_SYSCALL
+    }
+
     /// The end of the interrupted wait that this call continues; `None` for a call that the program makes.
     pub(crate) fn resumed_until(&self) -> Option<u64> {
-        if self.frame.rax != RESTART_SYSCALL {
+        if !self.is_resumed() {
             return None;
         }
         self.task.interruption.left.lock().rest.take().map(|rest| rest.until_ns)

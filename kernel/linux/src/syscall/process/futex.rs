@@ -30,49 +30,91 @@ signature!(|words| match words[1] as u32 & flags::FUTEX_OPERATION {
     _ => &[Address, Flags(&flags::FUTEX), Int, Address, Address, Hex],
 });
 
+#[inline]
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    let (address, operation, value) = (call.arg(0), call.uint(1), call.uint(2));
-    let process = call.process;
-    let private = operation & FUTEX_PRIVATE_FLAG != 0;
-    let realtime = operation & FUTEX_CLOCK_REALTIME != 0;
-    let key = futex::key(process, address, private);
-    let count = value as i32 as usize & i32::MAX as usize;
-    match operation & !(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME) {
+    // Ordinary waits and wake-ups first: each is one function that this one ends with.
+    match call.uint(1) & !(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME) {
+        FUTEX_WAKE => wake(call, ANY).map(|woken| woken as usize),
+        FUTEX_WAKE_BITSET => wake(call, bitset(call)?).map(|woken| woken as usize),
+        FUTEX_WAIT if is_unlimited(call) => wait(call, None, ANY).map(|()| 0),
+        FUTEX_WAIT_BITSET if is_unlimited(call) => wait(call, None, bitset(call)?).map(|()| 0),
+        other => rare(call, other),
+    }
+}
+
+/// The other operations.
+#[inline(never)]
+fn rare(call: &Call<'_>, operation: u32) -> Result<usize> {
+    let (task, process, address) = (call.task, call.process, call.arg(0));
+    let private = is_private(call);
+    match operation {
         FUTEX_WAIT => {
             let deadline = match call.resumed_until() {
                 None => relative(call.arg(3))?,
                 resumed => resumed,
             };
-            wait(call, key?, deadline, ANY)
+            wait(call, deadline, ANY).map(|()| 0)
         }
         FUTEX_WAIT_BITSET => {
-            let deadline = absolute(call.arg(3), realtime)?;
-            wait(call, key?, deadline, bitset(call)?)
+            let deadline = absolute(call.arg(3), is_realtime(call))?;
+            wait(call, deadline, bitset(call)?).map(|()| 0)
         }
-        FUTEX_WAKE => Ok(process.futexes.wake(&key?, count.max(1), ANY)),
-        FUTEX_WAKE_BITSET => Ok(process.futexes.wake(&key?, count.max(1), bitset(call)?)),
         FUTEX_REQUEUE => requeue(call, private, None).map(|(woken, moved)| woken + moved),
         FUTEX_CMP_REQUEUE => requeue(call, private, Some(call.uint(5))).map(|(woken, moved)| woken + moved),
         FUTEX_WAKE_OP => wake_op(call, private),
         // The time-out of the first form is on the real-time clock, whatever the flag says.
-        FUTEX_LOCK_PI => {
-            lock_pi(call, key?, absolute(call.arg(3), true)?)
-        }
-        FUTEX_LOCK_PI2 => {
-            lock_pi(call, key?, absolute(call.arg(3), realtime)?)
-        }
-        FUTEX_TRYLOCK_PI => futex::try_lock_pi(call.task, address).map(|()| 0),
-        FUTEX_UNLOCK_PI => futex::unlock_pi(call.task, process, address, key?).map(|()| 0),
+        FUTEX_LOCK_PI => lock_pi(call, key(call)?, absolute(call.arg(3), true)?),
+        FUTEX_LOCK_PI2 => lock_pi(call, key(call)?, absolute(call.arg(3), is_realtime(call))?),
+        FUTEX_TRYLOCK_PI => futex::try_lock_pi(task, address).map(|()| 0),
+        FUTEX_UNLOCK_PI => futex::unlock_pi(task, process, address, key(call)?).map(|()| 0),
         _ => Err(Errno::ENOSYS),
     }
 }
 
+fn is_private(call: &Call<'_>) -> bool {
+    call.uint(1) & FUTEX_PRIVATE_FLAG != 0
+}
+
+fn is_realtime(call: &Call<'_>) -> bool {
+    call.uint(1) & FUTEX_CLOCK_REALTIME != 0
+}
+
+/// Whether a wait has no time limit, nor continues one that may have.
+fn is_unlimited(call: &Call<'_>) -> bool {
+    call.arg(3) == 0 && !call.is_resumed()
+}
+
+/// The key of the first word.
+fn key(call: &Call<'_>) -> Result<futex::Key> {
+    futex::key(call.process, call.arg(0), is_private(call))
+}
+
+/// Wakes up to as many as the third argument says, and one at least.
+#[inline(never)]
+fn wake(call: &Call<'_>, bitset: u32) -> Result<u32> {
+    let address = call.arg(0);
+    futex::check(address)?;
+    let key = futex::key_of(call.process, address, is_private(call));
+    let count = (call.uint(2) & i32::MAX as u32).max(1) as usize;
+    // There are no more threads than fit.
+    Ok(call.process.futexes.wake(&key, count, bitset) as u32)
+}
+
 /// Waits. With a time limit, even an absolute one, every handler ends the wait.
-fn wait(call: &Call<'_>, key: futex::Key, deadline_ns: Option<u64>, bitset: u32) -> Result<usize> {
-    match futex::wait(call.process, call.arg(0), key, call.uint(2), deadline_ns, bitset) {
-        Err(Errno::EINTR) => Err(deadline_ns.map_or(Errno::EINTR, |until_ns| call.interrupted_until(until_ns))),
-        outcome => outcome.map(|()| 0),
+#[inline(never)]
+fn wait(call: &Call<'_>, deadline_ns: Option<u64>, bitset: u32) -> Result<()> {
+    let address = call.arg(0);
+    futex::check(address)?;
+    let key = futex::key_of(call.process, address, is_private(call));
+    match futex::wait(call.process, address, key, call.uint(2), deadline_ns, bitset) {
+        Err(Errno::EINTR) => interrupted(call, deadline_ns),
+        outcome => outcome,
     }
+}
+
+#[cold]
+fn interrupted(call: &Call<'_>, deadline_ns: Option<u64>) -> Result<()> {
+    Err(deadline_ns.map_or(Errno::EINTR, |until_ns| call.interrupted_until(until_ns)))
 }
 
 /// Waits for a lock. No handler ends that.
@@ -159,9 +201,7 @@ fn wake_op(call: &Call<'_>, private: bool) -> Result<usize> {
         5 => old >= compared,
         _ => return Err(Errno::ENOSYS),
     };
-    let mut woken = call.process.futexes.wake(&first, call.uint(2).max(1) as usize, ANY);
-    if holds {
-        woken += call.process.futexes.wake(&second, call.uint(3).max(1) as usize, ANY);
-    }
-    Ok(woken)
+    let both = [(first, call.uint(2)), (second, call.uint(3))];
+    let meant = both.iter().take(if holds { 2 } else { 1 });
+    Ok(meant.map(|(key, count)| call.process.futexes.wake(key, (*count).max(1) as usize, ANY)).sum())
 }
