@@ -115,10 +115,13 @@ impl WaitQueue {
     }
 
     /// Wakes the thread that has waited longest; returns whether there was one. No listener hears of it.
+    #[inline]
     pub fn wake_one(&self) -> bool {
-        if !self.presence.anybody() {
-            return false;
-        }
+        self.presence.anybody() && self.wake_first()
+    }
+
+    #[inline(never)]
+    fn wake_first(&self) -> bool {
         let waiter = self.with(|waiting| waiting.threads.pop_front());
         waiter.map(Thread::unpark).is_some()
     }
