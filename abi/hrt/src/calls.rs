@@ -18,9 +18,9 @@ pub const CALLS_VERSION: u32 = 1_u32;
 /// Key of the table's address in the auxiliary vector of a program under Hadal: "HRT" and a 0, far above
 /// Linux's keys.
 pub const AT_HADAL_HRT: u64 = 0x4852_5400_u64;
-/// Attribute flag, on the kernel only, for a run-time whose threads are not children of the program's: a joinable
-/// thread is not one of those that thread_join_all joins, and the thread begins as a new one of libc's does,
-/// with its creator's signal mask, name and memory policy.
+/// Attribute flag, on the kernel only, for a run-time whose threads are not children of the program's: a
+/// joinable thread is not one of those that thread_join_all joins, and the thread begins as a new one of
+/// libc's does, with its creator's signal mask, name and memory policy.
 pub const THREAD_PTHREAD: u32 = 0x100_u32;
 
 /// Where a program runs.

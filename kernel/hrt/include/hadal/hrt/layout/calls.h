@@ -18,6 +18,11 @@
 // Linux's keys.
 #define HRT_AT_HADAL_HRT 0x48525400ull
 
+// Attribute flag, on the kernel only, for a run-time whose threads are not children of the program's: a
+// joinable thread is not one of those that thread_join_all joins, and the thread begins as a new one of
+// libc's does, with its creator's signal mask, name and memory policy.
+#define HRT_THREAD_PTHREAD 256u
+
 // Where a program runs.
 enum hrt_place {
     // On Hadal's kernel.
@@ -25,11 +30,6 @@ enum hrt_place {
     // At user level on Linux.
     HRT_PLACE_LINUX = 2,
 };
-
-// Attribute flag, on the kernel only, for a run-time whose threads are not children of the program's: a joinable
-// thread is not one of those that thread_join_all joins, and the thread begins as a new one of libc's does,
-// with its creator's signal mask, name and memory policy.
-#define HRT_THREAD_PTHREAD 0x100u
 
 // What a slot (a thread that waits for work, stack and TLS ready) is made for; pools are per CPU, kind and
 // size class.
