@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //
-// What becomes of the vector state in a signal frame that the handler has edited: it is loaded as the processor would
-// load it, or the program gets a SIGSEGV. Nothing that a program writes there, also while the handler returns, does
-// more.
+// What becomes of the vector state in a signal frame that the handler has edited: it is loaded as the
+// processor would load it, or the program gets a SIGSEGV. Nothing that a program writes there, also while the
+// handler returns, does more.
 
 #define _GNU_SOURCE
 #include "../common/check.h"
@@ -109,7 +109,8 @@ static void cut(unsigned char **state) {
     *state = to;
 }
 
-static void expect(const char *what, void (*how)(unsigned char **), int works, const unsigned char *register_value) {
+static void expect(const char *what, void (*how)(unsigned char **), int works,
+                   const unsigned char *register_value) {
     unsigned char seventh[16];
     CHECK_EQUAL(returns(how, seventh), works);
     if (works) {
