@@ -154,7 +154,39 @@ pub(super) fn code(piece: &AtomicPtr<()>) -> SwitchCode {
     unsafe { core::mem::transmute::<*mut (), SwitchCode>(piece.load(Ordering::Relaxed)) }
 }
 
-/// What `light_release_fsgsbase` does, in line: callee-saved registers that the caller has no use for are not saved.
+/// A switch in line, with some instructions before and behind `core_release_fsgsbase`: callee-saved registers that the
+/// caller has no use for are not saved.
+#[cfg(target_os = "none")]
+macro_rules! switch_in_line {
+    ($from:expr, $to:expr, [$($before:literal),*], [$($behind:literal),*] $(, $name:ident = const $value:expr)*) => {
+        core::arch::asm!(
+            $($before,)*
+            "push rbp",
+            "push rbx",
+            "call {core}",
+            "pop rbx",
+            "pop rbp",
+            $($behind,)*
+            core = sym core_release_fsgsbase,
+            $($name = const $value,)*
+            inout("rdi") $from => _,
+            inout("rsi") $to => _,
+            out("rax") _,
+            out("rcx") _,
+            out("rdx") _,
+            out("r8") _,
+            out("r9") _,
+            out("r10") _,
+            out("r11") _,
+            out("r12") _,
+            out("r13") _,
+            out("r14") _,
+            out("r15") _,
+        )
+    };
+}
+
+/// What `light_release_fsgsbase` does, in line.
 ///
 /// # Safety
 /// As for all switches, see [`Switch::begin`]; the CPU has FSGSBASE.
@@ -163,39 +195,18 @@ pub(super) fn code(piece: &AtomicPtr<()>) -> SwitchCode {
 pub(super) unsafe fn light_release_in_line(from: *const Context, to: *const Context) {
     // SAFETY: the caller's; every register that another thread may have changed is saved or named here.
     unsafe {
-        core::arch::asm!(
-            "stmxcsr [rdi + {mxcsr}]",
-            "fnstcw [rdi + {x87_control}]",
-            "push rbp",
-            "push rbx",
-            "call {core}",
-            "pop rbx",
-            "pop rbp",
-            "fnclex",
-            "ldmxcsr [rsi + {mxcsr}]",
-            "fldcw [rsi + {x87_control}]",
-            "sti",
-            core = sym core_release_fsgsbase,
+        switch_in_line!(
+            from,
+            to,
+            ["stmxcsr [rdi + {mxcsr}]", "fnstcw [rdi + {x87_control}]"],
+            ["fnclex", "ldmxcsr [rsi + {mxcsr}]", "fldcw [rsi + {x87_control}]", "sti"],
             mxcsr = const offset_of!(Context, mxcsr),
-            x87_control = const offset_of!(Context, x87_control),
-            inout("rdi") from => _,
-            inout("rsi") to => _,
-            out("rax") _,
-            out("rcx") _,
-            out("rdx") _,
-            out("r8") _,
-            out("r9") _,
-            out("r10") _,
-            out("r11") _,
-            out("r12") _,
-            out("r13") _,
-            out("r14") _,
-            out("r15") _,
+            x87_control = const offset_of!(Context, x87_control)
         );
     }
 }
 
-/// What `stacks_release_fsgsbase` does, in line: callee-saved registers that the caller has no use for are not saved.
+/// What `stacks_release_fsgsbase` does, in line.
 ///
 /// # Safety
 /// As for all switches, see [`Switch::begin`]; the CPU has FSGSBASE.
@@ -204,29 +215,7 @@ pub(super) unsafe fn light_release_in_line(from: *const Context, to: *const Cont
 pub(super) unsafe fn stacks_release_in_line(from: *const Context, to: *const Context) {
     // SAFETY: the caller's; every register that another thread may have changed is saved or named here, but for those of
     // vectors, which the kernel does not use.
-    unsafe {
-        core::arch::asm!(
-            "push rbp",
-            "push rbx",
-            "call {core}",
-            "pop rbx",
-            "pop rbp",
-            core = sym core_release_fsgsbase,
-            inout("rdi") from => _,
-            inout("rsi") to => _,
-            out("rax") _,
-            out("rcx") _,
-            out("rdx") _,
-            out("r8") _,
-            out("r9") _,
-            out("r10") _,
-            out("r11") _,
-            out("r12") _,
-            out("r13") _,
-            out("r14") _,
-            out("r15") _,
-        );
-    }
+    unsafe { switch_in_line!(from, to, [], []) }
 }
 
 /// Host tests never switch.
