@@ -4,6 +4,9 @@
 #include "places.h"
 
 #include <errno.h>
+#include <locale.h>
+#include <pthread.h>
+#include <signal.h>
 #include <string.h>
 
 static struct hrt_thread_attr attr_with(uint32_t flags) {
@@ -214,6 +217,38 @@ static void names(uint32_t flags) {
     CHECK(hrt_thread_list(list, 8) == 1 && list[0] == hrt_thread_self());
 }
 
+/* What a thread finds of itself, and leaves behind. */
+struct found {
+    sigset_t mask;
+    stack_t stack;
+    bool has_global_locale;
+};
+
+static void *change_oneself(void *arg) {
+    static char memory[1 << 15];
+    struct found *found = arg;
+    CHECK(pthread_sigmask(SIG_SETMASK, NULL, &found->mask) == 0 && sigaltstack(NULL, &found->stack) == 0);
+    found->has_global_locale = uselocale((locale_t)0) == LC_GLOBAL_LOCALE;
+    sigset_t other = found->mask;
+    CHECK((sigismember(&other, SIGUSR1) ? sigdelset : sigaddset)(&other, SIGUSR1) == 0);
+    CHECK(pthread_sigmask(SIG_SETMASK, &other, NULL) == 0);
+    CHECK(sigaltstack(&(stack_t){.ss_sp = memory, .ss_size = sizeof memory}, NULL) == 0);
+    CHECK(uselocale(newlocale(LC_ALL_MASK, "C", (locale_t)0)) != (locale_t)0);
+    return NULL;
+}
+
+static void nothing_left_behind(void) {
+    struct hrt_thread_attr attr = attr_with(0);
+    struct found found[3];
+    hrt_thread_t thread;
+    for (int i = 0; i < 3; i++) {
+        CHECK(hrt_thread_create(&thread, &attr, change_oneself, &found[i]) == HRT_OK);
+        CHECK(hrt_thread_join(thread, NULL) == HRT_OK);
+        CHECK(found[i].stack.ss_flags == SS_DISABLE && found[i].has_global_locale);
+        CHECK(sigismember(&found[i].mask, SIGUSR1) == sigismember(&found[0].mask, SIGUSR1));
+    }
+}
+
 static void *stay(void *arg) {
     hrt_thread_sleep_until(HRT_FOREVER);
     return arg;
@@ -231,6 +266,7 @@ int main(void) {
         keys(flags);
         names(flags);
     }
+    nothing_left_behind();
     struct hrt_thread_attr attr = attr_with(HRT_THREAD_BARE);
     hrt_thread_t thread;
     for (int i = 0; i < 10; i++) {
