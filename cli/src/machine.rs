@@ -18,10 +18,14 @@ use crate::session::{Boot, Session};
 use crate::values::Bytes;
 use crate::{accel, dry_run, limits, paths};
 
+const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 
 /// Least memory of one NUMA node, in bytes.
 const MIN_NODE_BYTES: u64 = 16 << 20;
+
+/// What each CPU takes while the kernel starts, in bytes: what it keeps at hand of the allocators' included.
+const MIN_CPU_BYTES: u64 = 512 << 10;
 
 /// Most CPUs the command chooses by itself at least.
 const DEFAULT_MIN_CPUS: u32 = 2;
@@ -47,6 +51,12 @@ pub(crate) fn spec(options: &MachineOptions) -> Result<MachineSpec, Failure> {
                 Bytes(MIN_NODE_BYTES)
             ),
             "give the machine more with --memory",
+        ));
+    }
+    if memory.0 / u64::from(cpus) < MIN_CPU_BYTES {
+        return Err(Failure::setup(
+            format!("--cpus {cpus}: {memory} leave less than {} for each CPU", Bytes(MIN_CPU_BYTES)),
+            format!("use --memory {}M or more, or fewer CPUs", u64::from(cpus) * MIN_CPU_BYTES / MIB + 1),
         ));
     }
     Ok(MachineSpec {

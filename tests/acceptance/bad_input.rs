@@ -94,6 +94,21 @@ pub(crate) fn register(suite: &mut Suite) {
             expect_texts(&outcome, &[option, value])
         });
     }
+    for (name, options, text) in [
+        ("nodes", ["2", "4", "1G"], "more nodes than CPUs"),
+        ("node-memory", ["8", "8", "64M"], "for each node"),
+        ("cpu-memory", ["255", "1", "127M"], "for each CPU"),
+    ] {
+        suite.hadal(format!("bad-input/machine-{name}"), move |name| {
+            let directory = scratch::empty_directory(name)?;
+            let [cpus, nodes, memory] = options;
+            let hadal = Hadal::plain().cwd(&directory).with("--cpus", cpus);
+            let hadal = hadal.with("--numa", nodes).with("--memory", memory);
+            let outcome = hadal.run(&HELLO.build(Way::GccDynamic)?, &[])?;
+            expect_failure(&outcome, status::CANNOT_START)?;
+            expect_texts(&outcome, &[text, "help: "])
+        });
+    }
     suite.hadal("bad-input/missing-library", missing_library);
     suite.hadal("bad-input/unknown-option", |name| {
         let directory = scratch::empty_directory(name)?;
