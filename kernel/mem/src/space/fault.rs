@@ -11,13 +11,14 @@
 //!   there. Memory that is opened in small pieces (malloc arenas) stays at 4 KiB pages.
 //! - Else one page; or, when the page before it (or the one after it) is there already, the rest of its 64 KiB in that
 //!   direction, up to the first page that is present. So a sequential pass faults every 16 pages, and a lone touch costs one.
+//!   In a stack it is at most about as many pages as there are already: most threads use two or three.
 
 use arrayvec::ArrayVec;
 
 use super::file_fault::{FilePlan, SharedPlan};
 use super::mmu::{BlockState, Growth, MapError, Page, PageFlags};
 use super::policy::Choice;
-use super::vma::{Backing, Vma};
+use super::vma::{Backing, Vma, VmaFlags};
 use super::{AddressSpace, FaultAccess, FaultOutcome, LARGE_BYTES, LARGE_ORDER, Mmu, PAGE_SIZE, page_start};
 use crate::frames::Frame;
 
@@ -173,21 +174,43 @@ impl<M: Mmu> AddressSpace<M> {
             }
             BlockState::Empty | BlockState::Taken => {}
         }
-        let around = page & !(AROUND_PAGES * PAGE_SIZE - 1);
         let present = |page: usize| self.mmu.lookup(page).is_some();
-        let (mut first, mut last) = (page, page);
-        if page > vma.start && present(page - PAGE_SIZE) {
-            let limit = vma.end.min(around + AROUND_PAGES * PAGE_SIZE) - PAGE_SIZE;
-            while last < limit && !present(last + PAGE_SIZE) {
-                last += PAGE_SIZE;
-            }
+        let (first, pages) = if page > vma.start && present(page - PAGE_SIZE) {
+            self.run_upwards(page, vma)
         } else if page + PAGE_SIZE < vma.end && present(page + PAGE_SIZE) {
-            let limit = vma.start.max(around);
-            while first > limit && !present(first - PAGE_SIZE) {
-                first -= PAGE_SIZE;
+            self.run_downwards(page, vma)
+        } else {
+            (page, 1)
+        };
+        Plan::Small { first, pages, choice }
+    }
+
+    /// First page and number of pages that a touch of `page` fills whose neighbour below is there.
+    fn run_upwards(&self, page: usize, vma: &Vma) -> (usize, usize) {
+        let present = |page: usize| self.mmu.lookup(page).is_some();
+        let border = vma.end.min((page | (AROUND_PAGES * PAGE_SIZE - 1)) + 1);
+        let most = (border - page) / PAGE_SIZE;
+        let pages = (1..most).find(|&pages| present(page + pages * PAGE_SIZE)).unwrap_or(most);
+        (page, pages)
+    }
+
+    /// The same where the neighbour above is there: a stack that grows, mostly.
+    fn run_downwards(&self, page: usize, vma: &Vma) -> (usize, usize) {
+        let present = |page: usize| self.mmu.lookup(page).is_some();
+        let border = vma.start.max(page & !(AROUND_PAGES * PAGE_SIZE - 1));
+        let mut most = (page - border) / PAGE_SIZE + 1;
+        if vma.flags.contains(VmaFlags::STACK) {
+            // At the distances 1, 2, 4, ...
+            let mut there = 1;
+            let is_there =
+                |pages: usize| vma.end - page > pages * PAGE_SIZE && present(page + pages * PAGE_SIZE);
+            while there < most && is_there(2 * there) {
+                there *= 2;
             }
+            most = most.min(there);
         }
-        Plan::Small { first, pages: (last - first) / PAGE_SIZE + 1, choice }
+        let pages = (1..most).find(|&pages| present(page - pages * PAGE_SIZE)).unwrap_or(most);
+        (page - (pages - 1) * PAGE_SIZE, pages)
     }
 
     fn fill_large(&self, page: usize, choice: &Choice, touch: LargeTouch) -> Attempt {

@@ -191,6 +191,22 @@ fn sequential_touches_are_batched_and_lone_ones_are_not() {
 }
 
 #[test]
+fn two_pages_of_a_stack_do_not_bring_the_rest() {
+    let machine = machine();
+    for (used, filled) in [(1, 1), (2, 2), (3, 4), (5, 8), (9, 16)] {
+        let stack = MapRequest { flags: VmaFlags::STACK, ..MapRequest::anonymous(32 * PAGE, RW) };
+        let stack = machine.space.map(stack).expect("stack");
+        let top = (stack + 32 * PAGE) & !(16 * PAGE - 1);
+        let before = machine.resident();
+        for page in 1..=used {
+            assert_eq!(machine.write(top - page * PAGE, 1), Ok(()));
+        }
+        assert_eq!(machine.resident() - before, filled * PAGE, "{used} pages");
+    }
+    machine.finish();
+}
+
+#[test]
 fn eight_threads_of_libomp_use_little() {
     let machine = Machine::new(256, 8);
     for thread in 0..8 {
