@@ -170,7 +170,8 @@ impl ProgramTable {
             match blocks[index(va, 1)].load(Ordering::Acquire) {
                 0 => return Ok(()),
                 entry if is_table(entry, 1) && !is_growing(entry) => {
-                    return self.unmap_level(table(entry), 0, block, va, end, removed);
+                    unmap_small(table(entry), block, va, end, removed);
+                    return Ok(());
                 }
                 _ => {}
             }
@@ -187,14 +188,11 @@ impl ProgramTable {
         end: usize,
         removed: &mut dyn FnMut(usize, Page<Unmapped>, PageFlags),
     ) -> Result<(), MapError> {
-        let span = bytes_of(level);
         if level == 0 {
-            for (slot, va) in groups::take(current, base, start, end) {
-                // SAFETY: a slot of a table of 4 KiB pages.
-                unsafe { unmap_page(&current[slot], va, PageSize::Size4K, removed) };
-            }
+            unmap_small(current, base, start, end, removed);
             return Ok(());
         }
+        let span = bytes_of(level);
         for (slot, va) in slots(base, span, start, end) {
             let entry = current[slot].load(Ordering::Acquire);
             if entry == 0 {
@@ -209,7 +207,11 @@ impl ProgramTable {
                 let page = unsafe { Page::from_entry(entry, PageSize::Size2M) };
                 removed(va, page, flags_of(entry));
             } else if is_table(entry, level) {
-                self.unmap_level(table(entry), level - 1, va, start, end, removed)?;
+                if level == 1 {
+                    unmap_small(table(entry), va, start, end, removed);
+                } else {
+                    self.unmap_level(table(entry), level - 1, va, start, end, removed)?;
+                }
                 // The root's tables stay: there are at most 256 of them.
                 if covered && level < 3 {
                     current[slot].store(0, Ordering::Release);
@@ -337,6 +339,20 @@ fn slots(base: usize, span: usize, start: usize, end: usize) -> impl Iterator<It
     let first = start.saturating_sub(base) / span;
     let last = (end - base).div_ceil(span).min(512);
     (first..last).map(move |slot| (slot, base + slot * span))
+}
+
+/// Removes the pages of a range that a table of 4 KiB pages has, which is that of the block at `base`.
+fn unmap_small(
+    current: &'static Table,
+    base: usize,
+    start: usize,
+    end: usize,
+    removed: &mut dyn FnMut(usize, Page<Unmapped>, PageFlags),
+) {
+    for (slot, va) in groups::take(current, base, start, end) {
+        // SAFETY: a slot of a table of 4 KiB pages.
+        unsafe { unmap_page(&current[slot], va, PageSize::Size4K, removed) };
+    }
 }
 
 /// Removes the page of an entry, if there is one.
