@@ -252,7 +252,7 @@ pub fn interrupted(task: &Task, process: &Process) -> bool {
 /// Whether anything is pending that the calling thread might have to take care of. If not, it is not interrupted; if so,
 /// [`interrupted`] has to look.
 fn has_news(task: &Task, process: &Process) -> bool {
-    task.thread().set_interrupted(false);
+    hadal_sched::current().set_interrupted(false);
     // Whoever makes a signal pending after this look sets the flag after this store.
     fence(Ordering::SeqCst);
     process.ending().is_some() || !task.signals.pending().union(process.signals.pending()).is_empty()
