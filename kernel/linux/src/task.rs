@@ -6,6 +6,7 @@
 
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
+use hadal_hal::memory::fallible::OutOfMemory;
 use hadal_hal::sync::{Rank, SpinLock};
 use hadal_hal::threads::link::AtomicRef;
 use hadal_hal::threads::table::ThreadTable;
@@ -177,7 +178,10 @@ impl Task {
         }
         let task = Task::of(thread);
         task.prepare(process, Some(parent));
-        task.publish();
+        if task.publish().is_err() {
+            hadal_sched::discard(thread);
+            return Err(SpawnError::NoMemory);
+        }
         // A process that is ending while its thread is being made must not miss it.
         if process.ending().is_some() {
             thread.set_interrupted(true);
@@ -187,8 +191,9 @@ impl Task {
 
     /// Puts the thread on its process's list. From now on signals and the end of the process find it; what they ask for
     /// waits until it is started.
-    pub fn publish(&self) {
-        self.process().add_thread(self.tid());
+    /// On failure it has no process any more.
+    pub fn publish(&self) -> Result<(), OutOfMemory> {
+        self.process().add_thread(self.tid()).inspect_err(|_| self.process.store(None, Ordering::Relaxed))
     }
 
     /// Whether the thread has run its last instruction of the program.

@@ -69,15 +69,21 @@ pub(super) fn start(call: &Call<'_>, arguments: &Arguments) -> Result<usize> {
         // Before either side goes on; a bad pointer is ignored as on Linux.
         let _ = memory::write(arguments.parent_tid, &tid);
     }
-    let mut frame = *call.frame;
-    frame.rax = 0;
-    frame.full_restore = 1;
-    if arguments.stack != 0 {
-        frame.rsp = arguments.stack;
-    }
     let set_tid = if flags & CLONE_CHILD_SETTID != 0 { arguments.child_tid } else { 0 };
-    *task.start.lock() = Some(Start { frame, set_tid });
-    task.publish();
+    {
+        let mut place = task.start.lock();
+        // Copied once, to where the thread finds it, and changed there.
+        let Start { frame, .. } = place.insert(Start { frame: *call.frame, set_tid });
+        frame.rax = 0;
+        frame.full_restore = 1;
+        if arguments.stack != 0 {
+            frame.rsp = arguments.stack;
+        }
+    }
+    if task.publish().is_err() {
+        hadal_sched::discard(thread);
+        return Err(Errno::EAGAIN);
+    }
     // A process that is ending while its thread is being made must not miss it.
     if call.process.ending().is_some() {
         thread.set_interrupted(true);
@@ -88,9 +94,14 @@ pub(super) fn start(call: &Call<'_>, arguments: &Arguments) -> Result<usize> {
 
 fn first_code(_: usize) -> ! {
     let task = Task::current();
-    let start = task.start.lock().take().expect("a new thread has its first registers");
-    if start.set_tid != 0 {
-        let _ = memory::write(start.set_tid, &task.tid());
+    let set_tid = task.start.lock().as_ref().map_or(0, |start| start.set_tid);
+    if set_tid != 0 {
+        let _ = memory::write(set_tid, &task.tid());
     }
-    trap::enter_program(&start.frame)
+    trap::enter_program(|| {
+        let mut place = task.start.lock();
+        let frame = place.as_ref().expect("a new thread has its first registers").frame;
+        *place = None;
+        frame
+    })
 }
