@@ -20,7 +20,7 @@ use crate::numa;
 use crate::process::Process;
 use crate::restart::Interruption;
 use crate::schedule::Schedule;
-use crate::signal::{self, TaskSignals};
+use crate::signal::{self, TaskSignals, alt_stack};
 
 /// Longest thread name with its NUL (`PR_SET_NAME`).
 pub const NAME_LEN: usize = 16;
@@ -58,7 +58,7 @@ pub struct Task {
     pub robust_list: AtomicUsize,
     /// Policy and priority.
     pub(crate) schedule: Schedule,
-    name: SpinLock<[u8; NAME_LEN]>,
+    name: [AtomicU64; NAME_LEN / size_of::<u64>()],
     /// What a new thread starts with, until it runs.
     pub(crate) start: SpinLock<Option<Start>>,
 }
@@ -98,7 +98,7 @@ impl Task {
             last_rsp: AtomicU64::new(0),
             last_rbp: AtomicU64::new(0),
             schedule: Schedule::new(),
-            name: SpinLock::ranked(Rank::Process, [0; NAME_LEN]),
+            name: [const { AtomicU64::new(0) }; 2],
             start: SpinLock::ranked(Rank::Process, None),
         }
     }
@@ -164,6 +164,10 @@ impl Task {
 
     /// Makes another thread of `parent`'s process that begins in the kernel with `entry(arg)`. It is complete and runs once
     /// [`Thread::start`] is called.
+        // The thread that had this place before.
+        if self.is_altered() {
+            alt_stack::disarm(self);
+        }
     pub fn spawn(
         parent: &Task,
         entry: fn(usize) -> !,
@@ -208,9 +212,10 @@ impl Task {
         self.last_rbp.store(frame.rbp, Ordering::Relaxed);
     }
 
-    /// The thread's name, NUL-padded.
+    /// The thread's name, NUL-padded. While somebody changes it, it may begin as one of the two names and end as the other, as on
+    /// Linux.
     pub fn name(&self) -> [u8; NAME_LEN] {
-        *self.name.lock()
+        zerocopy::transmute!(self.name.each_ref().map(|word| word.load(Ordering::Relaxed)))
     }
 
     /// Whether alternate stack, name or memory policy may be other than those of a thread that nobody has touched.
@@ -234,7 +239,8 @@ impl Task {
         name[NAME_LEN - 1] = 0;
         let [a, b] = trace::text_words(&name);
         trace::point_of(self.index, Kind::ThreadName, a, b);
-        *self.name.lock() = name;
+        let words: [u64; 2] = zerocopy::transmute!(name);
+        self.name.iter().zip(words).for_each(|(to, word)| to.store(word, Ordering::Relaxed));
     }
 
     /// Ends the calling thread. The program's stack is not touched any more: this runs on the

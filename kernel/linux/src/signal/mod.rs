@@ -87,12 +87,11 @@ impl TaskSignals {
         }
     }
 
-    /// The state of a new thread: the mask of the one that made it, nothing else.
+    /// The state of a new thread: the mask of the one that made it, nothing else. An alternate stack has gone before.
     pub fn reset(&self, parent: Option<&TaskSignals>) {
         self.awaited.set(SigSet::EMPTY);
         self.resting.store(false, Ordering::Relaxed);
         self.has_saved_mask.store(false, Ordering::Relaxed);
-        *self.alt_stack.lock() = AltStack::NONE;
         self.discard(SigSet::ALL);
         self.mask.set(parent.map_or(SigSet::EMPTY, TaskSignals::mask));
     }
