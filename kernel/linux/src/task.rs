@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A thread of a Linux program: what the scheduler's thread does not know.
 //!
-//! Tasks live in a type-stable table with the same index as their [`Thread`], so the current one is found without a lock and
-//! a reference never dangles. The thread id is the index plus one.
+//! Tasks live in a type-stable table with the same index as their [`Thread`], which has a link to its task: so the current one
+//! is found without a lock, and a reference never dangles. The thread id is the index plus one.
 
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use hadal_hal::memory::fallible::OutOfMemory;
 use hadal_hal::sync::{Rank, SpinLock};
+use hadal_hal::threads::companion::Companions;
 use hadal_hal::threads::link::AtomicRef;
 use hadal_hal::threads::table::ThreadTable;
 use hadal_hal::trace::{self, Kind};
@@ -74,6 +75,9 @@ pub(crate) struct Start {
 
 static TASKS: ThreadTable<Task> = ThreadTable::new();
 
+/// Leads from the scheduler's threads to their tasks, from the first time on that somebody has asked for one.
+static LINKS: Companions<Task> = Companions::new();
+
 impl Task {
     /// Makes the tasks of the threads around an index; false when memory is out.
     pub fn prepare_table(index: u32) -> bool {
@@ -106,7 +110,17 @@ impl Task {
     /// The task that belongs to a scheduler thread.
     #[inline]
     pub fn of(thread: &Thread) -> &'static Task {
-        TASKS.get(thread.id(), Task::new)
+        match LINKS.get(thread.personality()) {
+            Some(task) => task,
+            None => Self::link(thread),
+        }
+    }
+
+    #[cold]
+    fn link(thread: &Thread) -> &'static Task {
+        let task = TASKS.get(thread.id(), Task::new);
+        LINKS.set(thread.personality(), Some(task));
+        task
     }
 
     /// The calling task.
@@ -150,6 +164,10 @@ impl Task {
     pub fn prepare(&self, process: &'static Process, parent: Option<&Task>) {
         self.interruption.reset();
         self.ends.store(false, Ordering::Relaxed);
+        // The thread that had this place before.
+        if self.is_altered() {
+            alt_stack::disarm(self);
+        }
         self.set_altered(parent.is_some_and(Task::is_altered));
         self.signals.reset(parent.map(|parent| &parent.signals));
         self.clear_child_tid.store(0, Ordering::Relaxed);
@@ -164,10 +182,6 @@ impl Task {
 
     /// Makes another thread of `parent`'s process that begins in the kernel with `entry(arg)`. It is complete and runs once
     /// [`Thread::start`] is called.
-        // The thread that had this place before.
-        if self.is_altered() {
-            alt_stack::disarm(self);
-        }
     pub fn spawn(
         parent: &Task,
         entry: fn(usize) -> !,
