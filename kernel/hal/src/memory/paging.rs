@@ -151,6 +151,25 @@ impl ProgramTable {
         }
     }
 
+    /// Whether a range may have pages: false is sure, if the caller excludes that pages are moved meanwhile, and that is said of
+    /// ranges of an empty part of what lies below one directory.
+    pub fn may_have_pages(&self, va: usize, len: usize) -> bool {
+        let end = checked_end(va, len);
+        let directory = va & !(bytes_of(2) - 1);
+        let Some(blocks) = self.directory(va).filter(|_| end - directory < bytes_of(2)) else { return true };
+        slots(directory, bytes_of(1), va, end).any(|(slot, block)| {
+            match blocks[slot].load(Ordering::Acquire) {
+                0 => false,
+                entry if is_table(entry, 1) && !is_growing(entry) => {
+                    let pages = table(entry);
+                    groups::of(pages, block, va, end)
+                        .any(|(slot, _)| pages[slot].load(Ordering::Relaxed) != 0)
+                }
+                _ => true,
+            }
+        })
+    }
+
     /// Removes all pages of a range and hands each to `removed`; large pages that stick out are split. The
     /// caller excludes other changes to the range, and flushes. Until then a CPU that has written to a page before may
     /// write to it again: then the page is handed over with [`PageFlags::DIRTY`].

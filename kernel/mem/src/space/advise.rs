@@ -2,7 +2,7 @@
 //! Hints, one of which is a promise (`madvise`).
 
 use super::pages::Removed;
-use super::vma::VmaFlags;
+use super::vma::{Vma, VmaFlags};
 use super::{AddressSpace, Inner, Mmu, SpaceError, page_range, window_range};
 
 /// What a program says about a range.
@@ -56,10 +56,12 @@ impl<M: Mmu> AddressSpace<M> {
     }
 
     /// Where the first locked mapping of a range begins; the end of the range if none is locked.
+    #[inline]
     fn unlocked_until(&self, start: usize, end: usize) -> usize {
-        if !self.uses_locks() {
-            return end;
-        }
+        if self.uses_locks() { self.find_locked(start, end) } else { end }
+    }
+
+    fn find_locked(&self, start: usize, end: usize) -> usize {
         let inner = self.inner.read();
         let locked = inner.map.overlapping(start, end).find(|vma| vma.locked_bytes() > 0);
         locked.map_or(end, |vma| vma.start.max(start))
@@ -67,7 +69,7 @@ impl<M: Mmu> AddressSpace<M> {
 
     /// Throws the pages of a range away; whether it is mapped without a hole.
     fn discard(&self, start: usize, end: usize, anonymous_only: bool) -> Result<bool, SpaceError> {
-        if start == end {
+        if start == end || self.is_private_and_empty(start, end) {
             return Ok(true);
         }
         let mut removed = Removed::default();
@@ -79,6 +81,15 @@ impl<M: Mmu> AddressSpace<M> {
         drop(inner);
         self.finish_now(start, end, removed);
         discarded
+    }
+
+    /// Whether a range is private memory without a hole that nobody has touched: most of what C libraries throw away of the stacks
+    /// of threads that end. Who touches it now does so afterwards, and finds zeros.
+    fn is_private_and_empty(&self, start: usize, end: usize) -> bool {
+        // A page that moves to another range or another zone does so with the lock held for writing.
+        let inner = self.inner.read();
+        !self.mmu.may_have_pages(start, end - start)
+            && inner.map.covered_until(start, end, Vma::is_private_memory) == end
     }
 
     /// Removes the pages of the mappings in a range, one after the other until a large page cannot be split; whether there is no
