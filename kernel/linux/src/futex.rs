@@ -41,9 +41,11 @@ pub fn check(address: usize) -> Result<()> {
 /// [`key`] of a word that was checked.
 #[inline]
 pub fn key_of(process: &Process, address: usize, private: bool) -> Key {
-    if private { Key::private(address) } else { key_of_any(process, address) }
+    // Most programs share nothing, and wait on words all the time.
+    if private || !process.space.has_shared() { Key::private(address) } else { key_of_any(process, address) }
 }
 
+#[inline(never)]
 fn key_of_any(process: &Process, address: usize) -> Key {
     match process.space.shared_key(address) {
         Some(key) => Key::shared((key.source.dev, key.source.ino), key.offset),
