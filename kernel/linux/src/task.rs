@@ -60,17 +60,10 @@ pub struct Task {
     /// Policy and priority.
     pub(crate) schedule: Schedule,
     name: [AtomicU64; NAME_LEN / size_of::<u64>()],
-    /// What a new thread starts with, until it runs.
-    pub(crate) start: SpinLock<Option<Start>>,
-}
-
-/// First registers of a new thread.
-#[derive(Clone, Copy)]
-pub(crate) struct Start {
-    /// The creator's registers, changed as `clone` says.
-    pub(crate) frame: TrapFrame,
-    /// Where the thread stores its id first, or 0 (`CLONE_CHILD_SETTID`).
-    pub(crate) set_tid: usize,
+    /// Where a new thread stores its id first, or 0 (`CLONE_CHILD_SETTID`).
+    pub(crate) set_child_tid: AtomicUsize,
+    /// First registers of a thread that `clone` has made: the creator's, changed as it says.
+    pub(crate) first_frame: SpinLock<TrapFrame>,
 }
 
 static TASKS: ThreadTable<Task> = ThreadTable::new();
@@ -103,7 +96,8 @@ impl Task {
             last_rbp: AtomicU64::new(0),
             schedule: Schedule::new(),
             name: [const { AtomicU64::new(0) }; 2],
-            start: SpinLock::ranked(Rank::Process, None),
+            set_child_tid: AtomicUsize::new(0),
+            first_frame: SpinLock::ranked(Rank::Process, TrapFrame::program(0, 0)),
         }
     }
 

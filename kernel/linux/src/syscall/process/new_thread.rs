@@ -10,7 +10,7 @@ use hadal_vfs::Errno;
 use linux_raw_sys::general::*;
 
 use crate::call::Call;
-use crate::task::{Start, Task};
+use crate::task::Task;
 use crate::{Result, memory};
 
 /// What a new thread of a process shares with its creator; all of it is demanded.
@@ -70,10 +70,11 @@ pub(super) fn start(call: &Call<'_>, arguments: &Arguments) -> Result<usize> {
         let _ = memory::write(arguments.parent_tid, &tid);
     }
     let set_tid = if flags & CLONE_CHILD_SETTID != 0 { arguments.child_tid } else { 0 };
+    task.set_child_tid.store(set_tid, Ordering::Relaxed);
     {
-        let mut place = task.start.lock();
+        let mut frame = task.first_frame.lock();
         // Copied once, to where the thread finds it, and changed there.
-        let Start { frame, .. } = place.insert(Start { frame: *call.frame, set_tid });
+        *frame = *call.frame;
         frame.rax = 0;
         frame.full_restore = 1;
         if arguments.stack != 0 {
@@ -94,14 +95,9 @@ pub(super) fn start(call: &Call<'_>, arguments: &Arguments) -> Result<usize> {
 
 fn first_code(_: usize) -> ! {
     let task = Task::current();
-    let set_tid = task.start.lock().as_ref().map_or(0, |start| start.set_tid);
+    let set_tid = task.set_child_tid.load(Ordering::Relaxed);
     if set_tid != 0 {
         let _ = memory::write(set_tid, &task.tid());
     }
-    trap::enter_program(|| {
-        let mut place = task.start.lock();
-        let frame = place.as_ref().expect("a new thread has its first registers").frame;
-        *place = None;
-        frame
-    })
+    trap::enter_program(|| *task.first_frame.lock())
 }
