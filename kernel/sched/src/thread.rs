@@ -367,7 +367,13 @@ impl Thread {
     }
 
     /// The CPUs that the thread may run on; `None` means all.
+    #[inline]
     pub fn affinity(&self) -> Option<Arc<CpuSet>> {
+        if self.is_free() { None } else { self.bound_to() }
+    }
+
+    #[inline(never)]
+    fn bound_to(&self) -> Option<Arc<CpuSet>> {
         match self.binding.load(Ordering::Acquire) {
             ANYWHERE => None,
             IN_SET => self.affinity.lock().clone(),
