@@ -256,7 +256,7 @@ pub fn is_return_of_call(rip: u64) -> bool {
 /// # Panics
 /// Always.
 #[cfg(not(target_os = "none"))]
-pub fn enter_program(_frame: &TrapFrame) -> ! {
+pub fn enter_program(_first: impl FnOnce() -> TrapFrame) -> ! {
     panic!("program code runs on the kernel target only")
 }
 

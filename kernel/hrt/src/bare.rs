@@ -86,9 +86,11 @@ fn begin(protector: usize) -> ! {
         // Memory is out: the program is being ended for it.
         Task::current().exit();
     }
-    let mut frame = TrapFrame::program(record.entry.load(Ordering::Relaxed) as u64, (block - 8) as u64);
-    frame.rdi = (block + KIND) as u64;
-    trap::enter_program(&frame)
+    trap::enter_program(|| {
+        let mut frame = TrapFrame::program(record.entry.load(Ordering::Relaxed) as u64, (block - 8) as u64);
+        frame.rdi = (block + KIND) as u64;
+        frame
+    })
 }
 
 fn write_top(block: usize, protector: usize, size: usize) -> Result<(), user::Fault> {

@@ -55,7 +55,11 @@ pub fn init() {
 
 /// The calling thread of the program is about to end: whoever joins it has not to wait for ever.
 pub fn thread_ends() {
-    slot::leave(record::own(), 0);
+    match record::adopted() {
+        Some(own) => slot::leave(own, 0),
+        // Most use nothing of this interface; a bare slot may end before its first instruction.
+        None => record::own().stack_top.store(0, Ordering::Relaxed),
+    }
 }
 
 /// Makes what this interface keeps for the threads around an index; false when memory is out.

@@ -203,6 +203,12 @@ pub(crate) fn own() -> &'static Record {
     }
 }
 
+/// The calling thread's record, if it is one of this interface.
+#[inline]
+pub(crate) fn adopted() -> Option<&'static Record> {
+    RECORDS.get(hadal_sched::current().companion())
+}
+
 #[cold]
 #[inline(never)]
 fn without_companion(thread: &Thread) -> &'static Record {

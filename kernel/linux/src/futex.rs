@@ -39,16 +39,17 @@ pub fn check(address: usize) -> Result<()> {
 }
 
 /// [`key`] of a word that was checked.
-#[inline]
 pub fn key_of(process: &Process, address: usize, private: bool) -> Key {
-    if private { Key::private(address) } else { key_of_any(process, address) }
-}
-
-fn key_of_any(process: &Process, address: usize) -> Key {
-    match process.space.shared_key(address) {
+    private_key(process, address, private).unwrap_or_else(|| match process.space.shared_key(address) {
         Some(key) => Key::shared((key.source.dev, key.source.ino), key.offset),
         None => Key::private(address),
-    }
+    })
+}
+
+/// The same if it takes no look at the mapping: most programs share nothing, and wait on words all the time.
+#[inline(always)]
+pub fn private_key(process: &Process, address: usize, private: bool) -> Option<Key> {
+    if private || !process.space.has_shared() { Some(Key::private(address)) } else { None }
 }
 
 /// The waiters of a process; none at first.
@@ -143,8 +144,13 @@ fn sleep(
 
 /// Wakes up to `count` waiters on one word, by address: for the kernel's own wake-ups, of memory that may be gone already.
 pub fn wake_address(process: &Process, address: usize, count: usize) -> usize {
-    let Ok(key) = key(process, address, false) else { return 0 };
-    process.futexes.wake(&key, count, ANY)
+    if check(address).is_err() {
+        return 0;
+    }
+    match private_key(process, address, false) {
+        Some(key) => process.futexes.wake(&key, count, ANY),
+        None => process.futexes.wake(&key_of(process, address, false), count, ANY),
+    }
 }
 
 /// Wakes up to `wake` waiters on `from` and moves up to `requeue` others to `to`; with `expected`, only if the word at

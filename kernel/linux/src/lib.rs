@@ -42,6 +42,7 @@ mod socket;
 pub mod strace;
 pub mod syscall;
 pub mod task;
+mod thread_set;
 mod timerfd;
 pub mod traps;
 pub mod vdso;

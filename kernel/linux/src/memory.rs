@@ -39,16 +39,26 @@ pub fn write_bytes(address: usize, data: &[u8]) -> Result<()> {
 }
 
 /// Reads a structure.
+#[inline]
 pub fn read<T: FromBytes>(address: usize) -> Result<T> {
     user::read(address).map_err(efault)
 }
 
-/// Writes a structure.
+/// Writes a structure; one of the size of a word by one instruction.
+#[inline]
 pub fn write<T: IntoBytes + Immutable>(address: usize, value: &T) -> Result<()> {
-    write_bytes(address, value.as_bytes())
+    let bytes = value.as_bytes();
+    if let Ok(word) = u64::read_from_bytes(bytes) {
+        return user::store_u64(address, word).map_err(efault);
+    }
+    if let Ok(word) = u32::read_from_bytes(bytes) {
+        return user::store_u32(address, word).map_err(efault);
+    }
+    write_bytes(address, bytes)
 }
 
 /// Writes a structure unless the address is 0.
+#[inline]
 pub fn write_unless_null<T: IntoBytes + Immutable>(address: usize, value: &T) -> Result<()> {
     if address == 0 { Ok(()) } else { write(address, value) }
 }

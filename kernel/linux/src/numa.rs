@@ -62,12 +62,18 @@ pub(crate) fn set_of_thread(task: &Task, policy: Option<Arc<Policy>>) {
 }
 
 /// A new thread has the policy of its creator, and takes its own turns. Without memory for that it shares them.
+#[inline]
 pub(crate) fn inherit(task: &Task, parent: Option<&Task>) {
     if IN_USE.load(Ordering::Relaxed) {
-        let policy = parent.and_then(of_thread);
-        let own = policy.map(|policy| fallible::arc(Policy::clone(&policy)).unwrap_or(policy));
-        set_of_thread(task, own);
+        inherit_policy(task, parent);
     }
+}
+
+#[inline(never)]
+fn inherit_policy(task: &Task, parent: Option<&Task>) {
+    let policy = parent.and_then(of_thread);
+    let own = policy.map(|policy| fallible::arc(Policy::clone(&policy)).unwrap_or(policy));
+    set_of_thread(task, own);
 }
 
 /// The zones that have memory, which programs may use.

@@ -5,7 +5,6 @@
 //! the path of every system call.
 
 use alloc::boxed::Box;
-use alloc::collections::BTreeSet;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -14,6 +13,7 @@ use arrayvec::ArrayVec;
 use hadal_abi::calls::CallTrace;
 use hadal_hal::cpu;
 use hadal_hal::interrupts::apic;
+use hadal_hal::memory::fallible::OutOfMemory;
 use hadal_hal::sync::{Rank, SpinLock};
 use hadal_mem::space::ProgramSpace;
 use hadal_vfs::{Caller, FdTable, Location, Namespace};
@@ -26,6 +26,7 @@ use crate::report::Violation;
 use crate::signal::ProcessSignals;
 use crate::signal::number::SIGSEGV;
 use crate::task::Task;
+use crate::thread_set::ThreadSet;
 use crate::{machine, report};
 
 /// How a program ended.
@@ -113,7 +114,7 @@ pub struct Process {
     pub fills_at_once: bool,
     /// Monotonic time of the start.
     pub started_ns: u64,
-    threads: SpinLock<BTreeSet<u32>>,
+    threads: SpinLock<ThreadSet>,
     /// 0 while running; else [`ending`] and the encoded [`ExitStatus`].
     ending: AtomicU32,
     /// CPU time of the machine's programs when this one began.
@@ -170,7 +171,7 @@ impl Process {
             call_trace: setup.call_trace,
             fills_at_once: setup.fills_at_once,
             started_ns: hadal_time::now_ns(),
-            threads: SpinLock::ranked(Rank::Process, BTreeSet::new()),
+            threads: SpinLock::ranked(Rank::Process, ThreadSet::new()),
             ending: AtomicU32::new(0),
             run_ns_before: hadal_sched::program_time_ns(),
             run_ns: AtomicU64::new(0),
@@ -216,19 +217,36 @@ impl Process {
         }
     }
 
-    pub(crate) fn add_thread(&self, tid: u32) {
-        let mut threads = self.threads.lock();
-        if threads.is_empty() {
-            self.pid.store(tid, Ordering::Relaxed);
+    pub(crate) fn add_thread(&self, tid: u32) -> Result<(), OutOfMemory> {
+        loop {
+            {
+                let mut threads = self.threads.lock();
+                if threads.has_room_for(tid) {
+                    if threads.is_empty() {
+                        self.pid.store(tid, Ordering::Relaxed);
+                    }
+                    threads.insert(tid);
+                    return Ok(());
+                }
+            }
+            self.make_room_for_thread(tid)?;
         }
-        threads.insert(tid);
+    }
+
+    #[cold]
+    fn make_room_for_thread(&self, tid: u32) -> Result<(), OutOfMemory> {
+        let room = ThreadSet::room_for(tid)?;
+        let unneeded = self.threads.lock().grow(room);
+        // With the lock open.
+        drop(unneeded);
+        Ok(())
     }
 
     /// Takes a thread that ends off the list; the last one ends the program.
     pub(crate) fn remove_thread(&'static self, tid: u32) {
         let last = {
             let mut threads = self.threads.lock();
-            threads.remove(&tid);
+            threads.remove(tid);
             threads.is_empty()
         };
         if last {
@@ -238,14 +256,14 @@ impl Process {
 
     /// Whether a live thread has this id.
     pub fn has_thread(&self, tid: u32) -> bool {
-        self.threads.lock().contains(&tid)
+        self.threads.lock().contains(tid)
     }
 
     /// Ids of the live threads, ascending; each is looked for when it is asked for, so that there may be many.
     pub fn thread_ids(&self) -> impl Iterator<Item = u32> {
         let mut last = 0;
         core::iter::from_fn(move || {
-            last = self.threads.lock().range(last + 1..).next().copied()?;
+            last = self.threads.lock().from(last + 1).next()?;
             Some(last)
         })
     }
@@ -254,8 +272,7 @@ impl Process {
     fn look_through<T>(&self, mut look: impl FnMut(&[u32]) -> Option<T>) -> Option<T> {
         let mut from = 0;
         loop {
-            let batch: ArrayVec<u32, BATCH> =
-                self.threads.lock().range(from..).copied().take(BATCH).collect();
+            let batch: ArrayVec<u32, BATCH> = self.threads.lock().from(from).take(BATCH).collect();
             if let Some(found) = look(&batch) {
                 return Some(found);
             }
@@ -267,7 +284,7 @@ impl Process {
     /// locked: `act` takes spin locks only.
     pub(crate) fn with_thread<T>(&self, tid: u32, act: impl FnOnce(&'static Task) -> T) -> Option<T> {
         let threads = self.threads.lock();
-        threads.contains(&tid).then(|| act(Task::of(hadal_sched::thread(tid - 1))))
+        threads.contains(tid).then(|| act(Task::of(hadal_sched::thread(tid - 1))))
     }
 
     /// Number of live threads.

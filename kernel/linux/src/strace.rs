@@ -20,7 +20,6 @@ use hadal_hal::trap::TrapFrame;
 use syscalls::Sysno;
 
 use crate::call::{Call, Entry};
-use crate::process::Process;
 use crate::syscall::{self, word_result};
 use crate::task::Task;
 use crate::{Errno, Result, machine};
@@ -28,37 +27,34 @@ use signature::Words;
 pub(crate) use signature::{Arg, Args, Returned, Signature, signature};
 
 /// Makes the call that the frame asks for, stores its result in the frame, and sends its line or counts it.
-pub(crate) fn dispatch(
-    output: CallOutput,
-    task: &'static Task,
-    process: &'static Process,
-    frame: &mut TrapFrame,
-) {
+pub(crate) fn dispatch(output: CallOutput, call: &mut Call<'_>) -> u64 {
     match output {
-        CallOutput::Lines => with_line(task, process, frame),
-        CallOutput::Counts => with_count(task, process, frame),
+        CallOutput::Lines => with_line(call),
+        CallOutput::Counts => with_count(call),
     }
 }
 
-fn with_count(task: &'static Task, process: &'static Process, frame: &mut TrapFrame) {
-    let number = frame.rax;
+fn with_count(call: &mut Call<'_>) -> u64 {
+    let number = call.frame.rax;
     let has_result = syscall::entry(number).is_none_or(|entry| entry.signature.returned != Returned::Nothing);
     counts::begins(number);
     let start_ns = hadal_time::now_ns();
-    syscall::dispatch(task, process, frame);
-    let is_error = has_result && word_result(frame.rax).is_err();
+    let word = syscall::dispatch(call);
+    let is_error = has_result && word_result(word).is_err();
     counts::returned(number, hadal_time::now_ns().saturating_sub(start_ns), is_error);
+    word
 }
 
-fn with_line(task: &'static Task, process: &'static Process, frame: &mut TrapFrame) {
-    let number = frame.rax;
+fn with_line(call: &mut Call<'_>) -> u64 {
+    let number = call.frame.rax;
     let Some(entry) = syscall::entry(number) else {
-        unknown(task, frame);
-        return syscall::dispatch(task, process, frame);
+        unknown(call.task, call.frame);
+        return syscall::dispatch(call);
     };
-    task.call_number.store(number, Ordering::Relaxed);
-    let word = traced(entry, &mut Call { task, process, frame });
-    frame.rax = word;
+    call.task.call_number.store(number, Ordering::Relaxed);
+    let word = traced(entry, call);
+    call.frame.rax = word;
+    word
 }
 
 /// Makes a call, sends its line and returns what the program finds in RAX.

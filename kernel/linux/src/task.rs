@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A thread of a Linux program: what the scheduler's thread does not know.
 //!
-//! Tasks live in a type-stable table with the same index as their [`Thread`], so the current one is found without a lock and
-//! a reference never dangles. The thread id is the index plus one.
+//! Tasks live in a type-stable table with the same index as their [`Thread`], which has a link to its task: so the current one
+//! is found without a lock, and a reference never dangles. The thread id is the index plus one.
 
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
+use hadal_hal::memory::fallible::OutOfMemory;
 use hadal_hal::sync::{Rank, SpinLock};
+use hadal_hal::threads::companion::Companions;
 use hadal_hal::threads::link::AtomicRef;
 use hadal_hal::threads::table::ThreadTable;
 use hadal_hal::trace::{self, Kind};
@@ -19,7 +21,7 @@ use crate::numa;
 use crate::process::Process;
 use crate::restart::Interruption;
 use crate::schedule::Schedule;
-use crate::signal::{self, TaskSignals};
+use crate::signal::{self, TaskSignals, alt_stack};
 
 /// Longest thread name with its NUL (`PR_SET_NAME`).
 pub const NAME_LEN: usize = 16;
@@ -57,21 +59,17 @@ pub struct Task {
     pub robust_list: AtomicUsize,
     /// Policy and priority.
     pub(crate) schedule: Schedule,
-    name: SpinLock<[u8; NAME_LEN]>,
-    /// What a new thread starts with, until it runs.
-    pub(crate) start: SpinLock<Option<Start>>,
-}
-
-/// First registers of a new thread.
-#[derive(Clone, Copy)]
-pub(crate) struct Start {
-    /// The creator's registers, changed as `clone` says.
-    pub(crate) frame: TrapFrame,
-    /// Where the thread stores its id first, or 0 (`CLONE_CHILD_SETTID`).
-    pub(crate) set_tid: usize,
+    name: [AtomicU64; NAME_LEN / size_of::<u64>()],
+    /// Where a new thread stores its id first, or 0 (`CLONE_CHILD_SETTID`).
+    pub(crate) set_child_tid: AtomicUsize,
+    /// First registers of a thread that `clone` has made: the creator's, changed as it says.
+    pub(crate) first_frame: SpinLock<TrapFrame>,
 }
 
 static TASKS: ThreadTable<Task> = ThreadTable::new();
+
+/// Leads from the scheduler's threads to their tasks, from the first time on that somebody has asked for one.
+static LINKS: Companions<Task> = Companions::new();
 
 impl Task {
     /// Makes the tasks of the threads around an index; false when memory is out.
@@ -97,15 +95,26 @@ impl Task {
             last_rsp: AtomicU64::new(0),
             last_rbp: AtomicU64::new(0),
             schedule: Schedule::new(),
-            name: SpinLock::ranked(Rank::Process, [0; NAME_LEN]),
-            start: SpinLock::ranked(Rank::Process, None),
+            name: [const { AtomicU64::new(0) }; 2],
+            set_child_tid: AtomicUsize::new(0),
+            first_frame: SpinLock::ranked(Rank::Process, TrapFrame::program(0, 0)),
         }
     }
 
     /// The task that belongs to a scheduler thread.
     #[inline]
     pub fn of(thread: &Thread) -> &'static Task {
-        TASKS.get(thread.id(), Task::new)
+        match LINKS.get(thread.personality()) {
+            Some(task) => task,
+            None => Self::link(thread),
+        }
+    }
+
+    #[cold]
+    fn link(thread: &Thread) -> &'static Task {
+        let task = TASKS.get(thread.id(), Task::new);
+        LINKS.set(thread.personality(), Some(task));
+        task
     }
 
     /// The calling task.
@@ -149,6 +158,10 @@ impl Task {
     pub fn prepare(&self, process: &'static Process, parent: Option<&Task>) {
         self.interruption.reset();
         self.ends.store(false, Ordering::Relaxed);
+        // The thread that had this place before.
+        if self.is_altered() {
+            alt_stack::disarm(self);
+        }
         self.set_altered(parent.is_some_and(Task::is_altered));
         self.signals.reset(parent.map(|parent| &parent.signals));
         self.clear_child_tid.store(0, Ordering::Relaxed);
@@ -177,7 +190,10 @@ impl Task {
         }
         let task = Task::of(thread);
         task.prepare(process, Some(parent));
-        task.publish();
+        if task.publish().is_err() {
+            hadal_sched::discard(thread);
+            return Err(SpawnError::NoMemory);
+        }
         // A process that is ending while its thread is being made must not miss it.
         if process.ending().is_some() {
             thread.set_interrupted(true);
@@ -187,8 +203,9 @@ impl Task {
 
     /// Puts the thread on its process's list. From now on signals and the end of the process find it; what they ask for
     /// waits until it is started.
-    pub fn publish(&self) {
-        self.process().add_thread(self.tid());
+    /// On failure it has no process any more.
+    pub fn publish(&self) -> Result<(), OutOfMemory> {
+        self.process().add_thread(self.tid()).inspect_err(|_| self.process.store(None, Ordering::Relaxed))
     }
 
     /// Whether the thread has run its last instruction of the program.
@@ -203,9 +220,10 @@ impl Task {
         self.last_rbp.store(frame.rbp, Ordering::Relaxed);
     }
 
-    /// The thread's name, NUL-padded.
+    /// The thread's name, NUL-padded. While somebody changes it, it may begin as one of the two names and end as the other, as on
+    /// Linux.
     pub fn name(&self) -> [u8; NAME_LEN] {
-        *self.name.lock()
+        zerocopy::transmute!(self.name.each_ref().map(|word| word.load(Ordering::Relaxed)))
     }
 
     /// Whether alternate stack, name or memory policy may be other than those of a thread that nobody has touched.
@@ -229,7 +247,8 @@ impl Task {
         name[NAME_LEN - 1] = 0;
         let [a, b] = trace::text_words(&name);
         trace::point_of(self.index, Kind::ThreadName, a, b);
-        *self.name.lock() = name;
+        let words: [u64; 2] = zerocopy::transmute!(name);
+        self.name.iter().zip(words).for_each(|(to, word)| to.store(word, Ordering::Relaxed));
     }
 
     /// Ends the calling thread. The program's stack is not touched any more: this runs on the

@@ -11,6 +11,7 @@ use hadal_hal::trace::{self, Kind};
 use hadal_hal::trap::{Access, INTERRUPT_FLAG, TrapFrame, vector};
 use hadal_mem::space::{FaultAccess, FaultOutcome};
 
+use crate::call::Call;
 use crate::clock;
 use crate::process::{ExitStatus, Process};
 use crate::report::Violation;
@@ -29,28 +30,29 @@ const MEMORY_PAUSE_NS: u64 = 2_000_000;
 pub extern "C" fn system_call(frame: &mut TrapFrame) {
     let task = Task::current();
     let process = task.process();
-    if process.call_trace.is_some() || trace::enabled() {
-        watched_call(task, process, frame);
+    let mut call = Call { task, process, frame };
+    // What is needed behind the call is read from there: it has to survive in no register.
+    let word = if process.call_trace.is_some() || trace::enabled() {
+        watched_call(&mut call)
     } else {
-        syscall::dispatch(task, process, frame);
+        syscall::dispatch(&mut call)
+    };
+    if word == syscall::INTERRUPTED {
+        signal::decide_on_restart(call.task);
     }
-    if frame.rax == syscall::INTERRUPTED {
-        signal::decide_on_restart(task);
-    }
-    name_cpu(task, process, frame);
+    name_cpu(call.task, call.process, call.frame);
 }
 
 /// A call that somebody wants to see.
 #[cold]
-fn watched_call(task: &'static Task, process: &'static Process, frame: &mut TrapFrame) {
-    trace::point(Kind::CallEnter, frame.rax, frame.rdi);
-    match &process.call_trace {
-        Some(watched) if watched.calls.contains(frame.rax) => {
-            strace::dispatch(watched.output, task, process, frame);
-        }
-        _ => syscall::dispatch(task, process, frame),
-    }
-    trace::point(Kind::CallExit, frame.rax, 0);
+fn watched_call(call: &mut Call<'_>) -> u64 {
+    trace::point(Kind::CallEnter, call.frame.rax, call.frame.rdi);
+    let word = match &call.process.call_trace {
+        Some(watched) if watched.calls.contains(call.frame.rax) => strace::dispatch(watched.output, call),
+        _ => syscall::dispatch(call),
+    };
+    trace::point(Kind::CallExit, word, 0);
+    word
 }
 
 /// The thread may have moved while it was in the kernel: its restartable-sequences area must name its CPU.

@@ -6,6 +6,7 @@
 use hadal_hal::trap::{Access, TrapFrame, vector};
 use syscalls::Sysno;
 
+use crate::call::Call;
 use crate::process::Process;
 use crate::task::Task;
 use crate::{Errno, memory, syscall};
@@ -27,7 +28,7 @@ pub(crate) fn emulate(task: &'static Task, process: &'static Process, frame: &mu
     };
     let Ok(back) = memory::read::<u64>(frame.rsp as usize) else { return false };
     let mut made = TrapFrame { rax: *call as u64, rdx: 0, ..*frame };
-    syscall::dispatch(task, process, &mut made);
+    syscall::dispatch(&mut Call { task, process, frame: &mut made });
     task.call_number.store(crate::traps::NO_CALL, core::sync::atomic::Ordering::Relaxed);
     if made.rax == syscall::result_word(Err(Errno::EFAULT)) {
         return false;

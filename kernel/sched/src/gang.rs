@@ -217,11 +217,16 @@ pub fn leave(id: GroupId) -> Result<(), GroupError> {
 }
 
 /// A thread ends, or leaves its group, if it is a member of one.
+#[inline]
 pub fn forget(thread: &'static Thread) {
     let id = thread.group();
-    if id == 0 {
-        return;
+    if id != 0 {
+        forget_member(thread, id);
     }
+}
+
+#[inline(never)]
+fn forget_member(thread: &'static Thread, id: u32) {
     thread.set_group(0);
     thread.end_realtime();
     let Ok(group) = find(GroupId(id)) else { return };

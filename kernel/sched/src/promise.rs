@@ -118,10 +118,15 @@ impl Thread {
     }
 
     /// Makes a real-time thread an ordinary one; what it was promised is free for others.
+    #[inline]
     pub fn end_realtime(&'static self) {
-        if !self.is_realtime() {
-            return;
+        if self.is_realtime() {
+            self.break_promise();
         }
+    }
+
+    #[inline(never)]
+    fn break_promise(&'static self) {
         // The expiry of the schedule, in an interrupt, and others may do the same: whoever takes the job frees its promise.
         let _irq = irq::disable();
         let bound = self.bound();

@@ -127,6 +127,7 @@ pub struct Thread {
     /// The function that it was made for, or 0.
     pub(crate) entry: AtomicUsize,
     companion: Companion,
+    personality: Companion,
     /// The CPU it may run on, [`ANYWHERE`] or [`IN_SET`].
     binding: AtomicU32,
     /// CPU that the thread runs on, is queued on, or ran on last.
@@ -165,6 +166,7 @@ impl Thread {
             index,
             entry: AtomicUsize::new(0),
             companion: Companion::new(),
+            personality: Companion::new(),
             binding: AtomicU32::new(ANYWHERE),
             cpu: AtomicUsize::new(0),
             run_cycles: AtomicU64::new(0),
@@ -223,6 +225,12 @@ impl Thread {
     #[inline(always)]
     pub fn companion(&self) -> &Companion {
         &self.companion
+    }
+
+    /// The same for what the program's system calls know of the thread.
+    #[inline(always)]
+    pub fn personality(&self) -> &Companion {
+        &self.personality
     }
 
     /// Stack, saved registers and program state.
@@ -359,7 +367,13 @@ impl Thread {
     }
 
     /// The CPUs that the thread may run on; `None` means all.
+    #[inline]
     pub fn affinity(&self) -> Option<Arc<CpuSet>> {
+        if self.is_free() { None } else { self.bound_to() }
+    }
+
+    #[inline(never)]
+    fn bound_to(&self) -> Option<Arc<CpuSet>> {
         match self.binding.load(Ordering::Acquire) {
             ANYWHERE => None,
             IN_SET => self.affinity.lock().clone(),

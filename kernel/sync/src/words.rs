@@ -242,7 +242,7 @@ impl<const N: usize> Words<N> {
 
     /// Takes out up to `count` waiters whose bits meet `bits`, oldest first, and calls `wake` for them, some at a time, without
     /// the lock: a wake-up interrupts another CPU, and what runs there may want the lock at once. Returns how many.
-    #[inline]
+    #[inline(always)]
     pub fn wake(
         &self,
         nodes: &impl Nodes,

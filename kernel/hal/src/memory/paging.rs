@@ -151,6 +151,25 @@ impl ProgramTable {
         }
     }
 
+    /// Whether a range may have pages: false is sure, if the caller excludes that pages are moved meanwhile, and that is said of
+    /// ranges of an empty part of what lies below one directory.
+    pub fn may_have_pages(&self, va: usize, len: usize) -> bool {
+        let end = checked_end(va, len);
+        let directory = va & !(bytes_of(2) - 1);
+        let Some(blocks) = self.directory(va).filter(|_| end - directory < bytes_of(2)) else { return true };
+        slots(directory, bytes_of(1), va, end).any(|(slot, block)| {
+            match blocks[slot].load(Ordering::Acquire) {
+                0 => false,
+                entry if is_table(entry, 1) && !is_growing(entry) => {
+                    let pages = table(entry);
+                    groups::of(pages, block, va, end)
+                        .any(|(slot, _)| pages[slot].load(Ordering::Relaxed) != 0)
+                }
+                _ => true,
+            }
+        })
+    }
+
     /// Removes all pages of a range and hands each to `removed`; large pages that stick out are split. The
     /// caller excludes other changes to the range, and flushes. Until then a CPU that has written to a page before may
     /// write to it again: then the page is handed over with [`PageFlags::DIRTY`].
@@ -170,7 +189,8 @@ impl ProgramTable {
             match blocks[index(va, 1)].load(Ordering::Acquire) {
                 0 => return Ok(()),
                 entry if is_table(entry, 1) && !is_growing(entry) => {
-                    return self.unmap_level(table(entry), 0, block, va, end, removed);
+                    unmap_small(table(entry), block, va, end, removed);
+                    return Ok(());
                 }
                 _ => {}
             }
@@ -187,14 +207,11 @@ impl ProgramTable {
         end: usize,
         removed: &mut dyn FnMut(usize, Page<Unmapped>, PageFlags),
     ) -> Result<(), MapError> {
-        let span = bytes_of(level);
         if level == 0 {
-            for (slot, va) in groups::take(current, base, start, end) {
-                // SAFETY: a slot of a table of 4 KiB pages.
-                unsafe { unmap_page(&current[slot], va, PageSize::Size4K, removed) };
-            }
+            unmap_small(current, base, start, end, removed);
             return Ok(());
         }
+        let span = bytes_of(level);
         for (slot, va) in slots(base, span, start, end) {
             let entry = current[slot].load(Ordering::Acquire);
             if entry == 0 {
@@ -209,7 +226,11 @@ impl ProgramTable {
                 let page = unsafe { Page::from_entry(entry, PageSize::Size2M) };
                 removed(va, page, flags_of(entry));
             } else if is_table(entry, level) {
-                self.unmap_level(table(entry), level - 1, va, start, end, removed)?;
+                if level == 1 {
+                    unmap_small(table(entry), va, start, end, removed);
+                } else {
+                    self.unmap_level(table(entry), level - 1, va, start, end, removed)?;
+                }
                 // The root's tables stay: there are at most 256 of them.
                 if covered && level < 3 {
                     current[slot].store(0, Ordering::Release);
@@ -337,6 +358,20 @@ fn slots(base: usize, span: usize, start: usize, end: usize) -> impl Iterator<It
     let first = start.saturating_sub(base) / span;
     let last = (end - base).div_ceil(span).min(512);
     (first..last).map(move |slot| (slot, base + slot * span))
+}
+
+/// Removes the pages of a range that a table of 4 KiB pages has, which is that of the block at `base`.
+fn unmap_small(
+    current: &'static Table,
+    base: usize,
+    start: usize,
+    end: usize,
+    removed: &mut dyn FnMut(usize, Page<Unmapped>, PageFlags),
+) {
+    for (slot, va) in groups::take(current, base, start, end) {
+        // SAFETY: a slot of a table of 4 KiB pages.
+        unsafe { unmap_page(&current[slot], va, PageSize::Size4K, removed) };
+    }
 }
 
 /// Removes the page of an entry, if there is one.

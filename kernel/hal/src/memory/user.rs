@@ -87,9 +87,14 @@ pub fn copy_from(buffer: &mut [u8], src: usize) -> Result<(), Fault> {
     result(unsafe { hadal_user_copy(buffer.as_mut_ptr() as usize, src, buffer.len()) })
 }
 
-/// Reads a structure.
+/// Reads a structure; one of the size of a word by one instruction.
 #[inline]
 pub fn read<T: FromBytes>(src: usize) -> Result<T, Fault> {
+    if size_of::<T>() == size_of::<u64>() {
+        let word = load_u64(src)?;
+        // SAFETY: the sizes are the same, and any bytes are a `T`.
+        return Ok(unsafe { core::mem::transmute_copy(&word) });
+    }
     check(src, size_of::<T>())?;
     let mut value = MaybeUninit::<T>::uninit();
     // SAFETY: the destination is a local of that size; the source is as in `copy_from`.

@@ -133,9 +133,10 @@ pub(super) extern "C" fn attend_handler(frame: &mut TrapFrame) {
     finish(frame);
 }
 
-/// Leaves the kernel for program code with the registers of `frame`; the thread's kernel stack is empty afterwards.
-pub fn enter_program(frame: &TrapFrame) -> ! {
-    let mut frame = *frame;
+/// Leaves the kernel for program code with the registers that `first` gives; the thread's kernel stack is empty afterwards.
+#[inline]
+pub fn enter_program(first: impl FnOnce() -> TrapFrame) -> ! {
+    let mut frame = first();
     frame.sanitize();
     finish(&mut frame);
     // Nothing can be executed there. The signal has a handler, or ends the program.

@@ -22,8 +22,8 @@ pub fn exit_robust_list(task: &Task) {
         return;
     }
     // struct robust_list_head { struct robust_list list; long futex_offset; struct robust_list *pending; }
-    let words = [0, 8, 16].map(|offset| user::load_u64(head + offset));
-    let [Ok(first), Ok(offset), Ok(pending)] = words else { return };
+    let word = |index: usize| user::load_u64(head.wrapping_add(8 * index));
+    let (Ok(first), Ok(offset), Ok(pending)) = (word(0), word(1), word(2)) else { return };
     // Bit 0 of a link marks a priority-inheritance lock; the word is treated alike.
     let lock_of = |link: u64| (link & !1).wrapping_add(offset) as usize;
     let mut link = first;

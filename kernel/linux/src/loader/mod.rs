@@ -111,8 +111,11 @@ pub fn start(setup: Box<ProcessSetup>) -> Result<&'static Process, StartError> {
     let task = Task::of(thread);
     task.prepare(process, None);
     task.set_name(name(process));
+    if task.publish().is_err() {
+        hadal_sched::discard(thread);
+        return Err(StartError::NoMemory);
+    }
     *STARTING.lock() = Some(process);
-    task.publish();
     thread.start();
     Ok(process)
 }
@@ -129,7 +132,7 @@ pub(crate) fn name(process: &Process) -> [u8; NAME_LEN] {
 fn first_thread(_: usize) -> ! {
     let process = STARTING.lock().take().expect("a process is being started");
     match load(process) {
-        Ok(frame) => trap::enter_program(&frame),
+        Ok(frame) => trap::enter_program(|| frame),
         Err(error) => {
             machine::get().cannot_start(&error);
             Task::current().exit()

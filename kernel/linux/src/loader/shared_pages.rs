@@ -40,6 +40,10 @@ impl PageSource for Pages {
         true
     }
 
+    fn is_kernels_own(&self) -> bool {
+        true
+    }
+
     fn shared_frame(&self, index: u64, _writable: bool) -> Result<Option<Lent>, IoError> {
         Ok(self.frames.get(index as usize).map(|frame| frame.lend()))
     }

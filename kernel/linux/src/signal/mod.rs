@@ -87,12 +87,11 @@ impl TaskSignals {
         }
     }
 
-    /// The state of a new thread: the mask of the one that made it, nothing else.
+    /// The state of a new thread: the mask of the one that made it, nothing else. An alternate stack has gone before.
     pub fn reset(&self, parent: Option<&TaskSignals>) {
         self.awaited.set(SigSet::EMPTY);
         self.resting.store(false, Ordering::Relaxed);
         self.has_saved_mask.store(false, Ordering::Relaxed);
-        *self.alt_stack.lock() = AltStack::NONE;
         self.discard(SigSet::ALL);
         self.mask.set(parent.map_or(SigSet::EMPTY, TaskSignals::mask));
     }
@@ -251,8 +250,9 @@ pub fn interrupted(task: &Task, process: &Process) -> bool {
 
 /// Whether anything is pending that the calling thread might have to take care of. If not, it is not interrupted; if so,
 /// [`interrupted`] has to look.
+#[inline]
 fn has_news(task: &Task, process: &Process) -> bool {
-    task.thread().set_interrupted(false);
+    hadal_sched::current().set_interrupted(false);
     // Whoever makes a signal pending after this look sets the flag after this store.
     fence(Ordering::SeqCst);
     process.ending().is_some() || !task.signals.pending().union(process.signals.pending()).is_empty()

@@ -7,7 +7,6 @@
 
 use core::sync::atomic::Ordering;
 
-use hadal_hal::trap::TrapFrame;
 use syscalls::Sysno;
 
 use crate::call::{Call, Entry, Handler};
@@ -106,15 +105,15 @@ static HANDLERS: [Handler; TABLE_SIZE] = {
     handlers
 };
 
-/// Runs the call that the frame asks for and stores its result in the frame.
+/// Runs the call that the frame asks for, stores its result in the frame and returns it.
 #[inline]
-pub(crate) fn dispatch(task: &'static Task, process: &'static Process, frame: &mut TrapFrame) {
-    let number = frame.rax;
-    task.call_number.store(number, Ordering::Relaxed);
+pub(crate) fn dispatch(call: &mut Call<'_>) -> u64 {
+    let number = call.frame.rax;
+    call.task.call_number.store(number, Ordering::Relaxed);
     let handler = HANDLERS.get(number as usize).copied().unwrap_or(refuse);
-    let mut call = Call { task, process, frame };
-    let word = handler(&mut call);
-    frame.rax = word;
+    let word = handler(call);
+    call.frame.rax = word;
+    word
 }
 
 /// The handler of numbers without a call.

@@ -2,8 +2,8 @@
 //! Hints, one of which is a promise (`madvise`).
 
 use super::pages::Removed;
-use super::vma::VmaFlags;
-use super::{AddressSpace, Mmu, SpaceError, page_range, window_range};
+use super::vma::{Vma, VmaFlags};
+use super::{AddressSpace, Inner, Mmu, SpaceError, page_range, window_range};
 
 /// What a program says about a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,10 +56,12 @@ impl<M: Mmu> AddressSpace<M> {
     }
 
     /// Where the first locked mapping of a range begins; the end of the range if none is locked.
+    #[inline]
     fn unlocked_until(&self, start: usize, end: usize) -> usize {
-        if !self.uses_locks() {
-            return end;
-        }
+        if self.uses_locks() { self.find_locked(start, end) } else { end }
+    }
+
+    fn find_locked(&self, start: usize, end: usize) -> usize {
         let inner = self.inner.read();
         let locked = inner.map.overlapping(start, end).find(|vma| vma.locked_bytes() > 0);
         locked.map_or(end, |vma| vma.start.max(start))
@@ -67,30 +69,63 @@ impl<M: Mmu> AddressSpace<M> {
 
     /// Throws the pages of a range away; whether it is mapped without a hole.
     fn discard(&self, start: usize, end: usize, anonymous_only: bool) -> Result<bool, SpaceError> {
-        if start == end {
+        if start == end || self.is_private_and_empty(start, end) {
             return Ok(true);
         }
         let mut removed = Removed::default();
+        let inner = self.change();
+        if anonymous_only && inner.map.overlapping(start, end).any(|vma| !vma.is_private_memory()) {
+            return Err(SpaceError::Invalid);
+        }
+        let discarded = self.discard_parts(&inner, start, end, &mut removed);
+        drop(inner);
+        self.finish_now(start, end, removed);
+        discarded
+    }
+
+    /// Whether a range is private memory without a hole that nobody has touched: most of what C libraries throw away of the stacks
+    /// of threads that end. Who touches it now does so afterwards, and finds zeros.
+    fn is_private_and_empty(&self, start: usize, end: usize) -> bool {
+        // A page that moves to another range or another zone does so with the lock held for writing.
+        let inner = self.inner.read();
+        !self.mmu.may_have_pages(start, end - start)
+            && inner.map.covered_until(start, end, Vma::is_private_memory) == end
+    }
+
+    /// Removes the pages of the mappings in a range, one after the other until a large page cannot be split; whether there is no
+    /// hole. The lock is held for writing.
+    fn discard_parts(
+        &self,
+        inner: &Inner,
+        start: usize,
+        end: usize,
+        removed: &mut Removed,
+    ) -> Result<bool, SpaceError> {
         let mut until = start;
-        {
-            let inner = self.change();
-            let parts = || inner.map.overlapping(start, end);
-            if anonymous_only && parts().any(|vma| !vma.is_anonymous() || vma.is_shared()) {
-                return Err(SpaceError::Invalid);
+        // Private memory side by side, as a stack with its guard, is one range of the page table.
+        let mut private = start..start;
+        let mut split = Ok(());
+        for vma in inner.map.overlapping(start, end) {
+            split = self.split_edges_in(vma, start, end);
+            if split.is_err() {
+                break;
             }
-            self.split_edges(start, end)?;
-            for vma in parts() {
-                if vma.start <= until {
-                    until = vma.end;
+            if vma.start <= until {
+                until = vma.end;
+            }
+            if vma.is_private_memory() {
+                if private.end < vma.start {
+                    self.remove_own_pages(private.start, private.end, removed);
+                    private.start = vma.start;
                 }
+                private.end = vma.end.min(end);
+            } else if !vma.is_anonymous() {
                 // The content of shared anonymous memory is not this mapping's to throw away.
-                if !(vma.is_anonymous() && vma.is_shared()) {
-                    self.remove_pages(vma, start, end, &mut removed);
-                }
+                self.remove_pages(vma, start, end, removed);
             }
         }
-        self.finish_now(start, end, removed);
-        Ok(until >= end)
+        self.remove_own_pages(private.start, private.end, removed);
+        split.map(|()| until >= end)
     }
 
     /// Changes which pages a range may have; whether it is mapped without a hole.

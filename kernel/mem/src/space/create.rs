@@ -92,8 +92,12 @@ impl<M: Mmu> AddressSpace<M> {
         {
             self.counters.note_written_back();
         }
-        if matches!(backing, MapBacking::SharedAnonymous | MapBacking::File { shared: true, .. }) {
-            self.counters.note_shared();
+        match &backing {
+            MapBacking::SharedAnonymous => self.counters.note_shared(),
+            MapBacking::File { source, shared: true, .. } if !source.is_kernels_own() => {
+                self.counters.note_shared();
+            }
+            _ => {}
         }
         let len = request.len;
         let mut tried = false;

@@ -74,7 +74,7 @@ impl VmaMap {
 
     /// The mappings that have a part in `start..end`, in order.
     pub(super) fn overlapping(&self, start: usize, end: usize) -> impl Iterator<Item = &Vma> {
-        self.tree.from(start).take_while(move |vma| vma.start < end)
+        self.tree.between(start, end)
     }
 
     /// Whether nothing is mapped in `start..end`.

@@ -20,6 +20,8 @@ pub trait Mmu: Send + Sync {
     fn complete(&self, va: usize);
     /// The 2 MiB page around `va` if there is one, made whole: physical address and flags.
     fn large(&self, va: usize) -> Option<(u64, PageFlags)>;
+    /// Whether a range may have pages; those that others map meanwhile need not count.
+    fn may_have_pages(&self, va: usize, len: usize) -> bool;
     /// Removes all pages of a range and hands each to `removed`, with [`PageFlags::DIRTY`] if it was written. Fails only
     /// to split a large page at an edge.
     fn unmap(
@@ -76,6 +78,10 @@ impl Mmu for KernelMmu {
 
     fn large(&self, va: usize) -> Option<(u64, PageFlags)> {
         paging::program().large(va)
+    }
+
+    fn may_have_pages(&self, va: usize, len: usize) -> bool {
+        paging::program().may_have_pages(va, len)
     }
 
     fn unmap(

@@ -36,37 +36,68 @@ impl<M: Mmu> AddressSpace<M> {
     /// Makes the borders of a range borders between pages too, splitting the large pages that stick out. On failure nothing
     /// has changed for the program.
     pub(super) fn split_edges(&self, start: usize, end: usize) -> Result<(), SpaceError> {
+        [start, end].into_iter().try_for_each(|edge| self.split_at(edge))
+    }
+
+    /// The same for the part of the range that a mapping has.
+    pub(super) fn split_edges_in(&self, vma: &Vma, start: usize, end: usize) -> Result<(), SpaceError> {
         for edge in [start, end] {
-            if edge.is_multiple_of(LARGE_BYTES) {
-                continue;
+            if vma.may_have_large(edge & !(LARGE_BYTES - 1)) {
+                self.split_at(edge)?;
             }
-            let Some((pa, flags)) = self.mmu.large(edge) else { continue };
-            // Giving one small page the flags that it has splits the large one.
-            self.mmu.protect(edge, PAGE_SIZE, flags).map_err(|_| SpaceError::NoMemory)?;
-            self.frames.split(pa, LARGE_ORDER);
         }
+        Ok(())
+    }
+
+    fn split_at(&self, edge: usize) -> Result<(), SpaceError> {
+        if edge.is_multiple_of(LARGE_BYTES) {
+            return Ok(());
+        }
+        let Some((pa, flags)) = self.mmu.large(edge) else { return Ok(()) };
+        // Giving one small page the flags that it has splits the large one.
+        self.mmu.protect(edge, PAGE_SIZE, flags).map_err(|_| SpaceError::NoMemory)?;
+        self.frames.split(pa, LARGE_ORDER);
         Ok(())
     }
 
     /// Removes the pages that a mapping has in a range that [`Self::split_edges`] has prepared. The lock is held for writing.
     pub(super) fn remove_pages(&self, vma: &Vma, start: usize, end: usize, removed: &mut Removed) {
         let (start, end) = (vma.start.max(start), vma.end.min(end));
-        let shown = vma.shown_file();
-        let own = vma.owns_frames();
+        let Some(file) = vma.shown_file() else { return self.remove_own_pages(start, end, removed) };
         let (mut bytes, mut written) = (0, false);
         let result = self.mmu.unmap(start, end - start, &mut |va, page, flags| {
             bytes += page.size().bytes();
             // Of a frame that is lent only the share goes: the mapping, which goes later, keeps the file, and that the frame.
             removed.frames.push(va, page);
-            if let Some(file) = shown.filter(|_| flags.contains(PageFlags::DIRTY)) {
+            if flags.contains(PageFlags::DIRTY) {
                 file.mark_written(vma.offset_of(va) / PAGE_SIZE as u64);
                 written = true;
             }
         });
-        removed.written.extend(shown.filter(|_| written).cloned());
-        assert_eq!(result, Ok::<(), MapError>(()), "no page sticks out of a range with split edges");
-        removed.stale |= bytes > 0;
-        self.counters.sub_resident(bytes, own);
+        removed.written.extend(written.then(|| file.clone()));
+        self.note_removed(result, bytes, false, removed);
+    }
+
+    /// Removes the pages of a range where mappings have frames of the window's own, prepared in the same way. The lock is held for
+    /// writing.
+    pub(super) fn remove_own_pages(&self, start: usize, end: usize, removed: &mut Removed) {
+        if start == end {
+            return;
+        }
+        let mut bytes = 0;
+        let result = self.mmu.unmap(start, end - start, &mut |va, page, _| {
+            bytes += page.size().bytes();
+            removed.frames.push(va, page);
+        });
+        self.note_removed(result, bytes, true, removed);
+    }
+
+    fn note_removed(&self, result: Result<(), MapError>, bytes: usize, own: bool, removed: &mut Removed) {
+        assert_eq!(result, Ok(()), "no page sticks out of a range with split edges");
+        if bytes > 0 {
+            removed.stale = true;
+            self.counters.sub_resident(bytes, own);
+        }
     }
 
     /// Removes mappings and pages of a range. The lock is held for writing.

@@ -42,14 +42,14 @@ impl<M: Mmu> AddressSpace<M> {
         }
     }
 
-    /// What `addr` is known by in other address spaces, if it is in a shared mapping.
+    /// Whether there may be a shared mapping: if not, nothing has a [`AddressSpace::shared_key`].
     #[inline]
-    pub fn shared_key(&self, addr: usize) -> Option<SharedKey> {
-        // Most programs share nothing, and wait on words all the time.
-        if self.counters.has_shared() { self.find_shared_key(addr) } else { None }
+    pub fn has_shared(&self) -> bool {
+        self.counters.has_shared()
     }
 
-    fn find_shared_key(&self, addr: usize) -> Option<SharedKey> {
+    /// What `addr` is known by in other address spaces, if it is in a shared mapping.
+    pub fn shared_key(&self, addr: usize) -> Option<SharedKey> {
         let inner = self.inner.read();
         let vma = inner.map.find(addr).filter(|vma| vma.is_shared())?;
         Some(SharedKey { source: vma.info().id, offset: vma.offset_of(addr) })

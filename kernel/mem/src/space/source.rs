@@ -80,6 +80,12 @@ pub trait PageSource: Send + Sync {
         Ok(true)
     }
 
+    /// Whether its pages are the kernel's own, and no program ever writes there: then nobody waits for a word to change that
+    /// another address space has, too.
+    fn is_kernels_own(&self) -> bool {
+        false
+    }
+
     /// Whether the file is kept elsewhere, so that what programs write to its frames has to be brought there.
     fn is_written_back(&self) -> bool {
         false

@@ -15,7 +15,7 @@ pub(super) struct Counters {
     large_pages: AtomicU64,
     /// There has been a mapping through which a file kept elsewhere can be written.
     written_back: AtomicBool,
-    /// There has been a shared mapping.
+    /// There has been a shared mapping of memory that programs write to.
     shared_mappings: AtomicBool,
     /// Something has been locked.
     locks: AtomicBool,

@@ -35,7 +35,13 @@ impl MappingTree {
 
     /// The mappings that end above `addr`, in order.
     pub(super) fn from(&self, addr: usize) -> Iter<'_> {
-        Iter { tree: self, at: addr, rest: &[] }
+        self.between(addr, usize::MAX)
+    }
+
+    /// The mappings that have a part in `start..end`, in order.
+    #[inline]
+    pub(super) fn between(&self, start: usize, end: usize) -> Iter<'_> {
+        Iter { tree: self, at: start, end, rest: &[] }
     }
 
     /// The last mapping that starts below `addr`, and the first that does not.
@@ -123,6 +129,8 @@ pub(super) struct Iter<'a> {
     tree: &'a MappingTree,
     /// Where the mappings so far end.
     at: usize,
+    /// Where those that are wanted have to start before.
+    end: usize,
     /// What is left of a leaf.
     rest: &'a [Vma],
 }
@@ -131,11 +139,14 @@ impl<'a> Iterator for Iter<'a> {
     type Item = &'a Vma;
 
     fn next(&mut self) -> Option<&'a Vma> {
+        if self.at >= self.end {
+            return None;
+        }
         if self.rest.is_empty() {
             self.rest = self.tree.root.ending_above(self.at)?;
         }
         let (vma, rest) = self.rest.split_first()?;
         (self.at, self.rest) = (vma.end, rest);
-        Some(vma)
+        (vma.start < self.end).then_some(vma)
     }
 }

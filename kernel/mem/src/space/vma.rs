@@ -177,6 +177,11 @@ impl Vma {
         }
     }
 
+    /// Whether it is memory that nobody else has.
+    pub(super) fn is_private_memory(&self) -> bool {
+        matches!(self.backing, Backing::Anonymous)
+    }
+
     pub(super) fn is_anonymous(&self) -> bool {
         !matches!(self.backing, Backing::File { .. })
     }
@@ -189,11 +194,18 @@ impl Vma {
         }
     }
 
-    /// Whether the 2 MiB block at `block` may be one page.
+    /// Whether the 2 MiB block at `block` may become one page.
     pub(super) fn allows_large(&self, block: usize) -> bool {
-        self.is_anonymous()
+        self.may_have_large(block)
             && self.prot.contains(Prot::READ | Prot::WRITE)
-            && !self.flags.intersects(VmaFlags::STACK | VmaFlags::NO_HUGE)
+            && !self.flags.contains(VmaFlags::NO_HUGE)
+    }
+
+    /// Whether the 2 MiB block at `block` may be one page: what it could be when the page was made, and no mapping that has
+    /// been cut since keeps a part of a large page.
+    pub(super) fn may_have_large(&self, block: usize) -> bool {
+        self.is_anonymous()
+            && !self.flags.contains(VmaFlags::STACK)
             && self.start <= block
             && block.checked_add(LARGE_BYTES).is_some_and(|end| end <= self.end)
     }

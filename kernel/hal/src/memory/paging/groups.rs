@@ -36,7 +36,7 @@ pub(super) fn of(
     end: usize,
 ) -> impl Iterator<Item = (usize, usize)> {
     let noted = ledger::users(phys_of(table)).load(Ordering::Relaxed);
-    slots(noted, base, start, end)
+    slots(noted, base, bounds(base, start, end))
 }
 
 /// The same; they will have none any more. The caller excludes other changes.
@@ -49,11 +49,11 @@ pub(super) fn take(
     let word = ledger::users(phys_of(table));
     let noted = word.load(Ordering::Relaxed);
     let (first, last) = bounds(base, start, end);
-    let emptied = bits(first.div_ceil(GROUP), last / GROUP);
-    if noted & emptied != 0 {
+    let emptied = noted & bits(first.div_ceil(GROUP), last / GROUP);
+    if emptied != 0 {
         word.store(noted & !emptied, Ordering::Relaxed);
     }
-    slots(noted, base, start, end)
+    slots(noted, base, (first, last))
 }
 
 /// The slots of a range: the first, and the first behind it.
@@ -66,8 +66,7 @@ fn bits(first: usize, end: usize) -> u64 {
     if first >= end { 0 } else { u64::MAX >> (64 - (end - first)) << first }
 }
 
-fn slots(noted: u64, base: usize, start: usize, end: usize) -> impl Iterator<Item = (usize, usize)> {
-    let (first, last) = bounds(base, start, end);
+fn slots(noted: u64, base: usize, (first, last): (usize, usize)) -> impl Iterator<Item = (usize, usize)> {
     let mut groups = noted & bits(first / GROUP, last.div_ceil(GROUP));
     let lines = core::iter::from_fn(move || {
         let group = groups.trailing_zeros() as usize;
@@ -98,7 +97,7 @@ mod tests {
                         .map(|slot| (slot, base + slot * PAGE_SIZE))
                         .filter(|&(slot, va)| noted >> (slot / GROUP) & 1 != 0 && start <= va && va < end)
                         .collect();
-                    assert_eq!(slots(noted, base, start, end).collect::<Vec<_>>(), expected);
+                    assert_eq!(slots(noted, base, bounds(base, start, end)).collect::<Vec<_>>(), expected);
                 }
             }
         }

@@ -388,6 +388,10 @@ mod tests {
         let rights = places.map(|place| table.lookup(AT + place * PAGE_SIZE).map(|found| found.2 == RW));
         let expected = [true, false, false, false, false, false, true, true].map(Some);
         assert_eq!(rights, expected);
+        let has_some =
+            |first: usize, pages: usize| table.may_have_pages(AT + first * PAGE_SIZE, pages * PAGE_SIZE);
+        assert!(has_some(0, 1) && has_some(1, 7) && has_some(290, 222) && has_some(511, 513));
+        assert!(!has_some(1, 6) && !has_some(10, 53) && !has_some(301, 210) && !has_some(512, 512));
         let removed = |first: usize, pages: usize| {
             let mut removed = Vec::new();
             let mut take = |va: usize, page, _| {
@@ -410,6 +414,7 @@ mod tests {
         let page = dirty_page(3);
         let pa = page.phys();
         assert_eq!(table.map_part(AT + 3 * PAGE_SIZE, page, RW), Ok(()));
+        assert!(table.may_have_pages(AT + 9 * PAGE_SIZE, PAGE_SIZE), "the page grows");
         let mut removed = Vec::new();
         let mut take = |va, page: Page<_>, _| removed.push((va, page.phys(), page.size()));
         assert_eq!(table.unmap(AT - PAGE_SIZE, LARGE_BYTES + PAGE_SIZE, &mut take), Ok(()));

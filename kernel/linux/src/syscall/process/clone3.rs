@@ -43,14 +43,15 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     if len > LONGEST {
         return Err(Errno::E2BIG);
     }
-    let mut raw = memory::buffer(len)?;
-    memory::read_bytes(address, &mut raw)?;
-    let known = len.min(size_of::<CloneArgs>());
-    if raw[known..].iter().any(|&byte| byte != 0) {
-        return Err(Errno::E2BIG);
+    let known = size_of::<CloneArgs>();
+    let args = if len >= known { memory::read::<CloneArgs>(address)? } else { read_first(address, len)? };
+    if len > known {
+        let mut unknown = memory::buffer(len - known)?;
+        memory::read_bytes(address + known, &mut unknown)?;
+        if unknown.iter().any(|&byte| byte != 0) {
+            return Err(Errno::E2BIG);
+        }
     }
-    let mut args = CloneArgs::new_zeroed();
-    args.as_mut_bytes()[..known].copy_from_slice(&raw[..known]);
     if args.set_tid != 0 || args.set_tid_size != 0 || (args.stack == 0) != (args.stack_size == 0) {
         return Err(Errno::EINVAL);
     }
@@ -62,4 +63,12 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
         tls: args.tls,
     };
     start(call, &arguments)
+}
+
+/// Reads a shorter structure, of which the rest is 0.
+#[cold]
+fn read_first(address: usize, len: usize) -> Result<CloneArgs> {
+    let mut args = CloneArgs::new_zeroed();
+    memory::read_bytes(address, &mut args.as_mut_bytes()[..len])?;
+    Ok(args)
 }

@@ -94,10 +94,23 @@ fn key(call: &Call<'_>) -> Result<futex::Key> {
 fn wake(call: &Call<'_>, bitset: u32) -> Result<u32> {
     let address = call.arg(0);
     futex::check(address)?;
-    let key = futex::key_of(call.process, address, is_private(call));
+    match futex::private_key(call.process, address, is_private(call)) {
+        Some(key) => Ok(wake_by(call, &key, bitset)),
+        None => wake_shared(call, bitset),
+    }
+}
+
+/// The end of a wake-up on a word that may be shared.
+#[inline(never)]
+fn wake_shared(call: &Call<'_>, bitset: u32) -> Result<u32> {
+    Ok(wake_by(call, &futex::key_of(call.process, call.arg(0), false), bitset))
+}
+
+#[inline(always)]
+fn wake_by(call: &Call<'_>, key: &futex::Key, bitset: u32) -> u32 {
     let count = (call.uint(2) & i32::MAX as u32).max(1) as usize;
     // There are no more threads than fit.
-    Ok(call.process.futexes.wake(&key, count, bitset) as u32)
+    call.process.futexes.wake(key, count, bitset) as u32
 }
 
 /// Waits. With a time limit, even an absolute one, every handler ends the wait.
@@ -105,8 +118,21 @@ fn wake(call: &Call<'_>, bitset: u32) -> Result<u32> {
 fn wait(call: &Call<'_>, deadline_ns: Option<u64>, bitset: u32) -> Result<()> {
     let address = call.arg(0);
     futex::check(address)?;
-    let key = futex::key_of(call.process, address, is_private(call));
-    match futex::wait(call.process, address, key, call.uint(2), deadline_ns, bitset) {
+    match futex::private_key(call.process, address, is_private(call)) {
+        Some(key) => wait_by(call, key, deadline_ns, bitset),
+        None => wait_shared(call, deadline_ns, bitset),
+    }
+}
+
+/// The end of a wait on a word that may be shared.
+#[inline(never)]
+fn wait_shared(call: &Call<'_>, deadline_ns: Option<u64>, bitset: u32) -> Result<()> {
+    wait_by(call, futex::key_of(call.process, call.arg(0), false), deadline_ns, bitset)
+}
+
+#[inline(always)]
+fn wait_by(call: &Call<'_>, key: futex::Key, deadline_ns: Option<u64>, bitset: u32) -> Result<()> {
+    match futex::wait(call.process, call.arg(0), key, call.uint(2), deadline_ns, bitset) {
         Err(Errno::EINTR) => interrupted(call, deadline_ns),
         outcome => outcome,
     }

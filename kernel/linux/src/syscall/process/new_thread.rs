@@ -10,7 +10,7 @@ use hadal_vfs::Errno;
 use linux_raw_sys::general::*;
 
 use crate::call::Call;
-use crate::task::{Start, Task};
+use crate::task::Task;
 use crate::{Result, memory};
 
 /// What a new thread of a process shares with its creator; all of it is demanded.
@@ -69,15 +69,22 @@ pub(super) fn start(call: &Call<'_>, arguments: &Arguments) -> Result<usize> {
         // Before either side goes on; a bad pointer is ignored as on Linux.
         let _ = memory::write(arguments.parent_tid, &tid);
     }
-    let mut frame = *call.frame;
-    frame.rax = 0;
-    frame.full_restore = 1;
-    if arguments.stack != 0 {
-        frame.rsp = arguments.stack;
-    }
     let set_tid = if flags & CLONE_CHILD_SETTID != 0 { arguments.child_tid } else { 0 };
-    *task.start.lock() = Some(Start { frame, set_tid });
-    task.publish();
+    task.set_child_tid.store(set_tid, Ordering::Relaxed);
+    {
+        let mut frame = task.first_frame.lock();
+        // Copied once, to where the thread finds it, and changed there.
+        *frame = *call.frame;
+        frame.rax = 0;
+        frame.full_restore = 1;
+        if arguments.stack != 0 {
+            frame.rsp = arguments.stack;
+        }
+    }
+    if task.publish().is_err() {
+        hadal_sched::discard(thread);
+        return Err(Errno::EAGAIN);
+    }
     // A process that is ending while its thread is being made must not miss it.
     if call.process.ending().is_some() {
         thread.set_interrupted(true);
@@ -88,9 +95,9 @@ pub(super) fn start(call: &Call<'_>, arguments: &Arguments) -> Result<usize> {
 
 fn first_code(_: usize) -> ! {
     let task = Task::current();
-    let start = task.start.lock().take().expect("a new thread has its first registers");
-    if start.set_tid != 0 {
-        let _ = memory::write(start.set_tid, &task.tid());
+    let set_tid = task.set_child_tid.load(Ordering::Relaxed);
+    if set_tid != 0 {
+        let _ = memory::write(set_tid, &task.tid());
     }
-    trap::enter_program(&start.frame)
+    trap::enter_program(|| *task.first_frame.lock())
 }

@@ -15,6 +15,7 @@ use crate::{Errno, Result};
 
 signature!(Choice(flags::MASK_HOW), Address, Address, Size);
 
+#[inline]
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let (how, new, old, size) = (call.uint(0), call.arg(1), call.arg(2), call.arg(3));
     if size != mask::SET_BYTES {

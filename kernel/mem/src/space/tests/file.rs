@@ -17,6 +17,7 @@ pub(super) struct TestFile {
     len: AtomicUsize,
     frames: Option<(&'static FrameAllocator, Mutex<BTreeMap<u64, Frame>>)>,
     pub(super) broken: AtomicBool,
+    pub(super) kernels_own: AtomicBool,
     pub(super) reads: AtomicUsize,
     pub(super) synced: Mutex<Vec<(u64, u64)>>,
     /// Pages marked as written, in the order of the marks.
@@ -30,6 +31,7 @@ impl TestFile {
             len: AtomicUsize::new(len),
             frames: shared_in.map(|frames| (frames, Mutex::default())),
             broken: AtomicBool::new(false),
+            kernels_own: AtomicBool::new(false),
             reads: AtomicUsize::new(0),
             synced: Mutex::default(),
             written: Mutex::default(),
@@ -74,6 +76,10 @@ impl PageSource for TestFile {
             *byte = Self::byte(self.ino, offset as usize + at);
         }
         Ok(count)
+    }
+
+    fn is_kernels_own(&self) -> bool {
+        self.kernels_own.load(Ordering::Relaxed)
     }
 
     fn can_share(&self) -> bool {

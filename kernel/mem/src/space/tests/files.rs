@@ -108,13 +108,29 @@ fn shared_mappings_of_what_cannot_be_shared() {
 }
 
 #[test]
+fn only_memory_that_programs_write_to_counts_as_shared() {
+    let machine = machine();
+    let file = TestFile::new(5, PAGE, Some(machine.frames));
+    machine.map_file(&file, 0, PAGE, RW, false);
+    file.kernels_own.store(true, Ordering::Relaxed);
+    machine.map_file(&file, 0, PAGE, Prot::READ, true);
+    assert!(!machine.space.has_shared());
+    file.kernels_own.store(false, Ordering::Relaxed);
+    machine.map_file(&file, 0, PAGE, Prot::READ, true);
+    assert!(machine.space.has_shared());
+    machine.finish();
+}
+
+#[test]
 fn shared_anonymous_memory_has_keys_of_its_own() {
     let machine = machine();
     let map = || {
         let backing = MapBacking::SharedAnonymous;
         machine.space.map(MapRequest { backing, ..MapRequest::anonymous(4 * PAGE, RW) }).expect("map")
     };
+    assert!(!machine.space.has_shared());
     let (one, two) = (map(), map());
+    assert!(machine.space.has_shared());
     assert_eq!(machine.write(one, 1), Ok(()));
     assert_ne!(machine.space.shared_key(one), machine.space.shared_key(two));
     assert_eq!(machine.space.protect(one + PAGE, PAGE, Prot::READ), Ok(()));

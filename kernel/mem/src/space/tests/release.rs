@@ -166,8 +166,12 @@ fn dontneed_reads_as_zero_on_every_cpu() {
     assert_eq!(machine.resident(), LARGE - PAGE);
     assert_eq!(machine.read_on(1, at + 3), Ok(0));
     assert_eq!(machine.read_on(1, at + LARGE), Ok(0));
+    // Where nothing is left, too, but not where nothing is mapped.
+    assert_eq!(machine.space.advise(at, PAGE, Advice::DontNeed), Ok(()));
+    assert_eq!(machine.space.advise(at + LARGE, 2 * LARGE, Advice::DontNeed), Err(SpaceError::NoMapping));
     let file = TestFile::new(1, 4 * PAGE, None);
     let mapped = machine.map_file(&file, 0, 4 * PAGE, RW, false);
+    assert_eq!(machine.space.advise(mapped, PAGE, Advice::Free), Err(SpaceError::Invalid));
     assert_eq!(machine.write(mapped, 0), Ok(()));
     assert_eq!(machine.space.advise(mapped, PAGE, Advice::Free), Err(SpaceError::Invalid));
     assert_eq!(machine.space.advise(mapped, PAGE, Advice::DontNeed), Ok(()));

@@ -248,6 +248,11 @@ impl Mmu for Sim {
         (size == PageSize::Size2M).then_some((pa, flags))
     }
 
+    fn may_have_pages(&self, va: usize, len: usize) -> bool {
+        let state = self.state();
+        state.lookup(va).is_some() || !state.keys(va, len).is_empty()
+    }
+
     fn unmap(
         &self,
         va: usize,

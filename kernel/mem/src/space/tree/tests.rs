@@ -151,6 +151,11 @@ proptest! {
             prop_assert_eq!(above.map(|vma| vma.start), model.range(at..).next().map(|range| *range.0));
             let from = tree.from(at).next().map(|vma| vma.start);
             prop_assert_eq!(from, model.iter().find(|range| *range.1 > at).map(|range| *range.0));
+            for len in [1, 7, 300] {
+                let between = tree.between(at, at + len).map(|vma| vma.start);
+                let inside = model.iter().filter(|range| *range.1 > at && *range.0 < at + len);
+                prop_assert!(between.eq(inside.map(|range| *range.0)));
+            }
         }
         for (ceiling, len) in [(2010, 1), (2010, 5), (1000, 1), (700, 3), (5, 2)] {
             let mut gaps = Vec::new();
