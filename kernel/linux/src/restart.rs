@@ -9,6 +9,8 @@
 //! time is over ([`Call::interrupted_until`]); if no handler runs, the program makes `restart_syscall(2)` instead, and the
 //! call finds that time in [`Call::resumed_until`].
 
+use core::sync::atomic::{AtomicBool, Ordering};
+
 use hadal_hal::sync::SpinLock;
 use syscalls::Sysno;
 
@@ -56,6 +58,8 @@ struct Rest {
 /// What an interrupted call has left for the time after the signal. Only the thread that made the call uses it.
 pub(crate) struct Interruption {
     left: SpinLock<Left>,
+    /// Whether there may be something.
+    is_left: AtomicBool,
 }
 
 #[derive(Clone, Copy)]
@@ -67,12 +71,20 @@ struct Left {
 
 impl Interruption {
     pub(crate) const fn new() -> Self {
-        Self { left: SpinLock::new(Left { rule: None, rest: None }) }
+        Self { left: SpinLock::new(Left { rule: None, rest: None }), is_left: AtomicBool::new(false) }
+    }
+
+    fn leave(&self, left: Left) {
+        self.is_left.store(true, Ordering::Relaxed);
+        *self.left.lock() = left;
     }
 
     /// Forgets everything: a new thread, or a handler that runs before an interrupted wait goes on.
     pub(crate) fn reset(&self) {
-        *self.left.lock() = Left { rule: None, rest: None };
+        if self.is_left.load(Ordering::Relaxed) {
+            self.is_left.store(false, Ordering::Relaxed);
+            *self.left.lock() = Left { rule: None, rest: None };
+        }
     }
 
     /// The rule for a call that has returned `EINTR`, given that of the table.
@@ -98,15 +110,15 @@ impl Interruption {
 impl Call<'_> {
     /// `EINTR`, and a rule for this time in place of the table's.
     pub(crate) fn interrupted_as(&self, rule: Restart) -> Errno {
-        *self.task.interruption.left.lock() = Left { rule: Some((self.number(), rule)), rest: None };
+        self.task.interruption.leave(Left { rule: Some((self.number(), rule)), rest: None });
         Errno::EINTR
     }
 
     /// `EINTR` for a wait that goes on until a time if no handler runs, and else is over.
     pub(crate) fn interrupted_until(&self, until_ns: u64) -> Errno {
         let number = self.number();
-        *self.task.interruption.left.lock() =
-            Left { rule: Some((number, Restart::UnlessHandled)), rest: Some(Rest { number, until_ns }) };
+        let rule = Some((number, Restart::UnlessHandled));
+        self.task.interruption.leave(Left { rule, rest: Some(Rest { number, until_ns }) });
         Errno::EINTR
     }
 
@@ -144,10 +156,10 @@ mod tests {
         const FUTEX: u64 = 202;
         let interruption = Interruption::new();
         assert_eq!(interruption.rule(FUTEX, Restart::IfAsked), Restart::IfAsked);
-        interruption.left.lock().rule = Some((FUTEX, Restart::Always));
+        interruption.leave(Left { rule: Some((FUTEX, Restart::Always)), rest: None });
         assert_eq!(interruption.rule(FUTEX, Restart::IfAsked), Restart::Always);
         assert_eq!(interruption.rule(FUTEX, Restart::IfAsked), Restart::IfAsked, "used up");
-        interruption.left.lock().rule = Some((FUTEX, Restart::Always));
+        interruption.leave(Left { rule: Some((FUTEX, Restart::Always)), rest: None });
         assert_eq!(interruption.rule(0, Restart::Never), Restart::Never, "left by another call");
     }
 
@@ -155,7 +167,7 @@ mod tests {
     fn a_rest_is_waited_for_by_another_number() {
         let interruption = Interruption::new();
         assert_eq!(interruption.number_to_make(35), 35);
-        interruption.left.lock().rest = Some(Rest { number: 35, until_ns: 7 });
+        interruption.leave(Left { rule: None, rest: Some(Rest { number: 35, until_ns: 7 }) });
         assert_eq!(interruption.number_to_make(35), RESTART_SYSCALL);
         assert_eq!(interruption.number_to_make(0), 0);
         assert_eq!(interruption.number_to_resume(), Some(35));

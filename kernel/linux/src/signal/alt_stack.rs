@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The alternate signal stack of a thread (`sigaltstack`).
 
+use core::sync::atomic::{AtomicBool, Ordering};
+
+use hadal_hal::sync::SpinLock;
 use linux_raw_sys::general::{SS_AUTODISARM, SS_DISABLE, SS_ONSTACK};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
@@ -84,25 +87,53 @@ impl AltStack {
     }
 }
 
+/// The alternate stack of a thread, which the thread itself changes, and who makes it.
+pub(super) struct ThreadAltStack {
+    stack: SpinLock<AltStack>,
+    /// It is [`AltStack::NONE`]: most threads have none, and ask at each signal.
+    is_none: AtomicBool,
+}
+
+impl ThreadAltStack {
+    pub(super) const fn new() -> Self {
+        Self { stack: SpinLock::new(AltStack::NONE), is_none: AtomicBool::new(true) }
+    }
+
+    #[inline]
+    fn get(&self) -> AltStack {
+        if self.is_none.load(Ordering::Relaxed) { AltStack::NONE } else { *self.stack.lock() }
+    }
+
+    pub(super) fn put(&self, stack: AltStack) {
+        *self.stack.lock() = stack;
+        self.is_none.store(stack == AltStack::NONE, Ordering::Relaxed);
+    }
+}
+
 /// The alternate stack of the calling thread.
+#[inline]
 pub fn get(task: &Task) -> AltStack {
-    *task.signals.alt_stack.lock()
+    task.signals.alt_stack.get()
 }
 
 /// Changes it; `sp` is the program's stack pointer, which must not be on the old one.
 pub fn set(task: &Task, raw: RawStack, sp: u64) -> Result<()> {
-    let mut current = task.signals.alt_stack.lock();
+    let current = get(task);
     if current.contains(sp) {
         return Err(Errno::EPERM);
     }
-    *current = AltStack::from_raw(raw)?;
-    task.set_altered(true);
+    let stack = AltStack::from_raw(raw)?;
+    // As after each handler.
+    if stack != current {
+        task.signals.alt_stack.put(stack);
+        task.set_altered(true);
+    }
     Ok(())
 }
 
 /// Takes it away from the calling thread.
 pub(crate) fn disarm(task: &Task) {
-    *task.signals.alt_stack.lock() = AltStack::NONE;
+    task.signals.alt_stack.put(AltStack::NONE);
 }
 
 #[cfg(test)]
@@ -121,6 +152,16 @@ mod tests {
         assert_eq!(stack.to_raw(0x12001).flags, 0);
         assert_eq!(stack.to_raw(0x10000).flags, 0);
         assert_eq!(AltStack::NONE.to_raw(0).flags, SS_DISABLE);
+    }
+
+    #[test]
+    fn a_thread_has_the_stack_that_it_was_given_last() {
+        let of_thread = ThreadAltStack::new();
+        let disarming = AltStack::from_raw(raw(SS_DISABLE | SS_AUTODISARM, 0)).unwrap();
+        for stack in [AltStack::NONE, AltStack::from_raw(raw(0, 8192)).unwrap(), disarming, AltStack::NONE] {
+            of_thread.put(stack);
+            assert_eq!(of_thread.get(), stack);
+        }
     }
 
     #[test]

@@ -31,7 +31,6 @@ pub mod timer;
 use core::sync::atomic::{AtomicBool, Ordering, fence};
 
 use hadal_hal::cpu::percpu::{self, attention};
-use hadal_hal::sync::SpinLock;
 use hadal_sync::WaitQueue;
 
 pub use deliver::deliver;
@@ -44,7 +43,7 @@ pub use set::SigSet;
 use crate::process::Process;
 use crate::task::Task;
 use action::Actions;
-use alt_stack::AltStack;
+use alt_stack::{AltStack, ThreadAltStack};
 use pending::Pending;
 use set::AtomicSigSet;
 use timer::ProcessTimers;
@@ -63,7 +62,7 @@ pub struct TaskSignals {
     /// The thread waits for work in the kernel and takes no signals until it has some; see [`rest`].
     resting: AtomicBool,
     pending: Pending,
-    alt_stack: SpinLock<AltStack>,
+    alt_stack: ThreadAltStack,
 }
 
 impl Default for TaskSignals {
@@ -83,7 +82,7 @@ impl TaskSignals {
             awaited: AtomicSigSet::new(SigSet::EMPTY),
             resting: AtomicBool::new(false),
             pending: Pending::new(),
-            alt_stack: SpinLock::new(AltStack::NONE),
+            alt_stack: ThreadAltStack::new(),
         }
     }
 
@@ -92,7 +91,7 @@ impl TaskSignals {
         self.awaited.set(SigSet::EMPTY);
         self.resting.store(false, Ordering::Relaxed);
         self.has_saved_mask.store(false, Ordering::Relaxed);
-        *self.alt_stack.lock() = AltStack::NONE;
+        self.alt_stack.put(AltStack::NONE);
         self.discard(SigSet::ALL);
         self.mask.set(parent.map_or(SigSet::EMPTY, TaskSignals::mask));
     }
@@ -280,9 +279,16 @@ pub(crate) fn take(task: &Task, process: &Process, wanted: SigSet) -> Option<Inf
 }
 
 fn take_pending(task: &Task, process: &Process, wanted: SigSet) -> Option<Info> {
-    let mut info = task.signals.pending.take(wanted).or_else(|| process.signals.pending.take(wanted))?;
-    timer::taken(&mut info);
-    Some(info)
+    let mut info = task.signals.pending.take(wanted);
+    if info.is_none() {
+        info = process.signals.pending.take(wanted);
+    }
+    if let Some(info) = &mut info
+        && info.timer.is_some()
+    {
+        timer::taken(info);
+    }
+    info
 }
 
 /// Blocks the calling thread until a signal of `wanted` is pending, and takes it.
