@@ -196,3 +196,50 @@ impl Quarantine {
         released
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use hadal_hal::memory::frames::{Block, host_arena};
+    use hadal_hal::memory::paging::Page;
+
+    use super::*;
+
+    fn flush() -> Flushed {
+        Flushed::simulated(0, usize::MAX, u64::MAX)
+    }
+
+    #[test]
+    fn the_lowest_busy_address_is_found_in_all_batches() {
+        let mut quarantine = Quarantine::new();
+        assert_eq!(quarantine.busy(0, usize::MAX), None);
+        for start in [0x9000, 0x5000] {
+            assert!(!quarantine.add(start, start + 0x1000, Held::default()));
+        }
+        quarantine.seal(|| 1);
+        assert!(!quarantine.add(0x7000, 0x8000, Held::default()));
+        let busy = |start, end| quarantine.busy(start, end);
+        assert_eq!((busy(0, usize::MAX), busy(0x6000, 0x7000)), (Some(0x5000), None));
+        assert_eq!((busy(0x6000, 0xa000), busy(0x8000, 0x9000)), (Some(0x7000), None));
+        assert_eq!((busy(0x8000, 0x9001), busy(0xa000, usize::MAX)), (Some(0x9000), None));
+        assert_eq!(quarantine.span(), Some((0x5000, 0xa000, 1)));
+        let _ = quarantine.release_through(1, &flush());
+        assert_eq!((quarantine.has_sealed(), quarantine.busy(0, usize::MAX)), (false, Some(0x7000)));
+    }
+
+    #[test]
+    fn memory_counts_until_it_is_released() {
+        let mut quarantine = Quarantine::new();
+        for number in 0..3 {
+            let mut held = Held::default();
+            let block = Block::claim(host_arena(2 << 20), 0).expect("free");
+            held.frames.push(number << 20, Page::from(block).as_unmapped());
+            quarantine.add(number << 20, (number << 20) + 0x1000, held);
+            if number < 2 {
+                quarantine.seal(|| 1);
+            }
+        }
+        assert_eq!(quarantine.bytes(), 3 * 0x1000);
+        let released = quarantine.release_completed(&flush());
+        assert_eq!((released.frames.bytes(), quarantine.bytes()), (2 * 0x1000, 0x1000));
+    }
+}
