@@ -117,6 +117,7 @@ pub fn get(task: &Task) -> AltStack {
 }
 
 /// Changes it; `sp` is the program's stack pointer, which must not be on the old one.
+#[inline]
 pub fn set(task: &Task, raw: RawStack, sp: u64) -> Result<()> {
     let current = get(task);
     if current.contains(sp) {

@@ -26,6 +26,7 @@ pub fn read(address: usize, size: usize) -> Result<Option<SigSet>> {
 
 /// Blocks exactly these signals in the calling thread. A signal of the process that it no longer takes goes to another
 /// thread; one that it takes from now on is delivered before it returns to program code, or is gone if it is ignored.
+#[inline]
 pub fn set(task: &Task, process: &Process, mask: SigSet) {
     let previous = task.signals.mask();
     let mask = mask.blockable();
@@ -34,9 +35,14 @@ pub fn set(task: &Task, process: &Process, mask: SigSet) {
     }
     task.signals.mask.set(mask);
     // C libraries block signals around much that they do, when hardly ever one is pending.
-    if !super::has_news(task, process) {
-        return;
+    if super::has_news(task, process) {
+        look_at_news(task, process, previous, mask);
     }
+}
+
+/// What is pending goes to those who take it under the calling thread's new mask.
+#[inline(never)]
+fn look_at_news(task: &Task, process: &Process, previous: SigSet, mask: SigSet) {
     send::retarget(process, mask.minus(previous));
     let ignored = previous.minus(mask).intersection(process.signals.ignored());
     while super::take(task, process, ignored).is_some() {}

@@ -239,9 +239,14 @@ fn deliverable(task: &Task, process: &Process) -> SigSet {
 
 /// Whether the calling thread has a signal to take care of or its process is ending; a blocking call gives up then. Looks
 /// anew, so it is more precise than [`hadal_sched::Thread::interrupted`], which it updates.
+#[inline]
 pub fn interrupted(task: &Task, process: &Process) -> bool {
-    let interrupted =
-        has_news(task, process) && (process.ending().is_some() || !deliverable(task, process).is_empty());
+    has_news(task, process) && is_interrupted_by_news(task, process)
+}
+
+#[inline(never)]
+fn is_interrupted_by_news(task: &Task, process: &Process) -> bool {
+    let interrupted = process.ending().is_some() || !deliverable(task, process).is_empty();
     if interrupted {
         interrupt_caller(task);
     }
@@ -250,6 +255,7 @@ pub fn interrupted(task: &Task, process: &Process) -> bool {
 
 /// Whether anything is pending that the calling thread might have to take care of. If not, it is not interrupted; if so,
 /// [`interrupted`] has to look.
+#[inline]
 fn has_news(task: &Task, process: &Process) -> bool {
     task.thread().set_interrupted(false);
     // Whoever makes a signal pending after this look sets the flag after this store.

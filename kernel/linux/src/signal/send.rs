@@ -102,7 +102,7 @@ pub fn to_self(task: &'static Task, process: &'static Process, signo: u8) {
     );
 }
 
-#[inline]
+#[inline(always)]
 fn push(pending: &Pending, process: &Process, info: Info) -> Result<()> {
     let limit = if is_realtime(info.signo) {
         process.limits.lock()[RLIMIT_SIGPENDING as usize].soft.min(MOST_QUEUED)
