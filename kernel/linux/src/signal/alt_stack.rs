@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The alternate signal stack of a thread (`sigaltstack`).
 
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use hadal_hal::sync::SpinLock;
 use linux_raw_sys::general::{SS_AUTODISARM, SS_DISABLE, SS_ONSTACK};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
@@ -87,26 +86,32 @@ impl AltStack {
     }
 }
 
-/// The alternate stack of a thread, which the thread itself changes, and who makes it.
+/// The alternate stack of a thread. Only the thread itself asks for it and changes it, and who makes the thread, before.
 pub(super) struct ThreadAltStack {
-    stack: SpinLock<AltStack>,
-    /// It is [`AltStack::NONE`]: most threads have none, and ask at each signal.
-    is_none: AtomicBool,
+    start: AtomicU64,
+    size: AtomicU64,
+    auto_disarm: AtomicBool,
 }
 
 impl ThreadAltStack {
     pub(super) const fn new() -> Self {
-        Self { stack: SpinLock::new(AltStack::NONE), is_none: AtomicBool::new(true) }
+        Self { start: AtomicU64::new(0), size: AtomicU64::new(0), auto_disarm: AtomicBool::new(false) }
     }
 
     #[inline]
     fn get(&self) -> AltStack {
-        if self.is_none.load(Ordering::Relaxed) { AltStack::NONE } else { *self.stack.lock() }
+        AltStack {
+            start: self.start.load(Ordering::Relaxed),
+            size: self.size.load(Ordering::Relaxed),
+            auto_disarm: self.auto_disarm.load(Ordering::Relaxed),
+        }
     }
 
+    #[inline]
     pub(super) fn put(&self, stack: AltStack) {
-        *self.stack.lock() = stack;
-        self.is_none.store(stack == AltStack::NONE, Ordering::Relaxed);
+        self.start.store(stack.start, Ordering::Relaxed);
+        self.size.store(stack.size, Ordering::Relaxed);
+        self.auto_disarm.store(stack.auto_disarm, Ordering::Relaxed);
     }
 }
 
@@ -124,7 +129,7 @@ pub fn set(task: &Task, raw: RawStack, sp: u64) -> Result<()> {
         return Err(Errno::EPERM);
     }
     let stack = AltStack::from_raw(raw)?;
-    // As after each handler.
+    // What a handler returns to is mostly what it was.
     if stack != current {
         task.signals.alt_stack.put(stack);
         task.set_altered(true);
