@@ -37,8 +37,9 @@ pub(crate) fn populate(process: &Process, start: usize, len: usize) -> Result<()
 }
 
 /// Fills a new mapping, unless it is a large one.
+#[inline]
 pub(crate) fn fill_mapping(process: &Process, start: usize, len: usize) {
-    if len <= MAPPING_MOST {
+    if process.fills_at_once && len <= MAPPING_MOST {
         fill(process, start, len);
     }
 }

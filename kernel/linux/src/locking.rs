@@ -45,10 +45,14 @@ pub(crate) fn has_locked(process: &Process, start: usize, len: usize) -> bool {
 
 /// Fills the locked mappings of a range. What cannot be filled is filled when it is touched; nor is what would take more than
 /// its share of the memory: a program that locks everything has large stacks of which it uses little.
+#[inline]
 pub(crate) fn fill(process: &Process, start: usize, len: usize) {
-    if !process.space.uses_locks() {
-        return;
+    if process.space.uses_locks() {
+        fill_locked(process, start, len);
     }
+}
+
+fn fill_locked(process: &Process, start: usize, len: usize) {
     let end = start.saturating_add(len);
     let mut at = start;
     while let Some(vma) = process.space.next_mapping(at).filter(|vma| vma.start < end) {

@@ -136,11 +136,16 @@ pub fn names_another_cpu(task: &Task) -> bool {
 
 /// The calling thread may have lost its CPU since it was in program code: names the CPU in its area, and ends a critical
 /// section. A bad area is a SIGSEGV.
+#[inline]
 pub fn on_return(task: &'static Task, process: &'static Process, frame: &mut TrapFrame) {
     let area = task.rseq.load(Ordering::Relaxed);
-    if area == 0 {
-        return;
+    if area != 0 {
+        update_area(task, process, frame, area);
     }
+}
+
+#[inline(never)]
+fn update_area(task: &'static Task, process: &'static Process, frame: &mut TrapFrame, area: usize) {
     let moved = task.rseq_cpu.load(Ordering::Relaxed) != cpu::current_id() as u32;
     if abort_section(task, frame).is_err() || moved && update_cpu(task, area).is_err() {
         task.rseq.store(0, Ordering::Relaxed);

@@ -29,6 +29,8 @@ pub(crate) const ORDERS: usize = 19;
 pub(crate) const MAX_ORDER: u8 = ORDERS as u8 - 1;
 /// Most runs of usable memory; what exceeds it is not used.
 pub(crate) const MAX_ARENAS: usize = 96;
+/// Arenas that are looked at one by one.
+const FEW_ARENAS: usize = 4;
 /// Bytes in a frame.
 pub(crate) const FRAME_BYTES: u64 = 4096;
 
@@ -201,7 +203,14 @@ impl Arenas {
     }
 
     /// The arena that `frame` is in.
+    #[inline]
     pub(crate) fn find(&self, frame: u32) -> Option<&Arena> {
+        // Most machines have a few, of which most frames are in the first that are large.
+        self.list.iter().take(FEW_ARENAS).find(|arena| arena.contains(frame)).or_else(|| self.search(frame))
+    }
+
+    #[inline(never)]
+    fn search(&self, frame: u32) -> Option<&Arena> {
         let at = self.list.partition_point(|arena| arena.first <= frame);
         self.list.get(at.checked_sub(1)?).filter(|arena| arena.contains(frame))
     }

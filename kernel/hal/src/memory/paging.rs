@@ -61,6 +61,15 @@ pub enum BlockState {
     Taken,
 }
 
+/// What one way from the root finds at an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A page with these flags.
+    Present(PageFlags),
+    /// No page; and what is installed for the block of 2 MiB around it.
+    Absent(BlockState),
+}
+
 /// The low half of the page table.
 pub struct ProgramTable {
     root: Once<&'static Table>,
@@ -117,6 +126,31 @@ impl ProgramTable {
             }
         }
         None
+    }
+
+    /// What [`ProgramTable::lookup`] and [`ProgramTable::block`] say about an address, with one look.
+    #[inline]
+    pub fn place(&self, va: usize) -> Place {
+        let mut current = self.root();
+        for level in [3, 2] {
+            match current[index(va, level)].load(Ordering::Acquire) {
+                0 => return Place::Absent(BlockState::Empty),
+                entry if is_table(entry, level) => current = table(entry),
+                entry => return Place::Present(flags_of(entry)),
+            }
+        }
+        let entry = current[index(va, 1)].load(Ordering::Acquire);
+        if entry == 0 {
+            return Place::Absent(BlockState::Empty);
+        }
+        if !is_table(entry, 1) {
+            return Place::Present(flags_of(entry));
+        }
+        match table(entry)[index(va, 0)].load(Ordering::Acquire) {
+            0 if is_growing(entry) => Place::Absent(BlockState::Growing),
+            0 => Place::Absent(BlockState::Taken),
+            page => Place::Present(flags_of(page)),
+        }
     }
 
     /// Copies bytes at an offset of the page that begins at `va` to the same place in a block of its size; false if no page of

@@ -103,6 +103,17 @@ pub fn read<T: FromBytes>(src: usize) -> Result<T, Fault> {
     Ok(unsafe { value.assume_init() })
 }
 
+/// The same for a large structure, which `use_it` gets where it was read to.
+#[inline(always)]
+pub fn read_for<T: FromBytes, R>(src: usize, use_it: impl FnOnce(&T) -> R) -> Result<R, Fault> {
+    check(src, size_of::<T>())?;
+    let mut value = MaybeUninit::<T>::uninit();
+    // SAFETY: as in `read`.
+    result(unsafe { hadal_user_copy(value.as_mut_ptr() as usize, src, size_of::<T>()) })?;
+    // SAFETY: all of it has been written, and any bytes are a `T`.
+    Ok(use_it(unsafe { value.assume_init_ref() }))
+}
+
 /// Copies `data` to program memory at `dst`; on a fault a first part may have been written.
 #[inline]
 pub fn copy_to(dst: usize, data: &[u8]) -> Result<(), Fault> {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The alternate signal stack of a thread (`sigaltstack`).
 
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
 use linux_raw_sys::general::{SS_AUTODISARM, SS_DISABLE, SS_ONSTACK};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
@@ -84,25 +86,60 @@ impl AltStack {
     }
 }
 
+/// The alternate stack of a thread. Only the thread itself asks for it and changes it, and who makes the thread, before.
+pub(super) struct ThreadAltStack {
+    start: AtomicU64,
+    size: AtomicU64,
+    auto_disarm: AtomicBool,
+}
+
+impl ThreadAltStack {
+    pub(super) const fn new() -> Self {
+        Self { start: AtomicU64::new(0), size: AtomicU64::new(0), auto_disarm: AtomicBool::new(false) }
+    }
+
+    #[inline]
+    fn get(&self) -> AltStack {
+        AltStack {
+            start: self.start.load(Ordering::Relaxed),
+            size: self.size.load(Ordering::Relaxed),
+            auto_disarm: self.auto_disarm.load(Ordering::Relaxed),
+        }
+    }
+
+    #[inline]
+    pub(super) fn put(&self, stack: AltStack) {
+        self.start.store(stack.start, Ordering::Relaxed);
+        self.size.store(stack.size, Ordering::Relaxed);
+        self.auto_disarm.store(stack.auto_disarm, Ordering::Relaxed);
+    }
+}
+
 /// The alternate stack of the calling thread.
+#[inline]
 pub fn get(task: &Task) -> AltStack {
-    *task.signals.alt_stack.lock()
+    task.signals.alt_stack.get()
 }
 
 /// Changes it; `sp` is the program's stack pointer, which must not be on the old one.
+#[inline]
 pub fn set(task: &Task, raw: RawStack, sp: u64) -> Result<()> {
-    let mut current = task.signals.alt_stack.lock();
+    let current = get(task);
     if current.contains(sp) {
         return Err(Errno::EPERM);
     }
-    *current = AltStack::from_raw(raw)?;
-    task.set_altered(true);
+    let stack = AltStack::from_raw(raw)?;
+    // What a handler returns to is mostly what it was.
+    if stack != current {
+        task.signals.alt_stack.put(stack);
+        task.set_altered(true);
+    }
     Ok(())
 }
 
 /// Takes it away from the calling thread.
 pub(crate) fn disarm(task: &Task) {
-    *task.signals.alt_stack.lock() = AltStack::NONE;
+    task.signals.alt_stack.put(AltStack::NONE);
 }
 
 #[cfg(test)]
@@ -121,6 +158,16 @@ mod tests {
         assert_eq!(stack.to_raw(0x12001).flags, 0);
         assert_eq!(stack.to_raw(0x10000).flags, 0);
         assert_eq!(AltStack::NONE.to_raw(0).flags, SS_DISABLE);
+    }
+
+    #[test]
+    fn a_thread_has_the_stack_that_it_was_given_last() {
+        let of_thread = ThreadAltStack::new();
+        let disarming = AltStack::from_raw(raw(SS_DISABLE | SS_AUTODISARM, 0)).unwrap();
+        for stack in [AltStack::NONE, AltStack::from_raw(raw(0, 8192)).unwrap(), disarming, AltStack::NONE] {
+            of_thread.put(stack);
+            assert_eq!(of_thread.get(), stack);
+        }
     }
 
     #[test]

@@ -96,9 +96,10 @@ impl Info {
     }
 
     /// As the program sees it.
+    #[inline]
     pub fn to_raw(&self) -> RawInfo {
-        let mut fields = [0; RAW_FIELDS];
-        fields[..FIELDS].copy_from_slice(&self.fields);
+        let [a, b, c, d] = self.fields;
+        let fields = [a, b, c, d, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
         RawInfo { signo: self.signo.into(), errno: self.errno, code: self.code, reserved: 0, fields }
     }
 }

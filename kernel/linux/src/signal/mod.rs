@@ -31,7 +31,6 @@ pub mod timer;
 use core::sync::atomic::{AtomicBool, Ordering, fence};
 
 use hadal_hal::cpu::percpu::{self, attention};
-use hadal_hal::sync::SpinLock;
 use hadal_sync::WaitQueue;
 
 pub use deliver::deliver;
@@ -44,7 +43,7 @@ pub use set::SigSet;
 use crate::process::Process;
 use crate::task::Task;
 use action::Actions;
-use alt_stack::AltStack;
+use alt_stack::{AltStack, ThreadAltStack};
 use pending::Pending;
 use set::AtomicSigSet;
 use timer::ProcessTimers;
@@ -63,7 +62,7 @@ pub struct TaskSignals {
     /// The thread waits for work in the kernel and takes no signals until it has some; see [`rest`].
     resting: AtomicBool,
     pending: Pending,
-    alt_stack: SpinLock<AltStack>,
+    alt_stack: ThreadAltStack,
 }
 
 impl Default for TaskSignals {
@@ -83,7 +82,7 @@ impl TaskSignals {
             awaited: AtomicSigSet::new(SigSet::EMPTY),
             resting: AtomicBool::new(false),
             pending: Pending::new(),
-            alt_stack: SpinLock::new(AltStack::NONE),
+            alt_stack: ThreadAltStack::new(),
         }
     }
 
@@ -239,9 +238,14 @@ fn deliverable(task: &Task, process: &Process) -> SigSet {
 
 /// Whether the calling thread has a signal to take care of or its process is ending; a blocking call gives up then. Looks
 /// anew, so it is more precise than [`hadal_sched::Thread::interrupted`], which it updates.
+#[inline]
 pub fn interrupted(task: &Task, process: &Process) -> bool {
-    let interrupted =
-        has_news(task, process) && (process.ending().is_some() || !deliverable(task, process).is_empty());
+    has_news(task, process) && is_interrupted_by_news(task, process)
+}
+
+#[inline(never)]
+fn is_interrupted_by_news(task: &Task, process: &Process) -> bool {
+    let interrupted = process.ending().is_some() || !deliverable(task, process).is_empty();
     if interrupted {
         interrupt_caller(task);
     }
@@ -280,9 +284,16 @@ pub(crate) fn take(task: &Task, process: &Process, wanted: SigSet) -> Option<Inf
 }
 
 fn take_pending(task: &Task, process: &Process, wanted: SigSet) -> Option<Info> {
-    let mut info = task.signals.pending.take(wanted).or_else(|| process.signals.pending.take(wanted))?;
-    timer::taken(&mut info);
-    Some(info)
+    let mut info = task.signals.pending.take(wanted);
+    if info.is_none() {
+        info = process.signals.pending.take(wanted);
+    }
+    if let Some(info) = &mut info
+        && info.timer.is_some()
+    {
+        timer::taken(info);
+    }
+    info
 }
 
 /// Blocks the calling thread until a signal of `wanted` is pending, and takes it.

@@ -48,6 +48,7 @@ impl Pending {
     }
 
     /// Adds a signal; real-time ones only while fewer than `limit` entries are queued.
+    #[inline(always)]
     pub(crate) fn push(&self, info: Info, limit: u64) -> Pushed {
         let mut queue = self.queue.lock();
         let from_timer = info.timer.is_some();
@@ -72,20 +73,24 @@ impl Pending {
         if self.set.get().intersection(wanted).is_empty() { None } else { self.take_available(wanted) }
     }
 
+    #[inline(never)]
     fn take_available(&self, wanted: SigSet) -> Option<Info> {
         let mut queue = self.queue.lock();
         let available = self.set.get().intersection(wanted);
         let signo = available.intersection(SYNCHRONOUS).first().or(available.first())?;
         let is_it = |info: &Info| info.signo == signo;
         // Most often it is the only one.
-        let info = match queue.front() {
+        let mut info = match queue.front() {
             Some(first) if is_it(first) => queue.pop_front(),
             _ => queue.iter().position(is_it).and_then(|index| queue.remove(index)),
         };
-        if !queue.iter().any(is_it) {
+        if queue.is_empty() || !queue.iter().any(is_it) {
             self.set.remove(signo);
         }
-        Some(info.unwrap_or_else(|| Info::sender(signo, super::info::code::USER, 0, 0)))
+        if info.is_none() {
+            info = Some(Info::sender(signo, super::info::code::USER, 0, 0));
+        }
+        info
     }
 }
 

@@ -102,22 +102,26 @@ pub fn to_self(task: &'static Task, process: &'static Process, signo: u8) {
     );
 }
 
+#[inline(always)]
 fn push(pending: &Pending, process: &Process, info: Info) -> Result<()> {
     let limit = if is_realtime(info.signo) {
         process.limits.lock()[RLIMIT_SIGPENDING as usize].soft.min(MOST_QUEUED)
     } else {
         MOST_QUEUED
     };
-    let mut pushed = pending.push(info, limit);
-    if pushed == Pushed::Refused {
-        fallible::give_back_unused();
-        pushed = pending.push(info, limit);
+    if pending.push(info, limit) == Pushed::Refused {
+        push_again(pending, info, limit)?;
     }
-    match pushed {
-        Pushed::New | Pushed::Merged => {
-            process.signals.announce();
-            Ok(())
-        }
+    process.signals.announce();
+    Ok(())
+}
+
+/// The same with the memory that others give back.
+#[cold]
+fn push_again(pending: &Pending, info: Info, limit: u64) -> Result<()> {
+    fallible::give_back_unused();
+    match pending.push(info, limit) {
+        Pushed::New | Pushed::Merged => Ok(()),
         Pushed::Refused => Err(Errno::EAGAIN),
     }
 }

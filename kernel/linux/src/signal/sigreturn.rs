@@ -32,7 +32,16 @@ pub fn sigreturn(task: &'static Task, process: &'static Process, frame: &mut Tra
 fn restore(task: &Task, process: &Process, frame: &mut TrapFrame) -> Result<(), BadFrame> {
     // The handler's RET has taken the return address off.
     const CONTEXT_AT: usize = offset_of!(SigFrame, context) - size_of::<u64>();
-    let saved: UContext = user::read((frame.rsp as usize).wrapping_add(CONTEXT_AT)).map_err(|_| BadFrame)?;
+    let context = (frame.rsp as usize).wrapping_add(CONTEXT_AT);
+    user::read_for(context, |saved| restore_from(saved, task, process, frame)).unwrap_or(Err(BadFrame))
+}
+
+fn restore_from(
+    saved: &UContext,
+    task: &Task,
+    process: &Process,
+    frame: &mut TrapFrame,
+) -> Result<(), BadFrame> {
     let registers = &saved.registers;
     if !layout::is_program(registers.rip) && !trap::is_return_of_call(registers.rip) {
         return Err(BadFrame);

@@ -58,6 +58,23 @@ fn seeding_cuts_maximal_blocks() {
 }
 
 #[test]
+fn frames_are_found_in_few_and_in_many_arenas() {
+    const ARENA: u64 = 8 * FRAME_BYTES;
+    let base = frames::host_arena(20 * ARENA as usize);
+    let mut arenas = Arenas::new(base);
+    // Every other piece, each with a frame of metadata.
+    for number in 0..10 {
+        assert!(arenas.add(base + 2 * number * ARENA, base + (2 * number + 1) * ARENA, number as u8));
+        for frame in 0..20 * 8 {
+            let (piece, at) = (frame / 8, frame % 8);
+            let zone = (piece % 2 == 0 && piece / 2 <= number && at > 0).then_some(piece as usize / 2);
+            let first = arenas.frame(base).expect("the origin is not above it");
+            assert_eq!(arenas.find(first + frame as u32).map(Arena::zone), zone);
+        }
+    }
+}
+
+#[test]
 fn an_order_beyond_the_largest_is_refused() {
     let (arenas, mut lists) = lists(1000, 0, 0);
     assert_eq!(lists.take(&arenas, MAX_ORDER + 1, Use::Allocated), None);

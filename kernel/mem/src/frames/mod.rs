@@ -156,12 +156,14 @@ impl FrameAllocator {
     }
 
     /// A block for a program, content arbitrary: zero it before the program sees it.
+    #[inline(never)]
     pub fn alloc_program(&'static self, order: u8, policy: ZonePolicy) -> Option<Frame> {
         self.claim(order, policy, Class::Program).map(|block| Frame::new(self, block))
     }
 
+    #[inline(always)]
     fn claim(&self, order: u8, policy: ZonePolicy, class: Class) -> Option<Block> {
-        let pa = self.alloc_raw(order, policy, class)?;
+        let pa = self.choose(order, policy, class)?;
         let block = Block::claim(pa, order);
         assert!(block.is_some(), "the memory at {pa:#x} was free, and has an owner");
         block
@@ -194,6 +196,12 @@ impl FrameAllocator {
 
     /// The physical address of a new block that has no owner in the kernel, for callers that give it to the program.
     pub fn alloc_raw(&self, order: u8, policy: ZonePolicy, class: Class) -> Option<u64> {
+        self.choose(order, policy, class)
+    }
+
+    /// Takes a block out of what is free.
+    #[inline(always)]
+    fn choose(&self, order: u8, policy: ZonePolicy, class: Class) -> Option<u64> {
         let layout = self.layout.get()?;
         let (zone, others) = match policy {
             ZonePolicy::Local => (self.cpu_zone(cpu::current_id()), true),
@@ -207,18 +215,34 @@ impl FrameAllocator {
         if class == Class::Program && fallible::is_failure_injected() {
             return None;
         }
+        let frame = match self.take_cached(layout, order, zone, class) {
+            Some(frame) => frame,
+            None => self.take_anyhow(layout, order, zone, others, class)?,
+        };
+        Some(layout.arenas.pa(frame))
+    }
+
+    /// A block from the zones, for which what is only kept is given back.
+    #[inline(never)]
+    fn take_anyhow(
+        &self,
+        layout: &Layout,
+        order: u8,
+        zone: ZoneId,
+        others: bool,
+        class: Class,
+    ) -> Option<u32> {
         let take = || self.take(layout, order, zone, others, class);
         let frame = take().or_else(|| {
             fallible::give_back_unused();
             self.drain_caches();
             take()
         });
-        let frame = match frame {
-            // Large pages can be done without, and the kernel's requests may come under any lock.
-            None if order == 0 && class == Class::Program && self.reclaim() => take()?,
-            frame => frame?,
-        };
-        Some(layout.arenas.pa(frame))
+        // Large pages can be done without, and the kernel's requests may come under any lock.
+        if frame.is_none() && order == 0 && class == Class::Program && self.reclaim() {
+            return take();
+        }
+        frame
     }
 
     /// Takes a block back.
@@ -247,6 +271,7 @@ impl FrameAllocator {
     }
 
     /// Finds the metadata of a block.
+    #[inline]
     fn locate(&self, pa: u64, order: u8) -> (&Layout, &Arena, u32) {
         let Some(layout) = self.layout.get() else { bad_frame("use", pa, order, Use::Unknown) };
         let found = layout.arenas.frame(pa).and_then(|frame| Some((layout.arenas.find(frame)?, frame)));
@@ -312,17 +337,24 @@ impl FrameAllocator {
         class == Class::Kernel
             || 1usize
                 .checked_shl(u32::from(order))
-                .is_some_and(|frames| self.zone_free_frames() >= reserve + frames)
+                .is_some_and(|frames| self.has_free_frames(reserve + frames))
     }
 
-    fn zone_free_frames(&self) -> usize {
+    /// Whether the zones have so many free frames, but for what is in the caches of CPUs. Mostly the first one has.
+    #[inline]
+    fn has_free_frames(&self, wanted: usize) -> bool {
         let zones = self.layout.get().map_or(0, |layout| layout.zone_count);
-        self.zones[..zones].iter().map(Zone::free_frames).sum()
+        let mut free = 0;
+        wanted == 0
+            || self.zones[..zones].iter().any(|zone| {
+                free += zone.free_frames();
+                free >= wanted
+            })
     }
 
-    /// Free memory, but for what is in the caches of CPUs.
-    pub(crate) fn free_bytes(&self) -> u64 {
-        self.zone_free_frames() as u64 * FRAME_BYTES
+    /// The same for so many bytes.
+    pub(crate) fn has_free_bytes(&self, wanted: u64) -> bool {
+        self.has_free_frames(wanted.div_ceil(FRAME_BYTES) as usize)
     }
 
     /// Memory that is in use, or in the caches of CPUs; without a lock, so that interrupts may ask.
@@ -332,6 +364,7 @@ impl FrameAllocator {
     }
 
     /// Takes a block from this CPU's cache, refilling it if `zone` is the CPU's own.
+    #[inline(always)]
     fn take_cached(&self, layout: &Layout, order: u8, zone: ZoneId, class: Class) -> Option<u32> {
         if order != 0 && order != LARGE_ORDER {
             return None;
@@ -341,8 +374,8 @@ impl FrameAllocator {
             return None;
         }
         let frame = if order == 0 {
-            if cache.small.is_empty() && self.permits(5, class) {
-                self.zones[zone.index()].take_singles(&layout.arenas, SMALL_BATCH, &mut cache.small);
+            if cache.small.is_empty() {
+                self.refill(layout, &mut cache, class);
             }
             cache.small.pop()?
         } else {
@@ -350,6 +383,13 @@ impl FrameAllocator {
         };
         layout.arenas.find(frame)?.set_use(frame, Use::Allocated(order));
         Some(frame)
+    }
+
+    #[inline(never)]
+    fn refill(&self, layout: &Layout, cache: &mut CpuCache, class: Class) {
+        if self.permits(5, class) {
+            self.zones[cache.zone.index()].take_singles(&layout.arenas, SMALL_BATCH, &mut cache.small);
+        }
     }
 
     fn release(&self, pa: u64, order: u8) {
@@ -458,12 +498,16 @@ impl FrameAllocator {
 
     /// Whether so many frames can be had without touching the kernel's reserve `reserves` times over, once caches and what is
     /// only kept for speed are given back.
+    #[inline]
     fn has_beyond(&self, reserves: usize, frames: usize) -> bool {
         let wanted = self.reserve_frames.load(Ordering::Relaxed) * reserves + frames;
-        let is_there = || self.zone_free_frames() >= wanted;
-        if is_there() {
-            return true;
-        }
+        self.has_free_frames(wanted) || self.gets(wanted)
+    }
+
+    /// Gives back what can be, and says whether so many frames are free then.
+    #[cold]
+    fn gets(&self, wanted: usize) -> bool {
+        let is_there = || self.has_free_frames(wanted);
         fallible::give_back_unused();
         self.drain_caches();
         is_there() || (self.reclaim() && is_there())

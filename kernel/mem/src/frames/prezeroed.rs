@@ -135,8 +135,8 @@ impl FrameAllocator {
         if list.count.load(Ordering::Relaxed) <= MOST / 2
             && !list.has_filler.load(Ordering::Relaxed)
             && !list.is_called.load(Ordering::Relaxed)
-            && self.wants_more(zone, list)
             && let Some(wake) = self.prezeroed.waker.get()
+            && self.wants_more(zone, list)
         {
             list.is_called.store(true, Ordering::Relaxed);
             wake();

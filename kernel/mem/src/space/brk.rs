@@ -26,7 +26,7 @@ impl<M: Mmu> AddressSpace<M> {
         }
         if end < old_end {
             let Ok(removed) = self.evict(&mut inner, end, old_end) else { return current };
-            let deferred = self.defer(&mut inner, end, old_end, removed);
+            let deferred = self.defer(&mut inner, end, old_end, removed.unwrap_or_default());
             inner.brk = Some((first, wanted));
             drop(inner);
             self.finish_later(deferred);
@@ -41,7 +41,9 @@ impl<M: Mmu> AddressSpace<M> {
             grow(&mut inner, old_end, end);
             inner.brk = Some((first, wanted));
             drop(inner);
-            self.finish_now(old_end, end, Removed { stale, ..Removed::default() });
+            if stale {
+                self.finish_now(old_end, end, Removed { stale, ..Removed::default() });
+            }
         } else {
             inner.brk = Some((first, wanted));
         }

@@ -85,14 +85,14 @@ impl<M: Mmu> AddressSpace<M> {
         lock: Option<Lock>,
         limit: Option<usize>,
     ) -> Result<usize, SpaceError> {
-        let backing = check(&mut request)?;
-        if let MapBacking::File { source, shared: true, .. } = &backing
+        check(&mut request)?;
+        if let MapBacking::File { source, shared: true, .. } = &request.backing
             && source.is_written_back()
             && request.max_prot.contains(Prot::WRITE)
         {
             self.counters.note_written_back();
         }
-        match &backing {
+        match &request.backing {
             MapBacking::SharedAnonymous => self.counters.note_shared(),
             MapBacking::File { source, shared: true, .. } if !source.is_kernels_own() => {
                 self.counters.note_shared();
@@ -101,18 +101,20 @@ impl<M: Mmu> AddressSpace<M> {
         }
         let len = request.len;
         let mut tried = false;
-        let (addr, removed) = loop {
+        let mut removed = None;
+        let addr = loop {
             let mut inner = self.change();
             if lock.is_some() || self.uses_locks() {
                 request.flags |= self.lock_new(&inner, len, lock, limit)?;
             }
-            match self.place(&mut inner, &request) {
-                Ok((addr, mut removed)) => {
-                    let end = addr + len;
-                    removed.stale |= inner.quarantine.busy(addr, end).is_some();
-                    let vma = vma_of(&mut inner, &request, &backing, addr);
+            match self.place(&mut inner, &request, &mut removed) {
+                Ok(addr) => {
+                    if inner.quarantine.busy(addr, addr + len).is_some() {
+                        removed.get_or_insert_with(Removed::default).stale = true;
+                    }
+                    let vma = vma_of(&mut inner.objects, request, addr);
                     inner.map.insert(vma);
-                    break (addr, removed);
+                    break addr;
                 }
                 // Addresses in quarantine may be what is missing.
                 Err(SpaceError::NoMemory) if !tried && !inner.quarantine.is_empty() => {
@@ -123,23 +125,31 @@ impl<M: Mmu> AddressSpace<M> {
                 Err(error) => return Err(error),
             }
         };
-        self.finish_now(addr, addr + len, removed);
+        if let Some(removed) = removed {
+            self.finish_now(addr, addr + len, removed);
+        }
         Ok(addr)
     }
 
-    /// Chooses the address and makes sure that nothing is there.
-    fn place(&self, inner: &mut Inner, request: &MapRequest) -> Result<(usize, Removed), SpaceError> {
+    /// Chooses the address and makes sure that nothing is there; what was there goes to `removed`.
+    #[inline]
+    fn place(
+        &self,
+        inner: &mut Inner,
+        request: &MapRequest,
+        removed: &mut Option<Removed>,
+    ) -> Result<usize, SpaceError> {
         if !self.admits_growth(inner) {
             return Err(SpaceError::NoMemory);
         }
         let len = request.len;
         match request.placement {
             Placement::Fixed(addr) => {
-                let removed = self.evict(inner, addr, addr + len)?;
-                return Ok((addr, removed));
+                *removed = self.evict(inner, addr, addr + len)?;
+                return Ok(addr);
             }
             Placement::FixedNoReplace(addr) if inner.map.is_free(addr, addr + len) => {
-                return Ok((addr, Removed::default()));
+                return Ok(addr);
             }
             Placement::FixedNoReplace(_) => return Err(SpaceError::Exists),
             Placement::Hint(hint) => {
@@ -149,7 +159,7 @@ impl<M: Mmu> AddressSpace<M> {
                 if let Some((start, end)) = range
                     && inner.map.is_free(start, end)
                 {
-                    return Ok((start, Removed::default()));
+                    return Ok(start);
                 }
             }
             Placement::Anywhere => {}
@@ -159,13 +169,13 @@ impl<M: Mmu> AddressSpace<M> {
         let room = Room { len, align: if large { LARGE_BYTES } else { PAGE_SIZE }, phase: 0 };
         let Inner { map, quarantine, .. } = inner;
         let busy = |start, end| quarantine.busy(start, end);
-        let at = map.find_room(room, &busy, quarantine.releases()).ok_or(SpaceError::NoMemory)?;
-        Ok((at, Removed::default()))
+        map.find_room(room, &busy, quarantine.releases()).ok_or(SpaceError::NoMemory)
     }
 }
 
-/// Checks what needs no lock, rounds the length, and settles what the mapping is backed by.
-fn check(request: &mut MapRequest) -> Result<MapBacking, SpaceError> {
+/// Checks what needs no lock, and rounds the length.
+#[inline]
+fn check(request: &mut MapRequest) -> Result<(), SpaceError> {
     if request.len == 0 {
         return Err(SpaceError::Invalid);
     }
@@ -184,8 +194,7 @@ fn check(request: &mut MapRequest) -> Result<MapBacking, SpaceError> {
             return Err(SpaceError::Forbidden);
         }
     }
-    let mut backing = request.backing.clone();
-    if let MapBacking::File { source, offset, shared } = &mut backing {
+    if let MapBacking::File { source, offset, shared } = &request.backing {
         if !offset.is_multiple_of(PAGE_SIZE as u64) {
             return Err(SpaceError::Invalid);
         }
@@ -202,21 +211,23 @@ fn check(request: &mut MapRequest) -> Result<MapBacking, SpaceError> {
     if !request.max_prot.contains(request.prot) {
         return Err(SpaceError::Access);
     }
-    Ok(backing)
+    Ok(())
 }
 
-fn vma_of(inner: &mut Inner, request: &MapRequest, backing: &MapBacking, start: usize) -> Vma {
-    let backing = match backing {
+/// The mapping that was asked for; shared objects are numbered.
+#[inline]
+fn vma_of(objects: &mut u64, request: MapRequest, start: usize) -> Vma {
+    let backing = match request.backing {
         MapBacking::Anonymous => Backing::Anonymous,
         MapBacking::SharedAnonymous => {
-            inner.objects += 1;
-            Backing::SharedAnonymous { object: inner.objects, offset: 0 }
+            *objects += 1;
+            Backing::SharedAnonymous { object: *objects, offset: 0 }
         }
         MapBacking::File { source, offset, shared } => Backing::File {
-            source: source.clone(),
-            offset: *offset,
-            shared: *shared,
-            own_frames: !source.can_share() || (!*shared && request.prot.contains(Prot::WRITE)),
+            own_frames: !source.can_share() || (!shared && request.prot.contains(Prot::WRITE)),
+            source,
+            offset,
+            shared,
         },
     };
     Vma {
@@ -226,7 +237,7 @@ fn vma_of(inner: &mut Inner, request: &MapRequest, backing: &MapBacking, start: 
         max_prot: request.max_prot,
         flags: request.flags,
         backing,
-        name: request.name.clone(),
+        name: request.name,
         policy: None,
     }
 }

@@ -16,7 +16,7 @@
 use arrayvec::ArrayVec;
 
 use super::file_fault::{FilePlan, SharedPlan};
-use super::mmu::{BlockState, Growth, MapError, Page, PageFlags};
+use super::mmu::{BlockState, Growth, MapError, Page, PageFlags, Place};
 use super::policy::Choice;
 use super::vma::{Backing, Vma, VmaFlags};
 use super::{AddressSpace, FaultAccess, FaultOutcome, LARGE_BYTES, LARGE_ORDER, Mmu, PAGE_SIZE, page_start};
@@ -80,24 +80,24 @@ impl<M: Mmu> AddressSpace<M> {
         self.counters.count_fault();
         let page = page_start(addr);
         let mut allow_large = true;
+        match self.attempt(page, access, whole, &mut allow_large) {
+            Attempt::Over(outcome) => outcome,
+            failed => self.resolve_after(failed, page, access, whole, allow_large),
+        }
+    }
+
+    /// Goes on after a first attempt that has not resolved the fault.
+    #[inline(never)]
+    fn resolve_after(
+        &self,
+        mut attempt: Attempt,
+        page: usize,
+        access: FaultAccess,
+        whole: bool,
+        mut allow_large: bool,
+    ) -> FaultOutcome {
         let mut reclaimed = false;
         loop {
-            let attempt = match self.plan(page, access, allow_large) {
-                Plan::Done(outcome) => return outcome,
-                Plan::Large { choice, touch } => {
-                    // Whatever comes of it, the next plan is not to begin a large page.
-                    allow_large = false;
-                    self.fill_large(page, &choice, LargeTouch { whole: whole || touch.whole, ..touch })
-                }
-                Plan::Grow => self.fill_growing(page, whole),
-                Plan::Small { first, pages, choice } => self.fill_small(page, first, pages, &choice),
-                Plan::File(plan) => self.fill_from_file(page, plan),
-                Plan::Shared(plan) => self.map_shared(page, plan),
-                Plan::Moving => {
-                    self.wait_for_move(page);
-                    return FaultOutcome::Resolved;
-                }
-            };
             match attempt {
                 Attempt::Over(outcome) => return outcome,
                 Attempt::Again => {}
@@ -106,6 +106,28 @@ impl<M: Mmu> AddressSpace<M> {
                     self.reclaim();
                 }
                 Attempt::NoMemory => return FaultOutcome::OutOfMemory,
+            }
+            attempt = self.attempt(page, access, whole, &mut allow_large);
+        }
+    }
+
+    /// Makes a plan and carries it out.
+    #[inline(never)]
+    fn attempt(&self, page: usize, access: FaultAccess, whole: bool, allow_large: &mut bool) -> Attempt {
+        match self.plan(page, access, *allow_large) {
+            Plan::Done(outcome) => Attempt::Over(outcome),
+            Plan::Large { choice, touch } => {
+                // Whatever comes of it, the next plan is not to begin a large page.
+                *allow_large = false;
+                self.fill_large(page, &choice, LargeTouch { whole: whole || touch.whole, ..touch })
+            }
+            Plan::Grow => self.fill_growing(page, whole),
+            Plan::Small { first, pages, choice } => self.fill_small(page, first, pages, &choice),
+            Plan::File(plan) => self.fill_from_file(page, plan),
+            Plan::Shared(plan) => self.map_shared(page, plan),
+            Plan::Moving => {
+                self.wait_for_move(page);
+                Attempt::Over(FaultOutcome::Resolved)
             }
         }
     }
@@ -140,19 +162,21 @@ impl<M: Mmu> AddressSpace<M> {
         if !vma.prot.allows(access) {
             return Plan::Done(FaultOutcome::Protection);
         }
-        if let Some((_, _, flags)) = self.mmu.lookup(page) {
-            return self.plan_spurious(page, vma, flags);
-        }
+        let block = match self.mmu.place(page) {
+            Place::Present(flags) => return self.plan_spurious(page, vma, flags),
+            Place::Absent(block) => block,
+        };
         match &vma.backing {
             Backing::File { own_frames: true, .. } => Plan::File(self.plan_file(page, vma)),
             Backing::File { .. } => Plan::Shared(SharedPlan::new(page, vma)),
             Backing::Anonymous | Backing::SharedAnonymous { .. } => {
-                self.plan_anonymous(page, vma, allow_large, inner.generation)
+                self.plan_anonymous(page, vma, block, allow_large, inner.generation)
             }
         }
     }
 
     /// The page is there and its mapping permits the access: another CPU was faster, or this one's TLB is behind.
+    #[inline(never)]
     fn plan_spurious(&self, page: usize, vma: &Vma, flags: PageFlags) -> Plan {
         self.mmu.flush_local(page, PAGE_SIZE);
         if !flags.contains(vma.prot.page_flags()) {
@@ -163,17 +187,30 @@ impl<M: Mmu> AddressSpace<M> {
         Plan::Done(FaultOutcome::Resolved)
     }
 
-    fn plan_anonymous(&self, page: usize, vma: &Vma, allow_large: bool, generation: u64) -> Plan {
-        let choice = Choice::for_mapping(vma);
+    #[inline]
+    fn plan_anonymous(
+        &self,
+        page: usize,
+        vma: &Vma,
+        state: BlockState,
+        allow_large: bool,
+        generation: u64,
+    ) -> Plan {
         let block = page & !(LARGE_BYTES - 1);
-        match self.mmu.block(block) {
-            BlockState::Growing => return Plan::Grow,
+        match state {
+            BlockState::Growing => Plan::Grow,
             BlockState::Empty if allow_large && vma.allows_large(block) => {
                 let (whole, flags) = (vma.is_filled_whole(), vma.prot.page_flags());
-                return Plan::Large { choice, touch: LargeTouch { block, whole, flags, generation } };
+                let touch = LargeTouch { block, whole, flags, generation };
+                Plan::Large { choice: Choice::for_mapping(vma), touch }
             }
-            BlockState::Empty | BlockState::Taken => {}
+            BlockState::Empty | BlockState::Taken => self.plan_small(page, vma),
         }
+    }
+
+    #[inline(never)]
+    fn plan_small(&self, page: usize, vma: &Vma) -> Plan {
+        let choice = Choice::for_mapping(vma);
         let present = |page: usize| self.mmu.lookup(page).is_some();
         let (first, pages) = if page > vma.start && present(page - PAGE_SIZE) {
             self.run_upwards(page, vma)
@@ -255,6 +292,7 @@ impl<M: Mmu> AddressSpace<M> {
     }
 
     /// Fills more of a page that grows. Those who change pages get the lock between two steps.
+    #[inline(never)]
     fn fill_growing(&self, page: usize, whole: bool) -> Attempt {
         let mut seen = None;
         loop {
@@ -273,6 +311,7 @@ impl<M: Mmu> AddressSpace<M> {
         }
     }
 
+    #[inline(never)]
     fn fill_small(&self, page: usize, first: usize, pages: usize, choice: &Choice) -> Attempt {
         let Some(own) = choice.take(self.frames, 0, page) else { return Attempt::NoMemory };
         let mut frames = ArrayVec::<(usize, Frame), AROUND_PAGES>::new();
@@ -317,9 +356,14 @@ impl<M: Mmu> AddressSpace<M> {
                 Ok(())
             }
             Err((error, page)) => {
-                page.into_block().into_iter().for_each(|block| self.frames.free(block));
+                self.give_back(page);
                 Err(error)
             }
         }
+    }
+
+    #[cold]
+    fn give_back(&self, page: Page) {
+        page.into_block().into_iter().for_each(|block| self.frames.free(block));
     }
 }

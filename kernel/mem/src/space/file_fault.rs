@@ -47,6 +47,7 @@ pub(super) struct SharedPlan {
 }
 
 impl SharedPlan {
+    #[inline(never)]
     pub(super) fn new(page: usize, vma: &Vma) -> Self {
         let source = source_of(vma).clone();
         let window = page & !(AROUND_PAGES * PAGE_SIZE - 1);
@@ -56,6 +57,7 @@ impl SharedPlan {
 }
 
 impl<M: Mmu> AddressSpace<M> {
+    #[inline(never)]
     pub(super) fn plan_file(&self, page: usize, vma: &Vma) -> FilePlan {
         let present = |page: usize| self.mmu.lookup(page).is_some();
         let sequential = page > vma.start && present(page - PAGE_SIZE);
@@ -82,6 +84,7 @@ impl<M: Mmu> AddressSpace<M> {
         }
     }
 
+    #[inline(never)]
     pub(super) fn fill_from_file(&self, page: usize, mut plan: FilePlan) -> Attempt {
         let Some(frames) = self.frames_for(page, &mut plan) else { return Attempt::NoMemory };
         self.counters.count_file_read();
@@ -136,6 +139,7 @@ impl<M: Mmu> AddressSpace<M> {
         (!frames.is_empty()).then_some(frames)
     }
 
+    #[inline(never)]
     pub(super) fn map_shared(&self, page: usize, plan: SharedPlan) -> Attempt {
         let index = plan.offset / PAGE_SIZE as u64;
         let (start, end) = plan.around;

@@ -69,7 +69,7 @@ impl VmaMap {
 
     /// The mapping that contains `addr`.
     pub(super) fn find(&self, addr: usize) -> Option<&Vma> {
-        self.tree.from(addr).next().filter(|vma| vma.start <= addr)
+        self.tree.first_above(addr).filter(|vma| vma.start <= addr)
     }
 
     /// The mappings that have a part in `start..end`, in order.
@@ -79,7 +79,7 @@ impl VmaMap {
 
     /// Whether nothing is mapped in `start..end`.
     pub(super) fn is_free(&self, start: usize, end: usize) -> bool {
-        self.overlapping(start, end).next().is_none()
+        self.tree.first_above(start).is_none_or(|vma| vma.start >= end)
     }
 
     /// The end of the part of `start..end` that is mapped without a hole from `start` on, as far as `accept` agrees.
@@ -123,6 +123,7 @@ impl VmaMap {
     }
 
     /// Moves the first part of a mapping in `start..end` out, cutting it if it sticks out.
+    #[inline(always)]
     pub(super) fn take_first(&mut self, start: usize, end: usize) -> Option<Vma> {
         if end > self.full.from {
             self.full = Full::NOWHERE;

@@ -3,7 +3,9 @@
 
 use hadal_hal::memory::frames::Block;
 use hadal_hal::memory::paging;
-pub use hadal_hal::memory::paging::{BlockState, Growth, MapError, Page, PageFlags, PageSize, Unmapped};
+pub use hadal_hal::memory::paging::{
+    BlockState, Growth, MapError, Page, PageFlags, PageSize, Place, Unmapped,
+};
 use hadal_hal::memory::tlb::{self, Flushed};
 
 /// Page table and TLBs of the program's window. `map`, `map_part` and `grow` may race with each other; the address space excludes everything else on
@@ -42,6 +44,8 @@ pub trait Mmu: Send + Sync {
     fn copy_page(&self, va: usize, offset: usize, len: usize, to: &Block) -> bool;
     /// What is mapped in the 2 MiB block around `va`.
     fn block(&self, va: usize) -> BlockState;
+    /// What is at `va`: what [`Mmu::lookup`] and [`Mmu::block`] say, at once.
+    fn place(&self, va: usize) -> Place;
 
     /// Makes this CPU forget a range.
     fn flush_local(&self, va: usize, len: usize);
@@ -111,6 +115,11 @@ impl Mmu for KernelMmu {
 
     fn block(&self, va: usize) -> BlockState {
         paging::program().block(va)
+    }
+
+    #[inline]
+    fn place(&self, va: usize) -> Place {
+        paging::program().place(va)
     }
 
     fn flush_local(&self, va: usize, len: usize) {

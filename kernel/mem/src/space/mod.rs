@@ -52,7 +52,7 @@ pub use advise::Advice;
 pub use create::{MapBacking, MapRequest, Placement};
 pub use lock::Lock;
 pub use migrate::Moved;
-pub use mmu::{BlockState, Growth, KernelMmu, MapError, Mmu, Page, PageFlags, PageSize, Unmapped};
+pub use mmu::{BlockState, Growth, KernelMmu, MapError, Mmu, Page, PageFlags, PageSize, Place, Unmapped};
 pub use policy::{Mode, Policy, Zones, use_thread_policies};
 pub use query::SharedKey;
 pub use remap::{RemapMode, RemapRequest};

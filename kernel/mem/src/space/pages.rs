@@ -61,6 +61,7 @@ impl<M: Mmu> AddressSpace<M> {
     }
 
     /// Removes the pages that a mapping has in a range that [`Self::split_edges`] has prepared. The lock is held for writing.
+    #[inline]
     pub(super) fn remove_pages(&self, vma: &Vma, start: usize, end: usize, removed: &mut Removed) {
         let (start, end) = (vma.start.max(start), vma.end.min(end));
         let Some(file) = vma.shown_file() else { return self.remove_own_pages(start, end, removed) };
@@ -100,19 +101,24 @@ impl<M: Mmu> AddressSpace<M> {
         }
     }
 
-    /// Removes mappings and pages of a range. The lock is held for writing.
-    pub(super) fn evict(&self, inner: &mut Inner, start: usize, end: usize) -> Result<Removed, SpaceError> {
-        let mut removed = Removed::default();
+    /// Removes mappings and pages of a range, if there are any. The lock is held for writing.
+    pub(super) fn evict(
+        &self,
+        inner: &mut Inner,
+        start: usize,
+        end: usize,
+    ) -> Result<Option<Removed>, SpaceError> {
         if inner.map.is_free(start, end) {
-            return Ok(removed);
+            return Ok(None);
         }
+        let mut removed = Removed::default();
         self.split_edges(start, end)?;
         let files = inner.map.overlapping(start, end).filter(|vma| !vma.is_anonymous()).count();
         if files > PIECE_MAPPINGS {
             removed.mappings = fallible::room_for(files).map_err(|_| SpaceError::NoMemory)?;
         }
         self.evict_some(inner, start, end, usize::MAX, &mut removed);
-        Ok(removed)
+        Ok(Some(removed))
     }
 
     /// Removes the first `limit` mappings of a range whose edges are split, and their pages; returns where they end, or the
@@ -147,46 +153,62 @@ impl<M: Mmu> AddressSpace<M> {
         drop(removed.mappings);
     }
 
-    /// Puts what was removed into quarantine. The lock is held for writing; what is returned goes to
-    /// [`Self::finish_later`] after it is released.
+    /// Puts what was removed into quarantine. The lock is held for writing; what is returned, if something is left to be done,
+    /// goes to [`Self::finish_later`] after it is released.
+    #[inline]
     pub(super) fn defer(
         &self,
         inner: &mut Inner,
         start: usize,
         end: usize,
-        mut removed: Removed,
-    ) -> Deferred {
+        removed: Removed,
+    ) -> Option<Deferred> {
+        // What is not stale had no pages, and nothing was written through it.
+        let is_nothing = !removed.stale && removed.mappings.is_empty() && !inner.quarantine.has_sealed();
+        if is_nothing { None } else { Some(self.defer_removed(inner, start, end, removed)) }
+    }
+
+    #[inline(never)]
+    fn defer_removed(&self, inner: &mut Inner, start: usize, end: usize, removed: Removed) -> Deferred {
+        let Removed { stale, frames, mut mappings, written } = removed;
         let mut over = Released::default();
-        let written = core::mem::take(&mut removed.written);
-        if removed.stale {
+        let mut kick = false;
+        if stale {
             // At least the CPU that unmaps finds nothing there any more.
             self.mmu.flush_local(start, end - start);
-            let mut mappings = removed.mappings;
             if !mappings.is_empty() {
                 (mappings, over.mappings) = mappings.into_iter().partition(|vma| !vma.owns_frames());
             }
-            inner.quarantine.add(start, end, Held { frames: removed.frames, mappings });
+            kick = inner.quarantine.add(start, end, Held { frames, mappings });
+            if kick {
+                inner.quarantine.seal(|| self.mmu.begin_lazy());
+            }
         } else {
-            over.mappings = removed.mappings;
+            over.mappings = mappings;
         }
-        let kick = inner.quarantine.is_due();
-        if kick {
-            inner.quarantine.seal(|| self.mmu.begin_lazy());
-        }
-        if !inner.quarantine.is_empty() {
+        if inner.quarantine.has_sealed() {
             over.join(inner.quarantine.release_completed(&self.mmu.completed()));
         }
-        let crowded = inner.quarantine.is_crowded() || self.is_missed(inner.quarantine.bytes());
+        // If nothing has come, there is no more than the last time that something did.
+        let crowded = stale && (inner.quarantine.is_crowded() || self.is_missed(inner.quarantine.bytes()));
         Deferred { over, written, range: (start, end), kick, crowded }
     }
 
     /// Whether so much memory in quarantine is more than may be kept from others, who do not know of it.
     fn is_missed(&self, bytes: u64) -> bool {
-        bytes > self.frames.free_bytes() / MISSED_PART
+        !self.frames.has_free_bytes(bytes.saturating_mul(MISSED_PART))
     }
 
     /// The part of [`Self::defer`] that needs no lock.
-    pub(super) fn finish_later(&self, deferred: Deferred) {
+    #[inline]
+    pub(super) fn finish_later(&self, deferred: Option<Deferred>) {
+        if let Some(deferred) = deferred {
+            self.finish_deferred(deferred);
+        }
+    }
+
+    #[inline(never)]
+    fn finish_deferred(&self, deferred: Deferred) {
         if deferred.kick {
             self.mmu.kick();
         }

@@ -115,6 +115,7 @@ impl Policy {
     }
 
     /// A frame for the page at `at`.
+    #[inline(never)]
     fn take(&self, frames: &'static FrameAllocator, order: u8, at: usize, of_thread: bool) -> Option<Frame> {
         match self.mode {
             Mode::Local => frames.alloc_program(order, ZonePolicy::Local),
@@ -173,12 +174,18 @@ pub(super) struct Choice {
 }
 
 impl Choice {
+    #[inline]
     pub(super) fn for_mapping(vma: &Vma) -> Self {
+        if vma.policy.is_none() && !IN_USE.load(Ordering::Acquire) {
+            return Self::default();
+        }
+        Self::by_policy(vma)
+    }
+
+    #[inline(never)]
+    fn by_policy(vma: &Vma) -> Self {
         if vma.policy.is_some() {
             return Self { policy: vma.policy.clone(), of_thread: false };
-        }
-        if !IN_USE.load(Ordering::Acquire) {
-            return Self::default();
         }
         Self { policy: OF_CALLER.get().and_then(|of_caller| of_caller()), of_thread: true }
     }
@@ -188,6 +195,7 @@ impl Choice {
         if self.policy.is_none() { frames.alloc_prezeroed() } else { None }
     }
 
+    #[inline]
     pub(super) fn take(&self, frames: &'static FrameAllocator, order: u8, at: usize) -> Option<Frame> {
         match &self.policy {
             None => frames.alloc_program(order, ZonePolicy::Local),

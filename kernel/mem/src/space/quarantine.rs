@@ -28,18 +28,43 @@ pub(super) struct Quarantine {
     sealed: VecDeque<Batch>,
     /// Ranges in all batches.
     ranges: usize,
+    /// Memory in all batches.
+    bytes: u64,
     /// Batches that were released so far.
     releases: u64,
     next_id: u64,
 }
 
-#[derive(Default)]
 struct Batch {
     id: u64,
     /// The flush that releases it, once it is sealed.
     flush: u64,
     ranges: Vec<(usize, usize)>,
+    /// The range that covers them all.
+    span: (usize, usize),
     held: Held,
+}
+
+impl Default for Batch {
+    fn default() -> Self {
+        Self { id: 0, flush: 0, ranges: Vec::new(), span: (usize::MAX, 0), held: Held::default() }
+    }
+}
+
+impl Batch {
+    /// The lowest address of its ranges in `start..end`, or the largest address there is.
+    #[inline]
+    fn lowest_in(&self, start: usize, end: usize) -> usize {
+        let mut lowest = usize::MAX;
+        if self.span.0 < end && start < self.span.1 {
+            for &(from, to) in &self.ranges {
+                if from < end && start < to {
+                    lowest = lowest.min(from);
+                }
+            }
+        }
+        lowest
+    }
 }
 
 /// What waits for a flush.
@@ -69,16 +94,21 @@ impl Released {
 
 impl Quarantine {
     pub(super) fn new() -> Self {
-        Self { open: Batch::default(), sealed: VecDeque::new(), ranges: 0, releases: 0, next_id: 0 }
+        Self { open: Batch::default(), sealed: VecDeque::new(), ranges: 0, bytes: 0, releases: 0, next_id: 0 }
     }
 
     /// Bytes of memory that wait.
     pub(super) fn bytes(&self) -> u64 {
-        self.batches().map(|batch| batch.held.frames.bytes()).sum()
+        self.bytes
     }
 
     pub(super) fn is_empty(&self) -> bool {
         self.ranges == 0
+    }
+
+    /// Whether a batch waits for its flush.
+    pub(super) fn has_sealed(&self) -> bool {
+        !self.sealed.is_empty()
     }
 
     /// How often something has been released.
@@ -98,15 +128,21 @@ impl Quarantine {
     }
 
     fn lowest_in(&self, start: usize, end: usize) -> Option<usize> {
-        let ranges = self.batches().flat_map(|batch| batch.ranges.iter());
-        ranges.filter(|range| range.0 < end && start < range.1).map(|range| range.0).min()
+        let mut lowest = self.open.lowest_in(start, end);
+        for batch in &self.sealed {
+            lowest = lowest.min(batch.lowest_in(start, end));
+        }
+        (lowest != usize::MAX).then_some(lowest)
     }
 
-    /// Adds an unmapped range and what it held.
-    pub(super) fn add(&mut self, start: usize, end: usize, held: Held) {
-        self.open.held.frames.join(held.frames);
-        self.open.held.mappings.extend(held.mappings);
-        let ranges = &mut self.open.ranges;
+    /// Adds an unmapped range and what it held. Returns whether the open batch is large enough to be flushed for.
+    pub(super) fn add(&mut self, start: usize, end: usize, held: Held) -> bool {
+        self.bytes += held.frames.bytes();
+        let open = &mut self.open;
+        open.held.frames.join(held.frames);
+        open.held.mappings.extend(held.mappings);
+        open.span = (open.span.0.min(start), open.span.1.max(end));
+        let ranges = &mut open.ranges;
         match ranges.iter_mut().find(|range| range.1 == start || range.0 == end) {
             Some(range) => *range = (range.0.min(start), range.1.max(end)),
             None => {
@@ -114,14 +150,9 @@ impl Quarantine {
                 self.ranges += 1;
             }
         }
-    }
-
-    /// Whether the open batch is large enough to be flushed for.
-    pub(super) fn is_due(&self) -> bool {
-        let held = &self.open.held;
-        self.open.ranges.len() >= BATCH_RANGES
-            || held.frames.bytes() >= BATCH_BYTES
-            || held.mappings.len() >= BATCH_RANGES
+        open.ranges.len() >= BATCH_RANGES
+            || open.held.frames.bytes() >= BATCH_BYTES
+            || open.held.mappings.len() >= BATCH_RANGES
     }
 
     /// Closes the open batch, to be released by the flush that `begin` starts.
@@ -138,9 +169,8 @@ impl Quarantine {
 
     /// The range that covers everything sealed, and a ticket for [`Quarantine::release_through`].
     pub(super) fn span(&self) -> Option<(usize, usize, u64)> {
-        let ranges = || self.sealed.iter().flat_map(|batch| batch.ranges.iter());
-        let start = ranges().map(|range| range.0).min()?;
-        let end = ranges().map(|range| range.1).max()?;
+        let start = self.sealed.iter().map(|batch| batch.span.0).min()?;
+        let end = self.sealed.iter().map(|batch| batch.span.1).max()?;
         Some((start, end, self.next_id))
     }
 
@@ -158,14 +188,58 @@ impl Quarantine {
         let mut released = Released::default();
         while let Some(batch) = self.sealed.pop_front_if(|batch| over(batch)) {
             self.ranges -= batch.ranges.len();
+            self.bytes -= batch.held.frames.bytes();
             self.releases += 1;
             released.frames.join(batch.held.frames.flushed(flush));
             released.mappings.extend(batch.held.mappings);
         }
         released
     }
+}
 
-    fn batches(&self) -> impl Iterator<Item = &Batch> {
-        self.sealed.iter().chain([&self.open])
+#[cfg(test)]
+mod tests {
+    use hadal_hal::memory::frames::{Block, host_arena};
+    use hadal_hal::memory::paging::Page;
+
+    use super::*;
+
+    fn flush() -> Flushed {
+        Flushed::simulated(0, usize::MAX, u64::MAX)
+    }
+
+    #[test]
+    fn the_lowest_busy_address_is_found_in_all_batches() {
+        let mut quarantine = Quarantine::new();
+        assert_eq!(quarantine.busy(0, usize::MAX), None);
+        for start in [0x9000, 0x5000] {
+            assert!(!quarantine.add(start, start + 0x1000, Held::default()));
+        }
+        quarantine.seal(|| 1);
+        assert!(!quarantine.add(0x7000, 0x8000, Held::default()));
+        let busy = |start, end| quarantine.busy(start, end);
+        assert_eq!((busy(0, usize::MAX), busy(0x6000, 0x7000)), (Some(0x5000), None));
+        assert_eq!((busy(0x6000, 0xa000), busy(0x8000, 0x9000)), (Some(0x7000), None));
+        assert_eq!((busy(0x8000, 0x9001), busy(0xa000, usize::MAX)), (Some(0x9000), None));
+        assert_eq!(quarantine.span(), Some((0x5000, 0xa000, 1)));
+        let _ = quarantine.release_through(1, &flush());
+        assert_eq!((quarantine.has_sealed(), quarantine.busy(0, usize::MAX)), (false, Some(0x7000)));
+    }
+
+    #[test]
+    fn memory_counts_until_it_is_released() {
+        let mut quarantine = Quarantine::new();
+        for number in 0..3 {
+            let mut held = Held::default();
+            let block = Block::claim(host_arena(2 << 20), 0).expect("free");
+            held.frames.push(number << 20, Page::from(block).as_unmapped());
+            quarantine.add(number << 20, (number << 20) + 0x1000, held);
+            if number < 2 {
+                quarantine.seal(|| 1);
+            }
+        }
+        assert_eq!(quarantine.bytes(), 3 * 0x1000);
+        let released = quarantine.release_completed(&flush());
+        assert_eq!((released.frames.bytes(), quarantine.bytes()), (2 * 0x1000, 0x1000));
     }
 }

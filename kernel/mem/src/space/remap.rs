@@ -115,7 +115,7 @@ impl<M: Mmu> AddressSpace<M> {
             if !single(&inner, old, old + kept)?.has_offsets(old, new_len) {
                 return Err(SpaceError::Invalid);
             }
-            let mut removed = self.evict(&mut inner, new, new_end)?;
+            let mut removed = self.evict(&mut inner, new, new_end)?.unwrap_or_default();
             removed.stale |= inner.quarantine.busy(new, new_end).is_some();
             let result = self.relocate(&mut inner, old, kept, new, new_len);
             (removed, result)
@@ -132,7 +132,7 @@ impl<M: Mmu> AddressSpace<M> {
         old_len: usize,
         new: usize,
         new_len: usize,
-    ) -> Result<Deferred, SpaceError> {
+    ) -> Result<Option<Deferred>, SpaceError> {
         if !self.admits_mappings(inner) {
             return Err(SpaceError::NoMemory);
         }
@@ -154,7 +154,7 @@ impl<M: Mmu> AddressSpace<M> {
         old: usize,
         len: usize,
         new: usize,
-        result: Result<Deferred, SpaceError>,
+        result: Result<Option<Deferred>, SpaceError>,
     ) -> Result<usize, SpaceError> {
         self.mmu.shootdown(old, len);
         match result {

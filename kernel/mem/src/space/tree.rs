@@ -44,6 +44,12 @@ impl MappingTree {
         Iter { tree: self, at: start, end, rest: &[] }
     }
 
+    /// The first mapping that ends above `addr`.
+    #[inline]
+    pub(super) fn first_above(&self, addr: usize) -> Option<&Vma> {
+        self.root.ending_above(addr)?.first()
+    }
+
     /// The last mapping that starts below `addr`, and the first that does not.
     pub(super) fn around(&self, addr: usize) -> (Option<&Vma>, Option<&Vma>) {
         let (mut node, mut above) = (&self.root, None);

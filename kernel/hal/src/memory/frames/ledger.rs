@@ -102,20 +102,28 @@ impl Ledger {
 
 /// Claims all frames of some words, or none and false.
 fn claim_words(words: &[AtomicU64]) -> bool {
-    let is_claimed =
-        |word: &AtomicU64| word.compare_exchange(0, u64::MAX, Ordering::Acquire, Ordering::Relaxed).is_ok();
-    let done = words.iter().take_while(|word| is_claimed(word)).count();
-    if done < words.len() {
+    let is_taken =
+        |word: &AtomicU64| word.compare_exchange(0, u64::MAX, Ordering::Acquire, Ordering::Relaxed).is_err();
+    let taken = match words {
+        // A large page.
+        [a, b, c, d, e, f, g, h] => [a, b, c, d, e, f, g, h].into_iter().position(is_taken),
+        _ => words.iter().position(is_taken),
+    };
+    if let Some(done) = taken {
         release_words(&words[..done]);
     }
-    done == words.len()
+    taken.is_none()
 }
 
 /// Gives up all frames of some words. Every bit is the caller's, so nobody else changes a word: a claim of a part finds the
 /// bits set, and takes none of them back.
 fn release_words(words: &[AtomicU64]) {
-    for word in words {
-        word.store(0, Ordering::Release);
+    match words {
+        // A large page.
+        [a, b, c, d, e, f, g, h] => {
+            [a, b, c, d, e, f, g, h].into_iter().for_each(|word| word.store(0, Ordering::Release));
+        }
+        _ => words.iter().for_each(|word| word.store(0, Ordering::Release)),
     }
 }
 

@@ -271,7 +271,7 @@ mod tests {
     use spin::Once;
 
     use super::super::tables::new_table;
-    use super::super::{BlockState, Retired};
+    use super::super::{BlockState, Place, Retired};
     use super::*;
     use crate::memory::frames::{self, Block, FrameSource, host_arena, host_read, host_write};
     use crate::memory::tlb;
@@ -361,6 +361,28 @@ mod tests {
         assert_eq!((table.block(AT), table.grow(AT, false)), (BlockState::Taken, Growth::None));
         assert_eq!(table.lookup(AT).map(|(_, size, flags)| (size, flags)), Some((PageSize::Size2M, RW)));
         assert!((0..PARTS).all(|part| byte(&table, part * PAGE_SIZE + 5) == 0));
+    }
+
+    #[test]
+    fn a_place_is_what_lookup_and_block_say() {
+        let table = empty();
+        let place = |offset: usize| {
+            let page = table.lookup(AT + offset).map(|(_, _, flags)| Place::Present(flags));
+            let expected = page.unwrap_or_else(|| Place::Absent(table.block(AT + offset)));
+            assert_eq!(table.place(AT + offset), expected);
+            expected
+        };
+        assert_eq!(place(0), Place::Absent(BlockState::Empty));
+        assert_eq!(table.map_part(AT + 3 * PAGE_SIZE, dirty_page(3), RW), Ok(()));
+        assert_eq!(place(3 * PAGE_SIZE), Place::Present(RW));
+        assert_eq!(place(4 * PAGE_SIZE), Place::Absent(BlockState::Growing));
+        assert_eq!(place(LARGE_BYTES), Place::Absent(BlockState::Empty));
+        table.complete(AT);
+        assert_eq!(place(4 * PAGE_SIZE), Place::Present(RW));
+        let small = Page::from(Block::claim(host_arena(PAGE_SIZE), 0).expect("free"));
+        assert_eq!(table.map(AT + LARGE_BYTES, small, PageFlags::READ), Ok(()));
+        assert_eq!(place(LARGE_BYTES), Place::Present(PageFlags::READ));
+        assert_eq!(place(LARGE_BYTES + PAGE_SIZE), Place::Absent(BlockState::Taken));
     }
 
     #[test]

@@ -111,7 +111,8 @@ const _: () = {
 
 impl SigContext {
     pub(super) fn save(frame: &TrapFrame, mask: SigSet, is_fault: bool, vectors: u64) -> Self {
-        let fault = |value: u64| if is_fault { value } else { 0 };
+        let (error, vector, fault_address) =
+            if is_fault { (frame.error, frame.vector, frame.fault_address) } else { (0, 0, 0) };
         Self {
             r8: frame.r8,
             r9: frame.r9,
@@ -135,10 +136,10 @@ impl SigContext {
             gs: 0,
             fs: 0,
             ss: frame.ss as u16,
-            error: fault(frame.error),
-            vector: fault(frame.vector),
+            error,
+            vector,
             old_mask: mask.bits(),
-            fault_address: fault(frame.fault_address),
+            fault_address,
             vectors,
             reserved: [0; 8],
         }

@@ -323,6 +323,13 @@ impl Mmu for Sim {
         }
     }
 
+    fn place(&self, va: usize) -> Place {
+        match self.lookup(va) {
+            Some((_, _, flags)) => Place::Present(flags),
+            None => Place::Absent(self.block(va)),
+        }
+    }
+
     fn flush_local(&self, va: usize, len: usize) {
         let mut state = self.state();
         let cpu = state.cpu;

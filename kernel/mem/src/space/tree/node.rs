@@ -195,7 +195,7 @@ impl Node {
                     _ => return First::None,
                 }
                 let (before, _) = gaps_around(mappings, index);
-                *taken = Some(mappings.remove(index));
+                *taken = mappings.pop_at(index);
                 extent.update(mappings, before, (gap_below(mappings, index), 0));
             }
             Self::Inner(children) => {
