@@ -84,6 +84,8 @@ pub struct Process {
     pub space: ProgramSpace,
     /// Where paths are looked up.
     pub namespace: Arc<Namespace>,
+    /// The root directory at the start, for absolute paths: they start anywhere.
+    pub root: Location,
     cwd: SpinLock<Arc<Location>>,
     /// File mode creation mask.
     pub umask: AtomicU32,
@@ -154,6 +156,7 @@ impl Process {
         Box::leak(Box::new(Self {
             pid: AtomicU32::new(0),
             space,
+            root: setup.namespace.root(),
             namespace: setup.namespace,
             cwd: SpinLock::ranked(Rank::Process, Arc::new(setup.cwd)),
             umask: AtomicU32::new(setup.umask),
@@ -198,7 +201,8 @@ impl Process {
 
     /// On whose behalf paths are used.
     pub fn caller(&self) -> Caller<'_> {
-        self.caller_as(self.credentials.user().effective, self.credentials.group().effective)
+        let (uid, gid) = self.credentials.effective();
+        self.caller_as(uid, gid)
     }
 
     /// On whose behalf `access` asks.
