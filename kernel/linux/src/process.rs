@@ -16,7 +16,9 @@ use hadal_hal::cpu;
 use hadal_hal::interrupts::apic;
 use hadal_hal::sync::{Rank, SpinLock};
 use hadal_mem::space::ProgramSpace;
+use hadal_vfs::synthetic::Children;
 use hadal_vfs::{Caller, FdTable, Location, Namespace};
+use spin::Once;
 
 use crate::attributes::Attributes;
 use crate::credentials::Credentials;
@@ -126,6 +128,8 @@ pub struct Process {
     pub attributes: Attributes,
     /// What it was refused and Linux would have given it.
     pub refused: Refused,
+    /// Its directory in `/proc`, once somebody has looked for it.
+    pub(crate) directory: Once<Arc<dyn Children>>,
     /// Why the program ends, when it is for what it did in interrupt context: reported in the end.
     violation: SpinLock<Option<Violation>>,
 }
@@ -179,6 +183,7 @@ impl Process {
             run_ns: AtomicU64::new(0),
             attributes: Attributes::default(),
             refused: Refused::default(),
+            directory: Once::new(),
             violation: SpinLock::new(None),
         }))
     }
