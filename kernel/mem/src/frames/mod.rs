@@ -458,8 +458,16 @@ impl FrameAllocator {
 
     /// Whether so many frames can be had without touching the kernel's reserve `reserves` times over, once caches and what is
     /// only kept for speed are given back.
+    #[inline]
     fn has_beyond(&self, reserves: usize, frames: usize) -> bool {
         let wanted = self.reserve_frames.load(Ordering::Relaxed) * reserves + frames;
+        // Mostly the first zone alone has them.
+        self.zones[0].free_frames() >= wanted || self.finds_beyond(wanted)
+    }
+
+    /// As [`FrameAllocator::has_beyond`], for so many frames in all.
+    #[inline(never)]
+    fn finds_beyond(&self, wanted: usize) -> bool {
         let is_there = || self.zone_free_frames() >= wanted;
         if is_there() {
             return true;
