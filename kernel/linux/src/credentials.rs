@@ -5,6 +5,7 @@
 //! host, too (`Caller::is_guest`).
 
 use alloc::vec::Vec;
+use core::sync::atomic::{AtomicU32, Ordering};
 
 use hadal_hal::sync::SpinLock;
 
@@ -96,6 +97,8 @@ pub(crate) enum Change {
 pub struct Credentials {
     user: SpinLock<Ids>,
     group: SpinLock<Ids>,
+    /// The effective ids of both, which every path asks for. They change with the ids, under their locks.
+    effective: [AtomicU32; 2],
     start: (u32, u32),
     /// Supplementary groups.
     pub groups: Vec<u32>,
@@ -105,7 +108,7 @@ impl Credentials {
     /// Those of a program that starts.
     pub fn new(uid: u32, gid: u32, groups: Vec<u32>) -> Self {
         let [user, group] = [uid, gid].map(|id| SpinLock::new(Ids::all(id)));
-        Self { user, group, start: (uid, gid), groups }
+        Self { user, group, effective: [uid, gid].map(AtomicU32::new), start: (uid, gid), groups }
     }
 
     /// Ids of the user.
@@ -118,9 +121,16 @@ impl Credentials {
         *self.group.lock()
     }
 
+    /// Effective ids of user and group.
+    #[inline]
+    pub fn effective(&self) -> (u32, u32) {
+        let [user, group] = &self.effective;
+        (user.load(Ordering::Relaxed), group.load(Ordering::Relaxed))
+    }
+
     /// Whether the program acts as the superuser.
     pub fn is_privileged(&self) -> bool {
-        self.user().effective == 0
+        self.effective().0 == 0
     }
 
     /// Whether a user and a group are not those the program started with, which the host knows it by.
@@ -131,6 +141,7 @@ impl Credentials {
     pub(crate) fn change_user(&self, change: Change) -> Result<()> {
         let mut ids = self.user.lock();
         *ids = changed(*ids, change, ids.effective == 0)?;
+        self.effective[0].store(ids.effective, Ordering::Relaxed);
         Ok(())
     }
 
@@ -138,6 +149,7 @@ impl Credentials {
         let privileged = self.is_privileged();
         let mut ids = self.group.lock();
         *ids = changed(*ids, change, privileged)?;
+        self.effective[1].store(ids.effective, Ordering::Relaxed);
         Ok(())
     }
 }
@@ -173,6 +185,18 @@ mod tests {
         assert_eq!(user(&credentials), [5, 5, 5]);
         assert_eq!(credentials.change_user(Change::One(0)), Err(Errno::EPERM));
         assert!(credentials.are_new(5, 0) && !credentials.are_new(0, 0));
+    }
+
+    #[test]
+    fn the_effective_ids_are_those_of_both() {
+        let credentials = Credentials::new(0, 7, Vec::new());
+        assert_eq!(credentials.effective(), (0, 7));
+        assert_eq!(credentials.change_group(Change::Two([KEEP, 9])), Ok(()));
+        assert_eq!(credentials.change_user(Change::Three([KEEP, 5, KEEP])), Ok(()));
+        assert_eq!(credentials.effective(), (5, 9));
+        assert_eq!((credentials.user().effective, credentials.group().effective), credentials.effective());
+        assert_eq!(credentials.change_user(Change::One(3)), Err(Errno::EPERM));
+        assert_eq!(credentials.effective(), (5, 9));
     }
 
     #[test]

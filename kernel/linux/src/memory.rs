@@ -2,6 +2,7 @@
 //! Typed access to program memory for system calls: every bad pointer is `EFAULT`, whatever its value.
 
 use alloc::vec::Vec;
+use core::ops::{Deref, DerefMut};
 
 use arrayvec::ArrayVec;
 use hadal_hal::memory::fallible;
@@ -63,16 +64,47 @@ pub fn write_unless_null<T: IntoBytes + Immutable>(address: usize, value: &T) ->
     if address == 0 { Ok(()) } else { write(address, value) }
 }
 
-/// Reads an array of `count` structures. As many as the type of the list has room for take no memory.
-pub fn read_array<A: Array>(address: usize, count: usize) -> Result<SmallVec<A>>
-where
-    A::Item: FromBytes + IntoBytes + Clone,
-{
-    let mut values = SmallVec::new();
-    make_room(&mut values, count)?;
-    values.resize(count, A::Item::new_zeroed());
-    read_bytes(address, values.as_mut_bytes())?;
-    Ok(values)
+/// An array of structures from program memory. As many as there is room for (`FEW`) take no memory.
+pub(crate) struct ProgramArray<T, const FEW: usize> {
+    few: [T; FEW],
+    /// All of them, if they are more.
+    many: Vec<T>,
+    len: usize,
+}
+
+impl<T: FromBytes + IntoBytes, const FEW: usize> ProgramArray<T, FEW> {
+    /// An empty one.
+    #[inline]
+    pub(crate) fn new() -> Self {
+        Self { few: FromZeros::new_zeroed(), many: Vec::new(), len: 0 }
+    }
+
+    /// Reads `count` structures.
+    #[inline]
+    pub(crate) fn read(&mut self, address: usize, count: usize) -> Result<()> {
+        if count > FEW {
+            self.many = room_for(count)?;
+            self.many.resize_with(count, T::new_zeroed);
+        }
+        self.len = count;
+        read_bytes(address, self.as_mut_bytes())
+    }
+}
+
+impl<T, const FEW: usize> Deref for ProgramArray<T, FEW> {
+    type Target = [T];
+
+    #[inline]
+    fn deref(&self) -> &[T] {
+        if self.len > FEW { &self.many } else { &self.few[..self.len] }
+    }
+}
+
+impl<T, const FEW: usize> DerefMut for ProgramArray<T, FEW> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [T] {
+        if self.len > FEW { &mut self.many } else { &mut self.few[..self.len] }
+    }
 }
 
 /// Makes room in a list that lives no longer than a call, or `ENOMEM`.

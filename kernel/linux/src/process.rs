@@ -16,7 +16,9 @@ use hadal_hal::interrupts::apic;
 use hadal_hal::memory::fallible::OutOfMemory;
 use hadal_hal::sync::{Rank, SpinLock};
 use hadal_mem::space::ProgramSpace;
+use hadal_vfs::synthetic::Children;
 use hadal_vfs::{Caller, FdTable, Location, Namespace};
+use spin::Once;
 
 use crate::attributes::Attributes;
 use crate::credentials::Credentials;
@@ -85,6 +87,8 @@ pub struct Process {
     pub space: ProgramSpace,
     /// Where paths are looked up.
     pub namespace: Arc<Namespace>,
+    /// The root directory at the start, for absolute paths: they start anywhere.
+    pub root: Location,
     cwd: SpinLock<Arc<Location>>,
     /// File mode creation mask.
     pub umask: AtomicU32,
@@ -125,6 +129,8 @@ pub struct Process {
     pub attributes: Attributes,
     /// What it was refused and Linux would have given it.
     pub refused: Refused,
+    /// Its directory in `/proc`, once somebody has looked for it.
+    pub(crate) directory: Once<Arc<dyn Children>>,
     /// Why the program ends, when it is for what it did in interrupt context: reported in the end.
     violation: SpinLock<Option<Violation>>,
 }
@@ -155,6 +161,7 @@ impl Process {
         Box::leak(Box::new(Self {
             pid: AtomicU32::new(0),
             space,
+            root: setup.namespace.root(),
             namespace: setup.namespace,
             cwd: SpinLock::ranked(Rank::Process, Arc::new(setup.cwd)),
             umask: AtomicU32::new(setup.umask),
@@ -177,6 +184,7 @@ impl Process {
             run_ns: AtomicU64::new(0),
             attributes: Attributes::default(),
             refused: Refused::default(),
+            directory: Once::new(),
             violation: SpinLock::new(None),
         }))
     }
@@ -199,7 +207,8 @@ impl Process {
 
     /// On whose behalf paths are used.
     pub fn caller(&self) -> Caller<'_> {
-        self.caller_as(self.credentials.user().effective, self.credentials.group().effective)
+        let (uid, gid) = self.credentials.effective();
+        self.caller_as(uid, gid)
     }
 
     /// On whose behalf `access` asks.

@@ -146,10 +146,13 @@ impl WaitQueue {
 
     /// Wakes all threads and tells the listeners what may have become true, in bits that they share with the owner of the
     /// queue; 0 is nothing that a listener could wait for. Returns the number of threads.
+    #[inline]
     pub fn wake_all_for(&self, changes: u32) -> usize {
-        if !self.presence.anybody() {
-            return 0;
-        }
+        if self.presence.anybody() { self.wake_everybody(changes) } else { 0 }
+    }
+
+    #[inline(never)]
+    fn wake_everybody(&self, changes: u32) -> usize {
         let threads = self.with(|waiting| {
             if changes != 0 {
                 waiting.listeners.tell(changes);

@@ -13,11 +13,11 @@ use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use hadal_hal::memory::fallible::MakeRoom;
-use hadal_hal::sync::{Rank, SpinLock};
+use hadal_hal::sync::{Rank, RwSpinLock};
 
 use crate::errno::{Errno, Result};
 use crate::open_file::OpenFile;
-use tree::Tree;
+use tree::{Place, Tree};
 
 /// Highest value `RLIMIT_NOFILE` may take (`fs.nr_open` of Linux).
 pub const MAX_DESCRIPTORS: u32 = 1 << 20;
@@ -43,7 +43,7 @@ impl Slot {
 pub struct FdTable {
     tree: Tree,
     /// Held while a number becomes taken or free.
-    changing: SpinLock<()>,
+    changing: RwSpinLock<()>,
     /// Soft `RLIMIT_NOFILE`: numbers at or above it are not handed out.
     limit: AtomicU32,
 }
@@ -51,19 +51,20 @@ pub struct FdTable {
 impl FdTable {
     /// An empty table with the given soft `RLIMIT_NOFILE`.
     pub const fn new(limit: u32) -> Self {
-        let changing = SpinLock::ranked(Rank::Files, ());
+        let changing = RwSpinLock::ranked(Rank::Files, ());
         Self { tree: Tree::new(), changing, limit: AtomicU32::new(limit) }
     }
 
-    fn with<T>(&self, fd: i32, then: impl FnOnce(&mut Slot) -> T) -> Result<T> {
+    #[inline]
+    fn place(&self, fd: i32) -> Result<&Place> {
         let number = usize::try_from(fd).map_err(|_| Errno::EBADF)?;
-        let mut place = self.tree.place(number).ok_or(Errno::EBADF)?.lock();
-        place.as_mut().map(then).ok_or(Errno::EBADF)
+        self.tree.place(number).ok_or(Errno::EBADF)
     }
 
     /// The open file behind a descriptor; `EBADF` when there is none.
+    #[inline]
     pub fn get(&self, fd: i32) -> Result<Arc<OpenFile>> {
-        self.with(fd, |slot| slot.file.clone())
+        self.place(fd)?.read().as_ref().map(|slot| slot.file.clone()).ok_or(Errno::EBADF)
     }
 
     /// Gives a file the lowest free number at or above `minimum` (`EMFILE` when there is none below the limit,
@@ -76,14 +77,22 @@ impl FdTable {
         }
         loop {
             let number = {
-                let _changing = self.changing.lock();
-                let number = self.tree.lowest_free(minimum);
+                let _changing = self.changing.write();
+                let near =
+                    self.tree.chunk(minimum).and_then(|chunk| Some((chunk.next_free(minimum)?, chunk)));
+                let (number, chunk) = match near {
+                    Some((number, chunk)) => (number, Some(chunk)),
+                    None => {
+                        let number = self.tree.lowest_free(minimum);
+                        (number, self.tree.chunk(number))
+                    }
+                };
                 if number >= limit {
                     return Err(Errno::EMFILE);
                 }
-                if let Some(place) = self.tree.place(number) {
-                    *place.lock() = Some(Slot { file, close_on_exec });
-                    self.tree.note(number, true);
+                if let Some(chunk) = chunk {
+                    *chunk.place(number).write() = Some(Slot { file, close_on_exec });
+                    self.tree.note(chunk, number, true);
                     return Ok(number as i32);
                 }
                 number
@@ -126,10 +135,10 @@ impl FdTable {
             return Err(Errno::EBADF);
         }
         self.tree.grow(number)?;
-        let place = self.tree.place(number).ok_or(Errno::ENOMEM)?;
-        let changing = self.changing.lock();
-        self.tree.note(number, true);
-        let old = place.lock().replace(Slot { file, close_on_exec });
+        let chunk = self.tree.chunk(number).ok_or(Errno::ENOMEM)?;
+        let changing = self.changing.write();
+        self.tree.note(chunk, number, true);
+        let old = chunk.place(number).write().replace(Slot { file, close_on_exec });
         drop(changing);
         Ok(old.map(Slot::close))
     }
@@ -137,10 +146,10 @@ impl FdTable {
     /// Takes a descriptor away (`close`) and returns its file, to be dropped.
     pub fn remove(&self, fd: i32) -> Result<Arc<OpenFile>> {
         let number = usize::try_from(fd).map_err(|_| Errno::EBADF)?;
-        let place = self.tree.place(number).ok_or(Errno::EBADF)?;
-        let changing = self.changing.lock();
-        let slot = place.lock().take().ok_or(Errno::EBADF)?;
-        self.tree.note(number, false);
+        let chunk = self.tree.chunk(number).ok_or(Errno::EBADF)?;
+        let changing = self.changing.write();
+        let slot = chunk.place(number).write().take().ok_or(Errno::EBADF)?;
+        self.tree.note(chunk, number, false);
         drop(changing);
         Ok(slot.close())
     }
@@ -159,12 +168,13 @@ impl FdTable {
 
     /// Whether `execve` closes the descriptor (`F_GETFD`).
     pub fn close_on_exec(&self, fd: i32) -> Result<bool> {
-        self.with(fd, |slot| slot.close_on_exec)
+        self.place(fd)?.read().as_ref().map(|slot| slot.close_on_exec).ok_or(Errno::EBADF)
     }
 
     /// Says whether `execve` closes the descriptor (`F_SETFD`).
     pub fn set_close_on_exec(&self, fd: i32, close_on_exec: bool) -> Result<()> {
-        self.with(fd, |slot| slot.close_on_exec = close_on_exec)
+        self.place(fd)?.write().as_mut().ok_or(Errno::EBADF)?.close_on_exec = close_on_exec;
+        Ok(())
     }
 
     /// Closes all descriptors from `first` to `last` inclusive (`close_range`); the files are dropped here.

@@ -67,6 +67,8 @@ pub trait IoctlArgument {
 pub trait Destination {
     /// Copies bytes of a page.
     fn put(&mut self, page: &Block, within: usize, len: usize) -> Result<()>;
+    /// Copies bytes of a file that is kept in one piece.
+    fn put_bytes(&mut self, bytes: &[u8]) -> Result<()>;
     /// Fills bytes with zeros, for a hole.
     fn put_zeros(&mut self, len: usize) -> Result<()>;
 }
@@ -88,10 +90,10 @@ pub trait File: Send + Sync {
         Err(Errno::ESPIPE)
     }
 
-    /// As [`File::read_at`], for at most `len` bytes from pages where the file has them in memory to where they go. A page is
-    /// held while it is copied, and no lock: the memory may be this file's, and not there yet. `None`: the file has no such
-    /// pages.
-    fn read_pages(&self, _offset: u64, _len: usize, _to: &mut dyn Destination) -> Option<Result<usize>> {
+    /// As [`File::read_at`], for at most `len` bytes from where the file has them in memory to where they go; fewer also where
+    /// the destination takes no more. A page is held while it is copied, and no lock: the memory may be this file's, and not
+    /// there yet. `None`: the file has nothing in memory.
+    fn read_direct(&self, _offset: u64, _len: usize, _to: &mut dyn Destination) -> Option<Result<usize>> {
         None
     }
 

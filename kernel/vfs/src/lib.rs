@@ -23,6 +23,7 @@ mod inode;
 mod metadata;
 mod open_file;
 pub mod page_cache;
+mod ring;
 mod transfer;
 mod turns;
 

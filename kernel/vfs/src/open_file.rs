@@ -76,6 +76,11 @@ const TRANSIENT: OpenFlags = OpenFlags::CREATE
     .union(OpenFlags::TRUNCATE)
     .union(OpenFlags::CLOSE_ON_EXEC);
 
+#[inline]
+fn blocking_by(status: OpenFlags) -> Blocking {
+    if status.contains(OpenFlags::NONBLOCK) { Blocking::Never } else { Blocking::Wait }
+}
+
 impl OpenFile {
     /// Joins a file with the place it was opened at.
     pub fn new(file: Arc<dyn File>, location: Location, flags: OpenFlags) -> Result<Arc<Self>> {
@@ -153,37 +158,32 @@ impl OpenFile {
 
     /// Whether a stream operation may wait.
     pub fn blocking(&self) -> Blocking {
-        if self.status().contains(OpenFlags::NONBLOCK) { Blocking::Never } else { Blocking::Wait }
-    }
-
-    /// The file, when it is open for reading.
-    fn reader(&self) -> Result<&Arc<dyn File>> {
-        if self.status().readable() { self.file() } else { Err(Errno::EBADF) }
-    }
-
-    /// The file, when it is open for writing.
-    fn writer(&self) -> Result<&Arc<dyn File>> {
-        if self.status().writable() { self.file() } else { Err(Errno::EBADF) }
+        blocking_by(self.status())
     }
 
     /// Begins to read: at a position (`pread64`), or at the shared offset, which moves, or from a stream.
+    #[inline]
     pub fn reading(&self, position: Option<u64>) -> Result<Reading<'_>> {
-        let file = self.reader()?;
+        let status = self.status();
+        let file = if status.readable() { self.file()? } else { return Err(Errno::EBADF) };
         if self.is_directory {
             return Err(Errno::EISDIR);
         }
-        Ok(Reading::new(file, self.begin(position)?, self.blocking()))
+        Ok(Reading::new(file, self.begin(position)?, blocking_by(status)))
     }
 
     /// Begins to write: at a position (`pwrite64`), or at the shared offset, which moves, or to a stream. As on Linux,
     /// `O_APPEND` makes both an append.
+    #[inline]
     pub fn writing(&self, position: Option<u64>) -> Result<Writing<'_>> {
-        let file = self.writer()?;
+        let status = self.status();
+        let file = if status.writable() { self.file()? } else { return Err(Errno::EBADF) };
         let at = self.begin(position)?;
-        let appends = self.positions == Positions::Shared && self.status().contains(OpenFlags::APPEND);
-        Ok(Writing::new(file, at, self.blocking(), appends))
+        let appends = self.positions == Positions::Shared && status.contains(OpenFlags::APPEND);
+        Ok(Writing::new(file, at, blocking_by(status), appends))
     }
 
+    #[inline]
     fn begin(&self, position: Option<u64>) -> Result<At<'_>> {
         match (position, self.positions) {
             (Some(_), Positions::None) => Err(Errno::ESPIPE),

@@ -5,12 +5,11 @@
 //! [`PIPE_BUF`] bytes arrives in one piece. Each end waits on its own queue, and the last reader or writer to
 //! leave wakes the other side, which then sees `EPIPE` or the end of the data.
 
-use alloc::collections::VecDeque;
 use alloc::format;
 use alloc::sync::{Arc, Weak};
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use hadal_hal::memory::fallible::{self, MakeRoom};
+use hadal_hal::memory::fallible;
 use hadal_sync::{Mutex, WaitMode, WaitQueue};
 use spin::Once;
 
@@ -22,6 +21,7 @@ use crate::inode::{Inode, InodeId, Owner};
 use crate::metadata::{FileKind, Metadata, SetAttr, StatFs, Timespec};
 use crate::namespace::{Caller, Location};
 use crate::open_file::OpenFile;
+use crate::ring::Ring;
 
 /// Writes up to this many bytes are atomic.
 pub const PIPE_BUF: usize = 4096;
@@ -47,12 +47,7 @@ pub fn create(caller: &Caller<'_>, flags: OpenFlags) -> Result<(Arc<OpenFile>, A
         id,
         owner: Owner { uid: caller.uid, gid: caller.gid },
         created: Timespec::now(),
-        state: Mutex::new(State {
-            ring: VecDeque::new(),
-            capacity: DEFAULT_CAPACITY,
-            readers: 0,
-            writers: 0,
-        }),
+        state: Mutex::new(State { ring: Ring::new(), capacity: DEFAULT_CAPACITY, readers: 0, writers: 0 }),
         read_queue: WaitQueue::new(),
         write_queue: WaitQueue::new(),
     })?;
@@ -66,7 +61,7 @@ pub fn create(caller: &Caller<'_>, flags: OpenFlags) -> Result<(Arc<OpenFile>, A
 }
 
 struct State {
-    ring: VecDeque<u8>,
+    ring: Ring,
     capacity: usize,
     readers: usize,
     writers: usize,
@@ -108,15 +103,10 @@ impl Pipe {
             return (state.writers == 0).then_some((0, false));
         }
         let was_full = state.room() < PIPE_BUF;
-        let count = buffer.len().min(state.ring.len());
-        let (front, back) = state.ring.as_slices();
-        let first = count.min(front.len());
-        buffer[..first].copy_from_slice(&front[..first]);
-        buffer[first..count].copy_from_slice(&back[..count - first]);
-        state.ring.drain(..count);
+        let count = state.ring.pop(buffer);
         // A pipe that was made large keeps no memory while it is empty.
         if state.ring.is_empty() && state.ring.capacity() > DEFAULT_CAPACITY {
-            state.ring = VecDeque::new();
+            state.ring = Ring::new();
         }
         Some((count, was_full))
     }
@@ -135,7 +125,7 @@ impl Pipe {
         if let Err(error) = state.ring.make_room(count) {
             return Some(Err(error.into()));
         }
-        state.ring.extend(&data[..count]);
+        state.ring.push(&data[..count]);
         Some(Ok(count))
     }
 }
@@ -175,10 +165,11 @@ struct PipeEnd {
 }
 
 impl PipeEnd {
-    /// Writes everything, waiting for room as often as needed.
-    fn write_all(&self, data: &[u8]) -> Result<usize> {
+    /// Writes what has not been written yet, waiting for room as often as needed.
+    #[cold]
+    fn write_rest(&self, data: &[u8], already: usize) -> Result<usize> {
         let pipe = &self.pipe;
-        let mut written = 0;
+        let mut written = already;
         while written < data.len() {
             let rest = &data[written..];
             let step = pipe.write_queue.wait_until(None, WaitMode::Interruptible, || pipe.try_write(rest));
@@ -223,14 +214,20 @@ impl File for PipeEnd {
         if data.is_empty() {
             return Ok(0);
         }
-        match blocking {
-            Blocking::Wait => self.write_all(data),
-            Blocking::Never => {
-                let count = self.pipe.try_write(data).ok_or(Errno::EAGAIN)??;
+        // Mostly there is room for all of it.
+        let written = match self.pipe.try_write(data) {
+            Some(result) => {
+                let written = result?;
                 self.pipe.read_queue.wake_all_for(PollEvents::READABLE.changes());
-                Ok(count)
+                written
             }
+            None if blocking == Blocking::Never => return Err(Errno::EAGAIN),
+            None => 0,
+        };
+        if written == data.len() || blocking == Blocking::Never {
+            return Ok(written);
         }
+        self.write_rest(data, written)
     }
 
     fn poll(&self) -> PollEvents {

@@ -9,6 +9,7 @@
 //! Nothing here can be created, renamed or removed by a program.
 
 mod directory;
+mod names;
 mod node;
 
 pub use directory::{Child, Children, Directory};

@@ -23,6 +23,7 @@ pub(crate) enum At<'a> {
 }
 
 impl At<'_> {
+    #[inline]
     fn offset(&mut self) -> Option<&mut u64> {
         match self {
             Self::Stream => None,
@@ -40,11 +41,13 @@ pub struct Reading<'a> {
 }
 
 impl<'a> Reading<'a> {
+    #[inline]
     pub(crate) fn new(file: &'a Arc<dyn File>, at: At<'a>, blocking: Blocking) -> Self {
         Self { file: &**file, at, blocking }
     }
 
     /// The next step.
+    #[inline]
     pub fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
         let Some(offset) = self.at.offset() else { return self.file.read(buffer, self.blocking) };
         let count = self.file.read_at(*offset, buffer)?;
@@ -52,10 +55,11 @@ impl<'a> Reading<'a> {
         Ok(count)
     }
 
-    /// The next step, of at most `len` bytes, straight to where they go, if the file can do that ([`File::read_pages`]).
-    pub fn read_pages(&mut self, len: usize, to: &mut dyn Destination) -> Option<Result<usize>> {
+    /// The next step, of at most `len` bytes, straight to where they go, if the file can do that ([`File::read_direct`]).
+    #[inline]
+    pub fn read_direct(&mut self, len: usize, to: &mut dyn Destination) -> Option<Result<usize>> {
         let offset = self.at.offset()?;
-        let read = self.file.read_pages(*offset, len, to)?;
+        let read = self.file.read_direct(*offset, len, to)?;
         *offset += *read.as_ref().unwrap_or(&0) as u64;
         Some(read)
     }
@@ -72,12 +76,14 @@ pub struct Writing<'a> {
 }
 
 impl<'a> Writing<'a> {
+    #[inline]
     pub(crate) fn new(file: &'a Arc<dyn File>, at: At<'a>, blocking: Blocking, appends: bool) -> Self {
         let turn = if appends { file.append_turn().map(|turn| turn.lock()) } else { None };
         Self { file: &**file, at, blocking, appends, _turn: turn }
     }
 
     /// The next step.
+    #[inline]
     pub fn write(&mut self, data: &[u8]) -> Result<usize> {
         let Some(offset) = self.at.offset() else { return self.file.write(data, self.blocking) };
         if self.appends && !data.is_empty() {

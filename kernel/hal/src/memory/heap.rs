@@ -17,12 +17,37 @@ use crate::cpu::percpu;
 use crate::interrupts::irq;
 use crate::memory::frames::{self, Block};
 use crate::memory::layout::{DIRECT_MAP, PAGE_SIZE};
-use crate::sync::{Rank, SpinLock};
+use crate::sync::{Rank, SpinLock, SpinLockGuard};
 
 /// Sizes in bytes; the powers of two among them are aligned to themselves.
 const CLASSES: [usize; 14] = [16, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048];
+/// What all sizes are multiples of.
+const UNIT: usize = CLASSES[0];
+/// The smallest class for each number of units.
+const CLASS_OF_UNITS: [u8; CLASSES[CLASSES.len() - 1] / UNIT + 1] = {
+    let mut classes = [0; CLASSES[CLASSES.len() - 1] / UNIT + 1];
+    let (mut units, mut class) = (0, 0);
+    while units < classes.len() {
+        if units * UNIT > CLASSES[class] {
+            class += 1;
+        }
+        classes[units] = class as u8;
+        units += 1;
+    }
+    classes
+};
 /// Bytes of a class that a CPU keeps before it shares.
 const KEEP_BYTES: usize = 64 << 10;
+/// As many objects of each class.
+const KEEP_OBJECTS: [usize; CLASSES.len()] = {
+    let mut objects = [0; CLASSES.len()];
+    let mut class = 0;
+    while class < CLASSES.len() {
+        objects[class] = KEEP_BYTES / CLASSES[class];
+        class += 1;
+    }
+    objects
+};
 /// Bytes that move between a CPU's list and the shared one at a time.
 const BATCH_BYTES: usize = 16 << 10;
 /// Larger blocks are refused while memory is short of the reserve.
@@ -151,7 +176,7 @@ fn class_of(layout: Layout) -> Option<usize> {
     } else {
         layout.size()
     };
-    CLASSES.iter().position(|&class| size <= class)
+    CLASS_OF_UNITS.get(size.div_ceil(UNIT)).map(|&class| usize::from(class))
 }
 
 fn order_of(layout: Layout) -> u8 {
@@ -197,6 +222,37 @@ fn refill(class: usize, list: &mut FreeList) {
         // SAFETY: the page is fresh, and the parts do not overlap.
         unsafe { list.push(page.add(part * size).cast()) };
     }
+}
+
+/// An object of a class whose list on this CPU is empty; null when memory is out.
+#[cold]
+#[inline(never)]
+fn refilled(class: usize, mut list: SpinLockGuard<'_, FreeList>) -> *mut u8 {
+    refill(class, &mut list);
+    list.pop().map_or(ptr::null_mut(), <*mut FreeObject>::cast)
+}
+
+/// Gives a part of a list that has grown long to all CPUs.
+#[cold]
+#[inline(never)]
+fn share(class: usize, mut list: SpinLockGuard<'_, FreeList>) {
+    list.move_to(&mut SHARED.0[class].lock(), BATCH_BYTES / CLASSES[class]);
+}
+
+/// A block of frames for a layout that no class serves.
+#[cold]
+#[inline(never)]
+fn alloc_large(layout: Layout) -> *mut u8 {
+    frames(order_of(layout))
+}
+
+/// # Safety
+/// `object` came from [`alloc_large`] for the same layout, and nobody uses it.
+#[cold]
+#[inline(never)]
+unsafe fn dealloc_large(object: *mut u8, layout: Layout) {
+    // SAFETY: as the caller says, hence a block of this order.
+    unsafe { give_back(object as usize, order_of(layout)) };
 }
 
 /// Objects that a shared list had after it was last looked through.
@@ -253,27 +309,43 @@ fn give_back_class(class: usize, size: usize) {
 // `order_of`; the lists hand each out once.
 unsafe impl GlobalAlloc for KernelHeap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let Some(class) = class_of(layout) else {
-            return frames(order_of(layout));
-        };
+        let Some(class) = class_of(layout) else { return alloc_large(layout) };
         let mut list = percpu::this().heap.0[class].lock();
-        if list.head.is_null() {
-            refill(class, &mut list);
+        match list.pop() {
+            Some(object) => object.cast(),
+            None => refilled(class, list),
         }
-        list.pop().map_or(ptr::null_mut(), <*mut FreeObject>::cast)
     }
 
     unsafe fn dealloc(&self, object: *mut u8, layout: Layout) {
         let Some(class) = class_of(layout) else {
-            // SAFETY: the caller frees an object of this layout, hence a block of this order.
-            unsafe { give_back(object as usize, order_of(layout)) };
+            // SAFETY: the caller frees an object of this layout.
+            unsafe { dealloc_large(object, layout) };
             return;
         };
         let mut list = percpu::this().heap.0[class].lock();
         // SAFETY: the caller frees an object of this layout, hence of this class.
         unsafe { list.push(object.cast()) };
-        if list.len * CLASSES[class] > KEEP_BYTES {
-            list.move_to(&mut SHARED.0[class].lock(), BATCH_BYTES / CLASSES[class]);
+        if list.len > KEEP_OBJECTS[class] {
+            share(class, list);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_smallest_class_that_fits_serves() {
+        for size in 0..=CLASSES[CLASSES.len() - 1] {
+            let layout = Layout::from_size_align(size, 8).unwrap();
+            assert_eq!(class_of(layout), CLASSES.iter().position(|&class| size <= class), "{size}");
+        }
+        let class = |size, align| class_of(Layout::from_size_align(size, align).unwrap());
+        assert_eq!(class(2049, 8), None);
+        assert_eq!(class(isize::MAX as usize - 4095, 1), None);
+        assert_eq!(class(40, 64).map(|class| CLASSES[class]), Some(64));
+        assert_eq!(class(65, 64).map(|class| CLASSES[class]), Some(128));
     }
 }

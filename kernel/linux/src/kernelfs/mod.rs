@@ -8,11 +8,12 @@
 //! - `first_process`: `/proc/1`;
 //! - `cpu_tree`, `node_tree`: `/sys/devices/system`; `net_tree`: `/sys/class/net`;
 //! - `topology`, `caches`, `cpuid`, `cpu_flags`: what the processors say about themselves;
-//! - `lists`: the notation of sets of CPUs.
+//! - `lists`: the notation of sets of CPUs; `backward`: text of numbers.
 //!
 //! Facts come from the layers below: CPUs and their APIC ids from [`hadal_hal`], zones, distances and memory from
 //! [`hadal_mem::frames`], the rest from CPUID on whichever CPU the reader runs on.
 
+mod backward;
 mod caches;
 mod cpu_flags;
 mod cpu_tree;
@@ -33,12 +34,12 @@ mod settings;
 mod status;
 mod topology;
 
+use backward::decimal;
 pub use caches::Kind as CacheKind;
 pub(crate) use lists::list;
 pub use topology::Topology;
 
 use alloc::boxed::Box;
-use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -94,19 +95,21 @@ fn numbered(numbers: impl Iterator<Item = u32>, kind: FileKind) -> Result<Vec<(V
     for number in numbers {
         all.make_room(1)?;
         fallible::admit(fallible::SMALL_BYTES)?;
-        all.push((format!("{number}").into_bytes(), kind));
+        all.push((decimal(number.into()), kind));
     }
     Ok(all)
 }
 
 /// The number in a name such as `cpu12`; leading zeros and signs make it another name.
 fn number_after(name: &[u8], prefix: &str) -> Option<usize> {
-    let digits = name.strip_prefix(prefix.as_bytes())?;
-    let canonical = digits == b"0" || digits.first().is_some_and(|&first| (b'1'..=b'9').contains(&first));
-    let text = core::str::from_utf8(digits)
-        .ok()
-        .filter(|text| canonical && text.bytes().all(|byte| byte.is_ascii_digit()))?;
-    text.parse().ok()
+    match name.strip_prefix(prefix.as_bytes())? {
+        b"0" => Some(0),
+        digits @ [b'1'..=b'9', ..] => digits.iter().try_fold(0_usize, |number, &byte| {
+            let digit = byte.wrapping_sub(b'0');
+            if digit > 9 { None } else { number.checked_mul(10)?.checked_add(digit.into()) }
+        }),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

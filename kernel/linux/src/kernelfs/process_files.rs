@@ -8,7 +8,7 @@ use core::fmt::Write;
 use super::{maps, mounts, status};
 use crate::Result;
 use crate::process::{Process, UNLIMITED};
-use crate::task::Task;
+use crate::task::{NAME_LEN, Task};
 
 /// A file: its content for a process, one of its threads, and whether it is asked for that thread alone.
 pub(super) struct ProcessFile {
@@ -46,14 +46,15 @@ pub(super) static FILES: [ProcessFile; 16] = [
 
 /// The name of a thread, and a newline.
 pub(super) fn comm(task: &Task) -> Vec<u8> {
-    let mut text = name(task);
+    let mut text = name_of(&task.name()).to_vec();
     text.push(b'\n');
     text
 }
 
 /// The name of a thread without padding.
-pub(super) fn name(task: &Task) -> Vec<u8> {
-    task.name().iter().copied().take_while(|&byte| byte != 0).collect()
+pub(super) fn name_of(padded: &[u8; NAME_LEN]) -> &[u8] {
+    let len = padded.iter().position(|&byte| byte == 0).unwrap_or(NAME_LEN);
+    &padded[..len]
 }
 
 /// Texts, each with its NUL.

@@ -11,6 +11,7 @@ use alloc::vec::Vec;
 use hadal_vfs::synthetic::{Child, Children, Directory, LinkTarget, generated_file, link};
 use hadal_vfs::{Errno, FileKind, Follow, Location, Result};
 
+use super::backward::decimal;
 use super::descriptors::{DescriptorFiles, Descriptors};
 use super::{first_process, number_after, numbered, process_files};
 use crate::first;
@@ -18,7 +19,7 @@ use crate::process::Process;
 use crate::task::{NAME_LEN, Task};
 
 pub(super) fn add(proc: &Directory) {
-    let own_process = || Ok(format!("{}", calling()?.pid()).into_bytes());
+    let own_process = || Ok(decimal(calling()?.pid().into()));
     proc.add("self", link(LinkTarget::Made(Box::new(own_process))));
     let own_thread = || Ok(format!("{}/task/{}", calling()?.pid(), Task::current().tid()).into_bytes());
     proc.add("thread-self", link(LinkTarget::Made(Box::new(own_thread))));
@@ -41,7 +42,7 @@ impl Children for Processes {
             return Some(Child::Directory(Arc::new(first_process::Entries { process, of_thread: false })));
         }
         let known = id == process.pid() || process.has_thread(id);
-        known.then(|| Child::Directory(Arc::new(Entries { process, tid: process.pid(), of_thread: false })))
+        known.then(|| Child::Directory(directory_of(process)))
     }
 
     fn list(&self) -> Result<Vec<(Vec<u8>, FileKind)>> {
@@ -49,6 +50,13 @@ impl Children for Processes {
         let ids = [Some(first::PID), calling().ok().map(Process::pid)];
         numbered(ids.into_iter().flatten(), FileKind::Directory)
     }
+}
+
+/// The directory of a process, which the process keeps.
+fn directory_of(process: &'static Process) -> Arc<dyn Children> {
+    let make =
+        || -> Arc<dyn Children> { Arc::new(Entries { process, tid: process.pid(), of_thread: false }) };
+    process.directory.call_once(make).clone()
 }
 
 /// The directory of a process, or of one of its threads.

@@ -6,10 +6,10 @@ use alloc::vec::Vec;
 use core::fmt::{self, Write};
 use core::sync::atomic::Ordering;
 
-use arrayvec::ArrayVec;
 use hadal_hal::cpu;
 use hadal_mem::space::{Name, PAGE_SIZE, Prot, VmaFlags};
 
+use super::backward::{Backward, DIGITS_MAX};
 use super::lists::{list, mask};
 use super::machine_files::ticks;
 use super::process_files;
@@ -66,100 +66,49 @@ pub(super) fn statm(process: &Process) -> String {
     )
 }
 
-/// The 52 numbers of proc(5); 0 where there is nothing of the kind.
+/// Bytes that `stat` takes at most: 18 numbers, the name, and fixed text.
+const STAT_BYTES: usize = 18 * (DIGITS_MAX + 1) + NAME_LEN + 128;
+
+/// The 52 numbers of proc(5); 0 where there is nothing of the kind. Monitors read them all the time.
 pub(super) fn stat(process: &Process, task: &Task, of_thread: bool) -> Vec<u8> {
     let stats = process.space.stats();
     let (faults, reads) = (stats.faults.saturating_sub(stats.file_reads), stats.file_reads);
     let run_ns = if of_thread { task.thread().run_time_ns() } else { process.run_time_ns() };
     let pid = if of_thread { task.tid() } else { process.pid() };
-    let name = process_files::name(task);
     let resident_limit = process.limits.lock()[linux_raw_sys::general::RLIMIT_RSS as usize].soft;
-    let mut text = Numbers::new();
-    push_number(&mut text, pid.into());
-    text.extend(*b" (");
-    text.extend(name);
-    text.extend([b')', b' ', state(task).0 as u8]);
-    push_number(&mut text, first::PID.into());
+    // From the last number to the first.
+    let mut text = Backward::<STAT_BYTES>::new();
+    // Real-time priority, policy, delays, guest times, places of data, arguments and environment, exit code.
+    text.number_and(task.thread().cpu() as u64, b" 0 0 0 0 0 0 0 0 0 0 0 0 0\n");
+    // Wait channel, swapped pages, exit signal.
+    text.number_and(process.signals.caught().bits(), b" 0 0 0 17 ");
+    text.number_and(process.signals.ignored_on_request().bits(), b" ");
+    text.number_and(task.signals.mask().bits(), b" ");
+    text.number_and(task.signals.pending().bits(), b" ");
+    // Stack and instruction pointer.
+    text.number_and(process.stack_start.load(Ordering::Relaxed) as u64, b" 0 0 ");
+    // Start and end of code.
+    text.number_and(resident_limit, b" 0 0 ");
+    text.number_and((stats.resident_bytes / PAGE_SIZE) as u64, b" ");
+    text.number_and(stats.mapped_bytes as u64, b" ");
+    text.number_and(ticks(process.started_ns), b" ");
+    // Time until a timer expires.
+    text.number_and(process.thread_count() as u64, b" 0 ");
+    // Time in the kernel, times of children, priority and nice value.
+    text.number_and(ticks(run_ns), b" 0 0 0 20 0 ");
+    // Of children.
+    text.number_and(reads, b" 0 ");
+    text.number_and(faults, b" 0 ");
     let group = u64::from(process.pid());
-    let numbers: [u64; 48] = [
-        group, // process group
-        group, // session
-        0,     // terminal
-        u64::MAX,
-        0, // flags
-        faults,
-        0,
-        reads,
-        0,
-        ticks(run_ns), // program
-        0,             // kernel
-        0,
-        0,
-        20, // priority
-        0,  // nice
-        process.thread_count() as u64,
-        0,
-        ticks(process.started_ns),
-        stats.mapped_bytes as u64,
-        (stats.resident_bytes / PAGE_SIZE) as u64,
-        resident_limit,
-        0, // code
-        0,
-        process.stack_start.load(Ordering::Relaxed) as u64,
-        0, // stack and instruction pointer
-        0,
-        task.signals.pending().bits(),
-        task.signals.mask().bits(),
-        process.signals.ignored_on_request().bits(),
-        process.signals.caught().bits(),
-        0, // wait channel
-        0,
-        0,
-        17, // exit signal
-        task.thread().cpu() as u64,
-        0, // real-time priority
-        0, // policy
-        0,
-        0,
-        0,
-        0, // data, break, arguments, environment
-        0,
-        0,
-        0,
-        0,
-        0,
-        0,
-        0, // exit code
-    ];
-    for (index, number) in numbers.iter().enumerate() {
-        const TERMINAL_GROUP: usize = 3;
-        if index == TERMINAL_GROUP {
-            text.extend(*b" -1");
-        } else {
-            push_number(&mut text, *number);
-        }
-    }
-    text.push(b'\n');
-    // There is no space before the first number.
-    text[1..].to_vec()
-}
-
-/// The text of `stat`: 52 numbers of up to 20 digits, a name and a line's end have room.
-type Numbers = ArrayVec<u8, { 52 * 21 + NAME_LEN + 4 }>;
-
-/// Adds a space and a number: what makes up most of `stat`, which monitors read all the time.
-fn push_number(text: &mut Numbers, number: u64) {
-    text.push(b' ');
-    let start = text.len();
-    let mut left = number;
-    while left > 9 {
-        text.push(b'0' + (left % 10) as u8);
-        left /= 10;
-    }
-    text.push(b'0' + left as u8);
-    if number > 9 {
-        text[start..].reverse();
-    }
+    // No terminal, and no group there; flags.
+    text.number_and(group, b" 0 -1 0 ");
+    text.number_and(group, b" ");
+    text.number_and(first::PID.into(), b" ");
+    text.bytes(&[b')', b' ', state(task).0 as u8, b' ']);
+    text.text(process_files::name_of(&task.name()));
+    text.bytes(b" (");
+    text.number(pid.into());
+    text.to_vec()
 }
 
 pub(super) fn status(process: &Process, task: &Task) -> String {
@@ -171,7 +120,7 @@ pub(super) fn status(process: &Process, task: &Task) -> String {
 fn write_status(text: &mut String, process: &Process, task: &Task) -> fmt::Result {
     let (letter, word) = state(task);
     let credentials = &process.credentials;
-    writeln!(text, "Name:\t{}", String::from_utf8_lossy(&process_files::name(task)))?;
+    writeln!(text, "Name:\t{}", String::from_utf8_lossy(process_files::name_of(&task.name())))?;
     writeln!(text, "Umask:\t{:04o}", process.umask.load(Ordering::Relaxed))?;
     writeln!(text, "State:\t{letter} ({word})")?;
     writeln!(text, "Tgid:\t{}\nNgid:\t0\nPid:\t{}", process.pid(), task.tid())?;
@@ -236,18 +185,4 @@ fn memory(text: &mut String, process: &Process) -> fmt::Result {
         writeln!(text, "{name}:\t{:>8} kB", bytes >> 10)?;
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_are_written_as_usual() {
-        for number in [0, 7, 10, 4096, 18_446_744_073_709_551_615] {
-            let mut text = Numbers::new();
-            push_number(&mut text, number);
-            assert_eq!(text[..], *alloc::format!(" {number}").as_bytes());
-        }
-    }
 }

@@ -43,7 +43,7 @@ pub use set::SigSet;
 use crate::process::Process;
 use crate::task::Task;
 use action::Actions;
-use alt_stack::{AltStack, ThreadAltStack};
+use alt_stack::ThreadAltStack;
 use pending::Pending;
 use set::AtomicSigSet;
 use timer::ProcessTimers;

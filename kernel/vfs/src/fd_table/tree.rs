@@ -3,13 +3,15 @@
 //!
 //! Every number has a place behind a lock of its own, so looking one up meets nobody who looks up another. Which numbers are
 //! taken is in bits beside the places; each level notes which parts below are full, so that the lowest free number is found
-//! in a constant number of steps. The bits are changed by one caller at a time: whoever holds the table's lock.
+//! in a constant number of steps. The bits are changed by one caller at a time: whoever holds the table's lock. Mostly a free
+//! number is near, and the levels above do not change.
 
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use hadal_hal::memory::fallible;
-use hadal_hal::sync::SpinLock;
+use hadal_hal::sync::RwSpinLock;
 use spin::Once;
 
 use super::Slot;
@@ -25,13 +27,17 @@ pub(super) const NUMBERS: usize = NODES * FAN * FAN;
 /// [`FAN`] bits.
 struct Bits([AtomicU64; FAN / 64]);
 
-struct Chunk {
-    places: Box<[SpinLock<Option<Slot>>]>,
+/// The place of a number. Only threads use it, so interrupts stay on.
+pub(super) type Place = RwSpinLock<Option<Slot>>;
+
+/// [`FAN`] places side by side.
+pub(super) struct Chunk {
+    places: Box<[Place; FAN]>,
     taken: Bits,
 }
 
 struct Node {
-    chunks: Box<[Once<Box<Chunk>>]>,
+    chunks: Box<[Once<Box<Chunk>>; FAN]>,
     /// Chunks without a free number.
     full: Bits,
 }
@@ -48,15 +54,13 @@ impl Bits {
         Self([const { AtomicU64::new(0) }; FAN / 64])
     }
 
-    fn get(&self, index: usize) -> bool {
-        self.0[index / 64].load(Ordering::Relaxed) & 1 << (index % 64) != 0
-    }
-
-    /// One caller at a time.
-    fn set(&self, index: usize, value: bool) {
+    /// Sets or clears a bit, and returns the word that it is in as it was before. One caller at a time.
+    #[inline]
+    fn set(&self, index: usize, value: bool) -> u64 {
         let word = &self.0[index / 64];
         let (bit, old) = (1 << (index % 64), word.load(Ordering::Relaxed));
         word.store(if value { old | bit } else { old & !bit }, Ordering::Relaxed);
+        old
     }
 
     fn are_all_set(&self) -> bool {
@@ -64,6 +68,7 @@ impl Bits {
     }
 
     /// The first index from `start` on whose bit is `value`.
+    #[inline]
     fn next(&self, start: usize, value: bool) -> Option<usize> {
         let flip = if value { 0 } else { u64::MAX };
         (start / 64..FAN / 64).find_map(|index| {
@@ -84,29 +89,31 @@ impl Tree {
         Self { nodes: [const { Once::new() }; NODES], full: AtomicU64::new(0) }
     }
 
-    fn chunk(&self, number: usize) -> Option<&Chunk> {
+    /// The places around a number, if any of them has ever been taken.
+    #[inline]
+    pub(super) fn chunk(&self, number: usize) -> Option<&Chunk> {
         let (node, chunk, _) = parts(number);
         self.nodes.get(node)?.get()?.chunks[chunk].get().map(|chunk| &**chunk)
     }
 
     /// The place of a number, if it has ever been taken or one near it has.
     #[inline]
-    pub(super) fn place(&self, number: usize) -> Option<&SpinLock<Option<Slot>>> {
-        self.chunk(number).map(|chunk| &chunk.places[number % FAN])
+    pub(super) fn place(&self, number: usize) -> Option<&Place> {
+        self.chunk(number).map(|chunk| chunk.place(number))
     }
 
     /// Makes sure that a number below [`NUMBERS`] has a place. Without the table's lock, since it asks for memory.
     pub(super) fn grow(&self, number: usize) -> Result<()> {
         let (node, chunk, _) = parts(number);
         if self.nodes[node].get().is_none() {
-            let chunks = fallible::collected((0..FAN).map(|_| Once::new()))?.into_boxed_slice();
-            let fresh = fallible::boxed(Node { chunks, full: Bits::new() })?;
+            let chunks = fallible::collected((0..FAN).map(|_| Once::new()))?;
+            let fresh = fallible::boxed(Node { chunks: array(chunks), full: Bits::new() })?;
             self.nodes[node].call_once(|| fresh);
         }
         let Some(node) = self.nodes[node].get() else { return Ok(()) };
         if node.chunks[chunk].get().is_none() {
-            let places = fallible::collected((0..FAN).map(|_| SpinLock::new(None)))?.into_boxed_slice();
-            let fresh = fallible::boxed(Chunk { places, taken: Bits::new() })?;
+            let places = fallible::collected((0..FAN).map(|_| Place::new(None)))?;
+            let fresh = fallible::boxed(Chunk { places: array(places), taken: Bits::new() })?;
             node.chunks[chunk].call_once(|| fresh);
         }
         Ok(())
@@ -154,22 +161,44 @@ impl Tree {
         None
     }
 
-    /// Notes that a number with a place is taken, or free. With the table's lock.
-    pub(super) fn note(&self, number: usize, is_taken: bool) {
-        let (index, chunk, place) = parts(number);
+    /// Notes that a number is taken, or free. With the table's lock; `chunk` has its place.
+    #[inline]
+    pub(super) fn note(&self, chunk: &Chunk, number: usize, is_taken: bool) {
+        const FULL: u64 = u64::MAX;
+        let before = chunk.taken.set(number % FAN, is_taken);
+        let after = if is_taken { before | 1 << (number % 64) } else { before & !(1 << (number % 64)) };
+        if before != after && (before == FULL || after == FULL) {
+            self.note_above(chunk, number);
+        }
+    }
+
+    /// Notes whether the chunk of a number has a free one, and its node.
+    #[cold]
+    fn note_above(&self, places: &Chunk, number: usize) {
+        let (index, chunk, _) = parts(number);
         let Some(node) = self.nodes[index].get() else { return };
-        let Some(places) = node.chunks[chunk].get() else { return };
-        if places.taken.get(place) == is_taken {
-            return;
-        }
-        places.taken.set(place, is_taken);
-        let is_full = places.taken.are_all_set();
-        if node.full.get(chunk) == is_full {
-            return;
-        }
-        node.full.set(chunk, is_full);
+        node.full.set(chunk, places.taken.are_all_set());
         let old = self.full.load(Ordering::Relaxed);
         let full = if node.full.are_all_set() { old | 1 << index } else { old & !(1 << index) };
         self.full.store(full, Ordering::Relaxed);
     }
+}
+
+impl Chunk {
+    /// The place of one of its numbers.
+    #[inline]
+    pub(super) fn place(&self, number: usize) -> &Place {
+        &self.places[number % FAN]
+    }
+
+    /// The lowest free number from one of its numbers on, if it is here.
+    #[inline]
+    pub(super) fn next_free(&self, start: usize) -> Option<usize> {
+        self.taken.next(start % FAN, false).map(|place| start - start % FAN + place)
+    }
+}
+
+/// So many values in a box whose length the type knows.
+fn array<T>(values: Vec<T>) -> Box<[T; FAN]> {
+    values.into_boxed_slice().try_into().unwrap_or_else(|_| unreachable!("a chunk or node has FAN parts"))
 }

@@ -382,15 +382,16 @@ impl<'a, 'c> Walk<'a, 'c> {
     /// Lets the file system follow the name, and a server those behind it, too; `point` is what the mount table has on
     /// the name. True when the place is a symbolic link to stop at.
     fn advance(&mut self, name: Range<usize>, point: Option<&'a Point>, follow: Follow) -> Result<bool> {
-        let left_to_server = self.caller.is_left_to(self.inode());
+        let here = self.inode();
+        let left_to_server = self.caller.is_left_to(here);
         if !left_to_server {
-            access::check_search(self.caller, self.inode())?;
+            access::check_search(self.caller, here)?;
         }
         if left_to_server && point.is_none() {
             return self.advance_on_server(name, follow);
         }
         // A directory on the way to a mount may be missing, so it is looked up alone.
-        let inode = match self.inode().lookup(&self.pending[name.clone()]) {
+        let inode = match here.lookup(&self.pending[name.clone()]) {
             Err(Errno::ENOENT) if point.is_some_and(Point::leads_further) => {
                 self.push(&name);
                 self.gather_path();
@@ -464,8 +465,10 @@ impl<'a, 'c> Walk<'a, 'c> {
             return Ok(());
         }
         let target = link.readlink()?;
-        // It has names of the text that goes.
-        self.gather_path();
+        if !self.followed.is_empty() {
+            // They are names of the text that goes.
+            self.gather_path();
+        }
         let mut pending = Vec::with_capacity(before.len() + 1 + target.len() + self.pending.len() - rest);
         match target.first() {
             None => return Err(Errno::ENOENT),

@@ -294,7 +294,7 @@ impl File for NinepFile {
         }
     }
 
-    fn read_pages(&self, offset: u64, len: usize, to: &mut dyn Destination) -> Option<Result<usize>> {
+    fn read_direct(&self, offset: u64, len: usize, to: &mut dyn Destination) -> Option<Result<usize>> {
         if !self.node.fs.read_only {
             return None;
         }

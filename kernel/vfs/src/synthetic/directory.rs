@@ -2,7 +2,6 @@
 //! Directories of a synthetic file system.
 
 use alloc::boxed::Box;
-use alloc::collections::BTreeMap;
 use alloc::sync::{Arc, Weak};
 use alloc::vec::Vec;
 
@@ -10,6 +9,7 @@ use hadal_hal::memory::fallible::MakeRoom;
 use hadal_hal::sync::{Rank, SpinLock};
 use spin::Once;
 
+use super::names::Names;
 use super::node::{Generated, Generator, Leaf, LinkTarget, WriteHook, generated_file, link};
 use crate::device_numbers;
 use crate::errno::{Errno, Result};
@@ -38,14 +38,17 @@ impl Place {
         InodeId { dev: self.fs.dev, ino: self.ino }
     }
 
-    /// The place of an entry: its number is an FNV-1a hash of the path.
-    fn child(&self, name: &[u8]) -> Self {
-        let mut hash = self.ino ^ 0xcbf2_9ce4_8422_2325;
-        for &byte in b"/".iter().chain(name) {
-            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-        }
+    /// The number of an entry: an FNV-1a hash of the path.
+    fn child_ino(&self, name: &[u8]) -> u64 {
+        let start = self.ino ^ 0xcbf2_9ce4_8422_2325;
+        let with = |hash: u64, &byte: &u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        let hash = name.iter().fold(with(start, &b'/'), with);
         // Small enough for programs that keep inode numbers in signed words; never 0 or the root's 1.
-        Self { fs: self.fs.clone(), ino: (hash >> 2) | 2 }
+        (hash >> 2) | 2
+    }
+
+    fn child(&self, name: &[u8]) -> Self {
+        Self { fs: self.fs.clone(), ino: self.child_ino(name) }
     }
 }
 
@@ -82,7 +85,7 @@ pub enum Child {
 }
 
 /// Entries that come and go, such as the threads in `/proc/self/task`. Names must not clash with registered ones,
-/// which are found first.
+/// which are found first. Whoever keeps what it returns for a directory is asked less: the directory is not made anew each time.
 pub trait Children: Send + Sync {
     /// Finds an entry.
     fn lookup(&self, name: &[u8]) -> Option<Child>;
@@ -91,7 +94,7 @@ pub trait Children: Send + Sync {
 }
 
 enum Entry {
-    Leaf(Arc<Generated>),
+    Leaf(Arc<Leaf>),
     Directory(Arc<Directory>),
 }
 
@@ -100,8 +103,10 @@ pub struct Directory {
     this: Weak<Directory>,
     place: Place,
     parent_ino: u64,
-    entries: SpinLock<BTreeMap<Box<[u8]>, Entry>>,
+    entries: SpinLock<Names<Entry>>,
     children: Once<Arc<dyn Children>>,
+    /// The directory that was found by [`Children`] last, if they keep its children, too.
+    found: SpinLock<Option<Arc<Directory>>>,
 }
 
 impl Directory {
@@ -116,8 +121,9 @@ impl Directory {
             this: this.clone(),
             place,
             parent_ino,
-            entries: SpinLock::ranked(Rank::Files, BTreeMap::new()),
+            entries: SpinLock::ranked(Rank::Files, Names::new()),
             children: Once::new(),
+            found: SpinLock::new(None),
         })
     }
 
@@ -148,15 +154,16 @@ impl Directory {
             return directory.clone();
         }
         let directory = Self::at(self.place.child(name), self.place.ino);
-        entries.insert(Box::from(name), Entry::Directory(directory.clone()));
+        entries.insert(name, Entry::Directory(directory.clone()));
         directory
     }
 
     /// Registers a leaf at a relative path, replacing what was there. Missing directories are made.
     pub fn add(&self, path: &str, leaf: Generated) {
         let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
-        let entry = Entry::Leaf(Arc::new(leaf));
-        self.directory(above).entries.lock().insert(Box::from(name.as_bytes()), entry);
+        let (directory, name) = (self.directory(above), name.as_bytes());
+        let leaf = Arc::new(Leaf::new(directory.place.child(name), leaf));
+        directory.entries.lock().insert(name, Entry::Leaf(leaf));
     }
 
     /// Registers a read-only file of stated size 0 with generated content.
@@ -186,15 +193,28 @@ impl Directory {
     }
 
     fn child(&self, name: &[u8], child: Child) -> Arc<dyn Inode> {
-        let place = self.place.child(name);
         match child {
-            Child::Leaf(leaf) => Arc::new(Leaf::new(place, Arc::new(leaf))),
-            Child::Directory(children) => {
-                let directory = Self::at(place, self.place.ino);
-                directory.children.call_once(|| children);
-                directory
-            }
+            Child::Leaf(leaf) => Arc::new(Leaf::new(self.place.child(name), leaf)),
+            Child::Directory(children) => self.child_directory(name, children),
         }
+    }
+
+    fn child_directory(&self, name: &[u8], children: Arc<dyn Children>) -> Arc<Self> {
+        let ino = self.place.child_ino(name);
+        let is_it = |found: &&Arc<Self>| {
+            found.place.ino == ino && found.children.get().is_some_and(|own| Arc::ptr_eq(own, &children))
+        };
+        if let Some(found) = self.found.lock().as_ref().filter(is_it) {
+            return found.clone();
+        }
+        let is_kept = Arc::strong_count(&children) > 1;
+        let directory = Self::at(Place { fs: self.place.fs.clone(), ino }, self.place.ino);
+        directory.children.call_once(|| children);
+        if is_kept {
+            let previous = self.found.lock().replace(directory.clone());
+            drop(previous);
+        }
+        directory
     }
 
     /// The error for an attempt to change entries, as Linux gives it in `/proc`.
@@ -229,9 +249,7 @@ impl Inode for Directory {
         let entries = self.entries.lock();
         match entries.get(name) {
             Some(Entry::Directory(directory)) => return Ok(directory.clone()),
-            Some(Entry::Leaf(leaf)) => {
-                return Ok(Arc::new(Leaf::new(self.place.child(name), leaf.clone())));
-            }
+            Some(Entry::Leaf(leaf)) => return Ok(leaf.clone()),
             None => {}
         }
         drop(entries);
@@ -295,7 +313,7 @@ impl Listing {
             (b".".to_vec(), FileKind::Directory, directory.place.ino),
             (b"..".to_vec(), FileKind::Directory, directory.parent_ino),
         ];
-        let ino_of = |name: &[u8]| directory.place.child(name).ino;
+        let ino_of = |name: &[u8]| directory.place.child_ino(name);
         for (name, entry) in directory.entries.lock().iter() {
             let kind = match entry {
                 Entry::Leaf(leaf) => leaf.kind(),

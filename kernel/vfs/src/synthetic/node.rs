@@ -10,7 +10,7 @@ use hadal_sync::Mutex;
 
 use super::directory::{Place, metadata, statfs};
 use crate::errno::{Errno, Result};
-use crate::file::File;
+use crate::file::{Destination, File};
 use crate::flags::OpenFlags;
 use crate::inode::{Inode, InodeId};
 use crate::metadata::{FileKind, Metadata, SetAttr, StatFs};
@@ -64,22 +64,12 @@ pub fn device(mode: u32, rdev: u64, open: Opener) -> Generated {
 /// A leaf at its place.
 pub(super) struct Leaf {
     place: Place,
-    leaf: Arc<Generated>,
+    leaf: Generated,
 }
 
 impl Leaf {
-    pub(super) fn new(place: Place, leaf: Arc<Generated>) -> Self {
+    pub(super) fn new(place: Place, leaf: Generated) -> Self {
         Self { place, leaf }
-    }
-}
-
-impl Generated {
-    pub(super) fn kind(&self) -> FileKind {
-        match &self.content {
-            Content::File { .. } => FileKind::Regular,
-            Content::Link(_) => FileKind::Symlink,
-            Content::Device { kind, .. } => *kind,
-        }
     }
 }
 
@@ -89,7 +79,11 @@ impl Inode for Leaf {
     }
 
     fn kind(&self) -> FileKind {
-        self.leaf.kind()
+        match &self.leaf.content {
+            Content::File { .. } => FileKind::Regular,
+            Content::Link(_) => FileKind::Symlink,
+            Content::Device { kind, .. } => *kind,
+        }
     }
 
     fn metadata(&self) -> Result<Metadata> {
@@ -132,7 +126,10 @@ impl Inode for Leaf {
                     return Err(Errno::EACCES);
                 }
                 let content = if flags.readable() { generate()? } else { Vec::new() };
-                Ok(fallible::arc(GeneratedFile { leaf: self.leaf.clone(), content: Mutex::new(content) })?)
+                if write.is_none() {
+                    return Ok(fallible::arc(Snapshot { content })?);
+                }
+                Ok(fallible::arc(Changeable { leaf: self.clone(), content: Mutex::new(content) })?)
             }
             Content::Link(_) => Err(Errno::ELOOP),
             Content::Device { open, .. } => open(flags),
@@ -144,27 +141,67 @@ impl Inode for Leaf {
     }
 }
 
-/// An open generated file: the content as it was at open, made anew when reading starts over.
-struct GeneratedFile {
-    leaf: Arc<Generated>,
-    content: Mutex<Vec<u8>>,
+/// The bytes of `content` from an offset on, at most `len`.
+fn part(content: &[u8], offset: u64, len: usize) -> &[u8] {
+    let rest = usize::try_from(offset).ok().and_then(|offset| content.get(offset..)).unwrap_or_default();
+    &rest[..len.min(rest.len())]
 }
 
-impl File for GeneratedFile {
+fn copy_part(content: &[u8], offset: u64, buffer: &mut [u8]) -> usize {
+    let part = part(content, offset, buffer.len());
+    buffer[..part.len()].copy_from_slice(part);
+    part.len()
+}
+
+/// An open file that cannot be written: the content as it was at open.
+struct Snapshot {
+    content: Vec<u8>,
+}
+
+impl File for Snapshot {
     fn is_seekable(&self) -> bool {
         true
     }
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize> {
-        let content = self.content.lock();
-        let start = usize::try_from(offset).map_or(content.len(), |offset| offset.min(content.len()));
-        let count = buffer.len().min(content.len() - start);
-        buffer[..count].copy_from_slice(&content[start..start + count]);
-        Ok(count)
+        Ok(copy_part(&self.content, offset, buffer))
+    }
+
+    fn read_direct(&self, offset: u64, len: usize, to: &mut dyn Destination) -> Option<Result<usize>> {
+        let part = part(&self.content, offset, len);
+        Some(to.put_bytes(part).map(|()| part.len()))
+    }
+
+    fn write_at(&self, _offset: u64, _data: &[u8]) -> Result<usize> {
+        Err(Errno::EIO)
+    }
+
+    fn size(&self) -> Result<u64> {
+        Ok(self.content.len() as u64)
+    }
+
+    fn truncate(&self, _size: u64) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// An open file that can be written: the content as it was at open, or after the last write.
+struct Changeable {
+    leaf: Arc<Leaf>,
+    content: Mutex<Vec<u8>>,
+}
+
+impl File for Changeable {
+    fn is_seekable(&self) -> bool {
+        true
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize> {
+        Ok(copy_part(&self.content.lock(), offset, buffer))
     }
 
     fn write_at(&self, _offset: u64, data: &[u8]) -> Result<usize> {
-        let Content::File { generate, write: Some(write), .. } = &self.leaf.content else {
+        let Content::File { generate, write: Some(write), .. } = &self.leaf.leaf.content else {
             return Err(Errno::EIO);
         };
         let used = write(data)?;

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use super::*;
 use crate::errno::Errno;
 use crate::flags::{MountFlags, OpenFlags};
-use crate::inode::Owner;
+use crate::inode::{Inode, Owner};
 use crate::metadata::FileKind;
 use crate::namespace::{Caller, Follow, Namespace};
 use crate::testing::{USER, error};
@@ -183,4 +183,42 @@ fn devices_behave() {
     assert_eq!(error(open(&ns, b"/tty", OpenFlags::READ_WRITE)), Some(Errno::ENXIO));
     assert_eq!(ns.readlink(&ROOT, &ns.root(), b"/stdout").as_deref(), Ok(&b"/proc/self/fd/1"[..]));
     assert!(ns.resolve(&ROOT, &ns.root(), b"/shm", Follow::Yes).unwrap().inode().is_directory());
+}
+
+/// Directories whose children are kept, or made for each look.
+struct Numbered {
+    kept: Option<Arc<dyn Children>>,
+}
+
+impl Children for Numbered {
+    fn lookup(&self, name: &[u8]) -> Option<Child> {
+        if name == b"gone" {
+            return None;
+        }
+        let fresh = || -> Arc<dyn Children> { Arc::new(Self { kept: None }) };
+        Some(Child::Directory(self.kept.clone().unwrap_or_else(fresh)))
+    }
+
+    fn list(&self) -> Result<Vec<(Vec<u8>, FileKind)>> {
+        Ok(Vec::new())
+    }
+}
+
+#[test]
+fn a_directory_is_kept_with_its_children() {
+    let look = |root: &Directory, name: &[u8]| root.lookup(name).unwrap();
+    let root = Directory::root(0x9fa0, Owner::default());
+    root.dynamic("", Arc::new(Numbered { kept: Some(Arc::new(Numbered { kept: None })) }));
+    let first = look(&root, b"1");
+    assert!(Arc::ptr_eq(&first, &look(&root, b"1")));
+    let other = look(&root, b"2");
+    assert_ne!(first.identity(), other.identity());
+    assert_eq!(first.identity(), look(&root, b"1").identity());
+    assert_eq!(error(root.lookup(b"gone")), Some(Errno::ENOENT));
+
+    let root = Directory::root(0x9fa0, Owner::default());
+    root.dynamic("", Arc::new(Numbered { kept: None }));
+    let first = look(&root, b"1");
+    assert!(!Arc::ptr_eq(&first, &look(&root, b"1")));
+    assert_eq!(first.identity(), look(&root, b"1").identity());
 }

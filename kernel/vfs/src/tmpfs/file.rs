@@ -35,7 +35,7 @@ impl File for TmpFile {
         Ok(self.node.pages()?.lock().read(offset, buffer))
     }
 
-    fn read_pages(&self, offset: u64, len: usize, to: &mut dyn Destination) -> Option<Result<usize>> {
+    fn read_direct(&self, offset: u64, len: usize, to: &mut dyn Destination) -> Option<Result<usize>> {
         let Body::Regular(pages) = &self.node.body else { return None };
         let mut done = 0;
         while done < len {

@@ -44,6 +44,11 @@ impl Destination for Bytes {
         Ok(())
     }
 
+    fn put_bytes(&mut self, bytes: &[u8]) -> Result<()> {
+        self.0.extend_from_slice(bytes);
+        Ok(())
+    }
+
     fn put_zeros(&mut self, len: usize) -> Result<()> {
         self.0.resize(self.0.len() + len, 0);
         Ok(())
@@ -57,6 +62,9 @@ fn pages_are_read_as_far_as_there_is_room() {
         fn put(&mut self, _page: &Block, _within: usize, len: usize) -> Result<()> {
             self.put_zeros(len)
         }
+        fn put_bytes(&mut self, bytes: &[u8]) -> Result<()> {
+            self.put_zeros(bytes.len())
+        }
         fn put_zeros(&mut self, len: usize) -> Result<()> {
             self.0 = self.0.checked_sub(len).ok_or(Errno::EFAULT)?;
             Ok(())
@@ -64,9 +72,9 @@ fn pages_are_read_as_far_as_there_is_room() {
     }
     let (_, file) = create(&tmpfs(1 << 20), b"f");
     file.write_at(0, &[1; 10_000]).unwrap();
-    assert_eq!(file.read_pages(0, 10_000, &mut Full(9000)), Some(Ok(8192)));
-    assert_eq!(file.read_pages(0, 10_000, &mut Full(0)), Some(Err(Errno::EFAULT)));
-    assert_eq!(file.read_pages(10_000, 1, &mut Full(0)), Some(Ok(0)));
+    assert_eq!(file.read_direct(0, 10_000, &mut Full(9000)), Some(Ok(8192)));
+    assert_eq!(file.read_direct(0, 10_000, &mut Full(0)), Some(Err(Errno::EFAULT)));
+    assert_eq!(file.read_direct(10_000, 1, &mut Full(0)), Some(Ok(0)));
 }
 
 #[test]
@@ -315,7 +323,7 @@ proptest! {
             prop_assert_eq!(&content[..count], &model[..]);
             for (offset, len) in [(0, 40_000), (1, 4095), (4096, 4096), (5000, 9000), (model.len(), 1)] {
                 let mut out = Bytes(Vec::new());
-                let count = file.read_pages(offset as u64, len, &mut out).unwrap().unwrap();
+                let count = file.read_direct(offset as u64, len, &mut out).unwrap().unwrap();
                 let behind = model.get(offset..).unwrap_or_default();
                 prop_assert_eq!(&out.0[..], &behind[..behind.len().min(len)]);
                 prop_assert_eq!(count, out.0.len());

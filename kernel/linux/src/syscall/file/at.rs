@@ -35,18 +35,21 @@ pub(in crate::syscall) fn path_or_null<'a>(
 }
 
 /// Where a path starts.
-pub(in crate::syscall) enum Start {
+pub(in crate::syscall) enum Start<'a> {
+    /// At a place that the process keeps.
+    Kept(&'a Location),
     /// At the working directory.
     Cwd(Arc<Location>),
     /// At an open directory.
     Open(Arc<OpenFile>),
 }
 
-impl Deref for Start {
+impl Deref for Start<'_> {
     type Target = Location;
 
     fn deref(&self) -> &Location {
         match self {
+            Self::Kept(place) => place,
             Self::Cwd(place) => place,
             Self::Open(directory) => directory.location(),
         }
@@ -54,8 +57,11 @@ impl Deref for Start {
 }
 
 /// Where a path starts: at the directory behind `dirfd`; an absolute path may as well start at any.
-pub(in crate::syscall) fn start(process: &Process, dirfd: i32, path: &[u8]) -> Result<Start> {
-    if dirfd == AT_FDCWD || path.first() == Some(&b'/') {
+pub(in crate::syscall) fn start<'a>(process: &'a Process, dirfd: i32, path: &[u8]) -> Result<Start<'a>> {
+    if path.first() == Some(&b'/') {
+        return Ok(Start::Kept(&process.root));
+    }
+    if dirfd == AT_FDCWD {
         return Ok(Start::Cwd(process.cwd()));
     }
     // An empty path is an error of its own, whatever the descriptor.

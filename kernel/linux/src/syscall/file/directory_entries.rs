@@ -7,7 +7,8 @@ use hadal_hal::memory::fallible;
 use hadal_mem::space::FaultAccess;
 use hadal_vfs::DirEntry;
 
-use super::transfer::{CHUNK, check_accessible};
+use super::segments::check_accessible;
+use super::transfer::CHUNK;
 use crate::call::Call;
 use crate::{Errno, Result, memory};
 

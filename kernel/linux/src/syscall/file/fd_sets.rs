@@ -2,10 +2,11 @@
 //! Sets of descriptors as bit fields, and the core of `select` and `pselect6`.
 
 use alloc::vec::Vec;
+use core::ops::{Deref, DerefMut};
 
 use hadal_hal::memory::fallible::{self, MakeRoom};
 use hadal_vfs::{FdTable, MAX_DESCRIPTORS, PollEvents};
-use smallvec::SmallVec;
+use zerocopy::IntoBytes;
 
 use super::polling::{self, Watched};
 use crate::call::Call;
@@ -20,17 +21,17 @@ const READY: [PollEvents; 3] = [
     PollEvents::PRIORITY,
 ];
 
-/// The three sets, as words; a set that was not given is empty.
-type Sets = [SmallVec<[u64; 16]>; 3];
+/// A set, as words.
+type Set = memory::ProgramArray<u64, 16>;
 
 fn contains(set: &[u64], fd: usize) -> bool {
     set.get(fd / WORD_BITS).is_some_and(|word| word >> (fd % WORD_BITS) & 1 != 0)
 }
 
 /// The descriptors below `count` that are in one of the sets, with the events they are asked about.
-fn questions(sets: &Sets, count: usize) -> impl Iterator<Item = (usize, PollEvents)> + '_ {
-    (0..count).filter_map(|fd| {
-        let wanted = (0..3).filter(|&kind| contains(&sets[kind], fd)).map(|kind| READY[kind]);
+fn questions(sets: [&[u64]; 3], count: usize) -> impl Iterator<Item = (usize, PollEvents)> {
+    (0..count).filter_map(move |fd| {
+        let wanted = (0..3).filter(|&kind| contains(sets[kind], fd)).map(|kind| READY[kind]);
         let wanted = wanted.fold(PollEvents::empty(), PollEvents::union);
         (!wanted.is_empty()).then_some((fd, wanted))
     })
@@ -38,9 +39,9 @@ fn questions(sets: &Sets, count: usize) -> impl Iterator<Item = (usize, PollEven
 
 /// Leaves in each set only the descriptors that are ready; the answers are in the order of descriptors. Returns how many
 /// bits that are.
-fn keep_ready(sets: &mut Sets, answers: &[(usize, PollEvents)]) -> usize {
+fn keep_ready(sets: [&mut [u64]; 3], answers: &[(usize, PollEvents)]) -> usize {
     let mut bits = 0;
-    for (set, events) in sets.iter_mut().zip(READY) {
+    for (set, events) in sets.into_iter().zip(READY) {
         let mut ready = answers.iter().filter(|(_, ready)| ready.intersects(events)).peekable();
         for (index, word) in set.iter_mut().enumerate() {
             let mut kept = 0;
@@ -54,7 +55,7 @@ fn keep_ready(sets: &mut Sets, answers: &[(usize, PollEvents)]) -> usize {
     bits
 }
 
-fn watch(files: &FdTable, sets: &Sets, count: usize) -> Result<(Vec<usize>, Vec<Watched>)> {
+fn watch(files: &FdTable, sets: [&[u64]; 3], count: usize) -> Result<(Vec<usize>, Vec<Watched>)> {
     let mut fds = Vec::new();
     let mut watched = Vec::new();
     for (fd, wanted) in questions(sets, count) {
@@ -71,19 +72,20 @@ pub(super) fn select(call: &Call<'_>, deadline_ns: Option<u64>) -> Result<usize>
     let count = usize::try_from(call.int(0)).map_err(|_| Errno::EINVAL)?.min(MAX_DESCRIPTORS as usize);
     let words = count.div_ceil(WORD_BITS);
     let addresses = [call.arg(1), call.arg(2), call.arg(3)];
-    let mut sets = Sets::default();
+    // One that is not given is empty.
+    let mut sets = [Set::new(), Set::new(), Set::new()];
     for (set, address) in sets.iter_mut().zip(addresses) {
         if address != 0 {
-            *set = memory::read_array(address, words)?;
+            set.read(address, words)?;
         }
     }
-    let (fds, mut watched) = watch(&call.process.files, &sets, count)?;
+    let (fds, mut watched) = watch(&call.process.files, sets.each_ref().map(Deref::deref), count)?;
     polling::wait(call, &mut watched, deadline_ns)?;
     let answers = fallible::collected(fds.into_iter().zip(watched.iter().map(|entry| entry.ready)))?;
-    let bits = keep_ready(&mut sets, &answers);
+    let bits = keep_ready(sets.each_mut().map(DerefMut::deref_mut), &answers);
     for (set, address) in sets.iter().zip(addresses) {
         if address != 0 {
-            memory::write_bytes(address, zerocopy::IntoBytes::as_bytes(set.as_slice()))?;
+            memory::write_bytes(address, set.as_bytes())?;
         }
     }
     Ok(bits)
@@ -91,30 +93,27 @@ pub(super) fn select(call: &Call<'_>, deadline_ns: Option<u64>) -> Result<usize>
 
 #[cfg(test)]
 mod tests {
-    use smallvec::smallvec;
-
     use super::*;
 
     #[test]
     fn questions_are_the_union_of_the_sets() {
-        let sets: Sets = [smallvec![0b101, 1], smallvec![0b100, 0], smallvec![]];
-        let all: Vec<_> = questions(&sets, 128).collect();
+        let sets: [&[u64]; 3] = [&[0b101, 1], &[0b100, 0], &[]];
+        let all: Vec<_> = questions(sets, 128).collect();
         assert_eq!(all.iter().map(|(fd, _)| *fd).collect::<Vec<_>>(), [0, 2, 64]);
         assert_eq!(all[1].1, READY[0] | READY[1]);
-        assert_eq!(questions(&sets, 64).count(), 2);
-        assert_eq!(questions(&sets, 0).count(), 0);
+        assert_eq!(questions(sets, 64).count(), 2);
+        assert_eq!(questions(sets, 0).count(), 0);
     }
 
     #[test]
     fn only_what_was_asked_for_stays() {
-        let mut sets: Sets = [smallvec![0b111], smallvec![0b100], smallvec![0b001]];
+        let mut sets = [[0b111], [0b100], [0b001]];
         let answers = [
             (0, PollEvents::HANG_UP),
             (1, PollEvents::WRITABLE),
             (2, PollEvents::READABLE | PollEvents::WRITABLE),
         ];
-        assert_eq!(keep_ready(&mut sets, &answers), 3);
-        let kept = sets.map(SmallVec::into_vec);
-        assert_eq!(kept, [[0b101], [0b100], [0]]);
+        assert_eq!(keep_ready(sets.each_mut().map(|set| &mut set[..]), &answers), 3);
+        assert_eq!(sets, [[0b101], [0b100], [0]]);
     }
 }

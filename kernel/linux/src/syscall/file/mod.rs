@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Files, directories, pipes, and waiting for them.
 //!
-//! Shared by several calls: [`transfer`] (moving bytes), [`at`] (paths and directory descriptors), [`stat_layout`]
+//! Shared by several calls: [`transfer`] (moving bytes), [`segments`] (program memory for it), [`at`] (paths and directory descriptors), [`stat_layout`]
 //! (structures), [`polling`] (waiting for several files), [`copying`] (between two files).
 
 mod access_check;
@@ -18,6 +18,7 @@ mod mapped;
 mod opening;
 mod permissions;
 mod polling;
+pub(super) mod segments;
 mod stat_layout;
 pub(super) mod transfer;
 mod working_directory;

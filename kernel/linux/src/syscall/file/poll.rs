@@ -15,7 +15,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 use super::polling::{self, Watched};
 use crate::call::Call;
 use crate::strace::signature;
-use crate::{Errno, Result, clock, memory};
+use crate::{Errno, Result, memory};
 
 const NS_PER_MS: u64 = 1_000_000;
 /// Descriptors that a call takes no memory for.
@@ -40,7 +40,7 @@ signature!(Address, Size, Int);
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     // A negative time-out is none.
     let timeout_ns = u64::try_from(call.int(2)).ok().map(|ms| ms * NS_PER_MS);
-    let deadline_ns = call.resumed_until().or_else(|| timeout_ns.map(clock::after));
+    let deadline_ns = call.resumed_until().or_else(|| timeout_ns.map(polling::deadline_after));
     match poll(call, deadline_ns) {
         Err(Errno::EINTR) => Err(deadline_ns.map_or(Errno::EINTR, |until_ns| call.interrupted_until(until_ns))),
         result => result,
@@ -54,20 +54,22 @@ pub(super) fn poll(call: &Call<'_>, deadline_ns: Option<u64>) -> Result<usize> {
         return Err(Errno::EINVAL);
     }
     // As on Linux, memory that cannot be written to is found out when there is an answer.
-    let asked: SmallVec<[PollFd; FEW]> = memory::read_array(address, count as usize)?;
-    // A negative descriptor is skipped; its answer is nothing.
-    let watch = |entry: &PollFd| {
-        Watched::new(files.get(entry.fd).ok(), PollEvents::from_bits_truncate(entry.events) | ALWAYS)
-    };
+    let mut asked = memory::ProgramArray::<PollFd, FEW>::new();
+    asked.read(address, count as usize)?;
     let mut watched: SmallVec<[Watched; FEW]> = SmallVec::new();
     memory::make_room(&mut watched, asked.len())?;
-    watched.extend(asked.iter().filter(|entry| entry.fd >= 0).map(watch));
+    for entry in asked.iter() {
+        // The answer for a negative descriptor is nothing.
+        watched.push(match entry.fd {
+            ..0 => Watched::new(None, PollEvents::empty()),
+            fd => Watched::new(files.get(fd).ok(), PollEvents::from_bits_truncate(entry.events) | ALWAYS),
+        });
+    }
     let ready = polling::wait(call, &mut watched, deadline_ns)?;
-    let mut answers = watched.iter().map(|entry| entry.ready.bits());
-    for (index, entry) in asked.iter().enumerate() {
-        let answer = if entry.fd >= 0 { answers.next().unwrap_or(0) } else { 0 };
-        let field = index * size_of::<PollFd>() + offset_of!(PollFd, answer);
-        memory::write(address.wrapping_add(field), &answer)?;
+    let mut field = address.wrapping_add(offset_of!(PollFd, answer));
+    for entry in &watched {
+        memory::write(field, &entry.ready.bits())?;
+        field = field.wrapping_add(size_of::<PollFd>());
     }
     Ok(ready)
 }

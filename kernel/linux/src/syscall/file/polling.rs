@@ -43,6 +43,14 @@ impl Watched {
     }
 }
 
+/// A deadline that has passed.
+const PASSED: u64 = 0;
+
+/// When a time-out is over. Whoever does not wait at all needs no clock.
+pub(super) fn deadline_after(timeout_ns: u64) -> u64 {
+    if timeout_ns == 0 { PASSED } else { clock::after(timeout_ns) }
+}
+
 /// Fills in all answers and counts those that are not empty.
 fn look_at_all(watched: &mut [Watched]) -> usize {
     watched.iter_mut().map(|entry| usize::from(entry.look())).sum()
@@ -101,7 +109,8 @@ impl Drop for Registration<'_> {
 /// Waits until something is ready, and returns how many entries are; 0 when the deadline (on the monotonic clock) has
 /// passed, `EINTR` when a signal is pending.
 pub(super) fn wait(call: &Call<'_>, watched: &mut [Watched], deadline_ns: Option<u64>) -> Result<usize> {
-    let expired = || deadline_ns.is_some_and(|deadline| hadal_time::now_ns() >= deadline);
+    let expired =
+        || deadline_ns.is_some_and(|deadline| deadline == PASSED || hadal_time::now_ns() >= deadline);
     let count = look_at_all(watched);
     // Who does not wait need not be told of changes.
     if count > 0 || expired() {

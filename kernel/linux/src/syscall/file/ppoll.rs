@@ -8,7 +8,7 @@
 use super::{poll, polling};
 use crate::call::Call;
 use crate::strace::signature;
-use crate::clock::{self, Timespec};
+use crate::clock::Timespec;
 use crate::signal::mask;
 use crate::{Result, memory};
 
@@ -18,7 +18,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let address = call.arg(2);
     let deadline_ns = match address {
         0 => None,
-        _ => Some(clock::after(memory::read::<Timespec>(address)?.to_ns()?)),
+        _ => Some(polling::deadline_after(memory::read::<Timespec>(address)?.to_ns()?)),
     };
     let blocked = mask::read(call.arg(3), call.arg(4))?;
     let result = mask::during(call, blocked, |call| poll::poll(call, deadline_ns));

@@ -5,7 +5,8 @@
 //!
 //! Refused: as `read`.
 
-use super::transfer::{self, Segments};
+use super::segments::Segments;
+use super::transfer;
 use crate::Result;
 use crate::call::Call;
 use crate::strace::signature;

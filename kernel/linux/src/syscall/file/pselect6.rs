@@ -9,7 +9,7 @@
 use super::{fd_sets, polling};
 use crate::call::Call;
 use crate::strace::signature;
-use crate::clock::{self, Timespec};
+use crate::clock::Timespec;
 use crate::signal::mask;
 use crate::{Result, memory};
 
@@ -19,7 +19,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let address = call.arg(4);
     let deadline_ns = match address {
         0 => None,
-        _ => Some(clock::after(memory::read::<Timespec>(address)?.to_ns()?)),
+        _ => Some(polling::deadline_after(memory::read::<Timespec>(address)?.to_ns()?)),
     };
     let blocked = match call.arg(5) {
         0 => None,

@@ -5,7 +5,8 @@
 //!
 //! Refused: as `write`.
 
-use super::transfer::{self, Segments};
+use super::segments::Segment;
+use super::transfer;
 use crate::Result;
 use crate::call::Call;
 use crate::strace::signature;
@@ -15,5 +16,5 @@ signature!(Int, Input(2), Size, Word);
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let position = transfer::position(call.arg(3))?;
     let file = call.process.files.get(call.int(0))?;
-    transfer::write(call, &file, Segments::one(call.arg(1), call.arg(2))?, Some(position))
+    transfer::write(call, &file, Segment::new(call.arg(1), call.arg(2))?, Some(position))
 }

@@ -3,10 +3,11 @@
 //!
 //! Honoured: every kind of file; a short count at the end of a file and from a stream; at most 0x7ffff000 bytes.
 //!
-//! Refused: a buffer that is not writable from end to end is `EFAULT` even where fewer bytes would be read; nothing is
-//! consumed then.
+//! Refused: a buffer that is not writable from end to end is `EFAULT` even where fewer bytes would be read, unless the file is
+//! in memory (`/tmp`, `/proc`, cached pages); nothing is consumed then.
 
-use super::transfer::{self, Segments};
+use super::segments::Segment;
+use super::transfer;
 use crate::Result;
 use crate::call::Call;
 use crate::strace::signature;
@@ -15,5 +16,5 @@ signature!(Int, Output, Size);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let file = call.process.files.get(call.int(0))?;
-    transfer::read(call, &file, Segments::one(call.arg(1), call.arg(2))?, None)
+    transfer::read(call, &file, Segment::new(call.arg(1), call.arg(2))?, None)
 }

@@ -9,7 +9,7 @@
 use super::{fd_sets, polling};
 use crate::call::Call;
 use crate::strace::signature;
-use crate::clock::{self, Timeval};
+use crate::clock::Timeval;
 use crate::{Errno, Result, memory};
 
 signature!(Int, Address, Address, Address, Address);
@@ -19,7 +19,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     if address == 0 {
         return fd_sets::select(call, None);
     }
-    let deadline_ns = clock::after(duration_ns(memory::read(address)?)?);
+    let deadline_ns = polling::deadline_after(duration_ns(memory::read(address)?)?);
     let result = fd_sets::select(call, Some(deadline_ns));
     polling::finish(call, result, address, &Timeval::from_ns(polling::remaining_ns(deadline_ns)))
 }

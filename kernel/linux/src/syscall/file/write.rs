@@ -6,7 +6,8 @@
 //! Refused: a buffer that is not readable from end to end is `EFAULT` and nothing is written; `RLIMIT_FSIZE` is not
 //! enforced.
 
-use super::transfer::{self, Segments};
+use super::segments::Segment;
+use super::transfer;
 use crate::Result;
 use crate::call::Call;
 use crate::strace::signature;
@@ -15,5 +16,5 @@ signature!(Int, Input(2), Size);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let file = call.process.files.get(call.int(0))?;
-    transfer::write(call, &file, Segments::one(call.arg(1), call.arg(2))?, None)
+    transfer::write(call, &file, Segment::new(call.arg(1), call.arg(2))?, None)
 }

@@ -18,6 +18,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
         Err(Errno::ESRCH) => return Err(Errno::EPERM),
         words => words?,
     };
-    let wanted = memory::read_array::<[u32; 8]>(call.arg(1), words)?;
+    let mut wanted = memory::ProgramArray::<u32, 8>::new();
+    wanted.read(call.arg(1), words)?;
     if wanted.iter().all(|&word| word == 0) { Ok(0) } else { Err(Errno::EPERM) }
 }

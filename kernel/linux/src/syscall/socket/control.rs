@@ -78,7 +78,9 @@ fn add_files(process: &Process, address: usize, count: usize, files: &mut Vec<Ar
         return Err(Errno::EINVAL);
     }
     files.try_reserve(count).map_err(|_| Errno::ENOMEM)?;
-    for fd in memory::read_array::<[i32; 8]>(address, count)? {
+    let mut fds = memory::ProgramArray::<i32, 8>::new();
+    fds.read(address, count)?;
+    for &fd in fds.iter() {
         let file = process.files.get(fd)?;
         // What only names a place is refused, as on Linux.
         file.file()?;

@@ -11,7 +11,8 @@ use crate::call::Call;
 use crate::signal::number::SIGPIPE;
 use crate::signal::send;
 use crate::socket::{Kind, ReceiveFlags, Rights, Socket};
-use crate::syscall::file::transfer::{CHUNK, Segments};
+use crate::syscall::file::segments::{Memory, Segments};
+use crate::syscall::file::transfer::CHUNK;
 use crate::{Errno, Result, memory};
 
 /// `MSG_OOB`.
@@ -61,7 +62,7 @@ pub(super) fn send(
     call: &Call<'_>,
     socket: &Socket,
     status: Blocking,
-    mut from: Segments,
+    mut from: impl Memory,
     mut rights: Rights,
     flags: u32,
     named: bool,
@@ -119,7 +120,7 @@ pub(super) fn receive(
     call: &Call<'_>,
     socket: &Socket,
     status: Blocking,
-    mut into: Segments,
+    mut into: impl Memory,
     control: Option<&mut control::Writer>,
     flags: u32,
 ) -> Result<Outcome> {

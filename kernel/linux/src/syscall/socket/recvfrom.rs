@@ -9,7 +9,7 @@ use super::{address, message};
 use crate::call::Call;
 use crate::strace::signature;
 use crate::socket::{Kind, Socket};
-use crate::syscall::file::transfer::Segments;
+use crate::syscall::file::segments::Segment;
 use crate::{Result, memory};
 
 signature!(Int, Output, Size, Hex, Address, Address);
@@ -17,7 +17,7 @@ signature!(Int, Output, Size, Hex, Address, Address);
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let file = address::file(call, 0)?;
     let socket = Socket::of(&file)?;
-    let into = Segments::one(call.arg(1), call.arg(2))?;
+    let into = Segment::new(call.arg(1), call.arg(2))?;
     let outcome = message::receive(call, socket, file.blocking(), into, None, call.uint(3))?;
     if call.arg(4) != 0 {
         match socket.kind {

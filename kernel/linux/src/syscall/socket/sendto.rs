@@ -10,14 +10,14 @@ use crate::Result;
 use crate::call::Call;
 use crate::strace::signature;
 use crate::socket::{Rights, Socket};
-use crate::syscall::file::transfer::Segments;
+use crate::syscall::file::segments::Segment;
 
 signature!(Int, Input(2), Size, Hex, Address, Size);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let file = address::file(call, 0)?;
     let socket = Socket::of(&file)?;
-    let from = Segments::one(call.arg(1), call.arg(2))?;
+    let from = Segment::new(call.arg(1), call.arg(2))?;
     let named = call.arg(4) != 0;
     message::send(call, socket, file.blocking(), from, Rights::default(), call.uint(3), named)
 }
