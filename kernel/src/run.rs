@@ -155,7 +155,9 @@ fn first_thread(_: usize) -> ! {
         pit::stop_channel_0();
     }
     let windows: Vec<_> = platform.windows().collect();
-    let devices = hadal_drivers::probe(&windows);
+    let low_memory_end =
+        info.memory().map(|range| range.end).filter(|&end| end <= 1 << 32).max().unwrap_or(0);
+    let devices = hadal_drivers::probe(&windows, low_memory_end);
     for (address, error) in &devices.failures {
         log::warn!("device {address}: {error}");
     }
