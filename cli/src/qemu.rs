@@ -65,6 +65,9 @@ pub(crate) fn command_line(spec: &MachineSpec, ends: &Endpoints, mounts: &[HostM
     line.add("-display", "none").add("-vga", "none").add("-nic", "none");
     // Without disks there is nothing for these controllers to do but take time in the firmware.
     line.add("-M", "q35,sata=off,smbus=off,usb=off,vmport=off");
+    if let Some(firmware) = small_firmware(&spec.qemu) {
+        line.add("-bios", firmware);
+    }
     processors(&mut line, spec);
     memory(&mut line, spec);
     line.add("-kernel", &ends.kernel).add("-initrd", &ends.config);
@@ -93,6 +96,13 @@ pub(crate) fn command_line(spec: &MachineSpec, ends: &Endpoints, mounts: &[HostM
         line.add("-gdb", format!("tcp:127.0.0.1:{port}")).add("-S", "");
     }
     line.0
+}
+
+/// QEMU's firmware for kernels, qboot, if this QEMU came with it. The default firmware takes as long to look for disks and to
+/// start every CPU as the kernel takes to start a program. qboot gives devices no addresses; the kernel does.
+fn small_firmware(qemu: &Path) -> Option<PathBuf> {
+    let prefixes = [qemu.ancestors().nth(2), Some(Path::new("/usr"))].into_iter().flatten();
+    prefixes.map(|prefix| prefix.join("share/qemu/qboot.rom")).find(|file| file.is_file())
 }
 
 struct Line(Vec<OsString>);
@@ -256,6 +266,16 @@ mod tests {
         let text = line(&spec(1, 1), &[mount("/", false), mount("/a,b", true)]);
         assert!(text.contains("id=fs0,path=/,security_model=none,multidevs=remap,readonly=on"), "{text}");
         assert!(text.contains("id=fs1,path=/a,,b,security_model=none,multidevs=remap "), "{text}");
+    }
+
+    #[test]
+    fn firmware_is_what_came_with_qemu() {
+        let prefix = tempfile::tempdir().unwrap();
+        let share = prefix.path().join("share/qemu");
+        std::fs::create_dir_all(&share).unwrap();
+        let firmware = share.join("qboot.rom");
+        std::fs::write(&firmware, "").unwrap();
+        assert_eq!(small_firmware(&prefix.path().join("bin/qemu")), Some(firmware));
     }
 
     #[test]

@@ -62,8 +62,8 @@ fn kernel_main(info: BootInfo) -> ! {
     hadal_hal::trap::set_system_call(hadal_linux::traps::system_call);
     smp::init_boot_cpu();
     pic::mask_all();
-    // The clock, and with the same wait the timer's frequency.
-    platform.start_clock();
+    // The clock and the timer's frequency are measured while everything is made that needs no time.
+    let clock = platform.begin_clock();
     // Everything that is sized by the number of processors, then all of them.
     let apic_ids = platform.apic_ids();
     let cpus = smp::announce(&apic_ids);
@@ -80,19 +80,21 @@ fn kernel_main(info: BootInfo) -> ! {
     }
     hadal_sched::init();
     hadal_event::init();
-    smp::start_others(&apic_ids, hadal_time::tsc_hz() * START_LIMIT_S, application_processor);
     hadal_linux::buffers::init();
     platform.start_lines();
+    // What run-times call, before there is a program.
+    hadal_hrt::init();
+    let boot = run::find_files(&info);
+    clock.start_clock();
+    smp::start_others(&apic_ids, hadal_time::tsc_hz() * START_LIMIT_S, application_processor);
     log::info!(
         "{cpus} CPUs, {} zones, clock {} MHz",
         platform.zone_count(),
         hadal_time::tsc_hz() / 1_000_000
     );
-    // What run-times call, before there is a program.
-    hadal_hrt::init();
     watchdog::start();
     // Devices and the program need threads that can wait.
-    run::start(Box::new(info), Box::new(platform));
+    run::start(boot, Box::new(info), Box::new(platform));
     hadal_sched::enter_idle_loop()
 }
 

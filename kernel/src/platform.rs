@@ -188,21 +188,12 @@ impl Platform {
         self.windows.iter().flatten().copied()
     }
 
-    /// Starts the clock; the local APIC timer is measured during the same wait.
-    pub(crate) fn start_clock(&self) {
+    /// Begins to measure clock and local APIC timer.
+    pub(crate) fn begin_clock(&self) -> ClockSearch {
         let hpet = self.hpet_pa.and_then(|pa| Hpet::open(Region::map(pa, HPET_BYTES)));
         apic::start_calibration();
-        let before = hadal_hal::cpu::tsc::read();
-        let calibration = hadal_time::init(hpet);
-        paths::set_clock(calibration.source);
-        // An exact frequency from CPUID takes no time to find; the timer still needs an interval to be measured over.
-        const INTERVAL_US: u64 = 200;
-        while hadal_hal::cpu::tsc::read() - before < calibration.hz / 1_000_000 * INTERVAL_US {
-            cpu::relax();
-        }
-        let ticks = hadal_hal::cpu::tsc::read() - before;
-        let elapsed_ns = (u128::from(ticks) * 1_000_000_000 / u128::from(calibration.hz)) as u64;
-        apic::finish_calibration(elapsed_ns, calibration.hz);
+        let start_tsc = hadal_hal::cpu::tsc::read();
+        ClockSearch { start_tsc, search: hadal_time::begin(hpet) }
     }
 
     /// Remembers the CPUs' zones for [`name_zone_of_this_cpu`], and names the boot CPU's.
@@ -210,6 +201,28 @@ impl Platform {
         let zones = self.processors[..self.processor_count].iter().map(|&(_, zone)| zone);
         CPU_ZONES.call_once(|| zones.collect());
         name_zone_of_this_cpu();
+    }
+}
+
+/// The measurement of clock and local APIC timer, while it goes on.
+pub(crate) struct ClockSearch {
+    start_tsc: u64,
+    search: hadal_time::Search,
+}
+
+impl ClockSearch {
+    /// Starts the clock, after a wait for what is missing of the interval.
+    pub(crate) fn start_clock(self) {
+        let calibration = hadal_time::init(self.search);
+        paths::set_clock(calibration.source);
+        // An exact frequency from CPUID takes no time to find; the timer still needs an interval to be measured over.
+        const INTERVAL_US: u64 = 200;
+        let passed = || hadal_hal::cpu::tsc::read() - self.start_tsc;
+        while passed() < calibration.hz / 1_000_000 * INTERVAL_US {
+            cpu::relax();
+        }
+        let elapsed_ns = u128::from(passed()) * 1_000_000_000 / u128::from(calibration.hz);
+        apic::finish_calibration(elapsed_ns as u64, calibration.hz);
     }
 }
 

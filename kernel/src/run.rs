@@ -24,7 +24,7 @@ use hadal_linux::{loader, machine, strace};
 use hadal_vfs::Namespace;
 use spin::Once;
 
-use crate::boot_files::Files;
+use crate::boot_files::{Boot, Files};
 use crate::platform::Platform;
 use crate::{
     boot_files, console, control, end, entropy, file_tree, linux, paths, profile, report, shell, stdio,
@@ -98,14 +98,18 @@ pub(crate) fn config() -> Option<&'static RunConfig> {
     CONFIG.get()
 }
 
-/// Reads the configuration and starts the thread that does the rest.
-pub(crate) fn start(info: Box<BootInfo>, platform: Box<Platform>) {
-    let boot = match boot_files::find(&info) {
+/// Reads the configuration, and finds the other files that came with the kernel.
+pub(crate) fn find_files(info: &BootInfo) -> Boot {
+    match boot_files::find(info) {
         Ok(boot) => boot,
         Err(why) => panic!(
             "{why}: start the kernel with `hadal run`, or from an image that `hadal cc` or `hadal image` made"
         ),
-    };
+    }
+}
+
+/// Obeys the configuration and starts the thread that does the rest.
+pub(crate) fn start(boot: Boot, info: Box<BootInfo>, platform: Box<Platform>) {
     if let Some(table) = boot.symbols {
         symbols::set(table);
     }
@@ -151,7 +155,9 @@ fn first_thread(_: usize) -> ! {
         pit::stop_channel_0();
     }
     let windows: Vec<_> = platform.windows().collect();
-    let devices = hadal_drivers::probe(&windows);
+    let low_memory_end =
+        info.memory().map(|range| range.end).filter(|&end| end <= 1 << 32).max().unwrap_or(0);
+    let devices = hadal_drivers::probe(&windows, low_memory_end);
     for (address, error) in &devices.failures {
         log::warn!("device {address}: {error}");
     }

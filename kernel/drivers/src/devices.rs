@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use hadal_acpi::EcamWindow;
 use hadal_hal::interrupts::irq::Source;
 
-use crate::pci::{Address, Bus, Function};
+use crate::pci::{Address, Bus, Function, Hole};
 use crate::virtio::device::Running;
 use crate::virtio::{Class, class};
 use crate::{Console, DriverError, NinepTransport, Rng};
@@ -39,11 +39,17 @@ pub struct DeviceCounters {
 }
 
 /// Walks the PCI bus and starts every device of a known class. `windows` are those of the ACPI table MCFG; without
-/// them the bus is reached through ports. Waits for no device.
-pub fn probe(windows: &[EcamWindow]) -> Devices {
+/// them the bus is reached through ports. `low_memory_end` is where memory below 4 GiB ends: devices on the root bus that the
+/// firmware left without addresses get some behind it. Waits for no device.
+pub fn probe(windows: &[EcamWindow], low_memory_end: u64) -> Devices {
     let mut devices = Devices::default();
-    Bus::new(windows).scan(&mut |function| {
+    let (bus, mut hole) = (Bus::new(windows), Hole::new(low_memory_end, windows));
+    bus.scan(&mut |function| {
         let address = function.address();
+        // What is behind a bridge has to be in the bridge's window.
+        if class(&function).is_some() && address.bus == bus.root() {
+            function.assign(&mut hole);
+        }
         if let Err(error) = devices.start(function) {
             log::warn!("virtio device {address}: {error}");
             devices.failures.push((address, error));

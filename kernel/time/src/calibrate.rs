@@ -2,9 +2,9 @@
 //! Measuring the time-stamp counter against a counter of known frequency.
 //!
 //! A reading of the reference is worth as much as the two readings of the time-stamp counter around it are
-//! close ([`Sample`]), so each end of the interval is the best of several. [`measure`] is the one at boot: it
-//! ends as soon as its result is right to a thousandth, which under instruction counting takes 50 us, and
-//! after half a millisecond in any case. [`remeasure`] repeats the end of that interval much later, which
+//! close ([`Sample`]), so each end of the interval is the best of several. [`begin`] and [`measure`] are at boot: the
+//! interval ends as soon as the result is right to a thousandth, which under instruction counting takes 50 us,
+//! and after half a millisecond in any case. [`remeasure`] repeats the end of that interval much later, which
 //! makes it exact.
 
 use crate::frequency::PLAUSIBLE_HZ;
@@ -78,9 +78,14 @@ fn best_sample(reference: &impl Counter, tsc: &impl Fn() -> u64) -> Sample {
     best
 }
 
-/// Measures the counter's frequency within half a millisecond; `None` when the reference does not count.
-pub fn measure(reference: &impl Counter, tsc: impl Fn() -> u64) -> Option<Measurement> {
-    let first = best_sample(reference, &tsc);
+/// The beginning of an interval. What is done until [`measure`] takes its end need not be waited for.
+pub fn begin(reference: &impl Counter, tsc: impl Fn() -> u64) -> Sample {
+    best_sample(reference, &tsc)
+}
+
+/// Measures the counter's frequency from `first` on, which lies back by less than a turn of the reference; waits at most half
+/// a millisecond. `None` when the reference does not count.
+pub fn measure(reference: &impl Counter, tsc: impl Fn() -> u64, first: Sample) -> Option<Measurement> {
     let mut stalled = 0;
     let mut last_count = first.count;
     loop {
@@ -226,6 +231,11 @@ mod tests {
         Machine { bits: 16, period_fs, start_count: 0xfff0, ..hpet(hz, 3000) }
     }
 
+    /// The measurement at boot, with nothing else to do meanwhile.
+    fn measure_now(machine: &Machine) -> Option<Measurement> {
+        measure(machine, || machine.tsc(), begin(machine, || machine.tsc()))
+    }
+
     fn error_ppm(found: u64, truth: u64) -> u64 {
         found.abs_diff(truth) * 1_000_000 / truth
     }
@@ -233,7 +243,7 @@ mod tests {
     #[test]
     fn instruction_counting_needs_50_us() {
         let machine = Machine { delay_every: u64::MAX, ..hpet(1_000_000_000, 10) };
-        let found = measure(&machine, || machine.tsc()).unwrap();
+        let found = measure_now(&machine).unwrap();
         assert!(error_ppm(found.hz, machine.hz) <= 500, "{found:?}");
         assert!(machine.now_fs.get() < 60_000_000_000, "{} fs", machine.now_fs.get());
     }
@@ -241,21 +251,32 @@ mod tests {
     #[test]
     fn a_slow_reference_needs_half_a_millisecond() {
         let machine = Machine { delay_every: u64::MAX, ..hpet(3_000_000_000, 2000) };
-        let found = measure(&machine, || machine.tsc()).unwrap();
+        let found = measure_now(&machine).unwrap();
         assert!(error_ppm(found.hz, machine.hz) <= 2000, "{found:?}");
         assert!(machine.now_fs.get() < 560_000_000_000, "{} fs", machine.now_fs.get());
     }
 
     #[test]
+    fn an_interval_that_has_passed_already_is_not_waited_for() {
+        let machine = Machine { delay_every: u64::MAX, ..hpet(2_000_000_000, 500) };
+        let first = begin(&machine, || machine.tsc());
+        machine.pass_ms(5);
+        let before_fs = machine.now_fs.get();
+        let found = measure(&machine, || machine.tsc(), first).unwrap();
+        assert!(error_ppm(found.hz, machine.hz) <= 200, "{found:?}");
+        assert!(machine.now_fs.get() - before_fs < 10_000_000_000, "{} fs", machine.now_fs.get() - before_fs);
+    }
+
+    #[test]
     fn a_stopped_reference_is_noticed() {
         let machine = Machine { period_fs: u64::MAX, ..hpet(3_000_000_000, 100) };
-        assert_eq!(measure(&machine, || machine.tsc()), None);
+        assert_eq!(measure_now(&machine), None);
     }
 
     #[test]
     fn a_machine_that_was_stopped_keeps_its_first_measurement() {
         let machine = hpet(3_000_000_000, 300);
-        let boot = measure(&machine, || machine.tsc()).unwrap();
+        let boot = measure_now(&machine).unwrap();
         assert_eq!(remeasure(&machine, || machine.tsc(), &boot), None, "too early");
         machine.pass_ms(100);
         let resumed = || machine.tsc() + 3_000_000_000;
@@ -268,7 +289,7 @@ mod tests {
             hz in 500_000_000_u64..6_000_000_000, cost in 20_u64..2500, start in 0_u64..1 << 32,
         ) {
             let machine = Machine { start_count: start, ..hpet(hz, cost) };
-            let boot = measure(&machine, || machine.tsc()).unwrap();
+            let boot = measure_now(&machine).unwrap();
             prop_assert!(error_ppm(boot.hz, hz) <= 6000, "{boot:?}");
             machine.pass_ms(100);
             let later = remeasure(&machine, || machine.tsc(), &boot).unwrap();
@@ -281,7 +302,7 @@ mod tests {
         #[test]
         fn pit_wraps_are_counted(hz in 500_000_000_u64..6_000_000_000, start in 0_u64..1 << 16) {
             let machine = Machine { start_count: start, ..pit(hz) };
-            let boot = measure(&machine, || machine.tsc()).unwrap();
+            let boot = measure_now(&machine).unwrap();
             prop_assert!(error_ppm(boot.hz, hz) <= 15_000, "{boot:?}");
             machine.pass_ms(100);
             let later = remeasure(&machine, || machine.tsc(), &boot).unwrap();

@@ -28,8 +28,8 @@ pub mod timer_queue;
 pub mod vvar;
 
 pub use system::{
-    Calibration, Refinement, Source, duration_ns, hpet, init, now_ns, ns_at, realtime_ns, refine,
-    set_realtime, set_realtime_from_rtc, start_over, tsc_at, tsc_hz,
+    Calibration, Refinement, Search, Source, begin, duration_ns, hpet, init, now_ns, ns_at, realtime_ns,
+    refine, set_realtime, set_realtime_from_rtc, start_over, tsc_at, tsc_hz,
 };
 
 /// Nanoseconds in a second.

@@ -11,7 +11,7 @@ use hadal_hal::sync::SpinLock;
 use spin::Once;
 
 use crate::NS_PER_SECOND;
-use crate::calibrate::{Counter, Measurement, measure, remeasure};
+use crate::calibrate::{self, Counter, Measurement, Sample, measure, remeasure};
 use crate::clock::{Clock, State};
 use crate::frequency::{Registers, Stated, stated};
 use crate::line::{Line, Rate};
@@ -104,11 +104,16 @@ pub fn hpet() -> Option<Hpet> {
     HPET.get().copied()
 }
 
-/// Finds the frequency of the time-stamp counter and starts the clock at zero. Called once, by the boot CPU.
-///
-/// What CPUID states exactly is believed; otherwise the counter is measured for at most half a millisecond
-/// against the best timer there is.
-pub fn init(hpet: Option<Hpet>) -> Calibration {
+/// A search for the frequency of the time-stamp counter that has begun.
+pub struct Search {
+    statement: Option<Stated>,
+    /// The best timer there is, if it is needed, and its first reading.
+    started: Option<(Reference, Sample)>,
+}
+
+/// Begins to look for the frequency of the time-stamp counter: the longer ago that is when [`init`] ends the search, the less
+/// [`init`] waits. Called once, by the boot CPU.
+pub fn begin(hpet: Option<Hpet>) -> Search {
     if let Some(hpet) = hpet {
         HPET.call_once(|| hpet);
     }
@@ -116,16 +121,35 @@ pub fn init(hpet: Option<Hpet>) -> Calibration {
         let found = raw_cpuid::native_cpuid::cpuid_count(leaf, 0);
         Registers { eax: found.eax, ebx: found.ebx, ecx: found.ecx, edx: found.edx }
     });
-    let exact = match statement {
+    let is_exact = exact(statement).is_some();
+    let reference = hpet.filter(|_| !is_exact).map(Reference::Hpet);
+    Search {
+        statement,
+        started: reference.map(|reference| (reference, calibrate::begin(&reference, tsc::read))),
+    }
+}
+
+/// What CPUID states exactly.
+fn exact(statement: Option<Stated>) -> Option<Calibration> {
+    match statement {
         Some(Stated::Hypervisor(hz)) => Some(Calibration { hz, source: Source::HypervisorLeaf }),
         Some(Stated::Crystal(hz)) => Some(Calibration { hz, source: Source::CrystalLeaf }),
         _ => None,
-    };
+    }
+}
+
+/// Ends the search for the frequency of the time-stamp counter and starts the clock at zero. Called once, by the boot CPU.
+///
+/// What CPUID states exactly is believed; otherwise the counter is measured against the best timer there is, with a wait of
+/// at most half a millisecond.
+pub fn init(search: Search) -> Calibration {
+    let Search { statement, started } = search;
+    let exact = exact(statement);
     let measured = match exact {
         Some(_) => None,
-        None => hpet.and_then(|hpet| try_reference(Reference::Hpet(hpet))).or_else(|| {
-            let pit = Pit::start()?;
-            try_reference(Reference::Pit(pit))
+        None => started.and_then(|(reference, first)| try_reference(reference, first)).or_else(|| {
+            let reference = Reference::Pit(Pit::start()?);
+            try_reference(reference, calibrate::begin(&reference, tsc::read))
         }),
     };
     let calibration = match (exact, measured, statement) {
@@ -140,8 +164,8 @@ pub fn init(hpet: Option<Hpet>) -> Calibration {
     calibration
 }
 
-fn try_reference(reference: Reference) -> Option<(Reference, Measurement)> {
-    measure(&reference, tsc::read).map(|found| (reference, found))
+fn try_reference(reference: Reference, first: Sample) -> Option<(Reference, Measurement)> {
+    measure(&reference, tsc::read, first).map(|found| (reference, found))
 }
 
 /// Measures the frequency again over all the time since [`init`] and lets the clock go on at the better rate,

@@ -15,7 +15,7 @@ static PORTS: SpinLock<()> = SpinLock::ranked(Rank::Last, ());
 
 /// Configuration space of one bus.
 const BUS_BYTES: u64 = 1 << 20;
-const FUNCTION_BYTES: usize = 4096;
+pub(super) const FUNCTION_BYTES: usize = 4096;
 const ABSENT: u32 = 0xffff_ffff;
 const HEADER_TYPE: u16 = 0x0c;
 const MULTI_FUNCTION: u32 = 1 << (16 + 7);
@@ -73,9 +73,14 @@ impl Bus {
         Self { window: windows.iter().copied().find(|window| window.segment == 0) }
     }
 
+    /// The bus that no bridge leads to.
+    pub(crate) fn root(&self) -> u8 {
+        self.window.map_or(0, |window| window.first_bus)
+    }
+
     /// Calls `visit` for every function that is present. Reads one word for each absent device.
     pub fn scan(&self, visit: &mut dyn FnMut(Function)) {
-        self.scan_bus(self.window.map_or(0, |window| window.first_bus), visit);
+        self.scan_bus(self.root(), visit);
     }
 
     fn scan_bus(&self, bus: u8, visit: &mut dyn FnMut(Function)) {

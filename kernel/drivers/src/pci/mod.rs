@@ -5,12 +5,14 @@
 //! there. The register layout is that of the PCI Local Bus Specification 3.0, chapter 6.
 
 mod access;
+mod assign;
 #[cfg(test)]
 pub(crate) mod fake;
 
 use core::fmt;
 
 pub use access::{Bus, Space};
+pub(crate) use assign::Hole;
 
 use crate::DriverError;
 

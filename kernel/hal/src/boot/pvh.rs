@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The PVH start info (Xen's `arch-x86/hvm/start_info.h` describes the layout, version 1).
 
-use zerocopy::{FromBytes, Immutable, KnownLayout};
+use zerocopy::FromBytes;
 
 use super::{BootInfo, Protocol, boot_bytes, boot_text};
 
@@ -10,7 +10,7 @@ pub(super) const MAGIC: u32 = 0x336e_c578;
 const MEMORY_USABLE: u32 = 1;
 const COMMAND_LINE_LIMIT: usize = 4096;
 
-#[derive(FromBytes, Immutable, KnownLayout)]
+#[derive(FromBytes)]
 #[repr(C)]
 struct StartInfo {
     magic: u32,
@@ -25,7 +25,7 @@ struct StartInfo {
     reserved: u32,
 }
 
-#[derive(FromBytes, Immutable, KnownLayout)]
+#[derive(FromBytes)]
 #[repr(C)]
 struct ModuleEntry {
     start: u64,
@@ -34,7 +34,7 @@ struct ModuleEntry {
     reserved: u64,
 }
 
-#[derive(FromBytes, Immutable, KnownLayout)]
+#[derive(FromBytes)]
 #[repr(C)]
 struct MemoryEntry {
     start: u64,
@@ -43,26 +43,26 @@ struct MemoryEntry {
     reserved: u32,
 }
 
-fn entries<T: FromBytes + Immutable + KnownLayout>(pa: u64, count: u32) -> &'static [T] {
-    if count == 0 {
-        return &[];
-    }
-    let bytes = boot_bytes(pa, count as usize * size_of::<T>());
-    <[T]>::ref_from_bytes(bytes).unwrap_or(&[])
+/// The entries of a table. Firmware may put it at any address: qboot has that of the modules on its stack.
+fn entries<T: FromBytes>(pa: u64, count: u32) -> impl Iterator<Item = T> {
+    let bytes = if count == 0 { &[] } else { boot_bytes(pa, count as usize * size_of::<T>()) };
+    bytes.chunks_exact(size_of::<T>()).filter_map(|entry| T::read_from_bytes(entry).ok())
 }
 
 /// Reads the start info at a physical address.
 pub(super) fn read(pa: u64) -> BootInfo {
-    let bytes = boot_bytes(pa, size_of::<StartInfo>());
-    let Ok(start) = StartInfo::ref_from_bytes(bytes) else {
-        panic!("PVH start info at {pa:#x} is not aligned")
-    };
-    assert!(start.magic == MAGIC, "no PVH start info at {pa:#x}");
+    let start = StartInfo::read_from_bytes(boot_bytes(pa, size_of::<StartInfo>())).ok();
+    let start = start.filter(|start| start.magic == MAGIC);
+    let start = start.unwrap_or_else(|| panic!("no PVH start info at {pa:#x}"));
     let mut info = BootInfo::new(Protocol::Pvh);
     info.command_line = boot_text(start.command_line_pa, COMMAND_LINE_LIMIT);
     info.rsdp = (start.rsdp_pa != 0).then_some(start.rsdp_pa);
-    for module in entries::<ModuleEntry>(start.modules_pa, start.module_count) {
-        let text = boot_text(module.command_line_pa, COMMAND_LINE_LIMIT);
+    for (index, module) in entries::<ModuleEntry>(start.modules_pa, start.module_count).enumerate() {
+        // The first module needs no name, and qboot leaves the pointer to its text as it finds it in memory.
+        let text = match index {
+            0 => "",
+            _ => boot_text(module.command_line_pa, COMMAND_LINE_LIMIT),
+        };
         if !text.is_empty() {
             info.reserve(module.command_line_pa..module.command_line_pa + text.len() as u64);
         }

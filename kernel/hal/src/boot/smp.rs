@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Starting the application processors, all at once.
+//! Starting the application processors: the first alone, then all others at once.
 //!
 //! Every processor gets INIT, then every processor gets its start-up message; each takes a stack by an atomic counter and
-//! finds its CPU id by its APIC id, so they come up in any order and nobody waits for another (Intel SDM vol. 3, 9.4).
+//! finds its CPU id by its APIC id, so they come up in any order (Intel SDM vol. 3, 9.4). The first one goes ahead because of
+//! emulators: hundreds of processors that meet new code at once would all translate it, and wait for each other in doing so.
 
 use alloc::boxed::Box;
-use alloc::vec;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
@@ -66,32 +66,14 @@ pub fn start_others(apic_ids: &[u32], timeout_ticks: u64, main: fn(usize) -> !) 
     if apic_ids.len() == 1 {
         return;
     }
-    let tops: Vec<u64> = (1..apic_ids.len())
-        .map(|_| Box::leak(vec![0u128; STACK_SIZE / 16].into_boxed_slice()).as_ptr_range().end as u64)
-        .collect();
+    let tops: Vec<u64> = (1..apic_ids.len()).map(|_| new_stack_top()).collect();
     STACK_TOPS.store(tops.leak().as_mut_ptr(), Ordering::Release);
     copy_start_page();
-    for &apic_id in &apic_ids[1..] {
-        apic::send_init(apic_id);
-    }
-    for &apic_id in &apic_ids[1..] {
-        apic::send_startup(apic_id, TRAMPOLINE_PA);
-    }
-    let start = tsc::read();
-    let mut repeated = 0;
-    while ONLINE.load(Ordering::Acquire) < apic_ids.len() {
-        let waited = tsc::read() - start;
-        if waited > timeout_ticks {
-            break;
-        }
-        // A processor may miss its start-up message; one that runs ignores further ones.
-        if waited / (timeout_ticks / REPEATS) > repeated {
-            repeated += 1;
-            for &apic_id in &apic_ids[1..] {
-                apic::send_startup(apic_id, TRAMPOLINE_PA);
-            }
-        }
-        cpu::relax();
+    let (first, others) = apic_ids[1..].split_at(1);
+    let deadline = tsc::read().saturating_add(timeout_ticks);
+    let repeat_ticks = timeout_ticks / REPEATS;
+    for group in [first, others] {
+        start_group(group, deadline, repeat_ticks);
     }
     let online = ONLINE.load(Ordering::Acquire);
     assert!(
@@ -100,6 +82,34 @@ pub fn start_others(apic_ids: &[u32], timeout_ticks: u64, main: fn(usize) -> !) 
         apic_ids.len() - online,
         apic_ids.len()
     );
+}
+
+/// The top of a stack for a processor. Its memory is not touched before the processor runs.
+fn new_stack_top() -> u64 {
+    Box::leak(Box::<[u128]>::new_uninit_slice(STACK_SIZE / 16)).as_ptr_range().end as u64
+}
+
+/// Starts some processors at once, and waits until they run or the TSC has reached `deadline`.
+fn start_group(apic_ids: &[u32], deadline: u64, repeat_ticks: u64) {
+    let wanted = ONLINE.load(Ordering::Acquire) + apic_ids.len();
+    for &apic_id in apic_ids {
+        apic::send_init(apic_id);
+    }
+    let mut next_message = tsc::read();
+    while ONLINE.load(Ordering::Acquire) < wanted {
+        let now = tsc::read();
+        if now > deadline {
+            break;
+        }
+        // A processor may miss its start-up message; one that runs ignores further ones.
+        if now >= next_message {
+            next_message = now.saturating_add(repeat_ticks);
+            for &apic_id in apic_ids {
+                apic::send_startup(apic_id, TRAMPOLINE_PA);
+            }
+        }
+        cpu::relax();
+    }
 }
 
 fn copy_start_page() {

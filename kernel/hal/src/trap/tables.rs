@@ -2,7 +2,6 @@
 //! Descriptor tables of a CPU: GDT, TSS with its interrupt stack table, the shared IDT, and the SYSCALL registers.
 
 use alloc::boxed::Box;
-use alloc::vec;
 use core::cell::UnsafeCell;
 use core::sync::atomic::Ordering;
 
@@ -75,15 +74,15 @@ struct Tables {
 /// Loads descriptor tables, interrupt stacks and the SYSCALL entry on the calling CPU.
 pub(crate) fn load() {
     let mut tss = TaskStateSegment::new();
-    let stacks = Box::leak(vec![0u128; STACKS_SIZE / 16].into_boxed_slice());
+    let stacks = Box::leak(Box::<[u128]>::new_uninit_slice(STACKS_SIZE / 16));
     let block = percpu::this();
     block.trap_stacks.store(stacks.as_ptr() as u64, Ordering::Relaxed);
     for (slot, stack) in stacks.chunks_exact_mut(STACK_SIZE / 16).enumerate() {
         // The word above the first frame holds the block's address, whatever `%gs` holds.
-        stack[STACK_SIZE / 16 - 1] = block.address() as u128;
+        stack[STACK_SIZE / 16 - 1].write(block.address() as u128);
         let top = stack.as_ptr_range().end as u64 - 16;
         if slot + 1 == usize::from(ist::INTERRUPT) {
-            stack[0] = u128::from(handler::CANARY);
+            stack[0].write(u128::from(handler::CANARY));
             handler::set_stack_bottom(stack.as_ptr() as u64);
         }
         tss.interrupt_stack_table[slot] = VirtAddr::new(top);

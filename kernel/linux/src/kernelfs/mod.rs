@@ -2,7 +2,8 @@
 //! The content of `/proc` and `/sys`: what Linux programs read about the machine and themselves, true to the machine they
 //! run on.
 //!
-//! Everything is made when it is opened; building the trees registers a few dozen functions and looks at nothing.
+//! Everything is made when it is opened. Who first looks into a tree has a few dozen functions registered, which look at
+//! nothing.
 //! - `machine_files`, `memory_files`, `settings`: the files of `/proc` about the machine;
 //! - `process_tree`, `process_files`, `status`, `maps`, `mounts`, `descriptors`: `/proc/PID`;
 //! - `first_process`: `/proc/1`;
@@ -57,15 +58,17 @@ const SYS_FILE_BYTES: u64 = 4096;
 
 /// Makes the roots of `/proc` and `/sys`. `command_line` is the kernel's.
 pub fn build(command_line: &'static str) -> (Arc<dyn Inode>, Arc<dyn Inode>) {
-    let proc = Directory::root(PROC_MAGIC, Owner::default());
-    machine_files::add(&proc, command_line);
-    memory_files::add(&proc);
-    settings::add(&proc);
-    process_tree::add(&proc);
-    let sys = Directory::root(SYSFS_MAGIC, Owner::default());
-    cpu_tree::add(&sys);
-    node_tree::add(&sys);
-    net_tree::add(&sys);
+    let proc = Directory::root_filled_by(PROC_MAGIC, Owner::default(), move |root| {
+        machine_files::add(root, command_line);
+        memory_files::add(root);
+        settings::add(root);
+        process_tree::add(root);
+    });
+    let sys = Directory::root_filled_by(SYSFS_MAGIC, Owner::default(), |root| {
+        cpu_tree::add(root);
+        node_tree::add(root);
+        net_tree::add(root);
+    });
     (proc, sys)
 }
 

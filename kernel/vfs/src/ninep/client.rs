@@ -304,19 +304,25 @@ impl Fid {
 
     /// One read; returns how much came, 0 at the end of the file.
     pub fn read(&self, offset: u64, buffer: &mut [u8]) -> Result<usize> {
-        match self.read_once(offset, buffer) {
+        self.read_to(offset, buffer.len(), &mut |data| buffer[..data.len()].copy_from_slice(data))
+    }
+
+    /// One read of up to `count` bytes, which `take` gets where the reply has them; returns how many came, 0 at the end of the
+    /// file.
+    pub(super) fn read_to(&self, offset: u64, count: usize, take: &mut dyn FnMut(&[u8])) -> Result<usize> {
+        match self.read_once(offset, count, take) {
             // A small piece may still be had when memory is short.
-            Err(Errno::ENOMEM) if buffer.len() > SMALL_IO => self.read_once(offset, &mut buffer[..SMALL_IO]),
+            Err(Errno::ENOMEM) if count > SMALL_IO => self.read_once(offset, SMALL_IO, take),
             result => result,
         }
     }
 
-    fn read_once(&self, offset: u64, buffer: &mut [u8]) -> Result<usize> {
-        let count = buffer.len().min(self.client.io_limit());
+    fn read_once(&self, offset: u64, count: usize, take: &mut dyn FnMut(&[u8])) -> Result<usize> {
+        let count = count.min(self.client.io_limit());
         let request = Request::Read { fid: self.number, offset, count: count as u32 };
         self.client.exchange_sized(&request, count, |reply| match reply {
             Reply::Read { data } if data.len() <= count => {
-                buffer[..data.len()].copy_from_slice(data);
+                take(data);
                 Some(data.len())
             }
             _ => None,

@@ -101,12 +101,21 @@ impl NinepFile {
         Ok(done)
     }
 
-    /// Reads from the server, in as many exchanges as it takes, until the buffer is full or nothing more comes.
+    /// Reads from the server until the buffer is full or nothing more comes.
     fn read_through(&self, offset: u64, buffer: &mut [u8]) -> Result<usize> {
         let mut done = 0;
-        while done < buffer.len() {
-            let wanted = (buffer.len() - done).min(self.unit);
-            match self.fid.read(offset.saturating_add(done as u64), &mut buffer[done..done + wanted]) {
+        self.read_in_pieces(offset, buffer.len(), &mut |data| {
+            buffer[done..done + data.len()].copy_from_slice(data);
+            done += data.len();
+        })
+    }
+
+    /// Reads up to `len` bytes from the server, in as many exchanges as it takes, and hands on what each brings.
+    fn read_in_pieces(&self, offset: u64, len: usize, take: &mut dyn FnMut(&[u8])) -> Result<usize> {
+        let mut done = 0;
+        while done < len {
+            let wanted = (len - done).min(self.unit);
+            match self.fid.read_to(offset.saturating_add(done as u64), wanted, take) {
                 Ok(0) => break,
                 // Whether less means the end only the next read tells.
                 Ok(count) => done += count,
@@ -124,7 +133,7 @@ impl NinepFile {
             // Some special files of the host have content all the same.
             return self.read_through(offset, buffer);
         }
-        let read = |offset: u64, buffer: &mut [u8]| self.read_for_pages(offset, buffer);
+        let read = |offset, len, take: &mut dyn FnMut(&[u8])| self.read_for_pages(offset, len, take);
         match self.pages().read(offset, buffer, size, &read) {
             // No memory for a page is no reason to fail.
             Err(Errno::ENOMEM) => self.read_through(offset, buffer),
@@ -133,14 +142,14 @@ impl NinepFile {
     }
 
     /// Reads what pages are going to hold.
-    pub(super) fn read_for_pages(&self, offset: u64, buffer: &mut [u8]) -> Result<usize> {
+    pub(super) fn read_for_pages(&self, offset: u64, len: usize, take: &mut dyn FnMut(&[u8])) -> Result<()> {
         let known = self.node.known_metadata().map_or(0, |metadata| metadata.size);
         // Asking no further than the end saves the request that finds it.
         let len = match usize::try_from(known.saturating_sub(offset)) {
-            Ok(room) if known > 0 => buffer.len().min(room),
-            _ => buffer.len(),
+            Ok(room) if known > 0 => len.min(room),
+            _ => len,
         };
-        self.read_through(offset, &mut buffer[..len])
+        self.read_in_pieces(offset, len, take).map(drop)
     }
 
     /// The pages of the file, from now on if it had none.
@@ -304,7 +313,7 @@ impl File for NinepFile {
             Ok(attributes) => attributes.size,
             Err(error) => return Some(Err(error)),
         };
-        let read = |offset: u64, buffer: &mut [u8]| self.read_for_pages(offset, buffer);
+        let read = |offset, len, take: &mut dyn FnMut(&[u8])| self.read_for_pages(offset, len, take);
         match self.pages().read_to(offset, len, size, &read, to) {
             // No memory for a page is no reason to fail.
             Err(Errno::ENOMEM) => None,

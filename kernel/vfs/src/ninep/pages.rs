@@ -101,7 +101,7 @@ impl NinepSource {
     }
 
     fn page(&self, index: u64) -> Result<Option<Arc<Page>>, IoError> {
-        let read = |offset: u64, buffer: &mut [u8]| self.file.read_for_pages(offset, buffer);
+        let read = |offset, len, take: &mut dyn FnMut(&[u8])| self.file.read_for_pages(offset, len, take);
         self.pages.page(index, &read).map_err(failed)
     }
 

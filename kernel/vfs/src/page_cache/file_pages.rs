@@ -25,8 +25,9 @@ const WINDOW: u64 = 32;
 /// Slots looked at, or pages let go, while the index is locked.
 const STEP: usize = 64;
 
-/// Reads from where the file is kept: fewer bytes than asked for only at its end.
-pub(crate) type ReadFile<'a> = &'a dyn Fn(u64, &mut [u8]) -> Result<usize>;
+/// Reads so many bytes from where the file is kept, and hands them on in order, in one or more pieces; fewer than asked for
+/// only at its end.
+pub(crate) type ReadFile<'a> = &'a dyn Fn(u64, usize, &mut dyn FnMut(&[u8])) -> Result<()>;
 /// Writes all of a piece to where the file is kept.
 pub(crate) type WriteFile<'a> = &'a dyn Fn(u64, &[u8]) -> Result<()>;
 
@@ -142,20 +143,23 @@ impl FilePages {
         read: ReadFile<'_>,
     ) -> Result<Filled> {
         let whole = usize::try_from(run.end - run.start).map_err(|_| Errno::EINVAL)?;
-        let (first, mut buffer, pages) = match self.room_for(whole) {
-            Ok((buffer, pages)) => (run.start, buffer, pages),
-            Err(_) => {
-                let (buffer, pages) = self.room_for(1)?;
-                (index, buffer, pages)
-            }
+        let (first, pages) = match self.room_for(whole) {
+            Ok(pages) => (run.start, pages),
+            Err(_) => (index, self.room_for(1)?),
         };
-        let got = read(first * PAGE_SIZE as u64, &mut buffer)?.min(buffer.len());
-        buffer[got..].fill(0);
-        let there = got.div_ceil(PAGE_SIZE);
-        for (page, data) in pages.iter().zip(buffer.chunks(PAGE_SIZE)).take(there) {
-            page.write(0, data);
+        let room = pages.len() * PAGE_SIZE;
+        let mut got = 0;
+        read(first * PAGE_SIZE as u64, room, &mut |mut data| {
+            for (page, within, part) in pieces(got as u64, data.len().min(room - got)) {
+                pages[page as usize].write(within, &data[..part]);
+                data = &data[part..];
+                got += part;
+            }
+        })?;
+        let (there, within) = (got.div_ceil(PAGE_SIZE), got % PAGE_SIZE);
+        if within > 0 {
+            pages[there - 1].zero(within, PAGE_SIZE - within);
         }
-        drop(buffer);
         if index >= first + there as u64 {
             return Ok(Filled::BeyondEnd);
         }
@@ -176,16 +180,14 @@ impl FilePages {
         Ok(wanted)
     }
 
-    /// A buffer and frames for some pages.
-    fn room_for(&self, count: usize) -> Result<(Vec<u8>, Vec<Arc<Page>>)> {
-        let (mut buffer, mut pages) = (Vec::new(), Vec::new());
-        buffer.try_reserve_exact(count * PAGE_SIZE).map_err(|_| Errno::ENOMEM)?;
+    /// Frames for some pages.
+    fn room_for(&self, count: usize) -> Result<Vec<Arc<Page>>> {
+        let mut pages = Vec::new();
         pages.try_reserve_exact(count).map_err(|_| Errno::ENOMEM)?;
-        buffer.resize(count * PAGE_SIZE, 0);
         for _ in 0..count {
             pages.push(Arc::new(self.cache.take_page()?));
         }
-        Ok((buffer, pages))
+        Ok(pages)
     }
 
     /// Takes back the claims of a reader that were not met.

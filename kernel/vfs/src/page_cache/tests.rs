@@ -21,13 +21,13 @@ impl Host {
         Self { content: Mutex::new(content), reads: AtomicUsize::new(0) }
     }
 
-    fn read(&self, offset: u64, buffer: &mut [u8]) -> Result<usize> {
+    /// In pieces that end where no page does.
+    fn read(&self, offset: u64, len: usize, take: &mut dyn FnMut(&[u8])) -> Result<()> {
         self.reads.fetch_add(1, Ordering::Relaxed);
         let content = self.content.lock().unwrap();
         let rest = content.get(offset as usize..).unwrap_or_default();
-        let count = rest.len().min(buffer.len());
-        buffer[..count].copy_from_slice(&rest[..count]);
-        Ok(count)
+        rest[..rest.len().min(len)].chunks(3000).for_each(take);
+        Ok(())
     }
 
     fn write(&self, offset: u64, data: &[u8]) -> Result<()> {
@@ -50,7 +50,7 @@ fn first_byte(page: &Page) -> u8 {
 fn a_window_is_read_once_and_sequential_reads_are_long() {
     let (cache, host) = (page_cache(8 << 20), Host::new(400 * PAGE_SIZE + 100));
     let pages = FilePages::new(&cache, 124 * PAGE_SIZE);
-    let read = |offset: u64, buffer: &mut [u8]| host.read(offset, buffer);
+    let read = |offset, len, take: &mut dyn FnMut(&[u8])| host.read(offset, len, take);
     assert!(pages.page(40, &read).unwrap().is_some());
     assert_eq!((host.reads(), pages.count()), (1, 32));
     assert!(pages.page(63, &read).unwrap().is_some());
@@ -69,8 +69,8 @@ fn a_window_is_read_once_and_sequential_reads_are_long() {
 fn a_failed_read_is_tried_again() {
     let (cache, host) = (page_cache(1 << 20), Host::new(PAGE_SIZE));
     let pages = FilePages::new(&cache, PAGE_SIZE);
-    assert_eq!(pages.page(0, &|_, _| Err(Errno::EIO)).err(), Some(Errno::EIO));
-    assert!(pages.page(0, &|offset, buffer| host.read(offset, buffer)).unwrap().is_some());
+    assert_eq!(pages.page(0, &|_, _, _| Err(Errno::EIO)).err(), Some(Errno::EIO));
+    assert!(pages.page(0, &|offset, len, take| host.read(offset, len, take)).unwrap().is_some());
 }
 
 /// What changes the file while it is being read is not lost in what comes.
@@ -78,8 +78,8 @@ fn a_failed_read_is_tried_again() {
 fn a_change_during_a_read_makes_it_a_new_one() {
     let (cache, host) = (page_cache(1 << 20), Host::new(4 * PAGE_SIZE));
     let pages = FilePages::new(&cache, 64 * PAGE_SIZE);
-    let read = |offset: u64, buffer: &mut [u8]| {
-        let count = host.read(offset, buffer);
+    let read = |offset, len, take: &mut dyn FnMut(&[u8])| {
+        let count = host.read(offset, len, take);
         if host.reads.load(Ordering::Relaxed) == 1 {
             host.write(2 * PAGE, &[99]).unwrap();
             pages.patch(2 * PAGE, &[99]);
@@ -89,8 +89,8 @@ fn a_change_during_a_read_makes_it_a_new_one() {
     let page = pages.page(2, &read).unwrap().unwrap();
     assert_eq!((first_byte(&page), host.reads()), (99, 2));
     assert_eq!(pages.count(), 4);
-    let cut = |offset: u64, buffer: &mut [u8]| {
-        let count = host.read(offset, buffer);
+    let cut = |offset, len, take: &mut dyn FnMut(&[u8])| {
+        let count = host.read(offset, len, take);
         if host.reads.load(Ordering::Relaxed) == 1 {
             host.content.lock().unwrap().truncate(PAGE_SIZE / 2);
             pages.cut(PAGE / 2);
@@ -107,7 +107,7 @@ fn a_change_during_a_read_makes_it_a_new_one() {
 fn written_pages_are_written_back_once_and_not_behind_the_end() {
     let (cache, host) = (page_cache(1 << 20), Host::new(3 * PAGE_SIZE + 10));
     let pages = FilePages::new(&cache, 64 * PAGE_SIZE);
-    let read = |offset: u64, buffer: &mut [u8]| host.read(offset, buffer);
+    let read = |offset, len, take: &mut dyn FnMut(&[u8])| host.read(offset, len, take);
     let held: Vec<_> = (0..4).map(|index| pages.page(index, &read).unwrap().unwrap()).collect();
     for (index, page) in (0..).zip(&held) {
         page.write(0, &[200 + index as u8; 20]);
@@ -133,7 +133,7 @@ fn unused_pages_make_room_and_used_ones_stay() {
     let frames = TestFrames::leak(300);
     let cache = PageCache::new(frames, 100 * PAGE);
     let host = Host::new(200 * PAGE_SIZE);
-    let read = |offset: u64, buffer: &mut [u8]| host.read(offset, buffer);
+    let read = |offset, len, take: &mut dyn FnMut(&[u8])| host.read(offset, len, take);
     let (one, two) = (FilePages::new(&cache, 16 * PAGE_SIZE), FilePages::new(&cache, 16 * PAGE_SIZE));
     let held: Vec<_> = (0..60).map(|index| one.page(index, &read).unwrap().unwrap()).collect();
     one.page(199, &read).unwrap();
@@ -163,7 +163,7 @@ fn without_memory_for_a_window_one_page_is_read() {
     let frames = TestFrames::leak(3);
     let cache = PageCache::new(frames, 100 * PAGE);
     let host = Host::new(200 * PAGE_SIZE);
-    let read = |offset: u64, buffer: &mut [u8]| host.read(offset, buffer);
+    let read = |offset, len, take: &mut dyn FnMut(&[u8])| host.read(offset, len, take);
     let pages = FilePages::new(&cache, 64 * PAGE_SIZE);
     let held: Vec<_> = (0..3).map(|index| pages.page(index * 50, &read).unwrap().unwrap()).collect();
     assert_eq!(pages.page(10, &read).err(), Some(Errno::ENOMEM));

@@ -107,6 +107,13 @@ pub struct Directory {
     children: Once<Arc<dyn Children>>,
     /// The directory that was found by [`Children`] last, if they keep its children, too.
     found: SpinLock<Option<Arc<Directory>>>,
+    /// What registers the entries below a root, when somebody first looks for one.
+    fill: Option<Fill>,
+}
+
+struct Fill {
+    done: Once<()>,
+    register: Box<dyn Fn(&Directory) + Send + Sync>,
 }
 
 impl Directory {
@@ -116,7 +123,30 @@ impl Directory {
         Self::at(Place { fs, ino: 1 }, 1)
     }
 
+    /// As [`Directory::root`], with entries that `register` adds when somebody first looks for one: most programs never do.
+    pub fn root_filled_by(
+        magic: u64,
+        owner: Owner,
+        register: impl Fn(&Self) + Send + Sync + 'static,
+    ) -> Arc<Self> {
+        let fs = Arc::new(Fs { dev: device_numbers::next(), magic, owner, created: Timespec::now() });
+        let fill = Fill { done: Once::new(), register: Box::new(register) };
+        Self::with_fill(Place { fs, ino: 1 }, 1, Some(fill))
+    }
+
+    /// Makes sure that the entries are registered that are to be.
+    fn filled(&self) -> &Self {
+        if let Some(fill) = &self.fill {
+            fill.done.call_once(|| (fill.register)(self));
+        }
+        self
+    }
+
     fn at(place: Place, parent_ino: u64) -> Arc<Self> {
+        Self::with_fill(place, parent_ino, None)
+    }
+
+    fn with_fill(place: Place, parent_ino: u64, fill: Option<Fill>) -> Arc<Self> {
         Arc::new_cyclic(|this| Self {
             this: this.clone(),
             place,
@@ -124,6 +154,7 @@ impl Directory {
             entries: SpinLock::ranked(Rank::Files, Names::new()),
             children: Once::new(),
             found: SpinLock::new(None),
+            fill,
         })
     }
 
@@ -246,7 +277,7 @@ impl Inode for Directory {
     }
 
     fn lookup(&self, name: &[u8]) -> Result<Arc<dyn Inode>> {
-        let entries = self.entries.lock();
+        let entries = self.filled().entries.lock();
         match entries.get(name) {
             Some(Entry::Directory(directory)) => return Ok(directory.clone()),
             Some(Entry::Leaf(leaf)) => return Ok(leaf.clone()),
@@ -314,7 +345,7 @@ impl Listing {
             (b"..".to_vec(), FileKind::Directory, directory.parent_ino),
         ];
         let ino_of = |name: &[u8]| directory.place.child_ino(name);
-        for (name, entry) in directory.entries.lock().iter() {
+        for (name, entry) in directory.filled().entries.lock().iter() {
             let kind = match entry {
                 Entry::Leaf(leaf) => leaf.kind(),
                 Entry::Directory(_) => FileKind::Directory,

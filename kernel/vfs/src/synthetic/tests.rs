@@ -222,3 +222,20 @@ fn a_directory_is_kept_with_its_children() {
     assert!(!Arc::ptr_eq(&first, &look(&root, b"1")));
     assert_eq!(first.identity(), look(&root, b"1").identity());
 }
+
+#[test]
+fn entries_of_a_filled_root_are_registered_once_and_not_before_somebody_looks() {
+    let fills = Arc::new(AtomicU32::new(0));
+    let counter = fills.clone();
+    let root = Directory::root_filled_by(0x9fa0, Owner::default(), move |root| {
+        counter.fetch_add(1, Ordering::Relaxed);
+        root.text("sys/kernel/ostype", "Linux\n");
+    });
+    let ns = namespace(root);
+    assert!(ns.root().inode().metadata().is_ok());
+    assert_eq!(fills.load(Ordering::Relaxed), 0);
+    assert_eq!(names(&ns, b"/"), [".", "..", "sys"]);
+    assert_eq!(read(&ns, b"/sys/kernel/ostype").as_deref(), Ok(&b"Linux\n"[..]));
+    assert_eq!(read(&ns, b"/nothing"), Err(Errno::ENOENT));
+    assert_eq!(fills.load(Ordering::Relaxed), 1);
+}

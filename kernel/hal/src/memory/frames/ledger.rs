@@ -86,6 +86,23 @@ impl Ledger {
         }
     }
 
+    /// Leaves the frames from one to another to the machine, before any is claimed. Most are in a few large holes, so nearly
+    /// all words are written whole.
+    #[cfg(any(target_os = "none", test))]
+    fn withhold(&self, start: u64, end: u64) {
+        let (whole_start, whole_end) = (start.next_multiple_of(64).min(end), end & !63);
+        let whole_count = whole_end.saturating_sub(whole_start);
+        for word in self.whole_words(whole_start, whole_count as usize).into_iter().flatten() {
+            word.store(u64::MAX, Ordering::Relaxed);
+        }
+        for part in [start..whole_start, whole_start + whole_count..end] {
+            let count = part.end.saturating_sub(part.start) as usize;
+            for (word, bits) in self.words(part.start, count).into_iter().flatten() {
+                word.fetch_or(bits, Ordering::Relaxed);
+            }
+        }
+    }
+
     /// Sets the bits behind the last frame.
     fn close(&self) {
         let frames = self.users[0].len() + self.users[1].len();
@@ -181,7 +198,7 @@ pub(super) fn is_memory(pa: u64, len: usize) -> bool {
 #[cfg(target_os = "none")]
 mod machine {
     use core::ops::Range;
-    use core::sync::atomic::{AtomicU64, Ordering};
+    use core::sync::atomic::AtomicU64;
 
     use arrayvec::ArrayVec;
     use spin::Once;
@@ -253,16 +270,6 @@ mod machine {
             ledger.close();
             ledger
         });
-    }
-
-    impl Ledger {
-        /// Leaves the frames from one to another to the machine. Most are in a few large holes.
-        fn withhold(&self, start: u64, end: u64) {
-            let count = end.saturating_sub(start) as usize;
-            for (word, bits) in self.words(start, count).into_iter().flatten() {
-                word.store(word.load(Ordering::Relaxed) | bits, Ordering::Relaxed);
-            }
-        }
     }
 
     /// Reserves so many bytes of free memory below a limit, and returns where.
@@ -364,6 +371,22 @@ mod tests {
         assert!(!claim(large - PAGE, 65) && claim(large - PAGE, 1) && !claim(base, 576));
         release(large, 512);
         assert!(is_unowned(large, 2 << 20) && claim(large + 511 * PAGE, 1));
+    }
+
+    #[test]
+    fn frames_that_are_withheld_are_exactly_those_of_the_range() {
+        let frames = 512;
+        for (start, end) in
+            [(0, 0), (0, 512), (3, 3), (3, 5), (3, 70), (64, 128), (60, 200), (128, 130), (511, 512)]
+        {
+            let base = host_arena(2 << 20);
+            let first = base / PAGE;
+            at(first).unwrap().withhold(first + start, first + end);
+            for frame in 0..frames {
+                let is_withheld = !is_unowned(base + frame * PAGE, PAGE_SIZE);
+                assert_eq!(is_withheld, (start..end).contains(&frame), "frame {frame} of {start}..{end}");
+            }
+        }
     }
 
     #[test]

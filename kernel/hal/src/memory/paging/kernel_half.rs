@@ -13,6 +13,31 @@ fn install(root: &'static Table, va: usize, entry: u64, size: PageSize) -> Resul
     set_empty(&table_for(root, va, size, new_table)?[index(va, size.level())], entry)
 }
 
+/// Makes entries of the kernel's for a run of pages: `entry` is the first one's, the others follow it in memory. What is mapped
+/// already stays: neighbouring ranges of memory share their first and last large page. `new` makes the tables.
+#[cfg(any(target_os = "none", test))]
+fn install_run(
+    root: &'static Table,
+    range: core::ops::Range<usize>,
+    mut entry: u64,
+    size: PageSize,
+    new: impl Fn() -> Result<u64, MapError>,
+) -> Result<(), MapError> {
+    let mut va = range.start;
+    while va < range.end {
+        let table = table_for(root, va, size, &new)?;
+        for slot in &table[index(va, size.level())..] {
+            if va >= range.end {
+                break;
+            }
+            let _ = set_empty(slot, entry);
+            va += size.bytes();
+            entry += size.bytes() as u64;
+        }
+    }
+    Ok(())
+}
+
 /// Physical address of the top-level table; the start-up code of other processors reads it.
 pub(crate) static ROOT: AtomicU64 = AtomicU64::new(0);
 
@@ -78,10 +103,8 @@ mod build {
             (address(&__rodata_end), address(&__kernel_end), PageFlags::READ | PageFlags::WRITE),
         ];
         for (start, end, flags) in sections {
-            for va in (start..end).step_by(PAGE_SIZE) {
-                let pa = (va - KERNEL_BASE) as u64;
-                install(root, va, leaf(pa, PageSize::Size4K, flags) | GLOBAL, PageSize::Size4K)?;
-            }
+            let entry = leaf((start - KERNEL_BASE) as u64, PageSize::Size4K, flags) | GLOBAL;
+            install_run(root, start..end, entry, PageSize::Size4K, new_table)?;
         }
         let gigabyte_pages = raw_cpuid::CpuId::new()
             .get_extended_processor_and_feature_identifiers()
@@ -101,27 +124,24 @@ mod build {
         range: core::ops::Range<u64>,
         gigabyte_pages: bool,
     ) -> Result<(), MapError> {
-        let flags = PageFlags::READ | PageFlags::WRITE;
+        const GIBIBYTE: u64 = 1 << 30;
+        let entry = |at, size| leaf(at, size, PageFlags::READ | PageFlags::WRITE) | GLOBAL;
         let mut at = range.start & !((2 << 20) - 1);
         while at < range.end {
-            let mut size = if gigabyte_pages && at.is_multiple_of(1 << 30) && range.end - at >= 1 << 30 {
-                PageSize::Size1G
-            } else {
-                PageSize::Size2M
-            };
-            let map = |size| install(root, DIRECT_MAP + at as usize, leaf(at, size, flags) | GLOBAL, size);
-            let mut outcome = map(size);
-            if outcome == Err(MapError::AlreadyMapped) && size == PageSize::Size1G {
-                // An earlier range begins in the same gibibyte.
-                size = PageSize::Size2M;
-                outcome = map(size);
+            let end = range.end.min((at & !(GIBIBYTE - 1)) + GIBIBYTE);
+            let (va, va_end) = (DIRECT_MAP + at as usize, DIRECT_MAP + end as usize);
+            // An earlier range may begin in the same gibibyte; then there is a table.
+            let is_mapped = gigabyte_pages
+                && end - at == GIBIBYTE
+                && match install(root, va, entry(at, PageSize::Size1G), PageSize::Size1G) {
+                    Ok(()) => true,
+                    Err(MapError::AlreadyMapped) => false,
+                    Err(error) => return Err(error),
+                };
+            if !is_mapped {
+                install_run(root, va..va_end, entry(at, PageSize::Size2M), PageSize::Size2M, new_table)?;
             }
-            match outcome {
-                // Neighbouring ranges share their first and last large page.
-                Ok(()) | Err(MapError::AlreadyMapped) => {}
-                Err(error) => return Err(error),
-            }
-            at += size.bytes() as u64;
+            at = end;
         }
         Ok(())
     }
@@ -135,3 +155,36 @@ mod build {
 }
 #[cfg(target_os = "none")]
 pub use build::{activate, build};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::frames::host_arena;
+
+    const LARGE: usize = 2 << 20;
+
+    fn new() -> Result<u64, MapError> {
+        Ok(host_arena(PAGE_SIZE))
+    }
+
+    #[test]
+    fn runs_fill_one_table_after_the_other_and_leave_what_is_there() {
+        let root = table(host_arena(PAGE_SIZE));
+        let size = PageSize::Size2M;
+        let leaf = |pa: usize| leaf(pa as u64, size, PageFlags::READ) | GLOBAL;
+        let entry = |va| {
+            let table = table_for(root, va, size, new).expect("a table");
+            table[index(va, size.level())].load(Ordering::Relaxed)
+        };
+        // Three entries at the end of one table, two in the next.
+        let (first, pa) = ((1 << 30) - 3 * LARGE, 8 << 30);
+        assert_eq!(install_run(root, first..first + 5 * LARGE, leaf(pa), size, new), Ok(()));
+        // The end need not be that of a page.
+        let second = first + 4 * LARGE;
+        assert_eq!(install_run(root, second..second + LARGE + 1, leaf(16 << 30), size, new), Ok(()));
+        let found =
+            [-1, 0, 2, 3, 4, 5, 6].map(|page: isize| entry(first.wrapping_add_signed(page * LARGE as isize)));
+        let kept = [pa, pa + 2 * LARGE, pa + 3 * LARGE, pa + 4 * LARGE].map(leaf);
+        assert_eq!(found, [0, kept[0], kept[1], kept[2], kept[3], leaf((16 << 30) + LARGE), 0]);
+    }
+}
