@@ -4,10 +4,29 @@
 #![forbid(unsafe_code)]
 
 pub mod ast;
+pub mod check;
 pub mod diagnostic;
+pub mod lexer;
+pub mod parser;
+pub mod render;
 pub mod source;
+pub mod token;
 pub mod typed;
 pub mod types;
 
+pub use check::Checker;
 pub use diagnostic::{Diagnostic, Severity};
+pub use parser::{Parsed, parse};
+pub use render::{render, render_all};
 pub use source::{FileId, SourceFile, SourceMap, Span};
+
+/// What language a text is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    /// NESL as users write it.
+    Nesl,
+    /// NESL with `primitive` forms and functions named like operators, for the libraries of the compilers.
+    Library,
+    /// NDPC: types for names, no records and no commands.
+    Ndpc,
+}

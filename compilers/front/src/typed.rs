@@ -285,6 +285,36 @@ impl Expr {
         }
     }
 
+    /// The expressions directly below.
+    pub fn children_mut(&mut self) -> Vec<&mut Expr> {
+        match &mut self.kind {
+            ExprKind::Int(_)
+            | ExprKind::Float(_)
+            | ExprKind::Bool(_)
+            | ExprKind::Char(_)
+            | ExprKind::String(_)
+            | ExprKind::Local(_)
+            | ExprKind::Global(..)
+            | ExprKind::Empty => Vec::new(),
+            ExprKind::Pair(a, b) | ExprKind::Call(a, b) => vec![a, b],
+            ExprKind::Let(bindings, body) => {
+                bindings.iter_mut().map(|(_, value)| value).chain([&mut **body]).collect()
+            }
+            ExprKind::If(a, b, c) => vec![a, b, c],
+            ExprKind::Lambda(_, body) | ExprKind::Time(body) => vec![body],
+            ExprKind::Sequence(elements) => elements.iter_mut().collect(),
+            ExprKind::ApplyToEach(each) => {
+                let each = &mut **each;
+                each.sources
+                    .iter_mut()
+                    .map(|(_, source)| source)
+                    .chain(&mut each.filter)
+                    .chain([&mut each.body])
+                    .collect()
+            }
+        }
+    }
+
     /// The variables it uses but does not bind, with their types, in order of first use.
     pub fn free_variables(&self) -> Vec<(BindingId, Type)> {
         let (mut used, mut bound) = (Vec::new(), Vec::new());

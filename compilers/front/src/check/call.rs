@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Calls, also with arguments by name and default values.
+
+use std::collections::HashMap;
+
+use super::Inference;
+use super::message::Words;
+use super::unify::Conflict;
+use crate::ast;
+use crate::diagnostic::Diagnostic;
+use crate::source::Span;
+use crate::typed::{BindingId, Expr, ExprKind, Parameter};
+use crate::types::{Class, Type};
+
+impl Inference<'_> {
+    pub(super) fn call(&mut self, function: &ast::Expr, argument: &ast::Expr, span: Span) -> Expr {
+        if let ast::ExprKind::Name(name) = &function.kind
+            && self.local(name).is_none()
+        {
+            if &**name == "time" && self.environment.lookup(name).is_none() && !self.is_own(name) {
+                let value = self.infer(argument);
+                let ty = Type::pair(value.ty.clone(), Type::Float);
+                return Expr { kind: ExprKind::Time(value.into()), ty, span };
+            }
+            let parameters = match self.is_own(name) {
+                true => self.own_parameters.clone(),
+                false => self.environment.lookup(name).and_then(|global| global.parameters.clone()),
+            };
+            if let Some(parameters) = parameters
+                && !self.environment.failed.contains_key(name)
+            {
+                return self.call_with_defaults(function, &parameters, argument, span);
+            }
+        }
+        let f = self.infer(function);
+        let a = self.infer(argument);
+        let result = match self.unifier.resolve(&f.ty) {
+            Type::Function(parameter, result) => {
+                self.arguments(function, &parameter, argument, &a);
+                (*result).clone()
+            }
+            _ => {
+                let result = self.unifier.fresh(Class::Any);
+                let needed = Type::function(a.ty.clone(), result.clone());
+                if let Err(conflict) = self.unifier.unify(&f.ty, &needed, span) {
+                    self.not_a_function(function, argument, &f.ty, &conflict);
+                }
+                result
+            }
+        };
+        if self.check_size(&result, span) {
+            return self.unknown(span);
+        }
+        Expr { kind: ExprKind::Call(f.into(), a.into()), ty: result, span }
+    }
+
+    fn is_own(&self, name: &str) -> bool {
+        self.own.as_ref().is_some_and(|(own, ..)| &**own == name)
+    }
+
+    fn not_a_function(&mut self, function: &ast::Expr, argument: &ast::Expr, ty: &Type, conflict: &Conflict) {
+        let shown = self.show(&mut Words::default(), ty);
+        let mut diagnostic = Diagnostic::error(
+            format!("only a function can be called, but this is {shown}"),
+            function.span,
+            format!("this is {shown}"),
+        )
+        .label(argument.span, "used as the argument of a call");
+        diagnostic = self.explain_variable(diagnostic, function, ty);
+        diagnostic = self.explain(diagnostic, conflict);
+        let is_number = Class::Number.has(&self.unifier.resolve(ty));
+        if is_number {
+            diagnostic = diagnostic.help("a product needs its operator `*`");
+        }
+        if !matches!(argument.kind, ast::ExprKind::Pair(..)) {
+            diagnostic = diagnostic.help("is an operator, a comma or a `;` missing between the two?");
+        }
+        self.report(diagnostic);
+    }
+
+    /// Fits the argument of a call to the type of the parameters, part by part.
+    fn arguments(&mut self, function: &ast::Expr, parameter: &Type, argument: &ast::Expr, typed: &Expr) {
+        let mut parts = vec![(argument, typed)];
+        while let Some((ast, typed)) = parts.last().copied()
+            && let (ast::ExprKind::Pair(a, b), ExprKind::Pair(x, y)) = (&ast.kind, &typed.kind)
+        {
+            parts.pop();
+            parts.extend([(&**a, &**x), (&**b, &**y)]);
+        }
+        let mut expected = vec![parameter.clone()];
+        while let Some(Type::Pair(a, b)) = expected.last().map(|last| self.unifier.resolve(last)) {
+            expected.pop();
+            expected.extend([(*a).clone(), (*b).clone()]);
+        }
+        let last_given = self.unifier.resolve(&parts[parts.len() - 1].1.ty);
+        let last_expected = self.unifier.resolve(&expected[expected.len() - 1]);
+        let too_many = parts.len() > expected.len() && !matches!(last_expected, Type::Var(_));
+        let too_few = parts.len() < expected.len() && !matches!(last_given, Type::Var(_) | Type::Pair(..));
+        if too_many || too_few {
+            return self.wrong_count(function, argument, expected.len(), parts.len());
+        }
+        // What is left on the longer side belongs to the last part of the shorter.
+        let count = parts.len().min(expected.len());
+        let rest = Type::tuple(expected.split_off(count - 1));
+        expected.push(rest);
+        let is_single = count == 1;
+        for (index, expected) in expected.iter().enumerate() {
+            let is_last = index + 1 == count;
+            let (ast, found, at) = match is_last {
+                false => (parts[index].0, parts[index].1.ty.clone(), parts[index].0.span),
+                true => {
+                    let types = parts[index..].iter().map(|(_, typed)| typed.ty.clone()).collect();
+                    (parts[index].0, Type::tuple(types), parts[index].0.span.to(argument_end(&parts)))
+                }
+            };
+            let at = if is_single { argument.span } else { at };
+            if let Err(conflict) = self.unifier.unify(expected, &found, at) {
+                let which = if is_single { "the argument".into() } else { format!("argument {}", index + 1) };
+                self.wrong_argument(function, &which, (ast, at), expected, &found, &conflict);
+            }
+        }
+    }
+
+    fn wrong_argument(
+        &mut self,
+        function: &ast::Expr,
+        which: &str,
+        (argument, at): (&ast::Expr, Span),
+        expected: &Type,
+        found: &Type,
+        conflict: &Conflict,
+    ) {
+        let callee = callee(function);
+        let mut diagnostic = self.mismatch(at, expected, found, conflict, |wanted, got| {
+            format!("{which} of {callee} must be {wanted}, but is {got}")
+        });
+        diagnostic = self.explain_variable(diagnostic, argument, found);
+        diagnostic = self.suggest_conversion(diagnostic, (expected, found), None, Some(argument));
+        match (self.unifier.resolve(expected), self.unifier.resolve(found)) {
+            (wanted, Type::Function(..)) if !matches!(wanted, Type::Function(..)) => {
+                diagnostic = diagnostic.help("this is a function: is its argument missing?");
+            }
+            (wanted, got) if self.unifier.zonk(&wanted) == Type::string() && Class::Scalar.has(&got) => {
+                diagnostic = diagnostic.help("`@x` is the text of a value `x`");
+            }
+            _ => {}
+        }
+        let diagnostic = self.describe_function(diagnostic, function);
+        self.report(diagnostic);
+    }
+
+    fn wrong_count(&mut self, function: &ast::Expr, argument: &ast::Expr, expected: usize, given: usize) {
+        let plural = if expected == 1 { "" } else { "s" };
+        let verb = if given == 1 { "is" } else { "are" };
+        let diagnostic = Diagnostic::error(
+            format!("{} takes {expected} argument{plural}, but {given} {verb} given", callee(function)),
+            argument.span,
+            format!("expected {expected} argument{plural}, found {given}"),
+        );
+        let diagnostic = self.describe_function(diagnostic, function);
+        self.report(diagnostic);
+    }
+
+    /// Adds type and place of the function that is called.
+    fn describe_function(&self, diagnostic: Diagnostic, function: &ast::Expr) -> Diagnostic {
+        let ast::ExprKind::Name(name) = &function.kind else { return diagnostic };
+        if let Some(local) = self.local(name) {
+            return match local.span.file == diagnostic.span().file {
+                true => diagnostic.label(local.span, format!("`{name}` is bound here")),
+                false => diagnostic,
+            };
+        }
+        match self.environment.lookup(name) {
+            Some(global) if !self.is_own(name) => {
+                let diagnostic = match global.span.file == diagnostic.span().file {
+                    true => diagnostic.label(global.span, format!("`{name}` is defined here")),
+                    false => diagnostic,
+                };
+                diagnostic.note(format!("the type is `{name} : {}`", global.scheme))
+            }
+            _ => diagnostic,
+        }
+    }
+
+    /// A call of a function some of whose parameters have a default.
+    fn call_with_defaults(
+        &mut self,
+        function: &ast::Expr,
+        parameters: &[Parameter],
+        argument: &ast::Expr,
+        span: Span,
+    ) -> Expr {
+        let f = self.infer(function);
+        let ExprKind::Global(_, instance) = f.kind.clone() else { return self.unknown(span) };
+        let callee = callee(function);
+        let mut given: Vec<Option<&ast::Expr>> = vec![None; parameters.len()];
+        let mut position = 0;
+        let mut rest = Some(argument);
+        while let Some(next) = rest {
+            let part = match &next.kind {
+                ast::ExprKind::Pair(a, b)
+                    if position + 1 < parameters.len() || is_named(a) || is_named(b) =>
+                {
+                    rest = Some(b);
+                    &**a
+                }
+                _ => {
+                    rest = None;
+                    next
+                }
+            };
+            let (place, value, at) = match &part.kind {
+                ast::ExprKind::Named(name, value) => {
+                    let found =
+                        parameters.iter().position(|parameter| parameter.name.as_ref() == Some(&name.name));
+                    (found, &**value, name.span)
+                }
+                _ => {
+                    position += 1;
+                    (Some(position - 1), part, part.span)
+                }
+            };
+            match place.and_then(|place| given.get_mut(place)) {
+                Some(slot @ None) => *slot = Some(value),
+                Some(Some(_)) => {
+                    let message = format!("an argument of {callee} is given twice");
+                    self.report(Diagnostic::error(message, at, "given a second time"));
+                }
+                None => {
+                    let known: Vec<String> = parameters
+                        .iter()
+                        .filter_map(|parameter| parameter.name.as_ref().map(|name| format!("`{name}`")))
+                        .collect();
+                    let message = format!("{callee} has no such parameter");
+                    let diagnostic = Diagnostic::error(message, at, "no parameter for this argument");
+                    self.report(diagnostic.note(format!("its parameters are {}", known.join(", "))));
+                }
+            }
+        }
+        let mut arguments = Vec::new();
+        for (index, (parameter, value)) in parameters.iter().zip(given).enumerate() {
+            let expected = parameter.ty.instantiate(&instance);
+            let named = parameter.name.as_ref().map(|name| format!("`{name}`"));
+            let named = named.unwrap_or_else(|| (index + 1).to_string());
+            arguments.push(match (value, &parameter.default) {
+                (Some(value), _) => {
+                    let typed = self.infer(value);
+                    if let Err(conflict) = self.unifier.unify(&expected, &typed.ty, value.span) {
+                        let which = format!("argument {named}");
+                        let place = (value, value.span);
+                        self.wrong_argument(function, &which, place, &expected, &typed.ty, &conflict);
+                    }
+                    typed
+                }
+                (None, Some(default)) => self.copy(default, &instance),
+                (None, None) => {
+                    let message = format!("the argument {named} of {callee} is missing");
+                    let diagnostic =
+                        Diagnostic::error(message, argument.span, format!("no argument for {named}"));
+                    let diagnostic = self.describe_function(diagnostic, function);
+                    self.report(diagnostic);
+                    self.unknown(argument.span)
+                }
+            });
+        }
+        let result = match self.unifier.resolve(&f.ty) {
+            Type::Function(_, result) => (*result).clone(),
+            _ => self.unifier.fresh(Class::Any),
+        };
+        let tuple = arguments.into_iter().rev().reduce(|rest, first| {
+            let ty = Type::pair(first.ty.clone(), rest.ty.clone());
+            Expr { kind: ExprKind::Pair(first.into(), rest.into()), ty, span: argument.span }
+        });
+        match tuple {
+            Some(tuple) if !self.check_size(&result, span) => {
+                Expr { kind: ExprKind::Call(f.into(), tuple.into()), ty: result, span }
+            }
+            _ => self.unknown(span),
+        }
+    }
+
+    /// A default value for one call: with the types of the call, and variables of its own.
+    fn copy(&mut self, default: &Expr, instance: &[Type]) -> Expr {
+        let mut renamed = HashMap::new();
+        let count = &mut self.binding_count;
+        default.map(&mut |ty| ty.instantiate(instance), &mut |id| {
+            *renamed.entry(id).or_insert_with(|| {
+                *count += 1;
+                BindingId(*count - 1)
+            })
+        })
+    }
+}
+
+fn is_named(expr: &ast::Expr) -> bool {
+    match &expr.kind {
+        ast::ExprKind::Named(..) => true,
+        ast::ExprKind::Pair(a, b) => is_named(a) || is_named(b),
+        _ => false,
+    }
+}
+
+fn callee(function: &ast::Expr) -> String {
+    match &function.kind {
+        ast::ExprKind::Name(name) => format!("`{name}`"),
+        _ => "this function".into(),
+    }
+}
+
+fn argument_end(parts: &[(&ast::Expr, &Expr)]) -> Span {
+    parts[parts.len() - 1].0.span
+}
