@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// Elementwise operations as the interpreter calls them, where no fast path has done it.
+#include "elementwise.h"
+#include "operands.h"
+#include "routines.h"
+
+namespace hadal::vcode {
+
+bool routine_elementwise(Machine &machine, const Instruction &instruction) {
+    const Elementwise &operation = *instruction.elementwise;
+    static const char *const names[3][3] = {{"the operand", "", ""},
+                                            {"the left operand", "the right operand", ""},
+                                            {"the flags", "the first choice", "the second choice"}};
+    size_t arity = operation.arity;
+    if (!need(machine, arity)) {
+        return false;
+    }
+    Cell *operands = machine.top - arity;
+    for (size_t index = 0; index < arity; index++) {
+        if (!want(machine, operands[index], operation.operands[index], names[arity - 1][index]) ||
+            !agree(machine, operands[0], operands[index])) {
+            return false;
+        }
+    }
+    uint32_t length = operands[0].length;
+    Cell result;
+    result.head = 0;
+    for (size_t index = 0; index < arity && result.head == 0; index++) {
+        const Cell &operand = operands[index];
+        if (operand.in_block && operand.block->references == 1 &&
+            element_bytes(operand.type) == element_bytes(operation.result)) {
+            result.head = head_of(operation.result, true, length);
+            result.block = operand.block;
+            retain(result);
+        }
+    }
+    if (result.head == 0 && !make_vector(result, operation.result, length)) {
+        return machine.out_of_memory();
+    }
+    const void *data[3] = {nullptr, nullptr, nullptr};
+    for (size_t index = 0; index < arity; index++) {
+        data[index] = data_of(operands[index]);
+    }
+    operation.kernel(data_of(result), data[0], data[1], data[2], length);
+    return finish(machine, arity, result);
+}
+
+} // namespace hadal::vcode
