@@ -24,6 +24,14 @@ template <typename Body> void for_blocks(uint64_t items, Body body) {
     });
 }
 
+// The same with the number of the member that does it: body(block, from, to, member).
+template <typename Body> void for_blocks_by_member(uint64_t items, Body body) {
+    share_by_member(block_count(items), BLOCK, [&](uint64_t block, uint32_t member) {
+        uint64_t from = block * BLOCK, to = from + BLOCK < items ? from + BLOCK : items;
+        body(block, from, to, member);
+    });
+}
+
 // Memory for the length of an operation.
 template <typename T> class Scratch {
   public:

@@ -21,7 +21,7 @@ struct alignas(HRT_CACHE_LINE) Range {
 };
 
 struct alignas(HRT_CACHE_LINE) Job {
-    void (*body)(void *context, uint64_t index);
+    void (*body)(void *context, uint64_t index, uint32_t member);
     void *context;
 };
 
@@ -48,7 +48,7 @@ void work(uint32_t self) {
             if (index >= range.end) {
                 break;
             }
-            job.body(job.context, index);
+            job.body(job.context, index, self);
         }
     }
 }
@@ -145,7 +145,7 @@ uint32_t gang_for(uint64_t items) {
     return members;
 }
 
-void gang_run(uint64_t count, void (*body)(void *context, uint64_t index), void *context) {
+void gang_run(uint64_t count, void (*body)(void *context, uint64_t index, uint32_t member), void *context) {
     job.body = body;
     job.context = context;
     for (uint32_t member = 0; member < members; member++) {

@@ -11,21 +11,29 @@ namespace hadal::vcode {
 void gang_size(uint32_t cpus);
 // How many work together on so many items: 1 where sharing would not pay.
 uint32_t gang_for(uint64_t items);
-// Runs body(context, index) for every index below the count, by all of the gang.
-void gang_run(uint64_t count, void (*body)(void *context, uint64_t index), void *context);
+// Runs body(context, index, member) for every index below the count, by all of the gang; the interpreter is member 0.
+void gang_run(uint64_t count, void (*body)(void *context, uint64_t index, uint32_t member), void *context);
 // Lets the gang's threads end.
 void gang_end();
 
-// body(index) for every index below the count, each of which stands for so many items.
-template <typename Body> void share(uint64_t count, uint64_t items_each, Body body) {
+// body(index, member) for every index below the count, each of which stands for so many items.
+template <typename Body> void share_by_member(uint64_t count, uint64_t items_each, Body body) {
     if (HRT_LIKELY(count < 2 || gang_for(count * items_each) < 2)) {
         for (uint64_t index = 0; index < count; index++) {
-            body(index);
+            body(index, 0);
         }
         return;
     }
     gang_run(
-        count, [](void *context, uint64_t index) { (*static_cast<Body *>(context))(index); }, &body);
+        count,
+        [](void *context, uint64_t index, uint32_t member) {
+            (*static_cast<Body *>(context))(index, member);
+        },
+        &body);
+}
+
+template <typename Body> void share(uint64_t count, uint64_t items_each, Body body) {
+    share_by_member(count, items_each, [&body](uint64_t index, uint32_t) { body(index); });
 }
 
 } // namespace hadal::vcode

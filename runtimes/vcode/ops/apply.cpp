@@ -17,13 +17,24 @@ bool routine_elementwise(Machine &machine, const Instruction &instruction) {
     }
     Cell *operands = machine.top - arity;
     for (size_t index = 0; index < arity; index++) {
-        if (!want(machine, operands[index], operation.operands[index], names[arity - 1][index]) ||
-            !agree(machine, operands[0], operands[index])) {
+        if (operands[index].type != operation.operands[index]) {
+            return machine.error("%s is %s, not %s", names[arity - 1][index], type_name(operands[index].type),
+                                 type_name(operation.operands[index]));
+        }
+        if (!agree(machine, operands[0], operands[index])) {
             return false;
         }
     }
     uint32_t length = operands[0].length;
     Cell result;
+    if (length >= LAZY_LENGTH) {
+        if (!defer(operation, operands, result)) {
+            return machine.out_of_memory();
+        }
+        machine.top -= arity;
+        *machine.top++ = result;
+        return true;
+    }
     result.head = 0;
     for (size_t index = 0; index < arity && result.head == 0; index++) {
         const Cell &operand = operands[index];

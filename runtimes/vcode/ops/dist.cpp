@@ -23,6 +23,11 @@ template <typename T> bool routine_dist(Machine &machine, const Instruction &) {
     }
     Bounds bounds(descriptor);
     Cell result;
+    if (bounds.segments == 1 && bounds.total >= LAZY_LENGTH) {
+        return defer_constant(TypeOf<T>::value, vector.word, bounds.total, result)
+                   ? finish(machine, 2, result)
+                   : machine.out_of_memory();
+    }
     T *results = new_result<T>(machine, result, bounds.total);
     if (results == nullptr) {
         return false;
@@ -54,6 +59,10 @@ bool routine_index(Machine &machine, const Instruction &) {
     }
     Bounds bounds(descriptor);
     Cell result;
+    if (bounds.segments == 1 && bounds.total >= LAZY_LENGTH) {
+        return defer_index(starts.i, steps.i, bounds.total, result) ? finish(machine, 3, result)
+                                                                    : machine.out_of_memory();
+    }
     Int *results = new_result<Int>(machine, result, bounds.total);
     if (results == nullptr) {
         return false;

@@ -4,6 +4,7 @@
 #pragma GCC optimize("O3")
 #endif
 
+#include "../core/plan.h"
 #include "operands.h"
 #include "operators.h"
 #include "routines.h"
@@ -76,12 +77,41 @@ void join(T &carry, const Borders<T> &borders, T *results) {
     }
 }
 
+// A vector that nobody else needs is not written to memory: each block of it is combined as it is computed, as it
+// would be from memory.
+template <typename O> bool reduce_pending(Machine &machine, Cell &vector) {
+    using T = typename O::Element;
+    uint64_t length = vector.length, items = length + 1; // the end of the segment is an item, too
+    Scratch<T> parts(block_count(items));
+    Plan plan;
+    if (!parts || !strips_ready(items) || !plan.make(vector, false)) {
+        return machine.out_of_memory();
+    }
+    for_blocks_by_member(items, [&](uint64_t block, uint64_t from, uint64_t to, uint32_t member) {
+        to = to < length ? to : length;
+        parts[block] = combine<O>(static_cast<const T *>(plan.run(member, from, to)), to - from);
+    });
+    plan.finish();
+    T sum = O::identity();
+    for (uint64_t block = 0; block < block_count(items); block++) {
+        sum = O::apply(sum, parts[block]);
+    }
+    Cell result;
+    make_vector(result, TypeOf<T>::value, 1);
+    *static_cast<T *>(data_of(result)) = sum;
+    return finish(machine, 2, result);
+}
+
 template <typename O> bool routine_reduce(Machine &machine, const Instruction &) {
     using T = typename O::Element;
     if (!need(machine, 2)) {
         return false;
     }
     Cell &vector = machine.top[-2], &descriptor = machine.top[-1];
+    if (vector.type == TypeOf<T>::value && is_pending(vector) && only_here(vector) &&
+        descriptor.head == SEGDES1 && descriptor.total == vector.length) {
+        return reduce_pending<O>(machine, vector);
+    }
     if (!want(machine, vector, TypeOf<T>::value, "the vector") ||
         !want(machine, descriptor, Type::Segdes, "the descriptor") || !compatible(machine, vector, descriptor)) {
         return false;
