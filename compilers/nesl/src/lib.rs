@@ -5,6 +5,7 @@
 
 pub mod core;
 pub mod elaborate;
+pub mod evaluate;
 pub mod flatten;
 pub mod session;
 pub mod vcode;

@@ -4,6 +4,9 @@
 mod command;
 mod library;
 mod program;
+mod reference;
+
+pub use reference::Evaluation;
 
 use crate::elaborate::statics::Static;
 use crate::elaborate::{Definition, Definitions, Elaborator};
@@ -80,7 +83,9 @@ pub struct Request {
 }
 
 /// A form with a value.
+#[derive(Clone)]
 struct ValueForm {
+    pattern: typed::Pattern,
     value: Rc<typed::Expr>,
     name: String,
     ty: String,
@@ -100,7 +105,8 @@ struct Settings {
     print_length: i64,
 }
 
-/// A session: the library, and what was defined since.
+/// A session: the library, and what was defined since. A clone costs little and goes its own way.
+#[derive(Clone)]
 pub struct Session {
     sources: SourceMap,
     checker: Checker,
@@ -283,7 +289,7 @@ impl Session {
             Type::Function(..) => value.scheme.to_string(),
             ty => ty.to_string(),
         };
-        self.forms.push(ValueForm { value: expr, name, ty, line, known, globals, before });
+        self.forms.push(ValueForm { pattern: value.pattern, value: expr, name, ty, line, known, globals, before });
         Outcome::Value(self.forms.len() - 1)
     }
 
