@@ -48,6 +48,9 @@ std::string_view trimmed(std::string_view text) {
 void LoadComments::form(std::string_view rest) {
     FormLine line{};
     line.function = word(rest);
+    if (word(rest) != "name") {
+        return fail("a {hadal-form} comment without 'name'");
+    }
     line.name = word(rest);
     if (word(rest) != "value") {
         return fail("a {hadal-form} comment without 'value'");
