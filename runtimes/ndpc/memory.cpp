@@ -19,7 +19,8 @@ namespace {
 
 // Blocks up to this size are parts of chunks, which live to the end. Larger ones are allocated one by one.
 constexpr std::size_t largest_part = 32u << 10;
-constexpr std::size_t chunk_bytes = 256u << 10;
+constexpr std::size_t first_chunk_bytes = 4u << 10;
+constexpr std::size_t most_chunk_bytes = 256u << 10;
 // How much of a class moves to or from the shared pool at a time.
 constexpr std::size_t batch_bytes = 16u << 10;
 constexpr std::uint32_t batch_blocks = 64;
@@ -99,13 +100,18 @@ void give_one(Pool::List &list, std::uint32_t size_class) {
 
 void *part_of_chunk(Pool &pool, std::size_t bytes) {
     if (pool.chunk_bytes < bytes) {
-        // What is left of the old one is at most a block: it is given up.
-        void *chunk = hrt_alloc(chunk_bytes, HRT_ZONE_ANY, 0);
+        // What is left of the old one is less than a block: it is given up.
+        std::size_t fresh = pool.next_chunk_bytes != 0 ? pool.next_chunk_bytes : first_chunk_bytes;
+        while (fresh < bytes) {
+            fresh *= 2;
+        }
+        void *chunk = hrt_alloc(fresh, HRT_ZONE_ANY, 0);
         if (!chunk) {
             return nullptr;
         }
         pool.chunk = static_cast<char *>(chunk);
-        pool.chunk_bytes = chunk_bytes;
+        pool.chunk_bytes = fresh;
+        pool.next_chunk_bytes = 2 * fresh < most_chunk_bytes ? 2 * fresh : most_chunk_bytes;
     }
     void *block = pool.chunk;
     pool.chunk += bytes;

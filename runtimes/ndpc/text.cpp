@@ -67,7 +67,7 @@ int pad(Seq<char> &result, const Seq<char> &text, int columns, const Site &site)
     std::int64_t wanted = columns < 0 ? -std::int64_t{columns} : columns;
     std::int64_t blanks = wanted > text.count() ? wanted - text.count() : 0;
     std::int64_t before = columns < 0 ? blanks : 0;
-    return each<Size::small>(result, text.count() + blanks, site, [&](std::int64_t i, char &item) -> int {
+    return fill(result, text.count() + blanks, site, [&](std::int64_t i, char &item) -> int {
         item = i < before || i - before >= text.count() ? ' ' : text[i - before];
         return done;
     });

@@ -162,7 +162,7 @@ int start(std::uint32_t threads_wanted, bool thread_per_element) {
     }
     stopping.store(false, std::memory_order_relaxed);
     scheduler.thread_per_element = thread_per_element;
-    scheduler.serial = count == 1 && !thread_per_element;
+    scheduler.serial = count == 1;
     started = true;
     for (std::uint32_t i = 1; i < count; i++) {
         if (int status = start_thread(i, count, hrt_cpu_self()); status != HRT_OK && i == 1) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Calls: of functions, of what the run-time provides, and top-level names used as values.
 
-use hadal_front::Span;
 use hadal_front::typed::{Expr, ExprKind, GlobalId, GlobalKind, Pattern, PatternKind};
 use hadal_front::types::Type;
+use hadal_front::{Diagnostic, Span};
 
 use crate::ctype::{cpp, is_scalar};
 use crate::primitive::{How, how};
@@ -152,14 +152,15 @@ impl<'a> Writer<'_, 'a> {
     }
 
     fn call_function(&mut self, expr: &Expr, function: &Expr, argument: &Expr, place: &str) {
-        let ExprKind::Global(id, types) = &function.kind else {
-            self.refuse("NDPC calls only functions that are defined at top level", function.span, "name one");
-            return;
+        let (id, types) = match &function.kind {
+            ExprKind::Global(id, types) if !self.unit.values.contains_key(id) => (id, types),
+            _ => {
+                // Where the function comes from is refused as well, which says more.
+                let message = "NDPC calls only functions that are defined at top level";
+                self.unit.errors.push(Diagnostic::error(message, function.span, "").as_consequence());
+                return;
+            }
         };
-        if self.unit.values.contains_key(id) {
-            self.refuse("NDPC calls only functions that are defined at top level", function.span, "name one");
-            return;
-        }
         if let GlobalKind::Constructor(_) = self.unit.global(*id).kind {
             self.refuse("NDPC has no datatypes", function.span, "use a tuple");
             return;

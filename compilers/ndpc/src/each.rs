@@ -7,7 +7,7 @@ use crate::call::{element_type, join};
 use crate::ctype::cpp;
 use crate::names::Names;
 use crate::primitive::How;
-use crate::writer::{Block, Writer, bare};
+use crate::writer::{Block, Writer, bare, mentions};
 
 /// What an apply-to-each goes over.
 enum Source<'e> {
@@ -35,8 +35,9 @@ impl Writer<'_, '_> {
         let looped = self.sources(each, expr);
         let item = self.names.fresh("item");
         let ((), body) = self.apart(|writer| {
-            writer.elements(&looped);
+            let names = writer.elements(&looped);
             writer.write_into(&each.body, &item);
+            writer.drop_unread(names, "");
         });
         let element = element_type(&expr.ty);
         let site = self.site(expr.span);
@@ -59,8 +60,10 @@ impl Writer<'_, '_> {
     /// The condition of a filter, and the statements before it.
     fn keep(&mut self, looped: &Loop<'_>, filter: &Expr) -> (String, Block) {
         self.apart(|writer| {
-            writer.elements(looped);
-            writer.value(filter)
+            let names = writer.elements(looped);
+            let condition = writer.value(filter);
+            writer.drop_unread(names, &condition);
+            condition
         })
     }
 
@@ -118,13 +121,14 @@ impl Writer<'_, '_> {
             let looped = self.sources(each, argument);
             let item = self.names.fresh("item");
             let ((), body) = self.apart(|writer| {
-                writer.elements(&looped);
+                let names = writer.elements(&looped);
                 if is_count {
                     let flag = writer.value(&each.body);
                     writer.line(format!("{item} = static_cast<int>({});", bare(&flag)));
                 } else {
                     writer.write_into(&each.body, &item);
                 }
+                writer.drop_unread(names, "");
             });
             let site = self.site(expr.span);
             let whole = match &each.filter {
@@ -218,8 +222,8 @@ impl Writer<'_, '_> {
         Some((first, stride, length))
     }
 
-    /// The variables of the sources for the current index.
-    fn elements(&mut self, looped: &Loop<'_>) {
+    /// The variables of the sources for the current index: the first statements of a block. Gives how many those are.
+    fn elements(&mut self, looped: &Loop<'_>) -> usize {
         let index = &looped.index;
         for source in &looped.sources {
             match source {
@@ -232,6 +236,23 @@ impl Writer<'_, '_> {
                     };
                     self.destructure(pattern, &number);
                 }
+            }
+        }
+        self.block.lines.len()
+    }
+
+    /// Drops those of the first `count` statements whose variables are not read in the rest of the block or `last`:
+    /// what a filter reads the body may not, and the other way round.
+    fn drop_unread(&mut self, count: usize, last: &str) {
+        for number in (0..count).rev() {
+            let line = &self.block.lines[number];
+            // `type const name = place;`
+            let name = line.split(" = ").next().and_then(|left| left.rsplit([' ', '&']).next()).unwrap_or("");
+            let name = name.to_string();
+            let is_read = mentions(last, &name)
+                || self.block.lines[number + 1..].iter().any(|line| mentions(line, &name));
+            if !is_read {
+                self.block.lines.remove(number);
             }
         }
     }

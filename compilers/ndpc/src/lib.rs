@@ -91,8 +91,10 @@ pub fn translate(name: &str, text: &str, options: &Options) -> Result<Output, Ve
             .collect();
         return Ok(Output { cpp, header: output::header(name, &own) });
     }
-    let mut seen = HashSet::new();
-    unit.errors.retain(|error| seen.insert((error.span(), error.message.clone())));
+    let (mut seen, alone) = (HashSet::new(), unit.errors.iter().all(|error| error.consequence));
+    unit.errors
+        .retain(|error| (alone || !error.consequence) && seen.insert((error.span(), error.message.clone())));
+    unit.errors.sort_by_key(|error| error.span());
     Err(unit.errors)
 }
 
@@ -121,15 +123,6 @@ fn forms_in_order(unit: &mut Unit<'_>, forms: &[Form]) -> Vec<function::Form> {
             Form::Function(function) if function.scheme.params.is_empty() => {
                 unit.instance(function.id, &[], function.name_span);
             }
-            Form::Datatype { .. } => {
-                let message = "NDPC has no datatypes with constructors";
-                let span = match form {
-                    Form::Datatype { constructor, .. } => unit.global(*constructor).span,
-                    _ => continue,
-                };
-                unit.errors.push(Diagnostic::error(message, span, "").help("use a tuple"));
-            }
-            Form::Command(_) => {}
             _ => {}
         }
     }

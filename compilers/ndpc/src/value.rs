@@ -170,7 +170,7 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// Names for the parts of what is at `place`.
+    /// Names for the parts of what is at `place`, one in each statement.
     pub(crate) fn destructure(&mut self, pattern: &Pattern, place: &str) {
         match &pattern.kind {
             PatternKind::Bind(id, name) => {

@@ -71,7 +71,7 @@ template <class T> class Vector final : public Collection<T> {
 
 // The items of a collection, in parallel.
 template <class T> int from_collection(Seq<T> &result, const Collection<T> &items, const Site &site) {
-    return each<Size::small>(result, items.count(), site, [&](std::int64_t i, T &item) -> int {
+    return fill(result, items.count(), site, [&](std::int64_t i, T &item) -> int {
         item = items.at(i);
         return done;
     });

@@ -14,7 +14,18 @@ int each(Seq<T> &result, std::int64_t count, const Site &site, const Body &body)
     Seq<T> made;
     NDPC_TRY(Seq<T>::make(made, count, site));
     T *to = made.data();
-    NDPC_TRY(each_index<size>(count, [&](std::int64_t i) -> int { return body(i, to[i]); }));
+    NDPC_TRY(each_element<size>(count, [&](std::int64_t i) -> int { return body(i, to[i]); }));
+    result = std::move(made);
+    return done;
+}
+
+// The same for the run-time's own sequences, with bodies of a few instructions.
+template <class T, class Body>
+int fill(Seq<T> &result, std::int64_t count, const Site &site, const Body &body) {
+    Seq<T> made;
+    NDPC_TRY(Seq<T>::make(made, count, site));
+    T *to = made.data();
+    NDPC_TRY(each_index<Size::small>(count, [&](std::int64_t i) -> int { return body(i, to[i]); }));
     result = std::move(made);
     return done;
 }

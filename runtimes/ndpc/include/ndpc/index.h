@@ -27,7 +27,7 @@ template <class T> int element(T &result, const Seq<T> &items, int index, const 
 // items -> indices
 template <class T>
 int gather(Seq<T> &result, const Seq<T> &items, const Seq<int> &indices, const Site &site) {
-    return each<Size::small>(result, indices.count(), site, [&](std::int64_t i, T &item) -> int {
+    return fill(result, indices.count(), site, [&](std::int64_t i, T &item) -> int {
         if (static_cast<std::uint32_t>(indices[i]) >= static_cast<std::uint64_t>(items.count())) {
             return fail(site, "Index out of bounds for function ->. The index is %lld, the length %lld.",
                         indices[i], items.count());
@@ -38,7 +38,7 @@ int gather(Seq<T> &result, const Seq<T> &items, const Seq<int> &indices, const S
 }
 
 template <class T> int copy(Seq<T> &result, const Seq<T> &items, const Site &site) {
-    return each<Size::small>(result, items.count(), site, [&](std::int64_t i, T &item) -> int {
+    return fill(result, items.count(), site, [&](std::int64_t i, T &item) -> int {
         item = items[i];
         return done;
     });
@@ -102,7 +102,7 @@ template <class T> int drop(Seq<T> &result, const Seq<T> &items, int number, con
 
 template <class T> int reverse(Seq<T> &result, const Seq<T> &items, const Site &site) {
     std::int64_t last = items.count() - 1;
-    return each<Size::small>(result, items.count(), site, [&](std::int64_t i, T &item) -> int {
+    return fill(result, items.count(), site, [&](std::int64_t i, T &item) -> int {
         item = items[last - i];
         return done;
     });

@@ -128,11 +128,6 @@ constexpr std::int64_t small_elements = 1024;
 // Runs body(i) for each i < count: int(std::int64_t), 0 for success. The lowest failing element's failure is
 // the loop's, as if the elements ran in order.
 template <Size size = Size::any, class Body> int each_index(std::int64_t count, const Body &body) {
-    if (__builtin_expect(scheduler.thread_per_element, 0)) {
-        return run_element_threads(count, &body, [](const void *erased, std::int64_t index) {
-            return (*static_cast<const Body *>(erased))(index);
-        });
-    }
     if (scheduler.serial || count <= (size == Size::small ? small_elements : 1)) {
         for (std::int64_t i = 0; i < count; i++) {
             NDPC_TRY(body(i));
@@ -155,6 +150,16 @@ template <Size size = Size::any, class Body> int each_index(std::int64_t count, 
                  join.failed_at.load(std::memory_order_relaxed) == Join::no_failure &&
                  !join.is_cancelled.load(std::memory_order_relaxed);
     return __builtin_expect(quiet, 1) ? done : finish_loop(mine, join, status);
+}
+
+// The same for the elements of an apply-to-each, which may want a thread each.
+template <Size size = Size::any, class Body> int each_element(std::int64_t count, const Body &body) {
+    if (__builtin_expect(scheduler.thread_per_element, 0)) {
+        return run_element_threads(count, &body, [](const void *erased, std::int64_t index) {
+            return (*static_cast<const Body *>(erased))(index);
+        });
+    }
+    return each_index<size>(count, body);
 }
 
 } // namespace ndpc

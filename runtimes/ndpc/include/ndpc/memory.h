@@ -40,6 +40,7 @@ struct Pool {
     List lists[size_classes];
     char *chunk; // not yet parted into blocks
     std::size_t chunk_bytes;
+    std::size_t next_chunk_bytes; // each is larger than the one before, up to a limit
 };
 
 // A block of the class that `bytes` need, or null.

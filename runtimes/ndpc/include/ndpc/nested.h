@@ -21,7 +21,7 @@ template <class T> int dist(Seq<T> &result, const T &item, int count, const Site
     if (count < 0) {
         return fail(site, "Negative length %lld in function DIST.", count);
     }
-    return each<Size::small>(result, count, site, [&](std::int64_t, T &place) -> int {
+    return fill(result, count, site, [&](std::int64_t, T &place) -> int {
         place = item;
         return done;
     });
@@ -45,7 +45,7 @@ inline int index_length(std::int64_t &length, int first, int end, int stride, co
 inline int range(Seq<int> &result, int first, int end, int stride, const Site &site) {
     std::int64_t length = 0;
     NDPC_TRY(range_length(length, first, end, stride, site));
-    return each<Size::small>(result, length, site, [=](std::int64_t i, int &item) -> int {
+    return fill(result, length, site, [=](std::int64_t i, int &item) -> int {
         item = static_cast<int>(first + i * stride);
         return done;
     });
@@ -154,7 +154,7 @@ int zip(Seq<Pair<A, B>> &result, const Seq<A> &a, const Seq<B> &b, const Site &s
         return fail(site, "Length mismatch in function ZIP. The lengths are %lld and %lld.", a.count(),
                     b.count());
     }
-    return each<Size::small>(result, a.count(), site, [&](std::int64_t i, Pair<A, B> &item) -> int {
+    return fill(result, a.count(), site, [&](std::int64_t i, Pair<A, B> &item) -> int {
         item = {a[i], b[i]};
         return done;
     });

@@ -82,11 +82,11 @@ template <class Op, Size size = Size::any, class T, class Body>
 int reduce_each(T &result, std::int64_t count, const Site &site, const Body &body) {
     // Where an element may take long each is a block.
     if constexpr (size == Size::any) {
-        if (!scheduler.serial && count > 1) {
+        if ((!scheduler.serial && count > 1) || scheduler.thread_per_element) {
             Seq<T> items;
             NDPC_TRY(Seq<T>::make(items, count, site));
             T *to = items.data();
-            NDPC_TRY(each_index(count, [&](std::int64_t i) -> int { return body(i, to[i]); }));
+            NDPC_TRY(each_element(count, [&](std::int64_t i) -> int { return body(i, to[i]); }));
             return reduce_each<Op, Size::small>(result, count, site, [to](std::int64_t i, T &item) -> int {
                 item = to[i];
                 return done;

@@ -23,7 +23,7 @@ template <class T> class Seq {
     using Item = T;
 
     constexpr Seq() = default;
-    Seq(const Seq &other) : items_(other.items_), count_(other.count_), block_(other.block_) { use(1); }
+    Seq(const Seq &other) : items_(other.items_), count_(other.count_), block_(other.block_) { use(); }
     Seq(Seq &&other) noexcept : items_(other.items_), count_(other.count_), block_(other.block_) {
         other.forget();
     }
@@ -82,7 +82,7 @@ template <class T> class Seq {
             part.items_ = items_ + begin;
             part.count_ = end - begin;
             part.block_ = block_;
-            part.use(1);
+            part.use();
         }
         return part;
     }
@@ -99,14 +99,9 @@ template <class T> class Seq {
     }
 
   private:
-    void use(std::uint32_t more) const {
+    void use() const {
         if (block_) {
-            if (scheduler.serial) {
-                block_->uses.store(block_->uses.load(std::memory_order_relaxed) + more,
-                                   std::memory_order_relaxed);
-            } else {
-                block_->uses.fetch_add(more, std::memory_order_relaxed);
-            }
+            block_->uses.fetch_add(1, std::memory_order_relaxed);
         }
     }
 
