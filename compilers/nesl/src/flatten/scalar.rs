@@ -8,6 +8,12 @@ use crate::vcode::{Cell, Constant, Instr, Kind};
 
 impl Translation<'_> {
     pub(super) fn prim(&mut self, prim: &Prim, args: &[Expr], place: PlaceId, ctx: Ctx) -> Value {
+        if *prim == Prim::Append {
+            let mut parts = Vec::new();
+            append_parts(args, &mut parts);
+            let values: Vec<Value> = parts.into_iter().map(|part| self.expr(part, ctx)).collect();
+            return self.append(&values);
+        }
         let values: Vec<Value> = args.iter().map(|arg| self.expr(arg, ctx)).collect();
         match prim {
             Prim::Element(name, suffix, _) => self.elementwise(name, *suffix, &values),
@@ -176,5 +182,15 @@ impl Translation<'_> {
     /// Notes that something cannot be flattened.
     pub(super) fn unsupported(&mut self, message: &str, place: PlaceId) {
         self.flattener.errors.push(Unsupported { message: message.to_owned(), place });
+    }
+}
+
+/// The operands of appends of appends, in order.
+fn append_parts<'e>(args: &'e [Expr], out: &mut Vec<&'e Expr>) {
+    for arg in args {
+        match arg {
+            Expr::Prim(Prim::Append, inner, _) => append_parts(inner, out),
+            other => out.push(other),
+        }
     }
 }

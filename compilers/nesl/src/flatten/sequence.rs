@@ -133,6 +133,9 @@ impl Translation<'_> {
 
     /// Whether an index is outside its sequence.
     fn out_of_bounds(&mut self, index: Cell, lengths: Cell, at: Ctx) -> Cell {
+        if let (Some(i), Some(length)) = (self.b.known_int(index), self.b.known_int(lengths)) {
+            return self.b.constant(Constant::Bool(vec![i < 0 || i >= length]));
+        }
         let over = self.b.op(">=", Some(Kind::Int), &[index, lengths]);
         if self.b.known_int(index).is_some_and(|i| i >= 0) {
             return over;
@@ -362,29 +365,34 @@ impl Translation<'_> {
         }
     }
 
-    /// `a ++ b`
-    fn append(&mut self, values: &[Value]) -> Value {
+    /// `a ++ b ++ ...`: all parts move once.
+    pub(super) fn append(&mut self, values: &[Value]) -> Value {
         let at = self.common(values);
-        let (a_d, a) = self.seq_at(&values[0], at);
-        let (b_d, b) = self.seq_at(&values[1], at);
-        let (a_lengths, b_lengths) = (self.b.lengths(a_d), self.b.lengths(b_d));
-        let lengths = self.b.op("+", Some(Kind::Int), &[a_lengths, b_lengths]);
+        let parts: Vec<(Cell, Flat)> = values.iter().map(|value| self.seq_at(value, at)).collect();
+        let own_lengths: Vec<Cell> = parts.iter().map(|(d, _)| self.b.lengths(*d)).collect();
+        let mut lengths = own_lengths[0];
+        for own in &own_lengths[1..] {
+            lengths = self.b.op("+", Some(Kind::Int), &[lengths, *own]);
+        }
         let d = self.b.op("MAKE_SEGDES", None, &[lengths]);
-        let (starts, total) = if at == ROOT {
+        let count = self.count(at);
+        let (mut start, total) = if at == ROOT {
             self.b.set_one_segment(d);
             (self.b.int(0), d)
         } else {
-            let count = self.count(at);
             let starts = self.b.op("+_SCAN", Some(Kind::Int), &[lengths, count]);
             (starts, self.total(at, d))
         };
-        let count = self.count(at);
-        let b_starts =
-            if at == ROOT { a_lengths } else { self.b.op("+", Some(Kind::Int), &[starts, a_lengths]) };
-        let a_at = self.index_from(starts, a_d, count);
-        let b_at = self.index_from(b_starts, b_d, count);
-        let (a_count, b_count) = (self.b.count(a_at), self.b.count(b_at));
-        let elements = self.scatter(&[(a, a_at, a_count), (b, b_at, b_count)], total);
+        let mut placed = Vec::new();
+        for (index, (own, elements)) in parts.into_iter().enumerate() {
+            if index > 0 {
+                start = self.b.op("+", Some(Kind::Int), &[start, own_lengths[index - 1]]);
+            }
+            let position = self.index_from(start, own, count);
+            let number = self.b.count(position);
+            placed.push((elements, position, number));
+        }
+        let elements = self.scatter(&placed, total);
         self.leaf(at, Flat::Seq(d, Rc::new(elements)))
     }
 

@@ -90,9 +90,6 @@ impl Session {
             );
             requests.push((id, name));
         }
-        if self.settings.print_length != 100 {
-            let _ = writeln!(head, "{{hadal-print-length {}}}", self.settings.print_length);
-        }
         // On a machine that stays up, the given cells are kept in their slots and not returned.
         let body = entry.finish(outs);
         let places = elaborator.program.places.clone();
