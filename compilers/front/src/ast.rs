@@ -24,6 +24,8 @@ pub struct Expr {
     pub kind: ExprKind,
     /// Its place, with the parentheses around it.
     pub span: Span,
+    /// Its place without the parentheses.
+    inner: Span,
     /// The height of the tree, which the parser keeps below [`crate::parser::MAX_DEPTH`].
     height: u32,
 }
@@ -423,7 +425,17 @@ impl Expr {
     /// An expression at `span`.
     pub fn new(kind: ExprKind, span: Span) -> Expr {
         let height = 1 + kind.children().into_iter().map(|child| child.height).max().unwrap_or(0);
-        Expr { kind, span, height }
+        Expr { kind, span, inner: span, height }
+    }
+
+    /// Its place without the parentheses around it.
+    pub fn inner_span(&self) -> Span {
+        self.inner
+    }
+
+    /// Whether it stands in parentheses.
+    pub fn is_parenthesised(&self) -> bool {
+        self.inner != self.span
     }
 
     /// The height of the tree.

@@ -52,7 +52,8 @@ impl<'a> Lexer<'a> {
 
     fn push(&mut self, kind: TokenKind, start: usize) {
         let span = self.span(start);
-        self.lexed.tokens.push(Token { kind, span, starts_line: self.starts_line });
+        let at_margin = start == 0 || self.text.as_bytes().get(start - 1) == Some(&b'\n');
+        self.lexed.tokens.push(Token { kind, span, starts_line: self.starts_line, at_margin });
     }
 
     /// Goes to the next token; false at the end.
@@ -119,16 +120,15 @@ impl<'a> Lexer<'a> {
         let start = self.at;
         self.at += first.len_utf8();
         let here = self.span(start);
-        let mut diagnostic = Diagnostic::error(
-            format!("`{}` has no meaning here", first.escape_debug()),
-            here,
-            "unexpected character",
-        );
+        let shown = if first.is_control() { first.escape_default().to_string() } else { first.to_string() };
+        let mut diagnostic =
+            Diagnostic::error(format!("`{shown}` has no meaning here"), here, "unexpected character");
         match (first, second) {
             ('!', Some('=')) => {
                 self.at += 1;
                 diagnostic.labels[0].span = self.span(start);
                 diagnostic.message = "`!=` is not an operator of NESL".into();
+                diagnostic.labels[0].text = "no operator".into();
                 diagnostic =
                     diagnostic.suggest("\"not equal\" is `/=`", vec![(self.span(start), "/=".into())]);
                 self.push(TokenKind::Symbol("/="), start);
@@ -138,11 +138,20 @@ impl<'a> Lexer<'a> {
                 self.at += 1;
                 diagnostic.labels[0].span = self.span(start);
                 diagnostic.message = "`&&` is not an operator of NESL".into();
+                diagnostic.labels[0].text = "no operator".into();
                 diagnostic =
                     diagnostic.suggest("the conjunction is `and`", vec![(self.span(start), "and".into())]);
                 self.push(TokenKind::Symbol("and"), start);
             }
-            ('\'', _) => diagnostic = diagnostic.help("a character is written with a backquote in front: `a"),
+            ('\'', Some(c)) if c.is_ascii() && self.rest()[1..].starts_with('\'') => {
+                self.at += 2;
+                diagnostic.labels[0].span = self.span(start);
+                diagnostic.message = "a character is not written in quotes".into();
+                diagnostic.labels[0].text = "no character literal".into();
+                diagnostic = diagnostic
+                    .suggest("a backquote stands in front of it", vec![(self.span(start), format!("`{c}"))]);
+                self.push(TokenKind::Char(c as u8), start);
+            }
             _ => {}
         }
         self.lexed.diagnostics.push(diagnostic);

@@ -8,6 +8,7 @@ pub mod check;
 pub mod diagnostic;
 pub mod lexer;
 pub mod parser;
+pub mod print;
 pub mod render;
 pub mod source;
 pub mod token;

@@ -29,6 +29,11 @@ impl Span {
         Span { file: self.file, start: self.start.min(other.start), end: self.end.max(other.end) }
     }
 
+    /// Whether all of `other` is in it.
+    pub fn contains(self, other: Span) -> bool {
+        self.file == other.file && self.start <= other.start && other.end <= self.end
+    }
+
     /// The empty range just past `self`.
     pub fn after(self) -> Span {
         Span { file: self.file, start: self.end, end: self.end }

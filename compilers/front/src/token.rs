@@ -15,6 +15,8 @@ pub struct Token {
     pub span: Span,
     /// Whether it is the first of its line.
     pub starts_line: bool,
+    /// Whether nothing stands before it in its line, not even a blank.
+    pub at_margin: bool,
 }
 
 /// What a token is.

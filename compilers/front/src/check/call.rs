@@ -4,8 +4,7 @@
 use std::collections::HashMap;
 
 use super::Inference;
-use super::message::Words;
-use super::unify::Conflict;
+use super::unify::{Conflict, Reason};
 use crate::ast;
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
@@ -36,10 +35,17 @@ impl Inference<'_> {
         let a = self.infer(argument);
         let result = match self.unifier.resolve(&f.ty) {
             Type::Function(parameter, result) => {
+                let errors = self.diagnostics.len();
                 self.arguments(function, &parameter, argument, &a);
+                if self.diagnostics.len() > errors || self.unifier.has_error(&a.ty) {
+                    return self.after_error(&result, span);
+                }
                 (*result).clone()
             }
             _ => {
+                if self.unifier.has_error(&f.ty) || self.unifier.has_error(&a.ty) {
+                    return self.unknown(span);
+                }
                 let result = self.unifier.fresh(Class::Any);
                 let needed = Type::function(a.ty.clone(), result.clone());
                 if let Err(conflict) = self.unifier.unify(&f.ty, &needed, span) {
@@ -59,7 +65,16 @@ impl Inference<'_> {
     }
 
     fn not_a_function(&mut self, function: &ast::Expr, argument: &ast::Expr, ty: &Type, conflict: &Conflict) {
-        let shown = self.show(&mut Words::default(), ty);
+        let shown = self.show(ty);
+        if conflict.reason == Reason::Infinite {
+            let diagnostic = Diagnostic::error(
+                "the function of this call would have to take itself",
+                function.span,
+                "this function",
+            );
+            let diagnostic = diagnostic.label(argument.inner_span(), "takes this argument");
+            return self.report(diagnostic.note("its type would contain itself, without end"));
+        }
         let mut diagnostic = Diagnostic::error(
             format!("only a function can be called, but this is {shown}"),
             function.span,
@@ -94,7 +109,7 @@ impl Inference<'_> {
         }
         let last_given = self.unifier.resolve(&parts[parts.len() - 1].1.ty);
         let last_expected = self.unifier.resolve(&expected[expected.len() - 1]);
-        let too_many = parts.len() > expected.len() && !matches!(last_expected, Type::Var(_));
+        let too_many = parts.len() > expected.len() && !self.may_be_tuple(&last_expected);
         let too_few = parts.len() < expected.len() && !matches!(last_given, Type::Var(_) | Type::Pair(..));
         if too_many || too_few {
             return self.wrong_count(function, argument, expected.len(), parts.len());
@@ -113,11 +128,20 @@ impl Inference<'_> {
                     (parts[index].0, Type::tuple(types), parts[index].0.span.to(argument_end(&parts)))
                 }
             };
-            let at = if is_single { argument.span } else { at };
+            let at = if is_single { argument.inner_span() } else { at };
             if let Err(conflict) = self.unifier.unify(expected, &found, at) {
                 let which = if is_single { "the argument".into() } else { format!("argument {}", index + 1) };
                 self.wrong_argument(function, &which, (ast, at), expected, &found, &conflict);
             }
+        }
+    }
+
+    /// Whether an argument of this type may have parts: of a datatype it may, to say how it is made.
+    fn may_be_tuple(&self, ty: &Type) -> bool {
+        match ty {
+            Type::Var(_) => self.unifier.class(ty) == Class::Any,
+            Type::Data(datatype, _) => matches!(datatype.content, Type::Pair(..)),
+            _ => false,
         }
     }
 
@@ -140,6 +164,9 @@ impl Inference<'_> {
             (wanted, Type::Function(..)) if !matches!(wanted, Type::Function(..)) => {
                 diagnostic = diagnostic.help("this is a function: is its argument missing?");
             }
+            (Type::Data(datatype, _), got) if !matches!(got, Type::Data(..)) => {
+                diagnostic = diagnostic.help(format!("`{}(...)` makes one", datatype.name));
+            }
             (wanted, got) if self.unifier.zonk(&wanted) == Type::string() && Class::Scalar.has(&got) => {
                 diagnostic = diagnostic.help("`@x` is the text of a value `x`");
             }
@@ -154,7 +181,7 @@ impl Inference<'_> {
         let verb = if given == 1 { "is" } else { "are" };
         let diagnostic = Diagnostic::error(
             format!("{} takes {expected} argument{plural}, but {given} {verb} given", callee(function)),
-            argument.span,
+            argument.inner_span(),
             format!("expected {expected} argument{plural}, found {given}"),
         );
         let diagnostic = self.describe_function(diagnostic, function);

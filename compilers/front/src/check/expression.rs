@@ -2,7 +2,6 @@
 //! The type of each expression.
 
 use super::Inference;
-use super::message::Words;
 use crate::ast;
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
@@ -67,7 +66,7 @@ impl Inference<'_> {
         let outer = self.scope.len();
         let mut typed = Vec::new();
         for binding in bindings {
-            let value = self.infer(&binding.value);
+            let value = self.infer_bounded(&binding.value);
             let mut bound = Vec::new();
             let pattern = self.pattern(&binding.pattern, &mut bound);
             if let Err(conflict) = self.unifier.unify(&pattern.ty, &value.ty, binding.value.span) {
@@ -75,9 +74,9 @@ impl Inference<'_> {
                     self.mismatch(value.span, &pattern.ty, &value.ty, &conflict, |wanted, got| {
                         format!("the pattern is for {wanted}, but the value is {got}")
                     });
-                self.report(diagnostic.label(binding.pattern.span, "this pattern"));
+                let diagnostic = self.label_instead(diagnostic, binding.pattern.span, "this pattern");
+                self.report(diagnostic);
             }
-            self.check_size(&value.ty, value.span);
             self.scope.extend(bound);
             typed.push((pattern, value));
         }
@@ -87,11 +86,17 @@ impl Inference<'_> {
         Expr { kind: ExprKind::Let(typed, body.into()), ty, span }
     }
 
+    /// An expression whose type is about to be bound to variables, so that it could double again.
+    pub(super) fn infer_bounded(&mut self, expr: &ast::Expr) -> Expr {
+        let typed = self.infer(expr);
+        if self.check_size(&typed.ty, typed.span) { self.unknown(typed.span) } else { typed }
+    }
+
     /// Reports a type that grew beyond all reason.
     pub(super) fn check_size(&mut self, ty: &Type, span: Span) -> bool {
         let too_large = self.unifier.is_too_large(ty);
         if too_large {
-            let message = "the type of this expression is too large";
+            let message = "the type is too large";
             let diagnostic = Diagnostic::error(message, span, "more than 2000 parts");
             self.report(diagnostic.note("each step makes the type some times larger"));
         }
@@ -111,15 +116,14 @@ impl Inference<'_> {
         let (yes_typed, no_typed) = (self.infer(yes), self.infer(no));
         let ty = yes_typed.ty.clone();
         if let Err(conflict) = self.unifier.unify(&ty, &no_typed.ty, no.span) {
-            let mut words = Words::default();
-            let (first, second) = (self.show(&mut words, &ty), self.show(&mut words, &no_typed.ty));
+            let (first, second) = (self.show(&ty), self.show(&no_typed.ty));
             let message = format!("the branches of an `if` must have one type, but are {first} and {second}");
             let mut diagnostic = Diagnostic::error(message, no.span, format!("this is {second}"))
                 .label(yes.span, format!("this is {first}"));
             diagnostic = self.explain_variable(diagnostic, yes, &ty);
             diagnostic = self.explain_variable(diagnostic, no, &no_typed.ty);
             diagnostic = self.explain(diagnostic, &conflict);
-            if matches!(no.kind, ast::ExprKind::Pair(..)) && !no_is_parenthesised(no) {
+            if matches!(no.kind, ast::ExprKind::Pair(..)) && !no.is_parenthesised() {
                 diagnostic = diagnostic
                     .note("the `else` branch reaches as far as possible, commas included")
                     .help("put the `if` in parentheses");
@@ -144,8 +148,7 @@ impl Inference<'_> {
         let element = typed[0].ty.clone();
         for (index, other) in typed.iter().enumerate().skip(1) {
             if let Err(conflict) = self.unifier.unify(&element, &other.ty, other.span) {
-                let mut words = Words::default();
-                let (first, second) = (self.show(&mut words, &element), self.show(&mut words, &other.ty));
+                let (first, second) = (self.show(&element), self.show(&other.ty));
                 let message =
                     format!("the elements of a sequence must have one type, but are {first} and {second}");
                 let mut diagnostic = Diagnostic::error(message, other.span, format!("this is {second}"))
@@ -167,13 +170,13 @@ impl Inference<'_> {
         let mut sources = Vec::new();
         for over in &each.sources {
             let source = match (&over.source, &over.pattern.kind) {
-                (Some(source), _) => self.infer(source),
+                (Some(source), _) => self.infer_bounded(source),
                 (None, ast::PatternKind::Name(name)) => self.use_name(name, over.pattern.span),
                 (None, _) => self.unknown(over.pattern.span),
             };
             let element = self.unifier.fresh(Class::Any);
             if let Err(conflict) = self.unifier.unify(&Type::seq(element.clone()), &source.ty, source.span) {
-                let got = self.show(&mut Words::default(), &source.ty);
+                let got = self.show(&source.ty);
                 let message = format!("an apply-to-each goes over sequences, but this is {got}");
                 let mut diagnostic = Diagnostic::error(message, source.span, "expected a sequence");
                 if let Some(source) = &over.source {
@@ -192,8 +195,9 @@ impl Inference<'_> {
                     self.mismatch(pattern.span, &element, &pattern.ty, &conflict.flipped(), |wanted, got| {
                         format!("the elements are {wanted}, but the pattern is for {got}")
                     });
-                let shown = self.show(&mut Words::default(), &source.ty);
-                self.report(diagnostic.label(source.span, format!("this is {shown}")));
+                let shown = self.show(&source.ty);
+                let diagnostic = self.label_instead(diagnostic, source.span, &format!("this is {shown}"));
+                self.report(diagnostic);
             }
             sources.push((pattern, source));
         }
@@ -235,9 +239,4 @@ impl Inference<'_> {
         self.with.truncate(outer);
         typed
     }
-}
-
-/// Whether a pair was written in parentheses.
-fn no_is_parenthesised(expr: &ast::Expr) -> bool {
-    matches!(&expr.kind, ast::ExprKind::Pair(a, b) if expr.span != a.span.to(b.span))
 }

@@ -119,14 +119,11 @@ impl Inference<'_> {
 
     /// The parameters of a function must fit its declared type.
     fn fit_parameters(&mut self, span: Span, pattern: &Pattern, declared: &Type, place: Span) {
-        if let Err(conflict) = self.unifier.unify(declared, &pattern.ty, span) {
+        if let Err(conflict) = self.unifier.unify(declared, &pattern.ty, place) {
             let diagnostic = self.mismatch(span, declared, &pattern.ty, &conflict, |wanted, got| {
                 format!("the declared type takes {wanted}, but the parameters are for {got}")
             });
-            let diagnostic = match place.file == span.file {
-                true => diagnostic.label(place, "the declared type"),
-                false => diagnostic,
-            };
+            let diagnostic = self.label_instead(diagnostic, place, "the declared type");
             self.report(diagnostic);
         }
     }
@@ -199,8 +196,8 @@ impl Inference<'_> {
             });
             let diagnostic = self.explain_variable(diagnostic, body, &typed_body.ty);
             let diagnostic = match place {
-                Some(place) if place.file == span.file => diagnostic.label(place, "the declared type"),
-                _ => diagnostic,
+                Some(place) => self.label_instead(diagnostic, place, "the declared type"),
+                None => diagnostic,
             };
             let types = (&result, &typed_body.ty);
             let diagnostic = self.suggest_conversion(diagnostic, types, None, Some(body));
@@ -349,7 +346,7 @@ impl Inference<'_> {
         value: &ast::Expr,
         span: Span,
     ) -> (Value, Vec<Global>) {
-        let typed = self.infer(value);
+        let typed = self.infer_bounded(value);
         let mut bound: Vec<Local> = Vec::new();
         let it = ast::Pattern { kind: ast::PatternKind::Name("it".into()), span: value.span };
         let is_expression = pattern.is_none();
@@ -361,7 +358,8 @@ impl Inference<'_> {
                 self.mismatch(value.span, &typed_pattern.ty, &typed.ty, &conflict, |wanted, got| {
                     format!("the pattern is for {wanted}, but the value is {got}")
                 });
-            self.report(diagnostic.label(pattern.span, "this pattern"));
+            let diagnostic = self.label_instead(diagnostic, pattern.span, "this pattern");
+            self.report(diagnostic);
         }
         // Only a function may stay general: it has no value at run time that depends on the type.
         let is_function = matches!(self.unifier.resolve(&typed.ty), Type::Function(..));
@@ -400,6 +398,9 @@ impl Inference<'_> {
             return None;
         }
         let scheme = self.declared(content);
+        if self.check_size(&scheme.ty, content.span) {
+            return None;
+        }
         let datatype = Arc::new(Datatype {
             id: self.environment.datatype_count,
             name: name.name.clone(),

@@ -6,17 +6,12 @@ use super::unify::{Conflict, Reason};
 use crate::ast::{Expr, ExprKind};
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
-use crate::types::{Class, Type, TypeVar, letter, write_type};
-
-/// Types of one message in words: the same letter stands for the same unknown type.
-#[derive(Default)]
-pub(super) struct Words {
-    unknown: Vec<TypeVar>,
-}
+use crate::types::{Class, Type, letter, write_type};
 
 impl Inference<'_> {
     /// A type in a message.
-    pub(super) fn show(&self, words: &mut Words, ty: &Type) -> String {
+    pub(super) fn show(&self, ty: &Type) -> String {
+        let mut shown = self.shown.borrow_mut();
         let mut text = String::new();
         write_type(&mut text, &self.unifier.zonk(ty), false, &mut |leaf, out| match leaf {
             Type::Param(index) => match self.unifier.rigid.get(*index as usize) {
@@ -24,9 +19,9 @@ impl Inference<'_> {
                 None => out.push_str(&letter(*index as usize)),
             },
             Type::Var(var) => {
-                let place = words.unknown.iter().position(|known| known == var).unwrap_or_else(|| {
-                    words.unknown.push(*var);
-                    words.unknown.len() - 1
+                let place = shown.iter().position(|known| known == var).unwrap_or_else(|| {
+                    shown.push(*var);
+                    shown.len() - 1
                 });
                 out.push_str(&letter(self.free_letter(place)));
             }
@@ -42,9 +37,9 @@ impl Inference<'_> {
     }
 
     /// What the letters of unknown types stand for, if not for anything.
-    pub(super) fn classes(&self, words: &Words) -> Option<String> {
-        let texts: Vec<String> = words
-            .unknown
+    pub(super) fn classes(&self) -> Option<String> {
+        let shown = self.shown.borrow();
+        let texts: Vec<String> = shown
             .iter()
             .enumerate()
             .filter_map(|(place, var)| match self.unifier.class(&Type::Var(*var)) {
@@ -56,12 +51,12 @@ impl Inference<'_> {
     }
 
     /// What a type must be, in words: a type or the members of a class.
-    pub(super) fn required(&self, words: &mut Words, ty: &Type, conflict: &Conflict) -> String {
+    pub(super) fn required(&self, ty: &Type, conflict: &Conflict) -> String {
         match (self.unifier.resolve(ty), conflict.reason) {
             (Type::Var(var), _) if self.unifier.class(&Type::Var(var)) != Class::Any => {
                 self.unifier.class(&Type::Var(var)).members().into()
             }
-            _ => self.show(words, ty),
+            _ => self.show(ty),
         }
     }
 
@@ -74,13 +69,12 @@ impl Inference<'_> {
         conflict: &Conflict,
         message: impl FnOnce(&str, &str) -> String,
     ) -> Diagnostic {
-        let mut words = Words::default();
-        let wanted = self.required(&mut words, expected, conflict);
-        let got = self.show(&mut words, found);
+        let wanted = self.required(expected, conflict);
+        let got = self.show(found);
         let label = format!("expected {wanted}, found {got}");
         let mut diagnostic = Diagnostic::error(message(&wanted, &got), at, label);
         diagnostic = self.explain(diagnostic, conflict);
-        match self.classes(&words) {
+        match self.classes() {
             Some(classes) => diagnostic.note(classes),
             None => diagnostic,
         }
@@ -88,13 +82,14 @@ impl Inference<'_> {
 
     /// Adds why two types do not fit, and where their parts came from.
     pub(super) fn explain(&self, mut diagnostic: Diagnostic, conflict: &Conflict) -> Diagnostic {
-        let mut words = Words::default();
         for (part, what) in [(&conflict.left, "expected"), (&conflict.right, "found")] {
             if let Some(origin) = self.unifier.origin(part)
+                && !matches!(self.unifier.resolve(part), Type::Var(_) | Type::Param(_))
+                && !(what == "found" && diagnostic.span().contains(origin))
                 && diagnostic.labels.iter().all(|label| label.span != origin)
                 && origin.file == diagnostic.span().file
             {
-                let ty = self.show(&mut words, part);
+                let ty = self.show(part);
                 diagnostic = diagnostic.label(origin, format!("{ty} is {what} because of this"));
             }
         }
@@ -106,7 +101,7 @@ impl Inference<'_> {
                     .find(|part| matches!(self.unifier.resolve(part), Type::Param(_)));
                 match rigid {
                     Some(part) => {
-                        let name = self.show(&mut words, part);
+                        let name = self.show(part);
                         let declared = self.unifier.class(&self.unifier.resolve(part)).name();
                         diagnostic
                             .note(format!("the type variable {name} is declared to be in `{declared}`"))
@@ -121,8 +116,8 @@ impl Inference<'_> {
                     .find(|(part, _)| matches!(self.unifier.resolve(part), Type::Param(_)));
                 match rigid {
                     Some((part, other)) => {
-                        let name = self.show(&mut words, part);
-                        let other = self.show(&mut words, other);
+                        let name = self.show(part);
+                        let other = self.show(other);
                         diagnostic.note(format!(
                             "the declared type promises to work for each {name}, but here it must be {other}"
                         ))
@@ -133,21 +128,33 @@ impl Inference<'_> {
         }
     }
 
+    /// Adds a label, in place of one that says less about the same place.
+    pub(super) fn label_instead(&self, mut diagnostic: Diagnostic, span: Span, text: &str) -> Diagnostic {
+        diagnostic.labels.retain(|label| label.primary || label.span != span);
+        if span.file == diagnostic.span().file { diagnostic.label(span, text) } else { diagnostic }
+    }
+
     /// Adds why a variable has the type that it has.
-    pub(super) fn explain_variable(&self, diagnostic: Diagnostic, expr: &Expr, ty: &Type) -> Diagnostic {
+    pub(super) fn explain_variable(&self, mut diagnostic: Diagnostic, expr: &Expr, ty: &Type) -> Diagnostic {
         let ExprKind::Name(name) = &expr.kind else { return diagnostic };
         let Some(local) = self.scope.iter().rev().find(|local| local.name == *name) else {
             return diagnostic;
         };
-        let shown = self.show(&mut Words::default(), ty);
-        match self.unifier.origin(&local.ty) {
-            Some(origin)
-                if origin.file == diagnostic.span().file
-                    && diagnostic.labels.iter().all(|label| label.span != origin) =>
-            {
-                diagnostic.label(origin, format!("`{name}` is {shown} because of this"))
+        let shown = self.show(ty);
+        let Some(origin) = self.unifier.origin(&local.ty) else { return diagnostic };
+        let text = format!("`{name}` is {shown} because of this");
+        let known = diagnostic.labels.iter().position(|label| label.span == origin);
+        match known {
+            Some(known) => {
+                // The name says more than the type alone.
+                let label = &mut diagnostic.labels[known];
+                if label.text.ends_with("because of this") {
+                    label.text = text;
+                }
+                diagnostic
             }
-            _ => diagnostic,
+            None if origin.file == diagnostic.span().file => diagnostic.label(origin, text),
+            None => diagnostic,
         }
     }
 
@@ -165,28 +172,16 @@ impl Inference<'_> {
             _ => return diagnostic,
         };
         match int_side {
-            Some(expr) if matches!(expr.kind, ExprKind::Int(_)) => {
-                diagnostic.suggest("write the number as a float", vec![(expr.span.after(), ".0".into())])
-            }
+            Some(expr) if matches!(expr.kind, ExprKind::Int(_)) => diagnostic
+                .suggest("write the number as a float", vec![(expr.inner_span().after(), ".0".into())]),
             Some(expr) => {
-                let before = Span { end: expr.span.start, ..expr.span };
-                let changes = match self.is_parenthesised(expr) {
-                    true => vec![(before, "float".into())],
-                    false => vec![(before, "float(".into()), (expr.span.after(), ")".into())],
-                };
+                let inner = expr.inner_span();
+                let before = Span { end: inner.start, ..inner };
+                let changes = vec![(before, "float(".into()), (inner.after(), ")".into())];
                 diagnostic
                     .suggest("there is no implicit conversion; `float` makes a float of an int", changes)
             }
             None => diagnostic.help("`trunc`, `round`, `floor` and `ceil` make an int of a float"),
-        }
-    }
-
-    /// Whether an expression was written in parentheses: then its place is wider than its parts.
-    fn is_parenthesised(&self, expr: &Expr) -> bool {
-        match &expr.kind {
-            ExprKind::Pair(a, b) | ExprKind::Binary(_, _, a, b) => expr.span != a.span.to(b.span),
-            ExprKind::Prefix(_, place, a) => expr.span != place.to(a.span),
-            _ => false,
         }
     }
 }

@@ -12,6 +12,7 @@ mod pattern;
 mod types;
 mod unify;
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use environment::Environment;
@@ -20,9 +21,10 @@ use unify::Unifier;
 use crate::Dialect;
 use crate::ast::{self, FormKind, Name};
 use crate::diagnostic::Diagnostic;
-use crate::source::Span;
+use crate::parser::parse;
+use crate::source::{SourceFile, Span};
 use crate::typed::{self, BindingId, Global, GlobalId, GlobalKind};
-use crate::types::Type;
+use crate::types::{Type, TypeVar};
 
 /// An environment that grows form by form. A clone costs next to nothing.
 #[derive(Clone, Debug)]
@@ -35,6 +37,12 @@ impl Checker {
     /// An environment without names. `dialect` is that of the programs; a library may be checked first.
     pub fn new(dialect: Dialect) -> Checker {
         Checker { dialect, environment: Arc::default() }
+    }
+
+    /// The same environment for programs in another dialect.
+    pub fn in_dialect(mut self, dialect: Dialect) -> Checker {
+        self.dialect = dialect;
+        self
     }
 
     /// Checks a form and makes what it defines known.
@@ -77,13 +85,36 @@ impl Checker {
         }
     }
 
-    /// Checks all forms of a text. With errors, what only follows from others is left out.
+    /// Reads a text and checks all its forms. Errors come in the order of their places; what only follows from
+    /// others is left out.
     ///
     /// # Errors
-    /// All that is wrong with the forms, and with declarations without a definition.
+    /// All that is wrong with the text, declarations without a definition included.
+    pub fn check_text(
+        &mut self,
+        file: &SourceFile,
+        dialect: Dialect,
+    ) -> Result<Vec<typed::Form>, Vec<Diagnostic>> {
+        let parsed = parse(file, dialect);
+        let own = Arc::make_mut(&mut self.environment);
+        own.failed.extend(parsed.failed.into_iter().map(|ident| (ident.name, ident.span)));
+        self.check_forms(&parsed.forms, parsed.diagnostics)
+    }
+
+    /// Checks forms that were read without an error, like [`Checker::check_text`].
+    ///
+    /// # Errors
+    /// All that is wrong with them.
     pub fn check_all(&mut self, forms: &[ast::Form]) -> Result<Vec<typed::Form>, Vec<Diagnostic>> {
+        self.check_forms(forms, Vec::new())
+    }
+
+    fn check_forms(
+        &mut self,
+        forms: &[ast::Form],
+        mut diagnostics: Vec<Diagnostic>,
+    ) -> Result<Vec<typed::Form>, Vec<Diagnostic>> {
         self.announce(forms);
-        let mut diagnostics = Vec::new();
         let mut checked = Vec::new();
         for form in forms {
             match self.check(form) {
@@ -95,6 +126,7 @@ impl Checker {
         if diagnostics.iter().any(|diagnostic| !diagnostic.consequence) {
             diagnostics.retain(|diagnostic| !diagnostic.consequence);
         }
+        diagnostics.sort_by_key(|diagnostic| (diagnostic.span().file, diagnostic.span().start));
         if diagnostics.is_empty() { Ok(checked) } else { Err(diagnostics) }
     }
 
@@ -187,12 +219,16 @@ struct Inference<'a> {
     environment: &'a Environment,
     unifier: Unifier,
     diagnostics: Vec<Diagnostic>,
+    /// The unknown types that the message in hand has shown: the same letter stands for the same type.
+    shown: RefCell<Vec<TypeVar>>,
     scope: Vec<Local>,
     binding_count: u32,
     /// The function that is defined: its name, number and type.
     own: Option<(Name, GlobalId, Type)>,
     /// Its parameters, if some have a default.
     own_parameters: Option<Arc<[typed::Parameter]>>,
+    /// Names without a meaning that were reported: once is enough.
+    missing: Vec<Name>,
     /// NDPC: types that a `with` gave to names.
     with: Vec<(Name, Type)>,
 }
@@ -204,15 +240,26 @@ impl<'a> Inference<'a> {
             environment,
             unifier: Unifier::default(),
             diagnostics: Vec::new(),
+            shown: RefCell::default(),
             scope: Vec::new(),
             binding_count: 0,
             own: None,
             own_parameters: None,
+            missing: Vec::new(),
             with: Vec::new(),
         }
     }
 
+    /// Reports that `name` means nothing, the first time.
+    fn report_missing(&mut self, name: &Name, diagnostic: Diagnostic) {
+        if !self.missing.contains(name) {
+            self.missing.push(name.clone());
+            self.report(diagnostic);
+        }
+    }
+
     fn report(&mut self, diagnostic: Diagnostic) {
+        self.shown.get_mut().clear();
         self.diagnostics.push(diagnostic);
     }
 }

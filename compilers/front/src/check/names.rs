@@ -6,7 +6,7 @@ use crate::ast::{Ident, Name};
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 use crate::typed::{Expr, ExprKind, GlobalId, GlobalKind};
-use crate::types::{Class, Scheme, Type};
+use crate::types::{Scheme, Type};
 
 impl Inference<'_> {
     /// The innermost variable with this name.
@@ -38,7 +38,7 @@ impl Inference<'_> {
             }
             None => {
                 let diagnostic = self.undefined(name, span);
-                self.report(diagnostic);
+                self.report_missing(name, diagnostic);
                 self.unknown(span)
             }
         }
@@ -53,7 +53,7 @@ impl Inference<'_> {
 
     /// In place of an expression that has an error: it fits everywhere.
     pub(super) fn unknown(&mut self, span: Span) -> Expr {
-        Expr { kind: ExprKind::Empty, ty: self.unifier.fresh(Class::Any), span }
+        Expr { kind: ExprKind::Empty, ty: self.unifier.error(), span }
     }
 
     fn undefined(&self, name: &Name, span: Span) -> Diagnostic {
@@ -89,11 +89,7 @@ impl Inference<'_> {
     }
 
     fn nearest(&self, name: &str) -> Option<String> {
-        let limit = match name.chars().count() {
-            0..=2 => 1,
-            3..=5 => 2,
-            length => length / 3 + 1,
-        };
+        let limit = (name.chars().count() / 3).max(1);
         let globals = self.environment.names.keys().filter(|name| name.starts_with(char::is_alphabetic));
         let mut candidates: Vec<&Name> = self
             .scope

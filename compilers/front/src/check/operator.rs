@@ -2,7 +2,6 @@
 //! Operators, indexing and ranges: calls of globals with messages of their own.
 
 use super::Inference;
-use super::message::Words;
 use super::unify::{Conflict, Reason};
 use crate::ast::{self, BinaryOp, PrefixOp};
 use crate::diagnostic::Diagnostic;
@@ -34,6 +33,15 @@ impl Inference<'_> {
         None
     }
 
+    /// The value of an operation whose operands do not fit: of the operation's type, if that is known anyway.
+    pub(super) fn after_error(&mut self, result: &Type, span: Span) -> Expr {
+        let known = self.unifier.zonk(result);
+        match known.is_closed() {
+            true => Expr { kind: ExprKind::Empty, ty: known, span },
+            false => self.unknown(span),
+        }
+    }
+
     fn finish_operator(&mut self, function: Expr, argument: Expr, result: Type, span: Span) -> Expr {
         if self.check_size(&result, span) {
             return self.unknown(span);
@@ -54,20 +62,23 @@ impl Inference<'_> {
             return self.unknown(span);
         };
         let Type::Pair(first, second) = &argument else { return self.unknown(span) };
+        if self.unifier.has_error(&l.ty) || self.unifier.has_error(&r.ty) {
+            let _ = self.unifier.unify(&argument, &Type::pair(l.ty.clone(), r.ty.clone()), span);
+            return self.after_error(&result, span);
+        }
         let operands = Operands { op, place, left, right, left_type: &l.ty, right_type: &r.ty };
         if let Err(conflict) = self.unifier.unify(first, &l.ty, left.span) {
             let diagnostic = self.left_operand(&operands, first, &conflict);
             self.report(diagnostic);
-            // The right operand says nothing new if both must have one type.
-            if first != second {
-                let _ = self.unifier.unify(second, &r.ty, right.span);
-            }
+            return self.after_error(&result, span);
         } else if let Err(conflict) = self.unifier.unify(second, &r.ty, right.span) {
             let diagnostic = match first == second {
                 true => self.different_operands(&operands, &conflict),
                 false => self.right_operand(&operands, second, &conflict),
             };
             self.report(diagnostic);
+            // Which of the two types was meant is not known.
+            return if **first == result { self.unknown(span) } else { self.after_error(&result, span) };
         }
         let pair = Type::pair(l.ty.clone(), r.ty.clone());
         let pair =
@@ -75,11 +86,18 @@ impl Inference<'_> {
         self.finish_operator(function, pair, result, span)
     }
 
+    /// Whether a type is unknown.
+    fn is_open(&self, ty: &Type) -> bool {
+        matches!(self.unifier.resolve(ty), Type::Var(_))
+    }
+
     fn left_operand(&self, operands: &Operands<'_>, expected: &Type, conflict: &Conflict) -> Diagnostic {
         let Operands { op, left, left_type, .. } = operands;
         let symbol = op.symbol();
         let diagnostic = match conflict.reason {
-            Reason::Class(class) => self.class_error(operands, class, conflict, true),
+            Reason::Class(class) if self.is_open(&conflict.left) => {
+                self.class_error(operands, class, conflict, true)
+            }
             _ => self.mismatch(left.span, expected, left_type, conflict, |wanted, got| {
                 format!("the left side of `{symbol}` must be {wanted}, but is {got}")
             }),
@@ -92,9 +110,11 @@ impl Inference<'_> {
         let Operands { op, left, right, left_type, right_type, .. } = operands;
         let symbol = op.symbol();
         let mut diagnostic = match conflict.reason {
-            Reason::Class(class) => self.class_error(operands, class, conflict, false),
+            Reason::Class(class) if self.is_open(&conflict.left) => {
+                self.class_error(operands, class, conflict, false)
+            }
             _ => {
-                let shown = self.show(&mut Words::default(), left_type);
+                let shown = self.show(left_type);
                 self.mismatch(right.span, expected, right_type, conflict, |wanted, got| {
                     format!("the right side of `{symbol}` must be {wanted}, but is {got}")
                 })
@@ -119,7 +139,7 @@ impl Inference<'_> {
     ) -> Diagnostic {
         let Operands { op, place, left, right, left_type, right_type } = operands;
         let (operand, ty) = if is_left { (left, left_type) } else { (right, right_type) };
-        let shown = self.show(&mut Words::default(), ty);
+        let shown = self.show(ty);
         let message = format!("`{}` takes {}, but this is {shown}", op.symbol(), class.members());
         let diagnostic = Diagnostic::error(message, operand.span, format!("this is {shown}"))
             .label(*place, format!("takes {}", class.members()));
@@ -129,13 +149,14 @@ impl Inference<'_> {
     /// The operands must have one type, but have two.
     fn different_operands(&self, operands: &Operands<'_>, conflict: &Conflict) -> Diagnostic {
         let Operands { op, left, right, left_type, right_type, .. } = operands;
-        if let Reason::Class(class) = conflict.reason {
+        if let Reason::Class(class) = conflict.reason
+            && self.is_open(&conflict.left)
+        {
             let diagnostic = self.class_error(operands, class, conflict, false);
             let diagnostic = self.explain_variable(diagnostic, right, right_type);
             return self.advise(diagnostic, operands, right_type);
         }
-        let mut words = Words::default();
-        let (first, second) = (self.show(&mut words, left_type), self.show(&mut words, right_type));
+        let (first, second) = (self.show(left_type), self.show(right_type));
         let symbol = op.symbol();
         let message = format!("both sides of `{symbol}` must have one type, but are {first} and {second}");
         let mut diagnostic = Diagnostic::error(message, right.span, format!("this is {second}"))
@@ -145,7 +166,7 @@ impl Inference<'_> {
         diagnostic = self.explain(diagnostic, conflict);
         diagnostic = self.suggest_conversion(diagnostic, (left_type, right_type), Some(left), Some(right));
         diagnostic = self.advise(diagnostic, operands, right_type);
-        match self.classes(&words) {
+        match self.classes() {
             Some(classes) => diagnostic.note(classes),
             None => diagnostic,
         }
@@ -175,7 +196,10 @@ impl Inference<'_> {
             }
             BinaryOp::Append => {
                 let is_element = match self.unifier.resolve(left_type) {
-                    Type::Seq(element) => self.unifier.zonk(&element) == self.unifier.zonk(right_type),
+                    Type::Seq(element) => {
+                        let (element, right) = (self.unifier.zonk(&element), self.unifier.zonk(right_type));
+                        element == right || matches!(element, Type::Var(_)) || matches!(right, Type::Var(_))
+                    }
                     _ => false,
                 };
                 match is_element {
@@ -215,6 +239,9 @@ impl Inference<'_> {
         let Some((function, argument, result)) = self.operator(op.function(), place) else {
             return self.unknown(span);
         };
+        if self.unifier.has_error(&typed.ty) {
+            return self.after_error(&result, span);
+        }
         if let Err(conflict) = self.unifier.unify(&argument, &typed.ty, operand.span) {
             let diagnostic =
                 self.mismatch(operand.span, &argument, &typed.ty, &conflict, |wanted, got| match op {
@@ -227,6 +254,7 @@ impl Inference<'_> {
                     diagnostic.suggest("the negation of a condition is `not`", vec![(place, "not ".into())]);
             }
             self.report(diagnostic);
+            return self.after_error(&result, span);
         }
         self.finish_operator(function, typed, result, span)
     }
@@ -236,7 +264,7 @@ impl Inference<'_> {
         let Some((function, argument, result)) = self.operator("[]", span) else { return self.unknown(span) };
         let Type::Pair(first, second) = &argument else { return self.unknown(span) };
         if let Err(conflict) = self.unifier.unify(first, &s.ty, sequence.span) {
-            let got = self.show(&mut Words::default(), &s.ty);
+            let got = self.show(&s.ty);
             let message = format!("only a sequence can be indexed, but this is {got}");
             let mut diagnostic = Diagnostic::error(message, sequence.span, format!("this is {got}"));
             diagnostic = self.explain_variable(diagnostic, sequence, &conflict.right);
@@ -248,7 +276,9 @@ impl Inference<'_> {
                 );
             }
             self.report(diagnostic);
-        } else if let Err(conflict) = self.unifier.unify(second, &i.ty, index.span) {
+            return self.after_error(&result, span);
+        }
+        if let Err(conflict) = self.unifier.unify(second, &i.ty, index.span) {
             let diagnostic = self.mismatch(index.span, second, &i.ty, &conflict, |wanted, got| {
                 format!("an index must be {wanted}, but is {got}")
             });
@@ -257,6 +287,7 @@ impl Inference<'_> {
                 diagnostic = diagnostic.help("`s -> is` reads the elements at all places of a sequence");
             }
             self.report(diagnostic);
+            return self.after_error(&result, span);
         }
         let pair = Type::pair(s.ty.clone(), i.ty.clone());
         let pair = Expr { kind: ExprKind::Pair(s.into(), i.into()), ty: pair, span };

@@ -25,7 +25,7 @@ impl Inference<'_> {
                 let datatype = self.constructor(name);
                 let content = self.pattern(content, bound);
                 let Some(datatype) = datatype else {
-                    return Pattern { ty: self.unifier.fresh(Class::Any), ..content };
+                    return Pattern { ty: self.unifier.error(), ..content };
                 };
                 let arguments: Vec<Type> =
                     datatype.params.iter().map(|(_, class)| self.unifier.fresh(*class)).collect();

@@ -73,7 +73,7 @@ impl Inference<'_> {
                 name.span,
                 format!("{} given here", arguments.len()),
             ));
-            return self.unifier.fresh(Class::Any);
+            return self.unifier.error();
         }
         let types: Vec<Type> = arguments.iter().map(|argument| self.written_type(argument)).collect();
         for ((argument, ty), (parameter, class)) in arguments.iter().zip(&types).zip(&datatype.params) {
@@ -96,7 +96,7 @@ impl Inference<'_> {
         if self.environment.failed.contains_key(&name.name) {
             let message = format!("the definition of `{}` has an error", name.name);
             self.report(Diagnostic::error(message, name.span, "used here").as_consequence());
-            return self.unifier.fresh(Class::Any);
+            return self.unifier.error();
         }
         let mut diagnostic =
             Diagnostic::error(format!("there is no type `{}`", name.name), name.span, "unknown type");
@@ -124,7 +124,7 @@ impl Inference<'_> {
                 }
             }
         };
-        self.report(diagnostic);
-        self.unifier.fresh(Class::Any)
+        self.report_missing(&name.name, diagnostic);
+        self.unifier.error()
     }
 }

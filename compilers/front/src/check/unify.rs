@@ -20,6 +20,8 @@ pub(super) struct Unifier {
 
 struct Unknown {
     class: Class,
+    /// Whether it stands for an expression that has an error: then it fits everything.
+    has_error: bool,
     /// What it became, and because of which place.
     bound: Option<(Type, Span)>,
 }
@@ -48,8 +50,22 @@ pub(super) enum Reason {
 impl Unifier {
     /// A type not known yet, of a class.
     pub(super) fn fresh(&mut self, class: Class) -> Type {
-        self.vars.push(Unknown { class, bound: None });
+        self.vars.push(Unknown { class, has_error: false, bound: None });
         Type::Var(TypeVar(self.vars.len() as u32 - 1))
+    }
+
+    /// The type of an expression that has an error.
+    pub(super) fn error(&mut self) -> Type {
+        self.vars.push(Unknown { class: Class::Any, has_error: true, bound: None });
+        Type::Var(TypeVar(self.vars.len() as u32 - 1))
+    }
+
+    /// Whether a part of `ty` is the type of an expression that has an error.
+    pub(super) fn has_error(&self, ty: &Type) -> bool {
+        match self.resolve(ty) {
+            Type::Var(var) => self.vars[var.0 as usize].has_error,
+            ty => ty.parts().into_iter().any(|part| self.has_error(part)),
+        }
     }
 
     /// What `ty` is as far as it is known, outermost.
@@ -113,15 +129,19 @@ impl Unifier {
         }
     }
 
-    /// Whether a type has grown beyond all reason.
+    /// Whether a type, with what its datatypes hold, has grown beyond all reason.
     pub(super) fn is_too_large(&self, ty: &Type) -> bool {
         fn count(unifier: &Unifier, ty: &Type, left: &mut usize) {
             if *left == 0 {
                 return;
             }
             *left -= 1;
-            for part in unifier.resolve(ty).parts() {
+            let ty = unifier.resolve(ty);
+            for part in ty.parts() {
                 count(unifier, part, left);
+            }
+            if let Type::Data(datatype, _) = &ty {
+                count(unifier, &datatype.content, left);
             }
         }
         let mut left = MAX_SIZE;
@@ -135,6 +155,15 @@ impl Unifier {
         let (a, b) = (self.resolve(left), self.resolve(right));
         match (&a, &b) {
             (Type::Var(x), Type::Var(y)) if x == y => Ok(()),
+            (Type::Var(x), Type::Var(y)) if self.vars[x.0 as usize].has_error => {
+                self.vars[y.0 as usize].bound = Some((a, at));
+                Ok(())
+            }
+            (Type::Var(x), Type::Var(y)) if self.vars[y.0 as usize].has_error => {
+                self.vars[x.0 as usize].bound = Some((b, at));
+                Ok(())
+            }
+            (Type::Var(var), _) | (_, Type::Var(var)) if self.vars[var.0 as usize].has_error => Ok(()),
             (Type::Var(x), Type::Var(y)) => {
                 let (x, y) = (x.0 as usize, y.0 as usize);
                 match self.vars[x].class.intersect(self.vars[y].class) {

@@ -50,6 +50,9 @@ impl Parser {
             let span = left.span.to(right.span);
             return Ok(Ok(Expr::new(ExprKind::Binary(op, place, left.into(), right.into()), span)));
         }
+        if matches!(left.kind, ExprKind::Bool(_)) && self.is_symbol("(") && !left.is_parenthesised() {
+            return Err(self.boolean_as_name(left.span));
+        }
         let longer = match self.kind() {
             TokenKind::Symbol("[") if least <= APPLY => {
                 let (index, end) = self.bracketed("[", "]", Parser::expression)?;
@@ -142,7 +145,9 @@ impl Parser {
                         .suggest("a binding has one `=`", vec![(place, "=".into())]),
                 ));
             }
-            self.expect_symbol("=", "`=`")?;
+            if self.eat_symbol("=").is_none() {
+                return Err(self.missing_binding(start, pattern.span, !bindings.is_empty()));
+            }
             let value = self.expression()?;
             bindings.push(Binding { pattern, value });
             let separated = self.eat_symbol(";").is_some();
@@ -157,6 +162,18 @@ impl Parser {
         let body = self.expression()?;
         let span = start.to(body.span);
         self.bounded(Expr::new(ExprKind::Let(bindings, body.into()), span))
+    }
+
+    /// No `=` follows what should be the pattern of a binding.
+    fn missing_binding(&mut self, start: Span, pattern: Span, is_later: bool) -> Box<Diagnostic> {
+        let mut diagnostic = self.unexpected("`=`");
+        if is_later && *self.kind() != TokenKind::Eof {
+            let before = Span { end: pattern.start, ..pattern };
+            *diagnostic = diagnostic
+                .label(start, "in this `let`")
+                .suggest("if the bindings end here, write `in`", vec![(before, "in ".into())]);
+        }
+        diagnostic
     }
 
     fn missing_in(&mut self, start: Span) -> Box<Diagnostic> {

@@ -6,7 +6,7 @@ use crate::Dialect;
 use crate::ast::{Expr, ExprKind, Form, FormKind, Ident};
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
-use crate::token::{Keyword, TokenKind};
+use crate::token::{Keyword, Token, TokenKind};
 
 impl Parser {
     /// The next form, or none at the end of the text.
@@ -44,6 +44,8 @@ impl Parser {
                 TokenKind::Keyword(Keyword::Function | Keyword::Datatype) if self.at > first => return,
                 TokenKind::Symbol("$") => return,
                 TokenKind::Symbol(";") if brackets == 0 => return,
+                // In an unclosed bracket the layout is the best sign of a new form.
+                TokenKind::Symbol(";") if self.tokens[self.at + 1].at_margin => return,
                 TokenKind::Symbol("(" | "[" | "{") | TokenKind::Keyword(Keyword::Let) => brackets += 1,
                 TokenKind::Symbol(")" | "]" | "}") | TokenKind::Keyword(Keyword::In) => {
                     brackets = brackets.saturating_sub(1);
@@ -51,6 +53,22 @@ impl Parser {
                 _ => {}
             }
             self.advance();
+        }
+    }
+
+    /// The name that the form at token `first` would define.
+    pub(super) fn would_define(&self, first: usize) -> Option<Ident> {
+        let mut tokens = self.tokens[first..].iter().skip_while(|token| token.kind.is_end());
+        let named = |token: &Token| match &token.kind {
+            TokenKind::Ident(name) => Some(Ident { name: name.clone(), span: token.span }),
+            _ => None,
+        };
+        let head = tokens.next()?;
+        let next = tokens.next()?;
+        match (&head.kind, &next.kind) {
+            (TokenKind::Keyword(Keyword::Function | Keyword::Datatype), _) => named(next),
+            (_, TokenKind::Symbol("=")) => named(head),
+            _ => None,
         }
     }
 
@@ -83,7 +101,7 @@ impl Parser {
             && let TokenKind::String(text) = self.kind()
             && let Ok(name) = std::str::from_utf8(text)
         {
-            let name = name.into();
+            let name = name.to_lowercase().into();
             return Ok(Ident { name, span: self.advance() });
         }
         self.name(expected)

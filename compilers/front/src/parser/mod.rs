@@ -16,13 +16,15 @@ use crate::source::{SourceFile, Span};
 use crate::token::{Keyword, Token, TokenKind};
 
 /// How deeply expressions, types and patterns may nest, so that no walk over a tree overflows its stack.
-pub const MAX_DEPTH: u32 = 300;
+pub const MAX_DEPTH: u32 = 128;
 
 /// The forms of a text.
 #[derive(Clone, Debug)]
 pub struct Parsed {
     /// The forms without a syntax error.
     pub forms: Vec<Form>,
+    /// What the forms with a syntax error would have defined, as far as that can be told.
+    pub failed: Vec<Ident>,
     /// All errors.
     pub diagnostics: Vec<Diagnostic>,
     /// Whether the only error is that the text ends too early.
@@ -41,14 +43,24 @@ pub fn parse(file: &SourceFile, dialect: Dialect) -> Parsed {
         line_call: None,
         hit_end: false,
     };
-    let mut parsed =
-        Parsed { forms: Vec::new(), diagnostics: lexed.diagnostics, incomplete: lexed.unfinished };
-    while let Some(form) = parser.next_form() {
-        match form {
-            Ok(form) => parsed.forms.push(form),
-            // After a text that ends inside a token, what is missing is missing because of that.
-            Err(_) if lexed.unfinished && parser.hit_end => {}
-            Err(diagnostic) => parsed.diagnostics.push(*diagnostic),
+    let mut parsed = Parsed {
+        forms: Vec::new(),
+        failed: Vec::new(),
+        diagnostics: lexed.diagnostics,
+        incomplete: lexed.unfinished,
+    };
+    loop {
+        let first = parser.at;
+        match parser.next_form() {
+            None => break,
+            Some(Ok(form)) => parsed.forms.push(form),
+            Some(Err(diagnostic)) => {
+                parsed.failed.extend(parser.would_define(first));
+                // After a text that ends inside a token, what is missing is missing because of that.
+                if !(lexed.unfinished && parser.hit_end) {
+                    parsed.diagnostics.push(*diagnostic);
+                }
+            }
         }
     }
     parsed.incomplete |= parser.hit_end;
