@@ -139,6 +139,19 @@ impl Elaborator<'_> {
                 let one = if kind == Kind::Float { Expr::Float(1.0) } else { Expr::Int(1) };
                 return Ok((one, number));
             }
+            "_to_float" | "_from_float" => {
+                let Operands { lets, mut all } = operands;
+                let (value, _) = all.remove(0);
+                let body = match (name, kind) {
+                    (_, Kind::Float) => value,
+                    ("_to_float", _) => {
+                        Expr::Prim(Prim::Element("I_TO_F", None, Shape::Float), vec![value], place)
+                    }
+                    _ => Expr::Prim(Prim::Element("ROUND", None, Shape::Int), vec![value], place),
+                };
+                let result = if name == "_to_float" { Static::Float } else { number };
+                return Ok((with_lets(lets, body), result));
+            }
             "_raw_rand" => (Prim::Rand, Static::Int),
             "rand_seed" => (Prim::Srand, Static::Bool),
             "_check" => return self.check(operands, span, place),
@@ -309,7 +322,7 @@ fn arity(name: &str) -> usize {
     match name {
         "+" | "-" | "*" | "/" | "_raw_divide" | "rem" | "==" | "/=" | "<" | ">" | "<=" | ">=" | "and" | "or"
         | "xor" | "lshift" | "rshift" | "[]" | "->" | "_gather" | "<-" | "_scatter" | "_raw_dist" | "++" | "partition"
-        | "zip" | "_open_file" | "_write_text" | "_write_object" | "_read_object" | "_read_vector" | "eql" => 2,
+        | "zip" | "_open_file" | "_write_text" | "_write_object" | "_read_object" | "_read_vector" | "eql" | "_from_float" => 2,
         "select" | "rep" | "_raw_iseq" | "_check" | "_read_text" => 3,
         "_spawn" => 4,
         _ => 1,

@@ -9,5 +9,6 @@ pub(super) const FILES: &[(&str, &str)] = &[
     ("library/strings.nesl", include_str!("../../library/strings.nesl")),
     ("library/sets.nesl", include_str!("../../library/sets.nesl")),
     ("library/input_output.nesl", include_str!("../../library/input_output.nesl")),
+    ("library/compatibility.nesl", include_str!("../../library/compatibility.nesl")),
     ("library/hash_table.nesl", include_str!("../../library/hash_table.nesl")),
 ];
