@@ -122,7 +122,8 @@ bool no_memory() {
 
 } // namespace
 
-int run_text(Machine &machine, const Options &options, std::string_view text, const char *name, uint32_t *kept) {
+int run_text(Machine &machine, const Options &options, std::string_view text, const char *name,
+             uint32_t *kept) {
     Program program;
     if (!load(program, text, name)) {
         return 1;

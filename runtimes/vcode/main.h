@@ -17,9 +17,10 @@ struct Options {
     uint32_t print_length = 100;
 };
 
-// Loads a text and runs it on top of the cells that are on the stack; gives the status. With `kept`, the number
-// of topmost cells that are the value of its last form.
-int run_text(Machine &machine, const Options &options, std::string_view text, const char *name, uint32_t *kept);
+// Loads a text and runs it on top of the cells that are on the stack; gives the status. With `kept`, the
+// number of topmost cells that are the value of its last form.
+int run_text(Machine &machine, const Options &options, std::string_view text, const char *name,
+             uint32_t *kept);
 
 // Serves requests from standard input until it ends; gives the status.
 int serve(Machine &machine, const Options &options);

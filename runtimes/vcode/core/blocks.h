@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 // Splitting work into blocks of one size, and walking through the segments of a block.
 //
-// Work on a segmented vector is split by items: the elements and the ends of the segments, in one order. So one
-// huge segment and many tiny or empty ones are split equally well. Blocks have a fixed size, and what they
-// compute is combined in their order: results depend on the input only, not on how many CPUs there are.
+// Work on a segmented vector is split by items: the elements and the ends of the segments, in one order. So
+// one huge segment and many tiny or empty ones are split equally well. Blocks have a fixed size, and what
+// they compute is combined in their order: results depend on the input only, not on how many CPUs there are.
 #ifndef HADAL_VCODE_BLOCKS_H
 #define HADAL_VCODE_BLOCKS_H
 
@@ -91,8 +91,8 @@ inline uint64_t segment_of_item(const Bounds &bounds, uint64_t item) {
     return low;
 }
 
-// piece(segment, from, to, ends) for each part of a segment among the items: its elements, and whether the end
-// of the segment is among the items, too.
+// piece(segment, from, to, ends) for each part of a segment among the items: its elements, and whether the
+// end of the segment is among the items, too.
 template <typename Piece> void for_pieces(const Bounds &bounds, uint64_t from, uint64_t to, Piece piece) {
     if (from >= to) {
         return;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 // Stack cells and the blocks behind them.
 //
-// A cell is two words. The first is its head: type, place and length in one word, so that one comparison finds
-// "an INT vector of length 1". Data of up to eight bytes is always in the second word, longer data always in a
-// block; a descriptor of one segment is always in the second word (its length), any other in a block. So equal
-// heads mean equal shapes. Blocks count their references; only the interpreter's thread does that.
+// A cell is two words. The first is its head: type, place and length in one word, so that one comparison
+// finds "an INT vector of length 1". Data of up to eight bytes is always in the second word, longer data
+// always in a block; a descriptor of one segment is always in the second word (its length), any other in a
+// block. So equal heads mean equal shapes. Blocks count their references; only the interpreter's thread does
+// that.
 #ifndef HADAL_VCODE_CELL_H
 #define HADAL_VCODE_CELL_H
 
@@ -88,19 +89,11 @@ struct PairBlock {
 };
 
 template <typename T> struct TypeOf;
-template <> struct TypeOf<Int> {
-    static constexpr Type value = Type::Int;
-};
-template <> struct TypeOf<Bool> {
-    static constexpr Type value = Type::Bool;
-};
-template <> struct TypeOf<Float> {
-    static constexpr Type value = Type::Float;
-};
+template <> struct TypeOf<Int> { static constexpr Type value = Type::Int; };
+template <> struct TypeOf<Bool> { static constexpr Type value = Type::Bool; };
+template <> struct TypeOf<Float> { static constexpr Type value = Type::Float; };
 
-inline uint32_t element_bytes(Type type) {
-    return type == Type::Float ? 8 : type == Type::Bool ? 1 : 4;
-}
+inline uint32_t element_bytes(Type type) { return type == Type::Float ? 8 : type == Type::Bool ? 1 : 4; }
 inline bool is_data(Type type) { return type == Type::Int || type == Type::Bool || type == Type::Float; }
 const char *type_name(Type type);
 

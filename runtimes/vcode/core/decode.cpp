@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-// From statements to instructions: runs of stack operations become one step each, calls and branches pointers.
+// From statements to instructions: runs of stack operations become one step each, calls and branches
+// pointers.
 #include "../ops/elementwise.h"
 #include "../ops/routines.h"
 #include "machine.h"

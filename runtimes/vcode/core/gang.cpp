@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-// The threads of the gang start with the first large operation. Between operations they spin for a moment, then
-// wait for a Nemo event on their CPU.
+// The threads of the gang start with the first large operation. Between operations they spin for a moment,
+// then wait for a Nemo event on their CPU.
 //
-// Each member has a range of an operation's indices, takes them one by one, and then helps the others. A thread
-// that comes late finds nothing to do, and nobody waits for it: the interpreter only waits for those that are
-// inside when no index is left.
+// Each member has a range of an operation's indices, takes them one by one, and then helps the others. A
+// thread that comes late finds nothing to do, and nobody waits for it: the interpreter only waits for those
+// that are inside when no index is left.
 #include "gang.h"
 
 namespace hadal::vcode {

@@ -11,7 +11,8 @@ namespace hadal::vcode {
 void gang_size(uint32_t cpus);
 // How many work together on so many items: 1 where sharing would not pay.
 uint32_t gang_for(uint64_t items);
-// Runs body(context, index, member) for every index below the count, by all of the gang; the interpreter is member 0.
+// Runs body(context, index, member) for every index below the count, by all of the gang; the interpreter is
+// member 0.
 void gang_run(uint64_t count, void (*body)(void *context, uint64_t index, uint32_t member), void *context);
 // Lets the gang's threads end.
 void gang_end();

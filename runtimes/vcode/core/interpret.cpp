@@ -46,9 +46,9 @@ bool run(Machine *machine, const Instruction *in, const void *const **places) {
 #define NEXT                                                                                                 \
     do {                                                                                                     \
         in++;                                                                                                \
-        goto *in->go;                                                                                        \
+        goto * in->go;                                                                                       \
     } while (0)
-    goto *in->go;
+    goto * in->go;
 
     // Below the stack are cells without a type: no fast path takes them for operands.
 #define X(id, name, suffix, A, B, R, expression)                                                             \
@@ -95,7 +95,7 @@ do_routine:
     sp = machine->top;
     NEXT;
 
-do_copy1: {
+do_copy1 : {
     size_t position = static_cast<size_t>(in->position);
     if (HRT_UNLIKELY(position >= static_cast<size_t>(sp - machine->base) || sp == machine->limit)) {
         goto do_routine;
@@ -112,7 +112,7 @@ do_pop1:
     sp--;
     release(*sp);
     NEXT;
-do_swap: {
+do_swap : {
     if (HRT_UNLIKELY(sp - machine->base < 2)) {
         goto do_routine;
     }
@@ -121,7 +121,7 @@ do_swap: {
     sp[-2] = cell;
     NEXT;
 }
-do_shuffle: {
+do_shuffle : {
     const Shuffle &shuffle = *in->shuffle;
     if (HRT_UNLIKELY(static_cast<size_t>(sp - machine->base) < shuffle.depth ||
                      static_cast<size_t>(machine->limit - sp) < shuffle.results)) {
@@ -150,20 +150,20 @@ do_call:
     }
     *rp++ = in + 1;
     in = in->target;
-    goto *in->go;
+    goto * in->go;
 do_ret:
     in = *--rp;
-    goto *in->go;
+    goto * in->go;
 do_if:
     if (HRT_UNLIKELY(sp[-1].head != BOOL1)) {
         goto do_routine;
     }
     sp--;
     in = sp->b ? in + 1 : in->target;
-    goto *in->go;
+    goto * in->go;
 do_jump:
     in = in->target;
-    goto *in->go;
+    goto * in->go;
 do_exit:
     machine->exited = true;
 do_end:

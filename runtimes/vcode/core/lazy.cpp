@@ -93,7 +93,7 @@ void pending_drop(Pending *pending) {
 }
 
 bool compute(Cell &cell) {
-    constexpr uint64_t PIECE = 16 * Plan::STRIP; // what one member takes at a time
+    constexpr uint64_t PIECE = 64 * Plan::STRIP; // what one member takes at a time
     Plan plan;
     if (!strips_ready(cell.length) || !plan.make(cell, true)) {
         return false;

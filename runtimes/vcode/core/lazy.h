@@ -2,10 +2,11 @@
 // Vectors that are still to be computed: chains of elementwise operations run in one pass when somebody needs
 // their result.
 //
-// An elementwise operation on long vectors only notes what is to be done, in a block without data. DIST and INDEX
-// over one segment do the same. When the elements are needed, all that hangs together is computed by strips that
-// stay in the first-level cache, and only what somebody still refers to is written to memory. Such operations
-// cannot fail, so no program can see when they run, but by the clock: timers have them done first.
+// An elementwise operation on long vectors only notes what is to be done, in a block without data. DIST and
+// INDEX over one segment do the same. When the elements are needed, all that hangs together is computed by
+// strips that stay in the first-level cache, and only what somebody still refers to is written to memory.
+// Such operations cannot fail, so no program can see when they run, but by the clock: timers have them done
+// first.
 #ifndef HADAL_VCODE_LAZY_H
 #define HADAL_VCODE_LAZY_H
 

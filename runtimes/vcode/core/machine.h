@@ -11,8 +11,8 @@
 
 namespace hadal::vcode {
 
-// A run of COPY, POP and CPOP as one step. It works on the `depth` topmost cells: the deepest `kept` of them stay
-// where they are, the others are replaced by `results` cells, each of which is one of the `depth` ones.
+// A run of COPY, POP and CPOP as one step. It works on the `depth` topmost cells: the deepest `kept` of them
+// stay where they are, the others are replaced by `results` cells, each of which is one of the `depth` ones.
 struct Shuffle {
     uint32_t depth, kept, results;
     uint32_t places;     // in Code::places: for each result which cell it is, counted from the deepest
@@ -116,7 +116,8 @@ struct Machine {
     bool grow_returns();
 };
 
-// Decodes a program; false: out of memory. `plain`: one instruction for each statement, for traces and counts.
+// Decodes a program; false: out of memory. `plain`: one instruction for each statement, for traces and
+// counts.
 bool decode(const Program &program, Code &code, bool plain);
 
 // Runs from the entry until it returns, or EXIT; false after an error.

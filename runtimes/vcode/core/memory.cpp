@@ -4,6 +4,16 @@
 
 #include "lazy.h"
 
+// The address sanitizer is told which bytes of a block are in use.
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#define FORBID(memory, bytes) ASAN_POISON_MEMORY_REGION(memory, bytes)
+#define PERMIT(memory, bytes) ASAN_UNPOISON_MEMORY_REGION(memory, bytes)
+#else
+#define FORBID(memory, bytes) ((void)(bytes))
+#define PERMIT(memory, bytes) ((void)(bytes))
+#endif
+
 namespace hadal::vcode {
 
 namespace {
@@ -49,6 +59,7 @@ bool purge() {
     for (uint32_t index = class_for(SMALL_BYTES) + 1; index < CLASSES; index++) {
         while (Free *block = free_lists[index]) {
             free_lists[index] = block->next;
+            PERMIT(block, class_bytes(static_cast<uint16_t>(index)));
             hrt_free(block);
             used -= class_bytes(static_cast<uint16_t>(index));
             any = true;
@@ -129,13 +140,21 @@ void *take(uint64_t bytes, uint16_t &size_class) {
     size_class = static_cast<uint16_t>(index);
     if (Free *block = free_lists[index]) {
         free_lists[index] = block->next;
+        PERMIT(block, bytes);
         return block;
     }
-    return take_slow(index);
+    void *memory = take_slow(index);
+    if (memory != nullptr) {
+        FORBID(memory, class_bytes(size_class));
+        PERMIT(memory, bytes);
+    }
+    return memory;
 }
 
 void give(void *memory, uint16_t size_class) {
     Free *block = static_cast<Free *>(memory);
+    FORBID(memory, class_bytes(size_class));
+    PERMIT(memory, sizeof(Free));
     block->next = free_lists[size_class];
     free_lists[size_class] = block;
 }

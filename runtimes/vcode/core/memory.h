@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 // Memory for blocks: size classes with free lists over hrt_alloc(), within a bound.
 //
-// Four size classes for each power of two. Small ones are cut from slabs in the interpreter's zone. Large ones
-// come from hrt_alloc() one by one, zone after zone where there are several, are not touched here, and stay in
-// their free list, warm, until somebody needs the memory for another size.
+// Four size classes for each power of two. Small ones are cut from slabs in the interpreter's zone. Large
+// ones come from hrt_alloc() one by one, zone after zone where there are several, are not touched here, and
+// stay in their free list, warm, until somebody needs the memory for another size.
 #ifndef HADAL_VCODE_MEMORY_H
 #define HADAL_VCODE_MEMORY_H
 

@@ -31,8 +31,8 @@ void print_shapes(const Machine &machine, FILE *stream) {
 void print_statement(const Machine &machine, const Origin &origin, const Statement &statement, FILE *stream) {
     const Operation &operation = operations[statement.operation];
     const Function &function = machine.program->functions[origin.function];
-    fprintf(stream, "%.*s:%u %s", static_cast<int>(function.name.size()), function.name.data(), statement.line,
-            operation.name);
+    fprintf(stream, "%.*s:%u %s", static_cast<int>(function.name.size()), function.name.data(),
+            statement.line, operation.name);
     if (operation.suffix != Suffix::None) {
         fprintf(stream, " %s", suffix_name(operation.suffix));
     }

@@ -81,7 +81,7 @@ uint32_t Plan::visit(const Cell &cell) {
         }
     }
     step.source = pending.source;
-    step.kernel = pending.operation == nullptr ? nullptr : pending.operation->kernel;
+    step.kernel = pending.operation == nullptr ? nullptr : kernel_of(*pending.operation);
     step.type = cell.type;
     step.arity = pending.arity;
     step.pending = &pending;
@@ -90,8 +90,8 @@ uint32_t Plan::visit(const Cell &cell) {
     return count++;
 }
 
-// The root may take over the memory of an operand that nobody else needs: element by element, each has been read
-// when its place is written.
+// The root may take over the memory of an operand that nobody else needs: element by element, each has been
+// read when its place is written.
 void Plan::reuse_operand() {
     Step &root = steps[count - 1];
     for (uint32_t index = 0; index < count; index++) {
@@ -121,7 +121,8 @@ bool Plan::make_outputs(bool stored) {
         if (step.output != nullptr || (root ? !stored : step.cell.block->references <= step.uses)) {
             continue;
         }
-        step.output = take(static_cast<uint64_t>(step.cell.length) * element_bytes(step.type), step.data_class);
+        step.output =
+            take(static_cast<uint64_t>(step.cell.length) * element_bytes(step.type), step.data_class);
         if (step.output == nullptr) {
             for (uint32_t made = 0; made < index; made++) {
                 if (steps[made].output != nullptr) {

@@ -27,22 +27,22 @@ struct Pending {
 
 class Plan {
   public:
-    static constexpr uint32_t STRIP = 1024; // elements at a time
+    static constexpr uint32_t STRIP = 256; // elements at a time: memory streams on while a strip is computed
 
-    // Takes in the vector and all pending ones that it needs. `stored`: the vector itself is to have its data;
-    // otherwise it is only read through run(). False: out of memory, nothing has changed.
+    // Takes in the vector and all pending ones that it needs. `stored`: the vector itself is to have its
+    // data; otherwise it is only read through run(). False: out of memory, nothing has changed.
     bool make(Cell &root, bool stored);
-    // Computes elements from `from` to `to`, by this member of the gang. If the root is not stored, these are up to
-    // BLOCK elements, and the result is where the root's are.
+    // Computes elements from `from` to `to`, by this member of the gang. If the root is not stored, these are
+    // up to BLOCK elements, and the result is where the root's are.
     const void *run(uint32_t member, uint64_t from, uint64_t to) const;
     // All has been computed: gives the vectors their data.
     void finish();
 
   private:
     struct Operand {
-        const void *data;  // memory, or NULL:
-        uint8_t slot;      // of a strip
-        uint8_t bytes;     // of an element
+        const void *data; // memory, or NULL:
+        uint8_t slot;     // of a strip
+        uint8_t bytes;    // of an element
     };
     struct Step {
         Kernel kernel;

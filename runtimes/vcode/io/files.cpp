@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-// READ, WRITE and the operations on files. A failure is a result of the operation, not an error of the program.
+// READ, WRITE and the operations on files. A failure is a result of the operation, not an error of the
+// program.
 #include "../ops/routines.h"
 #include "stream.h"
 
@@ -238,11 +239,7 @@ Routine read_routine(Suffix suffix, bool file) {
 #define X(name)                                                                                              \
     case Suffix::name:                                                                                       \
         return file ? routine_read<Suffix::name, true> : routine_read<Suffix::name, false>;
-    switch (suffix) {
-        X(Int) X(Bool) X(Float) X(Segdes) X(Char)
-    default:
-        return nullptr;
-    }
+    switch (suffix) { X(Int) X(Bool) X(Float) X(Segdes) X(Char) default : return nullptr; }
 #undef X
 }
 
@@ -250,11 +247,7 @@ Routine write_routine(Suffix suffix, bool file) {
 #define X(name)                                                                                              \
     case Suffix::name:                                                                                       \
         return file ? routine_write<Suffix::name, true> : routine_write<Suffix::name, false>;
-    switch (suffix) {
-        X(Int) X(Bool) X(Float) X(Segdes) X(Char)
-    default:
-        return nullptr;
-    }
+    switch (suffix) { X(Int) X(Bool) X(Float) X(Segdes) X(Char) default : return nullptr; }
 #undef X
 }
 

@@ -26,7 +26,8 @@ bool routine_form(Machine &machine, const Instruction &instruction) {
     }
     Array<char> text;
     if (const char *problem = code.print(cells, machine.print_length, text)) {
-        return machine.error("the value of '%.*s' cannot be printed: %s", name_bytes, form.name.data(), problem);
+        return machine.error("the value of '%.*s' cannot be printed: %s", name_bytes, form.name.data(),
+                             problem);
     }
     bool broken = form.name.size() + text.size() + form.type.size() + 6 > COLUMNS;
     printf("%.*s =%c", name_bytes, form.name.data(), broken ? '\n' : ' ');

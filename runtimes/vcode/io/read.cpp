@@ -10,7 +10,8 @@ namespace hadal::vcode {
 namespace {
 
 bool blank(int letter) {
-    return letter == ' ' || letter == '\t' || letter == '\n' || letter == '\r' || letter == '\f' || letter == '\v';
+    return letter == ' ' || letter == '\t' || letter == '\n' || letter == '\r' || letter == '\f' ||
+           letter == '\v';
 }
 
 int skip_blanks(FILE *stream) {
@@ -24,7 +25,8 @@ int skip_blanks(FILE *stream) {
 // The letters of one number, up to a blank or bracket.
 bool number_text(FILE *stream, int letter, char *text, size_t bytes) {
     size_t used = 0;
-    while (letter != EOF && !blank(letter) && letter != ')' && letter != ']' && letter != '(' && letter != '[') {
+    while (letter != EOF && !blank(letter) && letter != ')' && letter != ']' && letter != '(' &&
+           letter != '[') {
         if (used + 1 == bytes) {
             return false;
         }
@@ -46,7 +48,7 @@ const char *read_int(FILE *stream, int letter, Int &value) {
     errno = 0;
     long number = strtol(text, &end, 10);
     value = static_cast<Int>(number);
-    return *end != 0 ? "an element is not an integer"
+    return *end != 0                       ? "an element is not an integer"
            : errno != 0 || number != value ? "an integer does not fit into 32 bits"
                                            : nullptr;
 }
@@ -135,7 +137,8 @@ const char *read_value(FILE *stream, Suffix suffix, Cell &cell, bool &memory) {
             Int value = 0;
             Float real = 0;
             if (letter == EOF || letter == ')' || letter == ']') {
-                problem = letter == EOF ? "end of file before the closing bracket" : "a wrong closing bracket";
+                problem =
+                    letter == EOF ? "end of file before the closing bracket" : "a wrong closing bracket";
             } else if (suffix == Suffix::Float) {
                 problem = read_float(stream, letter, real);
                 floats.add(real);

@@ -25,7 +25,8 @@ void print_float(Array<char> &text, Float value) {
     char crossing[40], digits[40];
     snprintf(crossing, sizeof crossing, "%.14e", value);
     value = strtod(crossing, nullptr);
-    auto end = std::to_chars(digits, digits + sizeof digits, value, std::chars_format::scientific);
+    auto end = std::to_chars(digits, digits + sizeof digits - 1, value, std::chars_format::scientific);
+    *end.ptr = 0;
     std::string_view all(digits, static_cast<size_t>(end.ptr - digits));
     if (all.front() == '-') {
         text.add('-');

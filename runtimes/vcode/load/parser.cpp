@@ -95,8 +95,8 @@ Suffix suffix_of(const Token &token) {
 }
 
 bool reserved(std::string_view name) {
-    for (std::string_view word : {"INT", "BOOL", "FLOAT", "SEGDES", "CHAR", "T", "F", "STDIN", "STDOUT", "STDERR",
-                                  "NULL_STREAM", "I", "O"}) {
+    for (std::string_view word : {"INT", "BOOL", "FLOAT", "SEGDES", "CHAR", "T", "F", "STDIN", "STDOUT",
+                                  "STDERR", "NULL_STREAM", "I", "O"}) {
         if (word == name) {
             return true;
         }
@@ -130,9 +130,7 @@ bool Parser::number(Int &value) {
     return true;
 }
 
-bool Parser::shuffle(Statement &statement) {
-    return number(statement.count) && number(statement.position);
-}
+bool Parser::shuffle(Statement &statement) { return number(statement.count) && number(statement.position); }
 
 bool Parser::keep(Cell cell, Statement &statement) {
     statement.constant = static_cast<uint32_t>(program.constants.size());
@@ -409,8 +407,8 @@ bool Parser::function() {
         has_main = true;
         program.entry = number;
     } else if (uint32_t other = program.function_names.find(name); other != Names::NONE) {
-        fprintf(stderr, "%s:%u: warning: function '%.*s' is also in line %u; calls go to the last one\n", file,
-                token.line, bytes, name.data(), program.functions[other].line);
+        fprintf(stderr, "%s:%u: warning: function '%.*s' is also in line %u; calls go to the last one\n",
+                file, token.line, bytes, name.data(), program.functions[other].line);
     }
     Function added{name, line, static_cast<uint32_t>(program.statements.size()), 0, Names::NONE};
     if (!program.function_names.put(name, number) || !program.functions.add(added)) {
@@ -422,8 +420,8 @@ bool Parser::function() {
     }
     for (bool ended = false; !ended;) {
         if (token.kind == Kind::End) {
-            return error(token.line, "the text ends inside the function '%.*s' of line %u: RET is missing", bytes,
-                         name.data(), line);
+            return error(token.line, "the text ends inside the function '%.*s' of line %u: RET is missing",
+                         bytes, name.data(), line);
         }
         if (!statement(ended)) {
             return false;

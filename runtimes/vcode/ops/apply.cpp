@@ -52,7 +52,7 @@ bool routine_elementwise(Machine &machine, const Instruction &instruction) {
     for (size_t index = 0; index < arity; index++) {
         data[index] = data_of(operands[index]);
     }
-    operation.kernel(data_of(result), data[0], data[1], data[2], length);
+    kernel_of(operation)(data_of(result), data[0], data[1], data[2], length);
     return finish(machine, arity, result);
 }
 

@@ -18,7 +18,8 @@ template <typename T> bool routine_dist(Machine &machine, const Instruction &) {
     }
     Cell &vector = machine.top[-2], &descriptor = machine.top[-1];
     if (!want(machine, vector, TypeOf<T>::value, "the vector") ||
-        !want(machine, descriptor, Type::Segdes, "the descriptor") || !by_segment(machine, vector, descriptor)) {
+        !want(machine, descriptor, Type::Segdes, "the descriptor") ||
+        !by_segment(machine, vector, descriptor)) {
         return false;
     }
     Bounds bounds(descriptor);
@@ -53,8 +54,8 @@ bool routine_index(Machine &machine, const Instruction &) {
     Cell &starts = machine.top[-3], &steps = machine.top[-2], &descriptor = machine.top[-1];
     if (!want(machine, starts, Type::Int, "the vector of starts") ||
         !want(machine, steps, Type::Int, "the vector of steps") ||
-        !want(machine, descriptor, Type::Segdes, "the descriptor") || !by_segment(machine, starts, descriptor) ||
-        !by_segment(machine, steps, descriptor)) {
+        !want(machine, descriptor, Type::Segdes, "the descriptor") ||
+        !by_segment(machine, starts, descriptor) || !by_segment(machine, steps, descriptor)) {
         return false;
     }
     Bounds bounds(descriptor);
@@ -82,7 +83,9 @@ bool routine_index(Machine &machine, const Instruction &) {
 }
 
 Routine dist_routine(Suffix suffix) {
-    return suffix == Suffix::Int ? routine_dist<Int> : suffix == Suffix::Bool ? routine_dist<Bool> : routine_dist<Float>;
+    return suffix == Suffix::Int    ? routine_dist<Int>
+           : suffix == Suffix::Bool ? routine_dist<Bool>
+                                    : routine_dist<Float>;
 }
 
 } // namespace hadal::vcode

@@ -11,7 +11,9 @@
 namespace hadal::vcode {
 
 // INT wraps.
-inline Int wrap_add(Int a, Int b) { return static_cast<Int>(static_cast<uint32_t>(a) + static_cast<uint32_t>(b)); }
+inline Int wrap_add(Int a, Int b) {
+    return static_cast<Int>(static_cast<uint32_t>(a) + static_cast<uint32_t>(b));
+}
 inline Int wrap_subtract(Int a, Int b) {
     return static_cast<Int>(static_cast<uint32_t>(a) - static_cast<uint32_t>(b));
 }
@@ -133,18 +135,21 @@ enum Fast : uint16_t {
     FAST_COUNT
 };
 
-// A loop over vectors: all elements of `result` from those of the operands. The result may lie where an operand
-// lies whose elements are as long.
+// A loop over vectors: all elements of `result` from those of the operands. The result may lie where an
+// operand lies whose elements are as long.
 using Kernel = void (*)(void *result, const void *a, const void *b, const void *c, size_t count);
 
 struct Elementwise {
-    Kernel kernel;
+    Kernel kernels[2]; // for any processor, and for this one if it can do more
     Type operands[3];
     Type result;
     uint8_t arity;
 };
 
 extern const Elementwise elementwise_table[FAST_COPY1];
+
+// The best loop on this processor.
+Kernel kernel_of(const Elementwise &operation);
 
 } // namespace hadal::vcode
 

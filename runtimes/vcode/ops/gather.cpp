@@ -80,8 +80,8 @@ template <typename T> bool routine_extract(Machine &machine, const Instruction &
     Cell &vector = machine.top[-3], &indices = machine.top[-2], &descriptor = machine.top[-1];
     if (!want(machine, vector, TypeOf<T>::value, "the vector") ||
         !want(machine, indices, Type::Int, "the index vector") ||
-        !want(machine, descriptor, Type::Segdes, "the descriptor") || !compatible(machine, vector, descriptor) ||
-        !by_segment(machine, indices, descriptor)) {
+        !want(machine, descriptor, Type::Segdes, "the descriptor") ||
+        !compatible(machine, vector, descriptor) || !by_segment(machine, indices, descriptor)) {
         return false;
     }
     if (HRT_LIKELY(descriptor.length == 1)) {

@@ -47,7 +47,8 @@ Counts count_block(const Bool *flags, Int *lengths, const Bounds &bounds, uint64
     return counts;
 }
 
-// Moves the flagged ones of up to BLOCK elements. They are gathered without a branch, one place too far at most.
+// Moves the flagged ones of up to BLOCK elements. They are gathered without a branch, one place too far at
+// most.
 template <typename T> void move_flagged(const T *values, const Bool *flags, T *results, uint64_t count) {
     T near[BLOCK + 1];
     uint64_t moved = 0;
@@ -65,8 +66,8 @@ template <typename T> bool routine_pack(Machine &machine, const Instruction &) {
     Cell &vector = machine.top[-3], &flag_vector = machine.top[-2], &descriptor = machine.top[-1];
     if (!want(machine, vector, TypeOf<T>::value, "the vector") ||
         !want(machine, flag_vector, Type::Bool, "the flag vector") ||
-        !want(machine, descriptor, Type::Segdes, "the descriptor") || !compatible(machine, vector, descriptor) ||
-        !compatible(machine, flag_vector, descriptor)) {
+        !want(machine, descriptor, Type::Segdes, "the descriptor") ||
+        !compatible(machine, vector, descriptor) || !compatible(machine, flag_vector, descriptor)) {
         return false;
     }
     Bounds bounds(descriptor);
@@ -129,7 +130,9 @@ template <typename T> bool routine_pack(Machine &machine, const Instruction &) {
 } // namespace
 
 Routine pack_routine(Suffix suffix) {
-    return suffix == Suffix::Int ? routine_pack<Int> : suffix == Suffix::Bool ? routine_pack<Bool> : routine_pack<Float>;
+    return suffix == Suffix::Int    ? routine_pack<Int>
+           : suffix == Suffix::Bool ? routine_pack<Bool>
+                                    : routine_pack<Float>;
 }
 
 } // namespace hadal::vcode

@@ -51,8 +51,7 @@ void rank_radix(const T *values, Int *ranks, uint64_t count, Entry<KeyOf<T>> *en
                 Entry<KeyOf<T>> *other) {
     using K = KeyOf<T>;
     constexpr uint32_t ROUNDS = sizeof(K);
-    static thread_local uint32_t places[ROUNDS][DIGITS];
-    memset(places, 0, sizeof places);
+    uint32_t places[ROUNDS][DIGITS] = {};
     for (uint64_t index = 0; index < count; index++) {
         K key = key_of<down>(values[index]);
         entries[index] = {key, static_cast<uint32_t>(index)};
@@ -83,37 +82,115 @@ void rank_radix(const T *values, Int *ranks, uint64_t count, Entry<KeyOf<T>> *en
     }
 }
 
+// The same for a long segment, by parts: each counts its digits, and the parts move their entries in their
+// order, so the sort stays stable whoever does which part.
+constexpr uint64_t LONG = 65536, PART = 16384;
+
+template <typename T, bool down>
+bool rank_long(const T *values, Int *ranks, uint64_t count, Entry<KeyOf<T>> *entries,
+               Entry<KeyOf<T>> *other) {
+    using K = KeyOf<T>;
+    struct Places {
+        uint32_t of[DIGITS];
+    };
+    uint64_t parts = (count + PART - 1) / PART;
+    Scratch<Places> places(parts);
+    if (!places) {
+        return false;
+    }
+    auto for_parts = [=](auto body) {
+        share(parts, PART, [&](uint64_t part) {
+            uint64_t from = part * PART;
+            body(part, from, from + PART < count ? from + PART : count);
+        });
+    };
+    for_parts([=](uint64_t, uint64_t from, uint64_t to) {
+        for (uint64_t index = from; index < to; index++) {
+            entries[index] = {key_of<down>(values[index]), static_cast<uint32_t>(index)};
+        }
+    });
+    for (uint32_t shift = 0; shift < sizeof(K) * 8; shift += DIGIT_BITS) {
+        for_parts([&](uint64_t part, uint64_t from, uint64_t to) {
+            uint32_t *counts = places[part].of;
+            memset(counts, 0, sizeof(Places));
+            for (uint64_t index = from; index < to; index++) {
+                counts[entries[index].key >> shift & (DIGITS - 1)]++;
+            }
+        });
+        uint32_t sum = 0;
+        bool one_digit = false;
+        for (uint32_t digit = 0; digit < DIGITS; digit++) {
+            uint32_t before = sum;
+            for (uint64_t part = 0; part < parts; part++) {
+                uint32_t here = places[part].of[digit];
+                places[part].of[digit] = sum;
+                sum += here;
+            }
+            one_digit |= sum - before == count;
+        }
+        if (one_digit) {
+            continue;
+        }
+        for_parts([&](uint64_t part, uint64_t from, uint64_t to) {
+            uint32_t *next = places[part].of;
+            for (uint64_t index = from; index < to; index++) {
+                other[next[entries[index].key >> shift & (DIGITS - 1)]++] = entries[index];
+            }
+        });
+        Entry<K> *sorted = other;
+        other = entries;
+        entries = sorted;
+    }
+    for_parts([=](uint64_t, uint64_t from, uint64_t to) {
+        for (uint64_t index = from; index < to; index++) {
+            ranks[entries[index].place] = static_cast<Int>(index);
+        }
+    });
+    return true;
+}
+
 template <typename T, bool down> bool routine_rank(Machine &machine, const Instruction &) {
     if (!need(machine, 2)) {
         return false;
     }
     Cell &vector = machine.top[-2], &descriptor = machine.top[-1];
     if (!want(machine, vector, TypeOf<T>::value, "the vector") ||
-        !want(machine, descriptor, Type::Segdes, "the descriptor") || !compatible(machine, vector, descriptor)) {
+        !want(machine, descriptor, Type::Segdes, "the descriptor") ||
+        !compatible(machine, vector, descriptor)) {
         return false;
     }
     Bounds bounds(descriptor);
-    uint64_t largest = 0;
-    for (uint64_t segment = 0; segment < bounds.segments; segment++) {
-        largest = bounds.length(segment) > largest ? bounds.length(segment) : largest;
+    Scratch<Entry<KeyOf<T>>> entries(2 * static_cast<uint64_t>(bounds.total));
+    if (!entries) {
+        return machine.out_of_memory();
     }
     Cell result;
     Int *ranks = new_result<Int>(machine, result, vector.length);
     if (ranks == nullptr) {
         return false;
     }
-    Scratch<Entry<KeyOf<T>>> entries(largest > INSERTION ? 2 * largest : INSERTION);
-    if (!entries) {
-        release(result);
-        return machine.out_of_memory();
-    }
     const T *values = elements<T>(vector);
-    for (uint64_t segment = 0; segment < bounds.segments; segment++) {
+    // Segments that are not long belong to the block that they begin in.
+    uint64_t items = bounds.items();
+    for_blocks(items, [&](uint64_t, uint64_t from, uint64_t to) {
+        uint64_t segment = segment_of_item(bounds, from);
+        segment += bounds.start(segment) + segment < from;
+        for (; segment < bounds.segments && bounds.start(segment) + segment < to; segment++) {
+            uint64_t start = bounds.start(segment), count = bounds.length(segment);
+            Entry<KeyOf<T>> *own = entries.get() + 2 * start;
+            if (count <= INSERTION) {
+                rank_small<T, down>(values + start, ranks + start, count, own);
+            } else if (count < LONG) {
+                rank_radix<T, down>(values + start, ranks + start, count, own, own + count);
+            }
+        }
+    });
+    for (uint64_t segment = 0; bounds.total >= LONG && segment < bounds.segments; segment++) {
         uint64_t start = bounds.start(segment), count = bounds.length(segment);
-        if (count <= INSERTION) {
-            rank_small<T, down>(values + start, ranks + start, count, entries.get());
-        } else {
-            rank_radix<T, down>(values + start, ranks + start, count, entries.get(), entries.get() + count);
+        Entry<KeyOf<T>> *own = entries.get() + 2 * start;
+        if (count >= LONG && !rank_long<T, down>(values + start, ranks + start, count, own, own + count)) {
+            release(result);
+            return machine.out_of_memory();
         }
     }
     return finish(machine, 2, result);

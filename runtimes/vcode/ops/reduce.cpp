@@ -13,8 +13,8 @@ namespace hadal::vcode {
 
 namespace {
 
-// Combines neighbours. Long runs are combined in eight lanes, which processors do side by side; which they are
-// depends on the length only.
+// Combines neighbours. Long runs are combined in eight lanes, which processors do side by side; which they
+// are depends on the length only.
 template <typename O, typename T = typename O::Element> T combine(const T *values, uint64_t count) {
     constexpr uint64_t LANES = 8, LONG = 1024;
     T sum = O::identity();
@@ -77,8 +77,8 @@ void join(T &carry, const Borders<T> &borders, T *results) {
     }
 }
 
-// A vector that nobody else needs is not written to memory: each block of it is combined as it is computed, as it
-// would be from memory.
+// A vector that nobody else needs is not written to memory: each block of it is combined as it is computed,
+// as it would be from memory.
 template <typename O> bool reduce_pending(Machine &machine, Cell &vector) {
     using T = typename O::Element;
     uint64_t length = vector.length, items = length + 1; // the end of the segment is an item, too
@@ -113,7 +113,8 @@ template <typename O> bool routine_reduce(Machine &machine, const Instruction &)
         return reduce_pending<O>(machine, vector);
     }
     if (!want(machine, vector, TypeOf<T>::value, "the vector") ||
-        !want(machine, descriptor, Type::Segdes, "the descriptor") || !compatible(machine, vector, descriptor)) {
+        !want(machine, descriptor, Type::Segdes, "the descriptor") ||
+        !compatible(machine, vector, descriptor)) {
         return false;
     }
     Bounds bounds(descriptor);

@@ -59,7 +59,8 @@ template <typename O> bool routine_scan(Machine &machine, const Instruction &) {
     }
     Cell &vector = machine.top[-2], &descriptor = machine.top[-1];
     if (!want(machine, vector, TypeOf<T>::value, "the vector") ||
-        !want(machine, descriptor, Type::Segdes, "the descriptor") || !compatible(machine, vector, descriptor)) {
+        !want(machine, descriptor, Type::Segdes, "the descriptor") ||
+        !compatible(machine, vector, descriptor)) {
         return false;
     }
     Bounds bounds(descriptor);

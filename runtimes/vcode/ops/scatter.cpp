@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 // PERMUTE, DPERMUTE, FPERMUTE, DFPERMUTE and REPLACE: elements to places by index.
 //
-// Who shares a scatter has a part of the result and stores there what belongs there, in the order of the source:
-// so of several elements for one place the last one wins, whatever the number of CPUs, and without atomic
-// operations. Segments lie in the result as in the source: a part has to look at those only that it has.
+// Who shares a scatter has a part of the result and stores there what belongs there, in the order of the
+// source: so of several elements for one place the last one wins, whatever the number of CPUs, and without
+// atomic operations. Segments lie in the result as in the source: a part has to look at those only that it
+// has.
 #include "operands.h"
 #include "routines.h"
 
@@ -21,8 +22,8 @@ template <typename T> struct Scatter {
     uint8_t *taken; // PERMUTE: which places have an element
 };
 
-// Stores what belongs to the results from `low` to `high`. Wrong indices are told by whoever has the segment's
-// first place, or the end of an empty one.
+// Stores what belongs to the results from `low` to `high`. Wrong indices are told by whoever has the
+// segment's first place, or the end of an empty one.
 template <typename T, bool flagged>
 void scatter_part(const Scatter<T> &scatter, const Bounds &source, const Bounds &target, uint64_t low,
                   uint64_t high, Fault &fault, Fault &twice) {
@@ -133,8 +134,9 @@ template <typename T, Kind kind> bool routine_scatter(Machine &machine, const In
         release(result);
         return machine.out_of_memory();
     }
-    Scatter<T> scatter{elements<T>(vector), elements<Int>(indices), flagged ? elements<Bool>(*flags) : nullptr,
-                       static_cast<T *>(data_of(result)), kind == Kind::Permute ? taken.get() : nullptr};
+    Scatter<T> scatter{elements<T>(vector), elements<Int>(indices),
+                       flagged ? elements<Bool>(*flags) : nullptr, static_cast<T *>(data_of(result)),
+                       kind == Kind::Permute ? taken.get() : nullptr};
     Fault fault, twice;
     scatter_all<T, flagged>(scatter, from_bounds, to_bounds, fault, twice);
     if (fault.any() || twice.any()) {
@@ -153,8 +155,9 @@ template <typename T> bool routine_replace(Machine &machine, const Instruction &
     if (!want(machine, vector, TypeOf<T>::value, "the vector") ||
         !want(machine, indices, Type::Int, "the index vector") ||
         !want(machine, values, TypeOf<T>::value, "the vector of new values") ||
-        !want(machine, descriptor, Type::Segdes, "the descriptor") || !compatible(machine, vector, descriptor) ||
-        !by_segment(machine, indices, descriptor) || !by_segment(machine, values, descriptor)) {
+        !want(machine, descriptor, Type::Segdes, "the descriptor") ||
+        !compatible(machine, vector, descriptor) || !by_segment(machine, indices, descriptor) ||
+        !by_segment(machine, values, descriptor)) {
         return false;
     }
     Bounds bounds(descriptor);

@@ -7,8 +7,8 @@
 
 namespace hadal::vcode {
 
-// The descriptor with these lengths, whose sum is known and not too large. The reference to the lengths passes to
-// it, also when there is no memory.
+// The descriptor with these lengths, whose sum is known and not too large. The reference to the lengths
+// passes to it, also when there is no memory.
 bool segments_from(Machine &machine, Cell &descriptor, const Cell &lengths, uint32_t total);
 
 } // namespace hadal::vcode

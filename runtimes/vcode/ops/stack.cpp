@@ -66,7 +66,8 @@ bool routine_stack(Machine &machine, const Instruction &instruction) {
     const Origin &origin =
         machine.code->origins[static_cast<size_t>(&instruction - machine.code->instructions.begin())];
     Form form = operations[machine.program->statements[origin.statement].operation].form;
-    size_t count = static_cast<size_t>(instruction.count), position = static_cast<size_t>(instruction.position);
+    size_t count = static_cast<size_t>(instruction.count),
+           position = static_cast<size_t>(instruction.position);
     if (count == 0) {
         return true;
     }

@@ -28,77 +28,116 @@ const Operation operations[] = {
     VCODE_BINARY(X) VCODE_UNARY(X) VCODE_SELECT(X)
 #undef X
 #define X(name, type) ROW(name "_SCAN", type, Plain, scan_routine(name "_SCAN", Suffix::type))
-        INT_FLOAT(X, "+") INT_FLOAT(X, "*") INT_FLOAT(X, "MAX") INT_FLOAT(X, "MIN") INT_BOOL(X, "AND")
-            INT_BOOL(X, "OR") INT_BOOL(X, "XOR")
+        INT_FLOAT(X, "+") INT_FLOAT(X, "*") INT_FLOAT(X, "MAX") INT_FLOAT(X, "MIN") INT_BOOL(
+            X, "AND") INT_BOOL(X, "OR") INT_BOOL(X, "XOR")
 #undef X
 #define X(name, type) ROW(name "_REDUCE", type, Plain, reduce_routine(name "_REDUCE", Suffix::type))
-                INT_FLOAT(X, "+") INT_FLOAT(X, "*") INT_FLOAT(X, "MAX") INT_FLOAT(X, "MIN") INT_BOOL(X, "AND")
-                    INT_BOOL(X, "OR") INT_BOOL(X, "XOR")
+            INT_FLOAT(X, "+") INT_FLOAT(X, "*") INT_FLOAT(X, "MAX") INT_FLOAT(X, "MIN") INT_BOOL(
+                X, "AND") INT_BOOL(X, "OR") INT_BOOL(X, "XOR")
 #undef X
 #define X(name, type) ROW(name, type, Plain, scatter_routine(name, Suffix::type))
-                        DATA(X, "PERMUTE") DATA(X, "DPERMUTE") DATA(X, "FPERMUTE") DATA(X, "DFPERMUTE")
-                            DATA(X, "REPLACE")
+                DATA(X, "PERMUTE") DATA(X, "DPERMUTE") DATA(X, "FPERMUTE") DATA(X, "DFPERMUTE") DATA(
+                    X, "REPLACE")
 #undef X
 #define X(name, type) ROW(name, type, Plain, gather_routine(Suffix::type, false))
-                                DATA(X, "BPERMUTE")
+                    DATA(X, "BPERMUTE")
 #undef X
 #define X(name, type) ROW(name, type, Plain, gather_routine(Suffix::type, true))
-                                    DATA(X, "BFPERMUTE")
+                        DATA(X, "BFPERMUTE")
 #undef X
 #define X(name, type) ROW(name, type, Plain, extract_routine(Suffix::type))
-                                        DATA(X, "EXTRACT")
+                            DATA(X, "EXTRACT")
 #undef X
 #define X(name, type) ROW(name, type, Plain, pack_routine(Suffix::type))
-                                            DATA(X, "PACK")
+                                DATA(X, "PACK")
 #undef X
 #define X(name, type) ROW(name, type, Plain, rank_routine(Suffix::type, false))
-                                                INT_FLOAT(X, "RANK_UP")
+                                    INT_FLOAT(X, "RANK_UP")
 #undef X
 #define X(name, type) ROW(name, type, Plain, rank_routine(Suffix::type, true))
-                                                    INT_FLOAT(X, "RANK_DOWN")
+                                        INT_FLOAT(X, "RANK_DOWN")
 #undef X
 #define X(name, type) ROW(name, type, Plain, dist_routine(Suffix::type))
-                                                        DATA(X, "DIST")
+                                            DATA(X, "DIST")
 #undef X
 #define X(name, type) ROW(name, type, Plain, length_routine(Suffix::type))
-                                                            DATA(X, "LENGTH")
+                                                DATA(X, "LENGTH")
 #undef X
 #define X(name, type) ROW(name, type, Plain, read_routine(Suffix::type, false))
-                                                                ANY(X, "READ")
+                                                    ANY(X, "READ")
 #undef X
 #define X(name, type) ROW(name, type, Plain, write_routine(Suffix::type, false))
-                                                                    ANY(X, "WRITE")
+                                                        ANY(X, "WRITE")
 #undef X
 #define X(name, type) ROW(name, type, Plain, read_routine(Suffix::type, true))
-                                                                        ANY(X, "FREAD")
+                                                            ANY(X, "FREAD")
 #undef X
 #define X(name, type) ROW(name, type, Plain, write_routine(Suffix::type, true))
-                                                                            ANY(X, "FWRITE")
+                                                                ANY(X, "FWRITE")
 #undef X
-    ROW("RAND", None, Plain, routine_rand)
-    ROW("SRAND", Int, Plain, routine_srand)
-    ROW("INDEX", None, Plain, routine_index)
-    ROW("MAKE_SEGDES", None, Plain, routine_make_segdes)
-    ROW("LENGTHS", None, Plain, routine_lengths)
-    ROW("FOPEN", None, Plain, routine_fopen)
-    ROW("FCLOSE", None, Plain, routine_fclose)
-    ROW("FREAD_CHAR", None, Plain, routine_fread_char)
-    ROW("SPAWN", None, Plain, routine_spawn)
-    ROW("START_TIMER", None, Plain, routine_start_timer)
-    ROW("STOP_TIMER", None, Plain, routine_stop_timer)
-    ROW("PAIR", None, Plain, routine_pair)
-    ROW("UNPAIR", None, Plain, routine_unpair)
-    ROW("COPY", None, Copy, nullptr)
-    ROW("POP", None, Pop, nullptr)
-    ROW("CPOP", None, Cpop, nullptr)
-    ROW("CALL", None, Call, nullptr)
-    ROW("EXIT", None, Exit, nullptr)
-    ROW("IF", None, If, nullptr)
-    ROW("ELSE", None, Else, nullptr)
-    ROW("ENDIF", None, Endif, nullptr)
-    ROW("CONST", None, Const, nullptr)
-    ROW("RET", None, Ret, nullptr)
-    ROW("FUNC", None, Func, nullptr)
+                                                                    ROW("RAND", None, Plain, routine_rand) ROW(
+                                                                        "SRAND", Int, Plain,
+                                                                        routine_srand) ROW("INDEX",
+                                                                                           None, Plain, routine_index)
+                                                                        ROW("MAKE_SEGDES", None, Plain, routine_make_segdes) ROW(
+                                                                            "LENGTHS", None,
+                                                                            Plain, routine_lengths) ROW("FOPE"
+                                                                                                        "N",
+                                                                                                        None,
+                                                                                                        Plain,
+                                                                                                        routine_fopen)
+                                                                            ROW("FCLOSE", None, Plain, routine_fclose) ROW(
+                                                                                "FREAD_CHAR", None,
+                                                                                Plain,
+                                                                                routine_fread_char) ROW("SPAW"
+                                                                                                        "N",
+                                                                                                        None,
+                                                                                                        Plain,
+                                                                                                        routine_spawn)
+                                                                                ROW("START_TIMER", None, Plain, routine_start_timer) ROW(
+                                                                                    "STOP_TIMER", None, Plain,
+                                                                                    routine_stop_timer) ROW("PAIR", None,
+                                                                                                            Plain,
+                                                                                                            routine_pair)
+                                                                                    ROW("UNPAIR", None, Plain, routine_unpair) ROW(
+                                                                                        "COPY",
+                                                                                        None, Copy,
+                                                                                        nullptr) ROW("POP",
+                                                                                                     None,
+                                                                                                     Pop, nullptr)
+                                                                                        ROW("CPOP", None,
+                                                                                            Cpop,
+                                                                                            nullptr) ROW("CAL"
+                                                                                                         "L",
+                                                                                                         None,
+                                                                                                         Call,
+                                                                                                         nullptr)
+                                                                                            ROW("EXIT", None,
+                                                                                                Exit,
+                                                                                                nullptr) ROW("IF",
+                                                                                                             None,
+                                                                                                             If,
+                                                                                                             nullptr)
+                                                                                                ROW("ELSE",
+                                                                                                    None,
+                                                                                                    Else,
+                                                                                                    nullptr) ROW("ENDIF",
+                                                                                                                 None,
+                                                                                                                 Endif,
+                                                                                                                 nullptr)
+                                                                                                    ROW("CONS"
+                                                                                                        "T",
+                                                                                                        None,
+                                                                                                        Const,
+                                                                                                        nullptr)
+                                                                                                        ROW("RET",
+                                                                                                            None,
+                                                                                                            Ret,
+                                                                                                            nullptr)
+                                                                                                            ROW("FUNC",
+                                                                                                                None,
+                                                                                                                Func,
+                                                                                                                nullptr)
 #undef ROW
 };
 

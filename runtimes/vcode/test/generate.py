@@ -6,7 +6,7 @@ from reference import BINARY, UNARY, Reference
 
 # Lengths around which a run-time may change what it does: blocks, digits of sorts, what is put off or shared.
 EDGES = [0, 1, 2, 3, 9, 32, 33, 1024, 4095, 4096, 4097]
-LARGE = [40000]
+LARGE = [40000, 70000]
 DATA = ("INT", "BOOL", "FLOAT")
 
 
@@ -305,7 +305,7 @@ def programs(seed, count, large):
     for total in large:
         for kind in DATA:
             for number, lengths in enumerate(shapes(rng, total)):
-                if rng.random() < 0.5:
+                if rng.random() < 0.6:
                     continue
                 program = Program(rng)
                 every_operation(program, kind, lengths)
