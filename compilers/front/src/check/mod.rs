@@ -5,7 +5,9 @@ mod call;
 mod environment;
 mod expression;
 mod form;
+mod function;
 mod message;
+mod named;
 mod names;
 mod operator;
 mod pattern;
@@ -50,8 +52,7 @@ impl Checker {
     /// # Errors
     /// All that is wrong with it. Then the environment is as before, but for the memory of which names failed.
     pub fn check(&mut self, form: &ast::Form) -> Result<typed::Form, Vec<Diagnostic>> {
-        let environment = self.environment.clone();
-        let mut inference = Inference::new(self.dialect, &environment);
+        let mut inference = Inference::new(self.dialect, &self.environment);
         let result = inference.form(form);
         let diagnostics = inference.diagnostics;
         let own = Arc::make_mut(&mut self.environment);
@@ -85,6 +86,12 @@ impl Checker {
         }
     }
 
+    /// Remembers names whose definitions have a syntax error ([`crate::Parsed::failed`]).
+    pub fn fail(&mut self, names: &[ast::Ident]) {
+        let own = Arc::make_mut(&mut self.environment);
+        own.failed.extend(names.iter().map(|ident| (ident.name.clone(), ident.span)));
+    }
+
     /// Reads a text and checks all its forms. Errors come in the order of their places; what only follows from
     /// others is left out.
     ///
@@ -96,8 +103,7 @@ impl Checker {
         dialect: Dialect,
     ) -> Result<Vec<typed::Form>, Vec<Diagnostic>> {
         let parsed = parse(file, dialect);
-        let own = Arc::make_mut(&mut self.environment);
-        own.failed.extend(parsed.failed.into_iter().map(|ident| (ident.name, ident.span)));
+        self.fail(&parsed.failed);
         self.check_forms(&parsed.forms, parsed.diagnostics)
     }
 

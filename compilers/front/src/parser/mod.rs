@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Tokens to top-level forms: recursive descent, with binding powers for operators.
 
+mod bracket;
 mod command;
 mod error;
 mod expression;
