@@ -3,7 +3,7 @@
 //! function is made per type.
 
 use super::primitive::{text, with_lets};
-use super::statics::Static;
+use super::statics::{Closure, Static};
 use super::{Elaborated, Elaborator, Key, Scope, unresolved};
 use crate::core::prim::Combine;
 use crate::core::{Each, Expr, Function, FunctionId, Pattern, Prim, Shape};
@@ -21,6 +21,10 @@ impl Elaborator<'_> {
         lets: Vec<(Pattern, Expr)>,
     ) -> Elaborated {
         let known = operands[0].1.clone();
+        if operands.iter().any(|(_, other)| *other != known) {
+            // Only functions make statics of one type differ: two functions are not the same.
+            return Ok((with_lets(lets, Expr::Bool(false)), Static::Bool));
+        }
         let mut args = operands.into_iter().map(|(arg, _)| arg);
         let (Some(first), second) = (args.next(), args.next()) else { return Err(unresolved(span)) };
         let (body, result) = match name {
@@ -101,28 +105,42 @@ impl Elaborator<'_> {
                     let texts = (texts, Static::Seq(Rc::new(text())));
                     Ok(this.library_call("_sequence_text", &[], texts, span, scope)?.0)
                 }
-                Static::Pair(a, b) => {
-                    let (x, y) = (this.program.variable(a.shape()), this.program.variable(b.shape()));
-                    let first = this.text_of(Expr::Var(x), a, span, scope)?;
-                    let second = this.text_of(Expr::Var(y), b, span, scope)?;
-                    let both = Expr::Pair(Rc::new(first), Rc::new(second));
-                    let known = Static::Pair(Rc::new(text()), Rc::new(text()));
-                    let joined = this.library_call("_pair_text", &[], (both, known), span, scope)?.0;
-                    let pattern = Pattern::Pair(Box::new(Pattern::Var(x)), Box::new(Pattern::Var(y)));
-                    Ok(Expr::Let(pattern, Rc::new(value), Rc::new(joined)))
+                Static::Pair(..) => {
+                    let inner = this.components_text(value, known, span, scope)?;
+                    Ok(parenthesised(b"(", inner, place))
                 }
                 Static::Data(name, content) => {
-                    let inner = this.text_of(value, content, span, scope)?;
-                    let part = |bytes: &[u8]| Expr::Text(Rc::from(bytes));
-                    let append =
-                        |a: Expr, b: Expr| Expr::Prim(Prim::Append, vec![a, b], place);
-                    if matches!(**content, Static::Pair(..)) {
-                        return Ok(append(part(name.as_bytes()), inner));
-                    }
-                    Ok(append(part(format!("{name}(").as_bytes()), append(inner, part(b")"))))
+                    let inner = match &**content {
+                        Static::Pair(..) => this.components_text(value, content, span, scope)?,
+                        _ => this.text_of(value, content, span, scope)?,
+                    };
+                    Ok(parenthesised(format!("{name}(").as_bytes(), inner, place))
                 }
-                _ => Ok(Expr::Text(Rc::from(&b"fn"[..]))),
+                _ => Ok(Expr::Text(Rc::from(&b"function"[..]))),
             }
+        })?;
+        Ok(Expr::Call(id, vec![value], place))
+    }
+
+    /// The texts of a tuple's components, with commas between them.
+    fn components_text(
+        &mut self,
+        value: Expr,
+        known: &Static,
+        span: Span,
+        scope: &Scope,
+    ) -> Result<Expr, Diagnostic> {
+        let Static::Pair(a, b) = known else { return self.text_of(value, known, span, scope) };
+        let place = self.place(span, scope);
+        let id = self.by_type("@components", known, 1, Shape::text(), &mut |this, args| {
+            let (x, y) = (this.program.variable(a.shape()), this.program.variable(b.shape()));
+            let first = this.text_of(Expr::Var(x), a, span, scope)?;
+            let second = this.components_text(Expr::Var(y), b, span, scope)?;
+            let comma = Expr::Text(Rc::from(&b", "[..]));
+            let tail = Expr::Prim(Prim::Append, vec![comma, second], place);
+            let joined = Expr::Prim(Prim::Append, vec![first, tail], place);
+            let pattern = Pattern::Pair(Box::new(Pattern::Var(x)), Box::new(Pattern::Var(y)));
+            Ok(Expr::Let(pattern, Rc::new(args[0].clone()), Rc::new(joined)))
         })?;
         Ok(Expr::Call(id, vec![value], place))
     }
@@ -145,7 +163,13 @@ impl Elaborator<'_> {
             Static::Bool => {
                 return Ok(element("NOT", Kind::Bool, vec![element("XOR", Kind::Bool, vec![a, b])]));
             }
-            Static::Function(_) => return Err(unresolved(span)),
+            Static::Function(closure) => {
+                // One function: equal if what was captured is.
+                return match captured(closure) {
+                    Some(captured) => self.equal(a, b, &captured, span, scope),
+                    None => Ok(Expr::Bool(true)),
+                };
+            }
             _ => {}
         }
         let id = self.by_type("eql", known, 2, Shape::Bool, &mut |this, args| match known {
@@ -195,7 +219,12 @@ impl Elaborator<'_> {
             Static::Float => {
                 return Ok(self.library_call("_float_hash", &[], (value, Static::Float), span, scope)?.0);
             }
-            Static::Function(_) => return Err(unresolved(span)),
+            Static::Function(closure) => {
+                return match captured(closure) {
+                    Some(captured) => self.hash(value, &captured, span, scope),
+                    None => Ok(Expr::Int(0)),
+                };
+            }
             _ => {}
         }
         let int = |name: &'static str, a: Expr, b: Expr| {
@@ -222,6 +251,21 @@ impl Elaborator<'_> {
         })?;
         Ok(Expr::Call(id, vec![value], place))
     }
+}
+
+/// The captured variables of a function as one value; none if there are none.
+fn captured(closure: &Closure) -> Option<Static> {
+    closure.captures.iter().rev().fold(None, |rest, (_, known)| match rest {
+        None => Some(known.clone()),
+        Some(rest) => Some(Static::Pair(Rc::new(known.clone()), Rc::new(rest))),
+    })
+}
+
+/// A text between an opening and a parenthesis.
+fn parenthesised(open: &[u8], inner: Expr, place: u32) -> Expr {
+    let close = Expr::Text(Rc::from(&b")"[..]));
+    let tail = Expr::Prim(Prim::Append, vec![inner, close], place);
+    Expr::Prim(Prim::Append, vec![Expr::Text(Rc::from(open)), tail], place)
 }
 
 fn each_of(sources: Vec<(Pattern, Expr)>, body: Expr, place: u32) -> Expr {
