@@ -39,7 +39,7 @@ pub struct Diagnostic {
     /// How grave it is.
     pub severity: Severity,
     /// What is wrong, in one line without a full stop.
-    pub message: String,
+    pub message: Box<str>,
     /// Places; the first is where the message points to.
     pub labels: Vec<Label>,
     /// Facts that explain it.
@@ -57,7 +57,7 @@ impl Diagnostic {
     pub fn error(message: impl Into<String>, span: Span, label: impl Into<String>) -> Diagnostic {
         Diagnostic {
             severity: Severity::Error,
-            message: message.into(),
+            message: message.into().into(),
             labels: vec![Label { span, text: label.into(), primary: true }],
             notes: Vec::new(),
             helps: Vec::new(),

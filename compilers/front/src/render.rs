@@ -12,7 +12,7 @@ pub fn render(diagnostic: &Diagnostic, sources: &SourceMap, colour: bool) -> Str
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
     };
-    let mut main = level.primary_title(diagnostic.message.as_str()).elements(snippets(diagnostic, sources));
+    let mut main = level.primary_title(&*diagnostic.message).elements(snippets(diagnostic, sources));
     for note in &diagnostic.notes {
         main = main.element(Level::NOTE.message(note.as_str()));
     }

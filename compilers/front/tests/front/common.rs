@@ -54,7 +54,7 @@ pub(crate) fn diagnostics(text: &str) -> (Vec<Diagnostic>, SourceMap) {
 
 /// The first line of each message about a text.
 pub(crate) fn errors(text: &str) -> Vec<String> {
-    diagnostics(text).0.into_iter().map(|diagnostic| diagnostic.message).collect()
+    diagnostics(text).0.into_iter().map(|diagnostic| diagnostic.message.into()).collect()
 }
 
 /// The checked forms of a text that must be right.

@@ -20,7 +20,7 @@ fn error(text: &str) -> String {
     let file = sources.add("test", text);
     let mut lexed = lex(sources.file(file));
     assert_eq!(lexed.diagnostics.len(), 1, "{text}: {:?}", lexed.diagnostics);
-    lexed.diagnostics.remove(0).message
+    lexed.diagnostics.remove(0).message.into()
 }
 
 fn name(text: &str) -> TokenKind {

@@ -14,7 +14,7 @@ fn check(text: &str) -> Result<String, Vec<String>> {
             Some(typed::Form::Function(function)) => Ok(function.scheme.to_string()),
             other => panic!("{other:?}"),
         },
-        Err(errors) => Err(errors.into_iter().map(|one| one.message).collect()),
+        Err(errors) => Err(errors.into_iter().map(|one| one.message.into()).collect()),
     }
 }
 
