@@ -170,6 +170,14 @@ impl Inference<'_> {
             }
             _ => {}
         }
+        if let ast::ExprKind::Name(name) = &function.kind {
+            if self.local(name).is_some() && self.unifier.origin(&conflict.left).is_some() {
+                let note = format!("`{name}` is not bound at top level, so it has one type for all its uses");
+                diagnostic = diagnostic.note(note);
+            } else if self.local(name).is_none() && self.is_own(name) {
+                diagnostic = diagnostic.note("in its own body a function has one type for all its uses");
+            }
+        }
         let diagnostic = self.describe_function(diagnostic, function);
         self.report(diagnostic);
     }

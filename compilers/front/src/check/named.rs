@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use super::Inference;
 use super::call::callee;
+use super::names::nearest;
 use crate::ast;
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
@@ -62,8 +63,15 @@ impl Inference<'_> {
                         .filter_map(|parameter| parameter.name.as_ref().map(|name| format!("`{name}`")))
                         .collect();
                     let message = format!("{callee} has no such parameter");
-                    let diagnostic = Diagnostic::error(message, at, "no parameter for this argument");
-                    self.report(diagnostic.note(format!("its parameters are {}", known.join(", "))));
+                    let mut diagnostic = Diagnostic::error(message, at, "no parameter for this argument")
+                        .note(format!("its parameters are {}", known.join(", ")));
+                    if let ast::ExprKind::Named(name, _) = &part.kind
+                        && let Some(near) = nearest(&name.name, parameters.iter().flat_map(|one| &one.name))
+                    {
+                        diagnostic = diagnostic
+                            .suggest("a parameter has a similar name", vec![(at, near.to_string())]);
+                    }
+                    self.report(diagnostic);
                 }
             }
         }

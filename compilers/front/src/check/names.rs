@@ -89,23 +89,15 @@ impl Inference<'_> {
     }
 
     fn nearest(&self, name: &str) -> Option<String> {
-        let limit = (name.chars().count() / 3).max(1);
         let globals = self.environment.names.keys().filter(|name| name.starts_with(char::is_alphabetic));
-        let mut candidates: Vec<&Name> = self
+        let names = self
             .scope
             .iter()
             .map(|local| &local.name)
             .chain(globals)
             .chain(self.own.iter().map(|(name, ..)| name))
-            .filter(|candidate| !matches!(&***candidate, "and" | "or" | "xor" | "nand" | "nor" | "prefix -"))
-            .collect();
-        candidates.sort();
-        candidates
-            .into_iter()
-            .map(|candidate| (strsim::damerau_levenshtein(name, candidate), candidate))
-            .filter(|(distance, candidate)| *distance <= limit && *distance < candidate.chars().count())
-            .min_by_key(|(distance, _)| *distance)
-            .map(|(_, candidate)| candidate.to_string())
+            .filter(|known| !matches!(&***known, "and" | "or" | "xor" | "nand" | "nor" | "prefix -"));
+        nearest(name, names).map(|near| near.to_string())
     }
 
     /// The datatype with this name, as the constructor of a pattern.
@@ -127,18 +119,22 @@ impl Inference<'_> {
         if is_global.is_some_and(|global| !matches!(global.kind, GlobalKind::Constructor(_))) {
             diagnostic = diagnostic.note(format!("`{}` is a function or a value", name.name));
         }
-        let mut near: Vec<&Name> = self
-            .environment
-            .datatypes
-            .keys()
-            .filter(|known| strsim::damerau_levenshtein(&name.name, known) <= 2)
-            .collect();
-        near.sort();
-        if let Some(near) = near.first() {
+        if let Some(near) = nearest(&name.name, self.environment.datatypes.keys()) {
             diagnostic =
                 diagnostic.suggest("a datatype has a similar name", vec![(name.span, near.to_string())]);
         }
         self.report(diagnostic);
         None
     }
+}
+
+/// The name among `known` that was probably meant by `name`.
+pub(super) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a Name>) -> Option<&'a Name> {
+    let limit = (name.chars().count() / 3).max(1);
+    known
+        .into_iter()
+        .map(|known| (strsim::damerau_levenshtein(name, known), known))
+        .filter(|(distance, known)| *distance <= limit && *distance < known.chars().count())
+        .min()
+        .map(|(_, known)| known)
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Tests of the front end: characters, grammar, precedences, types, messages, and random input.
 
+mod checker;
 mod common;
 mod defaults;
 mod grammar;

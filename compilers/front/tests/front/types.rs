@@ -322,6 +322,12 @@ fn the_deepest_expressions_are_checked() {
     check(&format!("1{};", " + 1".repeat(126)), "int");
     check(&format!("{}1{};", "let a = ".repeat(60), " in a".repeat(60)), "int");
     check(&format!("{}1;", "if T then 1 else ".repeat(60)), "int");
+    let each = format!("{}x{};", "{".repeat(60), " : x in [1]}".repeat(60));
+    assert_eq!(type_of(&format!("x = 3; {each}")).len(), "int".len() + 2 * 60);
+    assert_eq!(type_of(&format!("{}1{};", "[".repeat(120), "]".repeat(120))).len(), "int".len() + 2 * 120);
+    check(&format!("{}1;", "x => ".repeat(2)), "a -> b -> int :: (a in any; b in any)");
+    assert!(type_of(&format!("{}1;", "x => ".repeat(120))).starts_with("a -> b -> "));
+    check(&format!("s = [0]; s{};", "[s".repeat(60) + "[0]" + &"]".repeat(60)), "int");
     check(&format!("{}1;", "1, ".repeat(60)), &format!("{}int", "int, ".repeat(60)));
 }
 
