@@ -4,7 +4,7 @@
 use hadal_front::typed::{ApplyToEach, Expr, ExprKind, Pattern};
 
 use crate::call::{element_type, join};
-use crate::ctype::cpp;
+use crate::ctype::{cpp, is_scalar};
 use crate::names::Names;
 use crate::primitive::How;
 use crate::writer::{Block, Writer, bare, mentions};
@@ -13,6 +13,8 @@ use crate::writer::{Block, Writer, bare, mentions};
 enum Source<'e> {
     /// A sequence at a place.
     Place(&'e Pattern, String),
+    /// A literal: an array of scalars, or of pointers to what else there is.
+    Literal(&'e Pattern, String),
     /// `first`, `first + stride`, ... without a sequence.
     Range(&'e Pattern, String, String),
 }
@@ -25,6 +27,9 @@ struct Loop<'e> {
     /// The names before those of the body, which end with it.
     names: Names,
 }
+
+/// Longer literals are sequences.
+const LONGEST_ARRAY: usize = 64;
 
 const SMALL: &str = "<ndpc::Size::small>";
 
@@ -172,6 +177,12 @@ impl Writer<'_, '_> {
             if let Some((first, stride, count)) = self.range(source) {
                 counts.push(count);
                 sources.push(Source::Range(pattern, first, stride));
+            } else if let ExprKind::Sequence(elements) = &source.kind
+                && elements.len() <= LONGEST_ARRAY
+            {
+                counts.push(elements.len().to_string());
+                let array = self.array(elements);
+                sources.push(Source::Literal(pattern, array));
             } else {
                 let place = self.value(source);
                 counts.push(format!("{place}.count()"));
@@ -185,6 +196,20 @@ impl Writer<'_, '_> {
         }
         let names = self.names.clone();
         Loop { sources, count, index: self.names.fresh("i"), names }
+    }
+
+    /// An array with the elements of a literal, which nobody but the loop sees.
+    fn array(&mut self, elements: &[Expr]) -> String {
+        let ty = &elements[0].ty;
+        let values: Vec<String> = elements.iter().map(|element| self.value(element)).collect();
+        let name = self.names.fresh("parts");
+        if is_scalar(ty) {
+            self.line(format!("{} const {name}[] = {{{}}};", cpp(ty), join(&values)));
+        } else {
+            let pointers: Vec<String> = values.iter().map(|value| format!("&{value}")).collect();
+            self.line(format!("{} const *const {name}[] = {{{}}};", cpp(ty), pointers.join(", ")));
+        }
+        name
     }
 
     /// First, stride and count of a source that is a range.
@@ -228,6 +253,12 @@ impl Writer<'_, '_> {
         for source in &looped.sources {
             match source {
                 Source::Place(pattern, place) => self.destructure(pattern, &format!("{place}[{index}]")),
+                Source::Literal(pattern, array) if is_scalar(&pattern.ty) => {
+                    self.destructure(pattern, &format!("{array}[{index}]"));
+                }
+                Source::Literal(pattern, array) => {
+                    self.destructure(pattern, &format!("(*{array}[{index}])"));
+                }
                 Source::Range(pattern, first, stride) => {
                     let number = match (first.as_str(), stride.as_str()) {
                         ("0", "1") => format!("static_cast<int>({index})"),

@@ -177,7 +177,7 @@ impl Writer<'_, '_> {
                 if self.is_used(*id) {
                     let name = self.names.fresh(name);
                     let reference = if is_scalar(&pattern.ty) { "" } else { "&" };
-                    self.line(format!("{} const {reference}{name} = {place};", cpp(&pattern.ty)));
+                    self.line(format!("{} const {reference}{name} = {};", cpp(&pattern.ty), bare(place)));
                     self.places.insert(*id, name);
                 }
             }

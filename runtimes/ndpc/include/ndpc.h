@@ -37,7 +37,8 @@ int ndpc_thread_create(ndpc_thread_t *thread, ndpc_thread_fn fn, void *input, in
 #define ndpc_fork()                                                                                          \
     __extension__({                                                                                          \
         ndpc_thread_t ndpc_child_ = 0;                                                                       \
-        ndpc_forked(hrt_thread_fork(ndpc_fork_attr(), &ndpc_child_), ndpc_child_);                           \
+        int ndpc_status_ = hrt_thread_fork(ndpc_fork_attr(), &ndpc_child_);                                  \
+        ndpc_forked(ndpc_status_, ndpc_child_);                                                              \
     })
 /* Of ndpc_fork(). */
 const struct hrt_thread_attr *ndpc_fork_attr(void);

@@ -44,14 +44,13 @@ int each_serial(Seq<T> &result, std::int64_t count, const Site &site, const Body
 
 constexpr std::int64_t filter_block = 2048;
 
-// A filter by one worker, in one pass. Items that are not kept are written over: that costs less than a
-// branch which nobody can predict.
+// Filters elements `begin` to `end` and gives how many it has kept. Items that are not kept are written over:
+// that costs less than a branch which nobody can predict.
 template <class T, class Keep, class Body>
-int filter_serial(Seq<T> &result, std::int64_t count, const Site &site, const Keep &keep, const Body &body) {
-    Seq<T> made;
-    NDPC_TRY(Seq<T>::make(made, count, site));
-    T *to = made.data();
-    for (std::int64_t i = 0; i < count; i++) {
+std::int64_t filter_block_into(T *items, std::int64_t begin, std::int64_t end, const Keep &keep,
+                               const Body &body) {
+    T *to = items;
+    for (std::int64_t i = begin; i < end; i++) {
         if constexpr (std::is_trivially_copyable_v<T>) {
             body(i, *to);
             to += keep(i) ? 1 : 0;
@@ -59,7 +58,15 @@ int filter_serial(Seq<T> &result, std::int64_t count, const Site &site, const Ke
             body(i, *to++);
         }
     }
-    std::int64_t kept = to - made.data();
+    return to - items;
+}
+
+// A filter by one worker, in one pass.
+template <class T, class Keep, class Body>
+int filter_serial(Seq<T> &result, std::int64_t count, const Site &site, const Keep &keep, const Body &body) {
+    Seq<T> made;
+    NDPC_TRY(Seq<T>::make(made, count, site));
+    std::int64_t kept = filter_block_into(made.data(), 0, count, keep, body);
     if (kept >= count / 2) {
         made.shorten(kept);
         result = std::move(made);
@@ -75,26 +82,29 @@ int filter_serial(Seq<T> &result, std::int64_t count, const Site &site, const Ke
     return done;
 }
 
-// Body(i, item) for each i that keep(i) wants, in order. Both are a few instructions and cannot fail, so that
-// asking twice costs less than writing down the answers.
+// So many elements one worker filters in some ten microseconds: not to be divided while nobody waits for
+// work.
+constexpr std::int64_t filter_alone = 16 * filter_block;
+
+// Body(i, item) for each i that keep(i) wants, in order. Both are a few instructions and cannot fail. Each
+// block is filtered for itself; when it is known how many items each has kept, they move to their places.
 template <class T, class Keep, class Body>
 int filter_small(Seq<T> &result, std::int64_t count, const Site &site, const Keep &keep, const Body &body) {
     std::int64_t blocks = blocks_of(count, filter_block);
-    if (scheduler.serial || blocks < 2) {
+    bool is_wanted = (scheduler.attention.load(std::memory_order_relaxed) & Scheduler::hungry_mask) != 0;
+    if (scheduler.serial || blocks < 2 || (count <= filter_alone && !is_wanted)) {
         return filter_serial(result, count, site, keep, body);
     }
-    auto end_of = [count](std::int64_t i) {
-        return (i + 1) * filter_block < count ? (i + 1) * filter_block : count;
-    };
     Seq<std::int64_t> places;
+    Seq<T> filtered, made;
     NDPC_TRY(Seq<std::int64_t>::make(places, blocks, site));
+    NDPC_TRY(Seq<T>::make(filtered, count, site));
     std::int64_t *place = places.data();
+    T *from = filtered.data();
     NDPC_TRY(each_index(blocks, [&](std::int64_t i) -> int {
-        std::int64_t kept = 0;
-        for (std::int64_t k = i * filter_block; k < end_of(i); k++) {
-            kept += keep(k) ? 1 : 0;
-        }
-        place[i] = kept;
+        std::int64_t begin = i * filter_block,
+                     end = begin + filter_block < count ? begin + filter_block : count;
+        place[i] = filter_block_into(from + begin, begin, end, keep, body);
         return done;
     }));
     std::int64_t total = 0;
@@ -103,15 +113,12 @@ int filter_small(Seq<T> &result, std::int64_t count, const Site &site, const Kee
         place[i] = total;
         total += kept;
     }
-    Seq<T> made;
     NDPC_TRY(Seq<T>::make(made, total, site));
-    T *items = made.data();
+    T *to = made.data();
     NDPC_TRY(each_index(blocks, [&](std::int64_t i) -> int {
-        T *to = items + place[i];
-        for (std::int64_t k = i * filter_block; k < end_of(i); k++) {
-            if (keep(k)) {
-                body(k, *to++);
-            }
+        std::int64_t end = i + 1 < blocks ? place[i + 1] : total;
+        for (std::int64_t k = place[i]; k < end; k++) {
+            to[k] = std::move(from[i * filter_block + k - place[i]]);
         }
         return done;
     }));

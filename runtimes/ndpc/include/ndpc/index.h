@@ -61,8 +61,9 @@ int scatter(Seq<T> &result, const Seq<T> &items, const Seq<Pair<int, T>> &change
     return done;
 }
 
+// `items` with `item` in the place `index`.
 template <class T>
-int replace(Seq<T> &result, const Seq<T> &items, int index, const T &item, const Site &site) {
+int replace(Seq<T> &result, const Seq<T> &items, const T &item, int index, const Site &site) {
     const T *place;
     NDPC_TRY(element(place, items, index, site));
     Seq<T> made;

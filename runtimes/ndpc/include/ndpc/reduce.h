@@ -54,14 +54,20 @@ template <class T> struct Xor {
 template <class Op, class T, class Body>
 int reduce_one_block(T &result, std::int64_t begin, std::int64_t end, const Body &body) {
     constexpr int lanes = 8;
-    T sums[lanes] = {Op::identity, Op::identity, Op::identity, Op::identity,
-                     Op::identity, Op::identity, Op::identity, Op::identity};
     std::int64_t i = begin;
-    for (; i + lanes <= end; i += lanes) {
-        for (int lane = 0; lane < lanes; lane++) {
-            T item;
-            NDPC_TRY(body(i + lane, item));
-            sums[lane] = Op::combine(sums[lane], item);
+    T sums[lanes];
+    bool has_lanes = end - begin >= lanes;
+    if (has_lanes) {
+        for (T &sum : sums) {
+            sum = Op::identity;
+        }
+        for (; i + lanes <= end; i += lanes) {
+#pragma GCC unroll 8
+            for (int lane = 0; lane < lanes; lane++) {
+                T item;
+                NDPC_TRY(body(i + lane, item));
+                sums[lane] = Op::combine(sums[lane], item);
+            }
         }
     }
     T total = Op::identity;
@@ -70,7 +76,7 @@ int reduce_one_block(T &result, std::int64_t begin, std::int64_t end, const Body
         NDPC_TRY(body(i, item));
         total = Op::combine(total, item);
     }
-    for (int lane = lanes; lane-- > 0;) {
+    for (int lane = lanes; has_lanes && lane-- > 0;) {
         total = Op::combine(sums[lane], total);
     }
     result = total;
@@ -83,9 +89,15 @@ int reduce_each(T &result, std::int64_t count, const Site &site, const Body &bod
     // Where an element may take long each is a block.
     if constexpr (size == Size::any) {
         if ((!scheduler.serial && count > 1) || scheduler.thread_per_element) {
-            Seq<T> items;
-            NDPC_TRY(Seq<T>::make(items, count, site));
-            T *to = items.data();
+            // Where there are few elements the forks are what counts: no allocation beside them.
+            constexpr std::int64_t few = 8;
+            T near[few];
+            Seq<T> far;
+            T *to = near;
+            if (count > few) {
+                NDPC_TRY(Seq<T>::make(far, count, site));
+                to = far.data();
+            }
             NDPC_TRY(each_element(count, [&](std::int64_t i) -> int { return body(i, to[i]); }));
             return reduce_each<Op, Size::small>(result, count, site, [to](std::int64_t i, T &item) -> int {
                 item = to[i];
