@@ -92,7 +92,10 @@ impl Generator {
                 let lets: Vec<String> =
                     bound.iter().zip(&calls).map(|(name, call)| format!("{name} = {call}")).collect();
                 let body = format!("if n <= 0 then {base} else let {} in {after}", lets.join("; "));
-                (format!("function {name}(n, {}) = {body};\n", names.join(", ")), [vec![Ty::Int], params].concat())
+                (
+                    format!("function {name}(n, {}) = {body};\n", names.join(", ")),
+                    [vec![Ty::Int], params].concat(),
+                )
             } else {
                 let body = self.expr(result, 4);
                 (format!("function {name}({}) = {body};\n", names.join(", ")), params)
@@ -165,9 +168,11 @@ impl Generator {
                         .into_iter()
                         .zip(&params)
                         .enumerate()
-                        .map(|(i, (arg, ty))| {
-                            if i == 0 && *ty == Ty::Int { format!("mod({arg}, 4)") } else { arg }
-                        })
+                        .map(
+                            |(i, (arg, ty))| {
+                                if i == 0 && *ty == Ty::Int { format!("mod({arg}, 4)") } else { arg }
+                            },
+                        )
                         .collect();
                     return format!("{name}({})", args.join(", "));
                 }
@@ -234,12 +239,18 @@ impl Generator {
             5 if ty == Ty::Nested => {
                 let function = ["bottop", "vpair"][self.below(2)];
                 let inner = self.expr(Ty::Ints, d);
-                if function == "bottop" { format!("bottop({inner})") } else { format!("vpair({inner}, {inner})") }
+                if function == "bottop" {
+                    format!("bottop({inner})")
+                } else {
+                    format!("vpair({inner}, {inner})")
+                }
             }
             6 => {
                 let (s, i, v) = (self.expr(ty, d), self.expr(Ty::Ints, d), self.expr(element, d));
                 let (name, at) = (self.name(), self.name());
-                format!("(let {name} = {s} in {name} <- {{mod({at}, #{name}), {v} : {at} in {i} | #{name} > 0}})")
+                format!(
+                    "(let {name} = {s} in {name} <- {{mod({at}, #{name}), {v} : {at} in {i} | #{name} > 0}})"
+                )
             }
             7 => {
                 let elements: Vec<String> = (0..=self.below(3)).map(|_| self.expr(element, d)).collect();
@@ -265,7 +276,8 @@ impl Generator {
             (String::new(), format!("{name} in {s}"))
         };
         let body = self.expr(element, d);
-        let filter = if self.below(3) == 0 { format!(" | {}", self.expr(Ty::Bool, d)) } else { String::new() };
+        let filter =
+            if self.below(3) == 0 { format!(" | {}", self.expr(Ty::Bool, d)) } else { String::new() };
         if two {
             self.variables.pop();
         }
@@ -295,13 +307,16 @@ fn compiled_random_programs_agree_with_the_naive_evaluator() {
         let (mut answered, mut failed, mut too_long) = (0, 0, 0);
         for seed in first..first + number("HADAL_NESL_RANDOM", 40) {
             let state = (seed + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-            let mut generator =
-                Generator { state, variables: Vec::new(), functions: Vec::new(), names: 0 };
+            let mut generator = Generator { state, variables: Vec::new(), functions: Vec::new(), names: 0 };
             let program = generator.program();
             let mut session = library.clone();
             let loaded = session.load("random.nesl", &program);
             let errors: Vec<&str> = loaded.errors().collect();
-            assert!(errors.is_empty(), "seed {seed}: the generator is wrong:\n{}\n{program}", errors.join("\n"));
+            assert!(
+                errors.is_empty(),
+                "seed {seed}: the generator is wrong:\n{}\n{program}",
+                errors.join("\n")
+            );
             let forms = loaded.forms();
             let evaluation = session.evaluate(&forms, 300_000).expect("all functions are known");
             match evaluation.stop {

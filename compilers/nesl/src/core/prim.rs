@@ -191,10 +191,9 @@ impl Prim {
             Self::OpenFile => Shape::pair(Shape::Int, status()),
             Self::ReadObject | Self::ReadVector => Shape::pair(args[0].clone(), status()),
             Self::ReadText => Shape::pair(Shape::text(), Shape::pair(Shape::Int, status())),
-            Self::Spawn => Shape::pair(
-                Shape::Int,
-                Shape::pair(Shape::Int, Shape::pair(Shape::Int, status())),
-            ),
+            Self::Spawn => {
+                Shape::pair(Shape::Int, Shape::pair(Shape::Int, Shape::pair(Shape::Int, status())))
+            }
             Self::StopTimer => Shape::Float,
         }
     }

@@ -3,7 +3,8 @@
 
 use super::statics::{Closure, Code, Static};
 use super::{Definition, Elaborated, Elaborator, Key, PendingBody, Scope, unresolved};
-use crate::core::{Expr, Pattern};
+use crate::core::{Expr, Pattern, Prim};
+use crate::vcode::Kind;
 use hadal_front::typed::{self, ExprKind, PatternKind};
 use hadal_front::types::Type;
 use hadal_front::{Diagnostic, Span};
@@ -28,6 +29,11 @@ impl Elaborator<'_> {
                 Some(Definition::Function(callee)) => {
                     let callee = Rc::clone(callee);
                     let (argument, known) = self.expr(argument, scope)?;
+                    if self.definitions.library.get("^") == Some(id)
+                        && let Some(power) = self.small_power(&argument, &known, span, scope)
+                    {
+                        return Ok(power);
+                    }
                     let (instance, result) = self.instance(*id, &callee, &types, &known, span)?;
                     let used = self.values_of_function(*id);
                     let mut args = Vec::new();
@@ -55,6 +61,37 @@ impl Elaborator<'_> {
         let Static::Function(closure) = known else { return Err(unresolved(function.span)) };
         let argument = self.expr(argument, scope)?;
         self.apply(&closure, value, argument, span, scope)
+    }
+
+    /// `x ^ n` for a small constant n: a few multiplications.
+    fn small_power(
+        &mut self,
+        argument: &Expr,
+        known: &Static,
+        span: Span,
+        scope: &Scope,
+    ) -> Option<(Expr, Static)> {
+        let (Expr::Pair(x, n), Static::Pair(number, _)) = (argument, known) else { return None };
+        let Expr::Int(n @ 1..=8) = **n else { return None };
+        let place = self.place(span, scope);
+        let kind = if **number == Static::Float { Kind::Float } else { Kind::Int };
+        let base = self.program.variable(number.shape());
+        let times =
+            |a: Expr, b: Expr| Expr::Prim(Prim::Element("*", Some(kind), number.shape()), vec![a, b], place);
+        // Equal products are computed once: flattening shares them.
+        let square = times(Expr::Var(base), Expr::Var(base));
+        let body = match n {
+            1 => Expr::Var(base),
+            2 => square,
+            3 => times(Expr::Var(base), square),
+            4 => times(square.clone(), square),
+            n => {
+                let fourth = times(square.clone(), square);
+                (4..n).fold(fourth, |product, _| times(product, Expr::Var(base)))
+            }
+        };
+        let body = Expr::Let(Pattern::Var(base), Rc::clone(x), Rc::new(body));
+        Some((body, (**number).clone()))
     }
 
     /// A call of a function value, whose captured variables are `value`.
@@ -127,9 +164,9 @@ impl Elaborator<'_> {
     ) -> Expr {
         let mut lets = Vec::new();
         self.parts(pattern, argument, known, &mut args, &mut lets);
-        lets.into_iter().rev().fold(make(args), |body, (pattern, value)| {
-            Expr::Let(pattern, Rc::new(value), Rc::new(body))
-        })
+        lets.into_iter()
+            .rev()
+            .fold(make(args), |body, (pattern, value)| Expr::Let(pattern, Rc::new(value), Rc::new(body)))
     }
 
     fn parts(

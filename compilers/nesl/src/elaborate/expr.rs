@@ -42,9 +42,10 @@ impl Elaborator<'_> {
                     done.push((self.pattern(pattern, &known, &mut scope), value));
                 }
                 let (body, known) = self.expr(body, &scope)?;
-                let body = done.into_iter().rev().fold(body, |body, (pattern, value)| {
-                    Expr::Let(pattern, Rc::new(value), Rc::new(body))
-                });
+                let body = done
+                    .into_iter()
+                    .rev()
+                    .fold(body, |body, (pattern, value)| Expr::Let(pattern, Rc::new(value), Rc::new(body)));
                 Ok((body, known))
             }
             ExprKind::If(condition, yes, no) => {
@@ -127,11 +128,9 @@ impl Elaborator<'_> {
                 let closure = Closure { code: Code::Global(id, types), captures };
                 Ok((value, Static::Function(Rc::new(closure))))
             }
-            None => Err(Diagnostic::error(
-                "this function is declared, but not defined",
-                expr.span,
-                "used here",
-            )),
+            None => {
+                Err(Diagnostic::error("this function is declared, but not defined", expr.span, "used here"))
+            }
         }
     }
 
@@ -154,7 +153,8 @@ impl Elaborator<'_> {
         body: &typed::Expr,
         scope: &Scope,
     ) -> (Expr, Static) {
-        let mut all: Vec<Capture> = expr.free_variables().into_iter().map(|(id, _)| Capture::Local(id)).collect();
+        let mut all: Vec<Capture> =
+            expr.free_variables().into_iter().map(|(id, _)| Capture::Local(id)).collect();
         all.extend(self.values_used(body).into_iter().map(Capture::Value));
         let captures = self.captured(all, scope);
         let value = captured_value(&captures, scope);
@@ -211,12 +211,8 @@ impl Elaborator<'_> {
             rest => Pattern::Pair(Box::new(Pattern::Var(*var)), Box::new(rest)),
         });
         let element_shape = analysis::shape_of(&tuple, &self.program);
-        let elements = Expr::Each(Rc::new(Each {
-            sources: each.sources,
-            filter: each.filter,
-            body: tuple,
-            place,
-        }));
+        let elements =
+            Expr::Each(Rc::new(Each { sources: each.sources, filter: each.filter, body: tuple, place }));
         let sequence = self.program.variable(Shape::seq(element_shape.clone()));
         let (low, high) = (self.program.variable(Shape::Int), self.program.variable(Shape::Int));
         let middle = self.program.variable(Shape::Int);
@@ -248,7 +244,8 @@ impl Elaborator<'_> {
                 place,
             )),
         );
-        let single = int("=", int("-", Expr::Var(high), Expr::Var(low), Shape::Int), Expr::Int(1), Shape::Bool);
+        let single =
+            int("=", int("-", Expr::Var(high), Expr::Var(low), Shape::Int), Expr::Int(1), Shape::Bool);
         let body = Expr::If(Rc::new(single), Rc::new(one), Rc::new(halves));
         let mut params = vec![sequence, low, high];
         params.extend(free.iter().copied());

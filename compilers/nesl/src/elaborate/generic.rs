@@ -11,6 +11,9 @@ use crate::vcode::Kind;
 use hadal_front::{Diagnostic, Span};
 use std::rc::Rc;
 
+/// Makes a function's body of its parameters.
+type MakeBody<'m, T> = &'m mut dyn FnMut(&mut T, &[Expr]) -> Result<Expr, Diagnostic>;
+
 impl Elaborator<'_> {
     pub(super) fn generic(
         &mut self,
@@ -62,7 +65,7 @@ impl Elaborator<'_> {
         known: &Static,
         operands: usize,
         result: Shape,
-        body: &mut dyn FnMut(&mut Self, &[Expr]) -> Result<Expr, Diagnostic>,
+        body: MakeBody<'_, Self>,
     ) -> Result<FunctionId, Diagnostic> {
         let key = Key::Generic(name, known.clone());
         if let Some((id, _)) = self.instances.get(&key) {
@@ -83,7 +86,13 @@ impl Elaborator<'_> {
         Ok(id)
     }
 
-    fn text_of(&mut self, value: Expr, known: &Static, span: Span, scope: &Scope) -> Result<Expr, Diagnostic> {
+    fn text_of(
+        &mut self,
+        value: Expr,
+        known: &Static,
+        span: Span,
+        scope: &Scope,
+    ) -> Result<Expr, Diagnostic> {
         let place = self.place(span, scope);
         let leaf = match known {
             Static::Int => "_int_text",

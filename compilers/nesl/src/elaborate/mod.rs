@@ -226,13 +226,24 @@ impl<'a> Elaborator<'a> {
             return Ok((*id, known.clone()));
         }
         if self.instances.len() >= MAX_INSTANCES {
-            return Err(Diagnostic::error("this program needs too many instances of its functions", span, "")
-                .note("a recursive function that passes on a new function each time has no end of instances"));
+            return Err(Diagnostic::error(
+                "this program needs too many instances of its functions",
+                span,
+                "",
+            )
+            .note("a recursive function that passes on a new function each time has no end of instances"));
         }
         let known = Static::of(result);
         let shape = known.as_ref().map_or(Shape::Unit, Static::shape);
         let (name, file, line) = origin;
-        let id = self.add(Function { name, params: Vec::new(), result: shape, body: Rc::new(Expr::Unit), file, line });
+        let id = self.add(Function {
+            name,
+            params: Vec::new(),
+            result: shape,
+            body: Rc::new(Expr::Unit),
+            file,
+            line,
+        });
         let pending = Pending { id, body };
         if let Some(known) = known {
             self.instances.insert(key, (id, known.clone()));

@@ -99,10 +99,7 @@ impl Elaborator<'_> {
             "partition" => (Prim::Partition, sequence(first)),
             "_lengths" => (Prim::Lengths, sequence(Static::Int)),
             "zip" => {
-                let both = Static::Pair(
-                    Rc::new(element_of(&first)),
-                    Rc::new(element_of(&operands.all[1].1)),
-                );
+                let both = Static::Pair(Rc::new(element_of(&first)), Rc::new(element_of(&operands.all[1].1)));
                 (Prim::Zip("Length mismatch in function ZIP."), sequence(both))
             }
             "unzip" => match element_of(&first) {
@@ -168,9 +165,15 @@ impl Elaborator<'_> {
                 let rest = pair(Static::Int, pair(Static::Int, status()));
                 (Prim::Spawn, pair(Static::Int, rest))
             }
-            "@" | "eql" | "identity" | "_hash_code" => return self.generic(name, operands.all, span, scope, operands.lets),
+            "@" | "eql" | "identity" | "_hash_code" => {
+                return self.generic(name, operands.all, span, scope, operands.lets);
+            }
             _ => {
-                return Err(Diagnostic::error(format!("the compiler provides no primitive {name}"), span, ""));
+                return Err(Diagnostic::error(
+                    format!("the compiler provides no primitive {name}"),
+                    span,
+                    "",
+                ));
             }
         };
         let args = operands.all.into_iter().map(|(arg, _)| arg).collect();
@@ -234,7 +237,8 @@ impl Elaborator<'_> {
     fn select(&mut self, operands: Operands, place: u32) -> (Expr, Static) {
         let Operands { mut lets, all } = operands;
         let known = all[1].1.clone();
-        let args: Vec<Expr> = all.iter().map(|(arg, own)| self.name_value(arg.clone(), own, &mut lets)).collect();
+        let args: Vec<Expr> =
+            all.iter().map(|(arg, own)| self.name_value(arg.clone(), own, &mut lets)).collect();
         let scalar = matches!(known, Static::Int | Static::Float | Static::Bool | Static::Char);
         let body = if scalar {
             Expr::Prim(Prim::Select, args, place)
@@ -320,9 +324,10 @@ fn static_of(ty: Option<&Type>) -> Static {
 /// How many operands a primitive takes.
 fn arity(name: &str) -> usize {
     match name {
-        "+" | "-" | "*" | "/" | "_raw_divide" | "rem" | "==" | "/=" | "<" | ">" | "<=" | ">=" | "and" | "or"
-        | "xor" | "lshift" | "rshift" | "[]" | "->" | "_gather" | "<-" | "_scatter" | "_raw_dist" | "++" | "partition"
-        | "zip" | "_open_file" | "_write_text" | "_write_object" | "_read_object" | "_read_vector" | "eql" | "_from_float" => 2,
+        "+" | "-" | "*" | "/" | "_raw_divide" | "rem" | "==" | "/=" | "<" | ">" | "<=" | ">=" | "and"
+        | "or" | "xor" | "lshift" | "rshift" | "[]" | "->" | "_gather" | "<-" | "_scatter" | "_raw_dist"
+        | "++" | "partition" | "zip" | "_open_file" | "_write_text" | "_write_object" | "_read_object"
+        | "_read_vector" | "eql" | "_from_float" => 2,
         "select" | "rep" | "_raw_iseq" | "_check" | "_read_text" => 3,
         "_spawn" => 4,
         _ => 1,

@@ -8,6 +8,8 @@ use crate::core::{PlaceId, Prim, Shape};
 use crate::vcode::Kind;
 use std::cmp::Ordering;
 
+/// The identity of the least float, and without its sign of the greatest: 10^36 in single precision.
+const FLOAT_LIMIT: f64 = 1e36_f32 as f64;
 /// No sequence of a test is longer.
 const MAX_LENGTH: i32 = 10_000_000;
 
@@ -98,9 +100,7 @@ impl Interpreter<'_> {
                 }
                 Value::seq(out)
             }
-            Prim::Lengths => {
-                Value::seq(args[0].elements().iter().map(|v| Value::Int(length(v))).collect())
-            }
+            Prim::Lengths => Value::seq(args[0].elements().iter().map(|v| Value::Int(length(v))).collect()),
             Prim::Zip(message) => {
                 if args[0].elements().len() != args[1].elements().len() {
                     return Err(self.error(message, place));
@@ -148,8 +148,7 @@ impl Interpreter<'_> {
             }
             Prim::Fail => {
                 if args[0].truth() {
-                    let text: Vec<u8> =
-                        args[1].elements().iter().map(|c| c.int().to_le_bytes()[0]).collect();
+                    let text: Vec<u8> = args[1].elements().iter().map(|c| c.int().to_le_bytes()[0]).collect();
                     return Err(self.error(&String::from_utf8_lossy(&text), place));
                 }
                 args[2].clone()
@@ -195,8 +194,8 @@ fn neutral(combine: Combine, kind: Kind) -> Value {
     match (combine, kind) {
         (Combine::Add, Kind::Float) => Value::Float(0.0),
         (Combine::Multiply, Kind::Float) => Value::Float(1.0),
-        (Combine::Max, Kind::Float) => Value::Float(-9.999_999_616_903_162_5e35),
-        (Combine::Min, Kind::Float) => Value::Float(9.999_999_616_903_162_5e35),
+        (Combine::Max, Kind::Float) => Value::Float(-FLOAT_LIMIT),
+        (Combine::Min, Kind::Float) => Value::Float(FLOAT_LIMIT),
         (Combine::And, Kind::Bool) => Value::Bool(true),
         (Combine::Or | Combine::Xor, Kind::Bool) => Value::Bool(false),
         (Combine::Multiply, _) => Value::Int(1),

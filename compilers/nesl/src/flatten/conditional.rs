@@ -15,13 +15,7 @@ const OUTLINE_SIZE: usize = 12;
 const SELECT_SIZE: usize = 16;
 
 impl Translation<'_> {
-    pub(super) fn conditional(
-        &mut self,
-        condition: &Expr,
-        yes: &Rc<Expr>,
-        no: &Rc<Expr>,
-        ctx: Ctx,
-    ) -> Value {
+    pub(super) fn conditional(&mut self, condition: &Expr, yes: &Rc<Expr>, no: &Rc<Expr>, ctx: Ctx) -> Value {
         if let Expr::Bool(value) = condition {
             return self.expr(if *value { yes } else { no }, ctx);
         }
@@ -56,12 +50,8 @@ impl Translation<'_> {
         let first = self.b.suspend();
         self.b.enter();
         let b = self.expr(no, ctx);
-        let contexts: Vec<Ctx> = a
-            .leaves()
-            .iter()
-            .zip(b.leaves())
-            .map(|((a, _), (b, _))| self.inner(*a, b))
-            .collect();
+        let contexts: Vec<Ctx> =
+            a.leaves().iter().zip(b.leaves()).map(|((a, _), (b, _))| self.inner(*a, b)).collect();
         let outs = self.leaf_cells(&b, &contexts);
         let no = self.b.leave(outs);
         self.b.resume(first);
@@ -177,6 +167,7 @@ impl Translation<'_> {
             depth,
             origin: Origin::Branch(flags, descriptor),
             count: Some(count),
+            probe: None,
             nonempty: true,
         })
     }
@@ -188,7 +179,9 @@ impl Translation<'_> {
                 self.merge(a1, b1, s, to, cells);
                 self.merge(a2, b2, s, to, cells);
             }
-            (Value::Leaf(from, a), Value::Leaf(other, b)) if from == other && a == b && self.reaches(*from, ctx) => {
+            (Value::Leaf(from, a), Value::Leaf(other, b))
+                if from == other && a == b && self.reaches(*from, ctx) =>
+            {
                 cells.extend(self.cells_at(yes, ctx));
             }
             (Value::Leaf(_, Flat::Scalar(a)), Value::Leaf(..)) => {

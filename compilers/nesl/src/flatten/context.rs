@@ -34,8 +34,11 @@ pub(super) struct Context {
     pub(super) parent: Ctx,
     pub(super) depth: usize,
     pub(super) origin: Origin,
-    /// A one-segment descriptor of the number of instances; none at the root.
+    /// A one-segment descriptor of the number of instances; none at the root, and none after a filter, where the
+    /// first thing packed gives it.
     pub(super) count: Option<Cell>,
+    /// What to pack to get the count if nothing is packed yet.
+    pub(super) probe: Option<Cell>,
     /// Whether there is certainly an instance.
     pub(super) nonempty: bool,
 }
@@ -43,7 +46,7 @@ pub(super) struct Context {
 impl Context {
     /// The context of an apply-to-each.
     pub(super) fn each(parent: Ctx, depth: usize, descriptor: Cell, count: Cell, nonempty: bool) -> Self {
-        Self { parent, depth, origin: Origin::Each(descriptor), count: Some(count), nonempty }
+        Self { parent, depth, origin: Origin::Each(descriptor), count: Some(count), probe: None, nonempty }
     }
 }
 
@@ -143,7 +146,14 @@ pub(super) struct Translation<'f> {
 
 impl<'f> Translation<'f> {
     pub(super) fn new(flattener: &'f mut Flattener) -> Self {
-        let root = Context { parent: ROOT, depth: 0, origin: Origin::Root, count: None, nonempty: true };
+        let root = Context {
+            parent: ROOT,
+            depth: 0,
+            origin: Origin::Root,
+            count: None,
+            probe: None,
+            nonempty: true,
+        };
         Self { flattener, b: Builder::new(), contexts: vec![root], env: HashMap::new(), caller: None }
     }
 
@@ -154,11 +164,28 @@ impl<'f> Translation<'f> {
 
     /// A one-segment descriptor of the number of instances.
     pub(super) fn count(&mut self, ctx: Ctx) -> Cell {
-        match self.contexts[ctx].count {
-            Some(count) => count,
-            None => {
+        let context = &self.contexts[ctx];
+        match (context.count, &context.origin) {
+            (Some(count), _) => count,
+            (None, Origin::Branch(flags, descriptor)) => {
+                let (flags, descriptor) = (*flags, *descriptor);
+                let (packed, remains) = self.remains(ctx, flags, descriptor);
+                if self.b.has_one_segment(remains) { remains } else { self.b.count(packed) }
+            }
+            (None, _) => {
                 let one = self.b.int(1);
                 self.b.op("MAKE_SEGDES", None, &[one])
+            }
+        }
+    }
+
+    /// Something packed by a filter, and the descriptor of what remains.
+    pub(super) fn remains(&mut self, ctx: Ctx, flags: Cell, descriptor: Cell) -> (Cell, Cell) {
+        match self.b.known_pack(flags, descriptor) {
+            Some(known) => known,
+            None => {
+                let probe = self.contexts[ctx].probe.unwrap_or(flags);
+                self.pack_cell(probe, flags, descriptor)
             }
         }
     }
@@ -176,7 +203,7 @@ impl<'f> Translation<'f> {
     /// A leaf, with what its context tells about lengths.
     pub(super) fn leaf(&mut self, ctx: Ctx, flat: Flat) -> Value {
         match (&flat, self.contexts[ctx].count) {
-            (Flat::Seq(d, elements), None) => {
+            (Flat::Seq(d, elements), None) if ctx == ROOT => {
                 self.b.set_one_segment(*d);
                 let d = *d;
                 self.note_count(elements, d);
@@ -260,9 +287,11 @@ impl<'f> Translation<'f> {
         }
         debug_assert!(context.depth > self.contexts[from].depth, "values only move inward");
         let outer = self.move_in(from, flat, context.parent);
-        let count = self.count(to);
         match context.origin {
-            Origin::Each(descriptor) => self.replicate(&outer, descriptor, count),
+            Origin::Each(descriptor) => {
+                let count = self.count(to);
+                self.replicate(&outer, descriptor, count)
+            }
             Origin::Branch(flags, descriptor) => self.pack(&outer, flags, descriptor).0,
             Origin::Root => outer,
         }
@@ -317,7 +346,7 @@ impl<'f> Translation<'f> {
     }
 
     /// The value of this shape whose cells are given.
-    pub(super) fn from_cells(
+    pub(super) fn value_of_cells(
         &mut self,
         shape: &Shape,
         ctx: Ctx,

@@ -27,17 +27,25 @@ impl Translation<'_> {
             let value = self.value(inside, elements);
             self.bind(pattern, &value);
         }
-        let (descriptor, inside) = match &each.filter {
-            None => (descriptor, inside),
-            Some(filter) => {
-                let flags = self.expr(filter, inside);
-                let flags = self.scalar_at(&flags, inside);
-                self.filtered(each, flags, descriptor, inside, parent)
-            }
+        let Some(filter) = &each.filter else {
+            let body = self.expr(&each.body, inside);
+            let elements = self.at(&body, inside);
+            return self.leaf(parent, Flat::Seq(descriptor, Rc::new(elements)));
         };
-        let body = self.expr(&each.body, inside);
-        let elements = self.at(&body, inside);
-        self.leaf(parent, Flat::Seq(descriptor, Rc::new(elements)))
+        let flags = self.expr(filter, inside);
+        let flags = self.scalar_at(&flags, inside);
+        let remaining = self.push_context(Context {
+            parent: inside,
+            depth: self.contexts[inside].depth + 1,
+            origin: Origin::Branch(flags, descriptor),
+            count: None,
+            probe: self.probe(&each.body, inside),
+            nonempty: false,
+        });
+        let body = self.expr(&each.body, remaining);
+        let elements = self.at(&body, remaining);
+        let (_, remains) = self.remains(remaining, flags, descriptor);
+        self.leaf(parent, Flat::Seq(remains, Rc::new(elements)))
     }
 
     /// The context that the elements are instances in: the one of the sources and free variables if nothing can go
@@ -82,35 +90,6 @@ impl Translation<'_> {
         let total = self.b.op("MAKE_SEGDES", None, &[total]);
         self.b.set_one_segment(total);
         total
-    }
-
-    /// The descriptor and the context of the elements whose flag is set.
-    fn filtered(
-        &mut self,
-        each: &Rc<Each>,
-        flags: Cell,
-        descriptor: Cell,
-        inside: Ctx,
-        parent: Ctx,
-    ) -> (Cell, Ctx) {
-        let probe = self.probe(&each.body, inside).unwrap_or(flags);
-        let (packed, remains) = self.pack_cell(probe, flags, descriptor);
-        let count = if parent == ROOT {
-            self.b.set_one_segment(remains);
-            remains
-        } else {
-            self.b.count(packed)
-        };
-        let depth = self.contexts[inside].depth + 1;
-        let context = self.push_context(Context {
-            parent: inside,
-            depth,
-            origin: Origin::Branch(flags, descriptor),
-            count: Some(count),
-            nonempty: false,
-        });
-        self.b.set_count(packed, count);
-        (remains, context)
     }
 
     /// A scalar of this context that the body reads: packing it gives the new descriptor without extra work.

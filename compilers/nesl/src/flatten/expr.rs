@@ -2,8 +2,8 @@
 //! Expressions other than conditionals, apply-to-each and primitives: bindings, calls, literals, and computing once
 //! what is the same for all instances.
 
-use super::context::{Context, Ctx, Flat, ROOT, Translation, Value};
 use super::Mode;
+use super::context::{Context, Ctx, Flat, ROOT, Translation, Value};
 use crate::core::analysis::{self, Facts};
 use crate::core::{Expr, FunctionId, Pattern, PlaceId, Shape};
 use crate::vcode::{Cell, Constant, Instr, Kind};
@@ -168,7 +168,7 @@ impl Translation<'_> {
         let mut kinds = Vec::new();
         super::kinds_of(&shape, &mut kinds);
         let results = self.b.push(Instr::Call(name), &cells, &kinds);
-        self.from_cells(&shape, ctx, &mut results.into_iter())
+        self.value_of_cells(&shape, ctx, &mut results.into_iter())
     }
 
     /// `[a, b, c]`
@@ -190,7 +190,7 @@ impl Translation<'_> {
                 let cell = self.empty_cell(kind);
                 cells.push(cell);
             }
-            return self.from_cells(&Shape::seq(shape.clone()), ROOT, &mut cells.into_iter());
+            return self.value_of_cells(&Shape::seq(shape.clone()), ROOT, &mut cells.into_iter());
         }
         self.sequence_of(&values)
     }

@@ -2,8 +2,8 @@
 //! Primitives that touch the world. They are for serial code; inside an apply-to-each, only writing to the console
 //! is possible, which writes the texts of all instances in order.
 
-use super::context::{Ctx, Flat, ROOT, Translation, Value};
 use super::FAIL_FUNCTION;
+use super::context::{Ctx, Flat, ROOT, Translation, Value};
 use crate::core::{PlaceId, Prim};
 use crate::vcode::{Cell, Constant, Instr, Kind};
 use std::rc::Rc;
@@ -27,6 +27,7 @@ impl Translation<'_> {
                  through the elements one after another",
                 place,
             );
+            return self.placeholder(prim, values);
         }
         let cells: Vec<Vec<Cell>> = values.iter().map(|value| self.cells_at(value, ROOT)).collect();
         match prim {
@@ -58,19 +59,14 @@ impl Translation<'_> {
                 let model = values[0].clone();
                 let out = self.read_cells(&cells[0], &cells[0], &[], cells[1][0]);
                 let (status, value) = out.split_at(2);
-                let value =
-                    self.rebuild(&model, &mut std::iter::repeat(ROOT), &mut value.iter().copied());
+                let value = self.rebuild(&model, &mut std::iter::repeat(ROOT), &mut value.iter().copied());
                 let status = self.status(status[0], status[1]);
                 Value::pair(value, status)
             }
             Prim::ReadVector => {
                 let kind = self.b.kind(cells[0][1]);
                 let name = read_name(kind);
-                let out = self.b.push(
-                    Instr::Op(name, None),
-                    &[cells[1][0]],
-                    &[kind, Kind::Int, Kind::Bool],
-                );
+                let out = self.b.push(Instr::Op(name, None), &[cells[1][0]], &[kind, Kind::Int, Kind::Bool]);
                 let sequence = self.string(out[0]);
                 let status = self.status(out[1], out[2]);
                 Value::pair(sequence, status)
@@ -103,6 +99,15 @@ impl Translation<'_> {
                 self.leaf(ROOT, Flat::Scalar(out[0]))
             }
         }
+    }
+
+    /// Some value of a primitive's result, where an error keeps the program from being written.
+    fn placeholder(&mut self, prim: &Prim, values: &[Value]) -> Value {
+        let example = matches!(prim, Prim::ReadObject | Prim::ReadVector);
+        let shape = if example { Prim::CloseFile.result(&[]) } else { prim.result(&[]) };
+        let flat = self.fresh_flat(&shape, &mut Vec::new());
+        let value = self.value(ROOT, &flat);
+        if example { Value::pair(values[0].clone(), value) } else { value }
     }
 
     /// A sequence of these scalars.

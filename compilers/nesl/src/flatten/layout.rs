@@ -31,11 +31,7 @@ impl Translation<'_> {
 
     /// `start, start + 1, ...` in each segment.
     pub(super) fn index_from(&mut self, starts: Cell, descriptor: Cell, count: Cell) -> Cell {
-        let one = if self.b.has_one_segment(descriptor) {
-            self.b.int(1)
-        } else {
-            self.dist_int(1, count)
-        };
+        let one = if self.b.has_one_segment(descriptor) { self.b.int(1) } else { self.dist_int(1, count) };
         self.b.op("INDEX", None, &[starts, one, descriptor])
     }
 

@@ -119,7 +119,8 @@ impl Flattener {
         let recursive = self.facts[id].recursive;
         let mut t = Translation::new(self);
         let mut params = Vec::new();
-        let shapes: Vec<Shape> = function.params.iter().map(|&v| t.flattener.program.shape(v).clone()).collect();
+        let shapes: Vec<Shape> =
+            function.params.iter().map(|&v| t.flattener.program.shape(v).clone()).collect();
         let (ctx, count) = match mode {
             Mode::Serial => (ROOT, None),
             Mode::Lifted(_) => {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Primitives on scalars, and the run-time checks.
 
-use super::context::{Ctx, Flat, ROOT, Translation, Value};
+use super::context::{Ctx, Flat, Origin, ROOT, Translation, Value};
 use super::{FAIL_FUNCTION, Unsupported};
 use crate::core::{Expr, PlaceId, Prim};
 use crate::vcode::{Cell, Constant, Instr, Kind};
@@ -16,7 +16,7 @@ impl Translation<'_> {
         }
         let values: Vec<Value> = args.iter().map(|arg| self.expr(arg, ctx)).collect();
         match prim {
-            Prim::Element(name, suffix, _) => self.elementwise(name, *suffix, &values),
+            Prim::Element(name, suffix, _) => self.elementwise(name, *suffix, &values, ctx),
             Prim::Divide(name, message) => {
                 let at = self.checked_context(&values, ctx);
                 let cells: Vec<Cell> = values.iter().map(|value| self.scalar_at(value, at)).collect();
@@ -91,14 +91,61 @@ impl Translation<'_> {
         self.scalar_at(&value, ctx)
     }
 
-    fn elementwise(&mut self, name: &'static str, suffix: Option<Kind>, values: &[Value]) -> Value {
+    fn elementwise(&mut self, name: &'static str, suffix: Option<Kind>, values: &[Value], ctx: Ctx) -> Value {
         let at = self.common(values);
+        let at = if self.packs_little(values, at, ctx) { ctx } else { at };
         let cells: Vec<Cell> = values.iter().map(|value| self.scalar_at(value, at)).collect();
         if let Some(folded) = self.fold(name, suffix, &cells) {
             return self.constant(folded);
         }
         let out = self.b.op(name, suffix, &cells);
         self.leaf(at, Flat::Scalar(out))
+    }
+
+    /// Whether an operation in a branch is better done there than around it, where its result would have to be packed:
+    /// not more than one operand is still to be packed.
+    fn packs_little(&self, values: &[Value], at: Ctx, ctx: Ctx) -> bool {
+        if at == ROOT || at == ctx {
+            return false;
+        }
+        let mut missing = 0;
+        let mut seen = Vec::new();
+        for value in values {
+            if let Value::Leaf(from, Flat::Scalar(cell)) = value
+                && *from != ROOT
+                && !seen.contains(cell)
+            {
+                seen.push(*cell);
+                match self.packed(*from, *cell, ctx) {
+                    Some(true) => {}
+                    Some(false) => missing += 1,
+                    None => return false,
+                }
+            }
+        }
+        missing <= 1
+    }
+
+    /// Whether a cell of an outer context is there already packed for an inner one; none if the way between them
+    /// leads through an apply-to-each.
+    fn packed(&self, from: Ctx, cell: Cell, to: Ctx) -> Option<bool> {
+        let mut way = Vec::new();
+        let mut at = to;
+        while at != from {
+            match self.contexts[at].origin {
+                Origin::Branch(flags, descriptor) => way.push((flags, descriptor)),
+                _ => return None,
+            }
+            at = self.contexts[at].parent;
+        }
+        let mut cell = cell;
+        for (flags, descriptor) in way.into_iter().rev() {
+            match self.b.written("PACK", Some(self.b.kind(cell)), &[cell, flags, descriptor]) {
+                Some(packed) => cell = packed,
+                None => return Some(false),
+            }
+        }
+        Some(true)
     }
 
     /// The result of an integer operation on known numbers.

@@ -13,13 +13,7 @@ const BAD_READ: &str = "Index out of bounds for function ->.";
 const BAD_WRITE: &str = "Index out of bounds for function <-.";
 
 impl Translation<'_> {
-    pub(super) fn sequence_prim(
-        &mut self,
-        prim: &Prim,
-        values: &[Value],
-        place: PlaceId,
-        ctx: Ctx,
-    ) -> Value {
+    pub(super) fn sequence_prim(&mut self, prim: &Prim, values: &[Value], place: PlaceId, ctx: Ctx) -> Value {
         match prim {
             Prim::Elt => self.elt(&values[0], &values[1], place, ctx),
             Prim::Get => self.get(&values[0], &values[1], Some(place), ctx),
@@ -134,7 +128,7 @@ impl Translation<'_> {
     /// Whether an index is outside its sequence.
     fn out_of_bounds(&mut self, index: Cell, lengths: Cell, at: Ctx) -> Cell {
         if let (Some(i), Some(length)) = (self.b.known_int(index), self.b.known_int(lengths)) {
-            return self.b.constant(Constant::Bool(vec![i < 0 || i >= length]));
+            return self.constant_at(Constant::Bool(vec![i < 0 || i >= length]), at);
         }
         let over = self.b.op(">=", Some(Kind::Int), &[index, lengths]);
         if self.b.known_int(index).is_some_and(|i| i >= 0) {
@@ -330,15 +324,7 @@ impl Translation<'_> {
         self.scatter(&[(kept, old_at, old_left), (taken, new_at, count)], old_count)
     }
 
-    fn replace(
-        &mut self,
-        old: &Value,
-        index: Cell,
-        new: &Flat,
-        place: PlaceId,
-        at: Ctx,
-        ctx: Ctx,
-    ) -> Value {
+    fn replace(&mut self, old: &Value, index: Cell, new: &Flat, place: PlaceId, at: Ctx, ctx: Ctx) -> Value {
         let count = self.count(at);
         let one = if at == ROOT { self.b.int(1) } else { self.dist_int(1, count) };
         let singles = self.b.op("MAKE_SEGDES", None, &[one]);

@@ -126,7 +126,9 @@ impl Session {
 
     fn load_file(&mut self, file: &str, out: &mut Vec<Outcome>) {
         if self.load_depth >= MAX_LOAD_DEPTH {
-            out.push(Outcome::Error(format!("error: {file} is loaded over and over: does a file load itself?\n")));
+            out.push(Outcome::Error(format!(
+                "error: {file} is loaded over and over: does a file load itself?\n"
+            )));
             return;
         }
         let mut tries: Vec<PathBuf> = Vec::new();
@@ -205,7 +207,9 @@ impl Session {
                 self.settings.print_length,
                 self.forms.len()
             ),
-            "bugs" => "graphics are not part of this system; input and output are for serial code\n".to_owned(),
+            "bugs" => {
+                "graphics are not part of this system; input and output are for serial code\n".to_owned()
+            }
             "config" => "int: 32 bits; float: IEEE double; target: VCODE\n".to_owned(),
             other => format!("there is nothing to show about {other}; try status, bugs, config or code\n"),
         }

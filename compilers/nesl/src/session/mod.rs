@@ -175,9 +175,7 @@ impl Session {
                 }
             }
             typed::Form::Datatype { datatype, constructor } => {
-                self.definitions
-                    .globals
-                    .insert(constructor, Definition::Constructor(datatype.name.clone()));
+                self.definitions.globals.insert(constructor, Definition::Constructor(datatype.name.clone()));
             }
             typed::Form::Value(value) => {
                 if let [(_, id)] = value.globals[..] {
@@ -241,9 +239,7 @@ impl Session {
                 out.push(Outcome::Defined { name: global.name.to_string(), ty: global.scheme.to_string() });
             }
             typed::Form::Datatype { datatype, constructor } => {
-                self.definitions
-                    .globals
-                    .insert(constructor, Definition::Constructor(datatype.name.clone()));
+                self.definitions.globals.insert(constructor, Definition::Constructor(datatype.name.clone()));
                 let ty = self.checker.global(constructor).scheme.to_string();
                 out.push(Outcome::Defined { name: datatype.name.to_string(), ty });
             }
@@ -289,7 +285,16 @@ impl Session {
             Type::Function(..) => value.scheme.to_string(),
             ty => ty.to_string(),
         };
-        self.forms.push(ValueForm { pattern: value.pattern, value: expr, name, ty, line, known, globals, before });
+        self.forms.push(ValueForm {
+            pattern: value.pattern,
+            value: expr,
+            name,
+            ty,
+            line,
+            known,
+            globals,
+            before,
+        });
         Outcome::Value(self.forms.len() - 1)
     }
 

@@ -38,8 +38,7 @@ impl Session {
     /// Messages, ready to be printed.
     pub fn compile_expression(&self, form: FormId) -> Result<Request, String> {
         let mut elaborator = Elaborator::new(&self.definitions, &self.sources);
-        let (_, used, _) =
-            elaborator.form(&self.forms[form].value).map_err(|error| self.message(&error))?;
+        let (_, used, _) = elaborator.form(&self.forms[form].value).map_err(|error| self.message(&error))?;
         let mut inputs: Vec<FormId> = used.iter().filter_map(|id| self.form_of(*id)).collect();
         inputs.sort_unstable();
         inputs.dedup();
@@ -93,8 +92,7 @@ impl Session {
         // On a machine that stays up, the given cells are kept in their slots and not returned.
         let body = entry.finish(outs);
         let places = elaborator.program.places.clone();
-        let mut flattener =
-            Flattener::new(elaborator.program, Options { checks: self.settings.arg_check });
+        let mut flattener = Flattener::new(elaborator.program, Options { checks: self.settings.arg_check });
         for (id, name) in requests {
             flattener.request(id, &name);
         }

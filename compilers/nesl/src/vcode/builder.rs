@@ -26,6 +26,8 @@ pub struct Scope {
     known: HashMap<Key, Vec<Cell>>,
     /// The one-segment descriptor of a data cell's length, where one is at hand.
     counts: HashMap<Cell, Cell>,
+    /// For flags and descriptor of a `PACK`: its two results.
+    packs: HashMap<(Cell, Cell), (Cell, Cell)>,
     /// Flags that end the program if they are set.
     checked: HashSet<Cell>,
 }
@@ -214,6 +216,18 @@ impl Builder {
         results
     }
 
+    /// The results of a `PACK` by these flags under this descriptor, if there is one.
+    #[must_use]
+    pub fn known_pack(&self, flags: Cell, descriptor: Cell) -> Option<(Cell, Cell)> {
+        self.scopes.iter().rev().find_map(|scope| scope.packs.get(&(flags, descriptor)).copied())
+    }
+
+    /// The first result of an operation that is written already, in this scope or around it.
+    #[must_use]
+    pub fn written(&self, name: &'static str, suffix: Option<Kind>, args: &[Cell]) -> Option<Cell> {
+        self.find(&Key::Op(name, suffix, args.to_vec())).map(|cells| cells[0])
+    }
+
     /// An earlier cell that this operation would only copy.
     fn cancel(&self, name: &'static str, args: &[Cell]) -> Option<Cell> {
         let definition = |cell: Cell| self.definitions.get(&cell);
@@ -294,6 +308,7 @@ impl Builder {
                 }
             }
             "PACK" => {
+                self.top().packs.entry((args[1], args[2])).or_insert((results[0], results[1]));
                 if self.one_segment.contains(&args[2]) {
                     self.one_segment.insert(results[1]);
                     self.top().counts.insert(results[0], results[1]);

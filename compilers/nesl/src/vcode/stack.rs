@@ -157,8 +157,12 @@ impl Lowering {
         self.place(&stmt.args, &condition_dies);
         self.stack.pop();
         self.lines.push(Line::If);
-        let mortal: HashSet<Cell> =
-            dying.iter().copied().filter(|cell| inside.contains(cell)).filter(|c| self.stack.contains(c)).collect();
+        let mortal: HashSet<Cell> = dying
+            .iter()
+            .copied()
+            .filter(|cell| inside.contains(cell))
+            .filter(|c| self.stack.contains(c))
+            .collect();
         let before = self.stack.clone();
         self.block(yes, &mortal);
         let after = std::mem::replace(&mut self.stack, before);
@@ -241,7 +245,10 @@ impl Lowering {
             .find(|&n| {
                 let top = &self.stack[self.stack.len() - n..];
                 top == &args[..n]
-                    && top.iter().enumerate().all(|(i, cell)| dying.contains(cell) && !top[..i].contains(cell))
+                    && top
+                        .iter()
+                        .enumerate()
+                        .all(|(i, cell)| dying.contains(cell) && !top[..i].contains(cell))
             })
             .unwrap_or(0)
     }
@@ -272,10 +279,7 @@ mod tests {
         let r = b.op("-", Some(Kind::Int), &[s, x]);
         let lines = lower_body(vec![x, y], b.finish(vec![r]));
         let minus = Line::Op("-", Some(Kind::Int));
-        assert_eq!(
-            lines,
-            vec![Line::Copy(1, 1), Line::Cpop(1, 1), minus.clone(), Line::Cpop(1, 1), minus]
-        );
+        assert_eq!(lines, vec![Line::Copy(1, 1), Line::Cpop(1, 1), minus.clone(), Line::Cpop(1, 1), minus]);
     }
 
     #[test]
