@@ -8,7 +8,9 @@ use crate::ast::{
     TypeExpr, TypeExprKind,
 };
 
-use crate::token::Keyword;
+use crate::lexer::lex;
+use crate::source::SourceMap;
+use crate::token::TokenKind;
 
 /// Binding power of `:=` and `=>`, and of the parts of brackets.
 const ARROW: u8 = 5;
@@ -78,15 +80,20 @@ struct Defined<'a>(&'a Ident);
 impl Display for Defined<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let name = &*self.0.name;
-        let reserved =
-            Keyword::named(name).is_some() || matches!(name, "and" | "or" | "xor" | "nand" | "nor");
-        let plain =
-            name.starts_with(char::is_alphabetic) && name.chars().all(|c| c.is_alphanumeric() || c == '_');
-        match plain && !reserved {
+        match is_readable(name) {
             true => f.write_str(name),
             false => write!(f, "{}", Quoted(name.as_bytes())),
         }
     }
+}
+
+/// Whether the lexer reads `name` as one name.
+fn is_readable(name: &str) -> bool {
+    let mut sources = SourceMap::new();
+    let file = sources.add("", name);
+    let lexed = lex(sources.file(file));
+    let kinds: Vec<&TokenKind> = lexed.tokens.iter().map(|token| &token.kind).collect();
+    matches!(kinds[..], [TokenKind::Ident(read), TokenKind::Eof] if **read == *name)
 }
 
 struct Quoted<'a>(&'a [u8]);

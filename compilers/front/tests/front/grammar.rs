@@ -27,6 +27,8 @@ fn wrong(text: &str, message: &str) {
 fn functions() {
     same("function g(x) = x;", "function g(x) = x;");
     same("function g x = x$", "function g(x) = x;");
+    same("function _g(x) = x;", "function _g(x) = x;");
+    same("function 2nd(x) = x;", "function 2nd(x) = x;");
     same("function g(a, (b, c)) = a;", "function g(a, b, c) = a;");
     same("function g((a, b), c) = a;", "function g((a, b), c) = a;");
     same("FUNCTION G(X) : INT -> INT = X;", "function g(x) : int -> int = x;");
