@@ -33,8 +33,8 @@ std::atomic<bool> stopping;
 std::atomic<std::uint32_t> lock;
 Worker *free_workers;
 bool started;
-hrt_thread_t threads[most_workers];
-std::uint32_t thread_count;
+// Threads that have not ended. They are nobody's to join: a program's "join all" means its own.
+std::atomic<std::uint32_t> running_threads;
 std::uint32_t leave_key;
 bool has_leave_key;
 
@@ -103,6 +103,9 @@ void *run_worker(void *argument) {
     become(mine);
     work_until(mine, nullptr);
     leave(&mine);
+    if (running_threads.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+        hrt_wake(reinterpret_cast<const std::uint32_t *>(&running_threads), HRT_WAKE_ALL, 0);
+    }
     return nullptr;
 }
 
@@ -118,18 +121,19 @@ int start_thread(std::uint32_t index, std::uint32_t count, std::uint32_t first_c
     hrt_thread_attr attr;
     hrt_thread_attr_init(&attr);
     attr.name = "ndpc worker";
+    attr.flags = HRT_THREAD_DETACHED;
     if (should_bind(count)) {
         attr.cpu = static_cast<std::int32_t>((first_cpu + index) % hrt_cpu_count());
     }
+    running_threads.fetch_add(1, std::memory_order_relaxed);
     int status = HRT_ENOMEM;
     for (std::uint64_t bytes = most_stack_bytes; status == HRT_ENOMEM && bytes >= least_stack_bytes;
          bytes /= 2) {
         attr.stack_bytes = bytes;
-        status = hrt_thread_create(&threads[thread_count], &attr, run_worker, worker);
+        status = hrt_thread_create(nullptr, &attr, run_worker, worker);
     }
-    if (status == HRT_OK) {
-        thread_count++;
-    } else {
+    if (status != HRT_OK) {
+        running_threads.fetch_sub(1, std::memory_order_relaxed);
         worker->next_free = free_workers;
         free_workers = worker;
     }
@@ -174,22 +178,20 @@ int start(std::uint32_t threads_wanted, bool thread_per_element) {
 }
 
 void stop() {
-    std::uint32_t count;
     {
         LockGuard guard(lock);
         if (!started) {
             return;
         }
-        count = thread_count;
-        thread_count = 0;
         started = false;
     }
     stopping.store(true, std::memory_order_seq_cst);
     for (std::uint32_t i = 0; i < worker_count(); i++) {
         wake_worker(*worker_at(i));
     }
-    for (std::uint32_t i = 0; i < count; i++) {
-        hrt_thread_join(threads[i], nullptr);
+    while (std::uint32_t running = running_threads.load(std::memory_order_acquire)) {
+        hrt_wait(reinterpret_cast<const std::uint32_t *>(&running_threads), running, HRT_FOREVER,
+                 HRT_WAIT_NO_INTR);
     }
 }
 

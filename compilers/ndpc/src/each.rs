@@ -181,8 +181,15 @@ impl Writer<'_, '_> {
                 && elements.len() <= LONGEST_ARRAY
             {
                 counts.push(elements.len().to_string());
-                let array = self.array(elements);
-                sources.push(Source::Literal(pattern, array));
+                if pattern.bindings().iter().any(|(id, ..)| self.is_used(*id)) {
+                    let array = self.array(elements);
+                    sources.push(Source::Literal(pattern, array));
+                } else {
+                    // Only what may fail on the way is left of it.
+                    elements.iter().for_each(|element| {
+                        self.value(element);
+                    });
+                }
             } else {
                 let place = self.value(source);
                 counts.push(format!("{place}.count()"));

@@ -245,7 +245,14 @@ int main(int argc, char **argv) {
         check(steps(result, seq(thousand), 1));
         sink = result[5];
     });
-    std::printf("fork and join of an element: std::thread %.0f ns, ndpc %.1f ns\n", 1e6 * threads,
-                1e6 * elements);
     ndpc::stop();
+    ndpc::start(1, true);
+    double forked = best([&] {
+        ndpc::Seq<int> result;
+        check(steps(result, seq(thousand), 1));
+        sink = result[5];
+    });
+    ndpc::stop();
+    std::printf("fork and join of an element: std::thread %.0f ns, a forked thread %.0f ns, ndpc %.1f ns\n",
+                1e6 * threads, 1e6 * forked, 1e6 * elements);
 }

@@ -10,5 +10,5 @@ int main() {
         some.push_back(fib(n));
     }
     print(some, "[int]");
-    print(fib(20), "int");
+    print(fib(16), "int");
 }
