@@ -122,3 +122,30 @@ fn files_inside_an_apply_to_each_are_refused() {
     let error = session.compile_program(&forms).expect_err("files are for serial code");
     assert!(error.contains("{* ... }"), "{error}");
 }
+
+#[test]
+fn too_many_bindings_are_an_error() {
+    let bindings: Vec<String> = (0..20_000).map(|i| format!("a{i} = {i}")).collect();
+    let mut session = Session::new();
+    let forms = values(&mut session, &format!("let {} in a1;", bindings.join("; ")));
+    let error = session.compile_program(&forms).expect_err("that is too much");
+    assert!(error.contains("too many bindings"), "{error}");
+}
+
+#[test]
+fn the_coverage_table_has_every_name_and_its_tests_exist() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let table =
+        std::fs::read_to_string(root.join("../../docs/coverage/nesl.md")).expect("the table can be read");
+    let names = Session::new().apropos("");
+    for line in names.lines() {
+        let name = line.split(' ').next().expect("a name");
+        if !name.starts_with('_') {
+            assert!(table.contains(&format!("| `{name}` |")), "{name} is not in docs/coverage/nesl.md");
+        }
+    }
+    for line in table.lines().filter(|line| line.starts_with("| `") && line.matches(" | ").count() == 3) {
+        let test = line.trim_end_matches(" |").rsplit(" | ").next().expect("the last column");
+        assert!(root.join(format!("tests/programs/{test}.nesl")).is_file(), "{test} is not there: {line}");
+    }
+}

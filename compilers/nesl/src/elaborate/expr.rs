@@ -35,6 +35,19 @@ impl Elaborator<'_> {
             }
             ExprKind::Call(function, argument) => self.call(function, argument, expr.span, scope),
             ExprKind::Let(bindings, body) => {
+                self.bindings += bindings.len();
+                if self.bindings > super::MAX_BINDINGS {
+                    return Err(Diagnostic::error(
+                        "there are too many bindings in this function",
+                        expr.span,
+                        "",
+                    )
+                    .note(format!(
+                        "at most {} `let` bindings can be around an expression",
+                        super::MAX_BINDINGS
+                    ))
+                    .help("move some of them into functions of their own"));
+                }
                 let mut scope = scope.clone();
                 let mut done = Vec::new();
                 for (pattern, value) in bindings {
@@ -42,6 +55,7 @@ impl Elaborator<'_> {
                     done.push((self.pattern(pattern, &known, &mut scope), value));
                 }
                 let (body, known) = self.expr(body, &scope)?;
+                self.bindings -= bindings.len();
                 let body = done
                     .into_iter()
                     .rev()

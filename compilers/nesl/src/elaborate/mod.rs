@@ -47,6 +47,9 @@ pub struct Definitions {
     pub library_files: u32,
 }
 
+/// Bindings around an expression: more would make the trees of later passes too high for their recursion.
+const MAX_BINDINGS: usize = 1000;
+
 /// What makes two instances of a function the same.
 #[derive(PartialEq, Eq, Hash, Clone)]
 enum Key {
@@ -76,6 +79,8 @@ pub struct Elaborator<'a> {
     pending: VecDeque<Pending>,
     in_progress: HashSet<FunctionId>,
     needs: HashMap<GlobalId, Rc<BTreeSet<GlobalId>>>,
+    /// How many bindings are around the current expression.
+    bindings: usize,
 }
 
 /// What is in scope where an expression is elaborated.
@@ -102,6 +107,7 @@ impl<'a> Elaborator<'a> {
             pending: VecDeque::new(),
             in_progress: HashSet::new(),
             needs: HashMap::new(),
+            bindings: 0,
         }
     }
 
