@@ -106,7 +106,7 @@ impl Translation<'_> {
                     Some(shape) => shape.clone(),
                     None => self.shape_of(expr),
                 };
-                let id = self.flattener.outline(expr, shape, "branch");
+                let id = self.flattener.outline(expr, shape, self.function);
                 let params = self.flattener.program.functions[id].params.clone();
                 let args: Vec<Value> =
                     params.iter().map(|var| self.env.get(var).cloned().unwrap_or(Value::Unit)).collect();

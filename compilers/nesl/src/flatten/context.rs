@@ -6,7 +6,7 @@
 //! is kept in the context where it was computed, and [`Translation::at`] moves it inward when it must.
 
 use super::Flattener;
-use crate::core::{PlaceId, Shape, Var};
+use crate::core::{FunctionId, PlaceId, Shape, Var};
 use crate::vcode::builder::Builder;
 use crate::vcode::{Cell, Constant, Kind};
 use std::collections::HashMap;
@@ -142,10 +142,12 @@ pub(super) struct Translation<'f> {
     pub(super) env: HashMap<Var, Value>,
     /// The innermost call outside the library whose callee is being written out.
     pub(super) caller: Option<PlaceId>,
+    /// The function being translated.
+    pub(super) function: FunctionId,
 }
 
 impl<'f> Translation<'f> {
-    pub(super) fn new(flattener: &'f mut Flattener) -> Self {
+    pub(super) fn new(flattener: &'f mut Flattener, function: FunctionId) -> Self {
         let root = Context {
             parent: ROOT,
             depth: 0,
@@ -154,7 +156,14 @@ impl<'f> Translation<'f> {
             probe: None,
             nonempty: true,
         };
-        Self { flattener, b: Builder::new(), contexts: vec![root], env: HashMap::new(), caller: None }
+        Self {
+            flattener,
+            b: Builder::new(),
+            contexts: vec![root],
+            env: HashMap::new(),
+            caller: None,
+            function,
+        }
     }
 
     pub(super) fn push_context(&mut self, context: Context) -> Ctx {

@@ -117,7 +117,7 @@ impl Flattener {
     fn translate(&mut self, id: FunctionId, mode: &Mode, name: String) -> vcode::Function {
         let function: Function = self.program.functions[id].clone();
         let recursive = self.facts[id].recursive;
-        let mut t = Translation::new(self);
+        let mut t = Translation::new(self, id);
         let mut params = Vec::new();
         let shapes: Vec<Shape> =
             function.params.iter().map(|&v| t.flattener.program.shape(v).clone()).collect();
@@ -157,7 +157,7 @@ impl Flattener {
     }
 
     /// The function made of a branch, whose parameters are its free variables.
-    fn outline(&mut self, expr: &Rc<Expr>, shape: Shape, origin: &str) -> FunctionId {
+    fn outline(&mut self, expr: &Rc<Expr>, shape: Shape, within: FunctionId) -> FunctionId {
         let address = Rc::as_ptr(expr) as usize;
         if let Some((_, id)) = self.outlined.get(&address) {
             return *id;
@@ -165,12 +165,10 @@ impl Flattener {
         let id = self.program.functions.len();
         let params = analysis::free_variables(expr).into_iter().collect();
         self.program.functions.push(Function {
-            name: origin.to_owned(),
             params,
             result: shape,
             body: Rc::clone(expr),
-            file: String::new(),
-            line: 0,
+            ..self.program.functions[within].clone()
         });
         // It is recursive only through functions that have a guard of their own.
         let known = &self.facts;

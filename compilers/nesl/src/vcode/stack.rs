@@ -118,7 +118,7 @@ impl Lowering {
         match &stmt.instr {
             Instr::Const(_) => return,
             Instr::Op(name, suffix) => {
-                let args = self.best_order(name, &stmt.args);
+                let (name, args) = self.best_order(name, &stmt.args, dying);
                 self.place(&args, dying);
                 self.lines.push(Line::Op(name, *suffix));
             }
@@ -136,17 +136,22 @@ impl Lowering {
         self.stack.extend(stmt.results.iter().copied());
     }
 
-    /// For an operation that commutes: the order whose first operand is already on top.
-    fn best_order(&self, name: &str, args: &[Cell]) -> Vec<Cell> {
-        if args.len() == 2
-            && matches!(name, "+" | "*" | "AND" | "OR" | "XOR" | "=" | "!=")
-            && self.stack.last() == Some(&args[1])
-            && self.stack.len() >= 2
-            && self.stack[self.stack.len() - 2] != args[0]
+    /// For an operation whose operands can be exchanged: the order whose first operand is already on top.
+    fn best_order(
+        &self,
+        name: &'static str,
+        args: &[Cell],
+        dying: &HashSet<Cell>,
+    ) -> (&'static str, Vec<Cell>) {
+        if let [first, second] = *args
+            && let Some(other) = exchanged(name)
+            && self.stack.last() == Some(&second)
+            && dying.contains(&second)
+            && !(dying.contains(&first) && self.stack.len() >= 2 && self.stack[self.stack.len() - 2] == first)
         {
-            return vec![args[1], args[0]];
+            return (other, vec![second, first]);
         }
-        args.to_vec()
+        (name, args.to_vec())
     }
 
     fn conditional(&mut self, stmt: &Stmt, yes: &Block, no: &Block, dying: &HashSet<Cell>) {
@@ -262,6 +267,18 @@ impl Lowering {
     }
 }
 
+/// The operation that gives the same for exchanged operands.
+fn exchanged(name: &'static str) -> Option<&'static str> {
+    match name {
+        "+" | "*" | "AND" | "OR" | "XOR" | "=" | "!=" => Some(name),
+        "<" => Some(">"),
+        ">" => Some("<"),
+        "<=" => Some(">="),
+        ">=" => Some("<="),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::builder::Builder;
@@ -288,6 +305,15 @@ mod tests {
         let (x, y) = (b.fresh(Kind::Int), b.fresh(Kind::Int));
         let s = b.op("-", Some(Kind::Int), &[x, y]);
         assert_eq!(lower_body(vec![x, y], b.finish(vec![s])), vec![Line::Op("-", Some(Kind::Int))]);
+    }
+
+    #[test]
+    fn a_comparison_is_turned_if_its_second_operand_is_on_top() {
+        let mut b = Builder::new();
+        let (x, y) = (b.fresh(Kind::Int), b.fresh(Kind::Int));
+        let less = b.op("<", Some(Kind::Int), &[x, y]);
+        let lines = lower_body(vec![x, y], b.finish(vec![x, less]));
+        assert_eq!(lines, vec![Line::Copy(1, 1), Line::Op(">", Some(Kind::Int))]);
     }
 
     #[test]
