@@ -57,11 +57,24 @@ pub(crate) fn function(unit: &mut Unit<'_>, number: usize) -> Function {
     for part in parameters(&pattern) {
         let parameter_name = part_name(&mut writer, part);
         text.push(parameter(&part.ty, &parameter_name));
+        let is_read = !parameter_name.starts_with("/*");
+        writer.parameters.push(is_read.then(|| (parameter_name.clone(), part.ty.clone())));
         named
             .push((parameter_name.trim_start_matches("/* ").trim_end_matches(" */").into(), part.ty.clone()));
     }
-    writer.write_into(&body, "result");
-    let lines = std::mem::take(&mut writer.block.lines);
+    writer.write_tail(&body);
+    let mut lines = std::mem::take(&mut writer.block.lines);
+    lines.push("return ndpc::done;".into());
+    if writer.is_loop {
+        lines = std::iter::once("for (;;) {".to_string())
+            .chain(
+                lines
+                    .into_iter()
+                    .map(|line| if line.starts_with('#') { line } else { format!("    {line}") }),
+            )
+            .chain(["}".to_string()])
+            .collect();
+    }
     Function {
         signature: format!("int {name}({})", text.join(", ")),
         comment,

@@ -17,6 +17,7 @@ mod library;
 mod names;
 mod output;
 mod primitive;
+mod tail;
 mod unit;
 mod value;
 mod writer;

@@ -36,7 +36,7 @@ pub(crate) fn source(unit: &Unit<'_>, name: &str, functions: &[Function], forms:
             out.push_str("    }\n");
         }
         write_lines(&mut out, &function.lines);
-        out.push_str("    return ndpc::done;\n}\n");
+        out.push_str("}\n");
     }
     for function in functions {
         if let Some(binding) = binding(function) {

@@ -67,6 +67,10 @@ pub(crate) struct Writer<'u, 'a> {
     pub(crate) block: Block,
     /// Variables that are read anywhere.
     used: HashSet<BindingId>,
+    /// The function's parameters: name and type, none for those that nobody reads.
+    pub(crate) parameters: Vec<Option<(String, Type)>>,
+    /// Whether the function calls itself in place of its end, which is a jump to its start.
+    pub(crate) is_loop: bool,
     last_line: u32,
     temporaries: u32,
 }
@@ -85,6 +89,8 @@ impl<'u, 'a> Writer<'u, 'a> {
             names,
             block: Block::default(),
             used,
+            parameters: Vec::new(),
+            is_loop: false,
             last_line: 0,
             temporaries: 0,
         }

@@ -46,8 +46,10 @@ fn failures_know_their_place() {
 fn only_recursive_functions_look_at_the_stack() {
     let once = translated("function h(x) : int -> int = x + 1;");
     assert!(!once.cpp.contains("is_stack_low"));
-    let often = translated("function h(x) : int -> int = if x == 0 then 0 else h(x - 1);");
+    let often = translated("function h(x) : int -> int = if x == 0 then 0 else 1 + h(x - 1);");
     assert!(often.cpp.contains("is_stack_low"));
+    let loops = translated("function h(x) : int -> int = if x == 0 then 0 else h(x - 1);");
+    assert!(loops.cpp.contains("for (;;)") && !loops.cpp.contains("is_stack_low"), "{}", loops.cpp);
 }
 
 #[test]
@@ -72,7 +74,9 @@ fn small_bodies_are_told_from_others() {
 
 #[test]
 fn deep_nesting_is_a_message() {
-    for text in [format!("{}1{};", "(".repeat(100_000), ")".repeat(100_000)), format!("1{};", " + 1".repeat(100_000))] {
+    for text in
+        [format!("{}1{};", "(".repeat(100_000), ")".repeat(100_000)), format!("1{};", " + 1".repeat(100_000))]
+    {
         assert!(translate("x.ndpc", &text, &Options::default()).is_err());
     }
 }

@@ -2,7 +2,7 @@
 // Measures translated functions beside the same in plain C++: with one worker what NDPC costs, with more what
 // it gains; and the fork and join of one element beside those of std::thread.
 //
-// usage: measure [WORKERS]
+// usage: measure [WORKERS [forks]]: forks is the latter alone
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -136,20 +136,11 @@ template <class T> ndpc::Seq<T> seq(const std::vector<T> &items) {
     return ndpc::constant(items.data(), static_cast<std::int64_t>(items.size()));
 }
 
-} // namespace
-
-int main(int argc, char **argv) {
-    ndpc::start(argc > 1 ? static_cast<std::uint32_t>(std::atoi(argv[1])) : 1, false);
+void compare_all(const std::vector<int> &numbers) {
     std::vector<double> a(4000000), b(4000000);
-    std::vector<int> numbers(1000000);
-    unsigned random = 1;
     for (std::size_t i = 0; i < a.size(); i++) {
         a[i] = static_cast<double>(i % 100);
         b[i] = static_cast<double>(i % 7);
-    }
-    for (int &number : numbers) {
-        random = random * 1103515245u + 12345u;
-        number = static_cast<int>(random >> 8);
     }
     compare(
         "dot 4e6", [&] { sink = plain_dot(a, b); },
@@ -230,6 +221,21 @@ int main(int argc, char **argv) {
             check(steps(result, seq(few), 100));
             sink = result[5];
         });
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    ndpc::start(argc > 1 ? static_cast<std::uint32_t>(std::atoi(argv[1])) : 1, false);
+    std::vector<int> numbers(1000000);
+    unsigned random = 1;
+    for (int &number : numbers) {
+        random = random * 1103515245u + 12345u;
+        number = static_cast<int>(random >> 8);
+    }
+    if (argc < 3) {
+        compare_all(numbers);
+    }
     std::vector<int> thousand(numbers.begin(), numbers.begin() + 1000);
     double threads = best([&] {
         std::vector<std::thread> all;
