@@ -25,6 +25,7 @@ constexpr const char *USAGE =
     "Run a program of VCODE text (- is standard input).\n"
     "\n"
     "  --cpus N      use N CPUs for long vectors (default: all)\n"
+    "  --share N     use them for vectors from N elements on (default: 65536)\n"
     "  --memory N    let vectors take N bytes (K, M or G may follow; default: most of the machine's)\n"
     "  --length N    print so many elements of a sequence (default: 100)\n"
     "  --list        print the program as it was understood, and do not run it\n"
@@ -55,14 +56,14 @@ int parse_options(int count, char **arguments, Options &options) {
             fputs(USAGE, stdout);
             return 0;
         }
-        if (word == "--cpus" || word == "--memory" || word == "--length") {
+        if (word == "--cpus" || word == "--memory" || word == "--share" || word == "--length") {
             if (index + 1 == count || !number_of(arguments[index + 1], number) || number == 0 ||
-                (word != "--memory" && number > 1000000)) {
+                (word != "--memory" && word != "--share" && number > 1000000)) {
                 fprintf(stderr, "vcode: %s needs a number; see vcode --help\n", arguments[index]);
                 return 2;
             }
             index++;
-            (word == "--memory" ? options.memory : number) = number;
+            (word == "--memory" ? options.memory : word == "--share" ? options.share : number) = number;
             if (word == "--cpus") {
                 options.cpus = static_cast<uint32_t>(number);
             } else if (word == "--length") {
@@ -164,7 +165,7 @@ namespace {
 
 int run(const Options &options) {
     memory_bound(options.memory);
-    gang_size(options.cpus);
+    gang_size(options.cpus, options.share);
     Machine machine;
     if (!machine.start() || (options.counts && !counts_start(machine))) {
         no_memory();

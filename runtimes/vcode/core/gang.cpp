@@ -12,9 +12,8 @@ namespace hadal::vcode {
 namespace {
 
 constexpr uint32_t MEMBERS_MAX = 256;
-constexpr uint64_t SHARED_ITEMS = 32768; // from so many items on sharing pays (bench/README)
-constexpr uint64_t SPIN_NS = 30000;      // how long a thread spins before it sleeps
-constexpr uint32_t JOIN_SPINS = 4000;    // how often the interpreter looks before it sleeps
+constexpr uint64_t SPIN_NS = 30000;   // how long a thread spins before it sleeps
+constexpr uint32_t JOIN_SPINS = 4000; // how often the interpreter looks before it sleeps
 
 struct alignas(HRT_CACHE_LINE) Range {
     uint64_t next, end;
@@ -25,6 +24,9 @@ struct alignas(HRT_CACHE_LINE) Job {
     void *context;
 };
 
+// From so many items on sharing pays: a scan of as many takes 20 us, to let the gang go and come together
+// some.
+uint64_t shared_items = 65536;
 uint32_t wanted, members; // members: 0 before the gang has started
 bool may_spin;
 uint32_t event;
@@ -133,10 +135,13 @@ void announce() {
 
 } // namespace
 
-void gang_size(uint32_t count) { wanted = count; }
+void gang_size(uint32_t count, uint64_t items) {
+    wanted = count;
+    shared_items = items == 0 ? shared_items : items;
+}
 
 uint32_t gang_for(uint64_t items) {
-    if (HRT_LIKELY(items < SHARED_ITEMS)) {
+    if (HRT_LIKELY(items < shared_items)) {
         return 1;
     }
     if (members == 0) {

@@ -7,8 +7,9 @@
 
 namespace hadal::vcode {
 
-// How many CPUs work together; 0: all. Called before the first operation.
-void gang_size(uint32_t cpus);
+// How many CPUs work together (0: all), from so many items on (0: what was found to pay). Called before the
+// first operation.
+void gang_size(uint32_t cpus, uint64_t items);
 // How many work together on so many items: 1 where sharing would not pay.
 uint32_t gang_for(uint64_t items);
 // Runs body(context, index, member) for every index below the count, by all of the gang; the interpreter is
