@@ -283,6 +283,40 @@ pub fn expression_facts(expr: &Expr, of_function: &dyn Fn(FunctionId) -> Facts) 
     out
 }
 
+/// The variables whose values an expression surely moves as a whole: passed to functions that are not inlined, or
+/// copied with changes.
+pub fn moved_whole(expr: &Expr, inlined: &dyn Fn(FunctionId) -> bool, out: &mut BTreeSet<Var>) {
+    let whole = |arg: &Expr, out: &mut BTreeSet<Var>| {
+        if let Expr::Var(var) = arg {
+            out.insert(*var);
+        }
+    };
+    match expr {
+        Expr::Call(id, args, _) => {
+            if !inlined(*id) {
+                args.iter().for_each(|arg| whole(arg, out));
+            }
+            args.iter().for_each(|arg| moved_whole(arg, inlined, out));
+        }
+        Expr::Prim(prim, args, _) => {
+            use super::Prim;
+            match prim {
+                Prim::Append => args.iter().for_each(|arg| whole(arg, out)),
+                Prim::Put | Prim::PutUnchecked | Prim::Replace | Prim::Partition => whole(&args[0], out),
+                _ => {}
+            }
+            args.iter().for_each(|arg| moved_whole(arg, inlined, out));
+        }
+        Expr::Pair(a, b) | Expr::Let(_, a, b) => {
+            moved_whole(a, inlined, out);
+            moved_whole(b, inlined, out);
+        }
+        // Only the condition is evaluated in any case.
+        Expr::If(condition, _, _) => moved_whole(condition, inlined, out),
+        _ => {}
+    }
+}
+
 /// The shape of an expression's value.
 #[must_use]
 pub fn shape_of(expr: &Expr, program: &Program) -> Shape {

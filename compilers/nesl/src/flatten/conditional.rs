@@ -5,12 +5,15 @@
 
 use super::context::{Context, Ctx, Flat, Origin, ROOT, Translation, Value};
 use crate::core::analysis;
-use crate::core::{Expr, Shape};
+use crate::core::{Expr, Shape, Var};
 use crate::vcode::{Cell, Kind};
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 /// Branches of more nodes than this become functions, since each is written twice.
 const OUTLINE_SIZE: usize = 12;
+/// The same for branches that only call a function: making another function of them gains less.
+const OUTLINE_CALL_SIZE: usize = 24;
 /// Branches up to this size are computed for all instances if they are scalar operations.
 const SELECT_SIZE: usize = 16;
 
@@ -92,7 +95,11 @@ impl Translation<'_> {
 
     /// A branch as it is evaluated twice: as it stands if it is small, else as a function.
     fn branch_source(&mut self, expr: &Rc<Expr>, size: usize) -> Branch {
-        if size <= OUTLINE_SIZE || matches!(&**expr, Expr::Call(..)) {
+        let limit = match &**expr {
+            Expr::Call(id, ..) if !self.flattener.facts[*id].inlined() => OUTLINE_CALL_SIZE,
+            _ => OUTLINE_SIZE,
+        };
+        if size <= limit {
             return Branch::Inline(Rc::clone(expr));
         }
         Branch::Outlined(Rc::clone(expr))
@@ -100,6 +107,12 @@ impl Translation<'_> {
 
     fn branch_value(&mut self, branch: &Branch, ctx: Ctx, shape: Option<&Shape>) -> Value {
         match branch {
+            Branch::Inline(expr) if matches!(self.contexts[ctx].origin, Origin::Branch(..)) => {
+                let before = self.pack_first(expr, ctx);
+                let value = self.expr(expr, ctx);
+                self.env.extend(before);
+                value
+            }
             Branch::Inline(expr) => self.expr(expr, ctx),
             Branch::Outlined(expr) => {
                 let shape = match shape {
@@ -113,6 +126,27 @@ impl Translation<'_> {
                 self.call_function(id, &args, ctx)
             }
         }
+    }
+
+    /// Packs the sequences that a branch surely needs packed, so that all of it reads the packed ones. What the
+    /// variables stood for before.
+    fn pack_first(&mut self, expr: &Expr, ctx: Ctx) -> Vec<(Var, Value)> {
+        let mut vars = BTreeSet::new();
+        let facts = &self.flattener.facts;
+        analysis::moved_whole(expr, &|id| facts[id].inlined(), &mut vars);
+        let mut before = Vec::new();
+        for var in vars {
+            let Some(Value::Leaf(from, flat @ Flat::Seq(..))) = self.env.get(&var) else { continue };
+            if *from == ROOT || *from == ctx {
+                continue;
+            }
+            let old = Value::Leaf(*from, flat.clone());
+            let packed = self.at(&old, ctx);
+            let packed = self.leaf(ctx, packed);
+            self.env.insert(var, packed);
+            before.push((var, old));
+        }
+        before
     }
 
     /// The shape of an expression's value.

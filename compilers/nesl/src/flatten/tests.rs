@@ -134,3 +134,12 @@ fn output_stays_within_the_operations_of_the_cmu_compiler() {
     }
     assert!(text.find("FUNC MAIN1_1").expect("the entry") < text.find("FUNC FORM_1").expect("a form"));
 }
+
+#[test]
+fn a_branch_that_needs_a_sequence_packed_reads_the_packed_one() {
+    let program = "function count(v, i, sums) =
+          if i == #v then sums else let k = v[i] in count(v, i + 1, rep(sums, sums[k] + 1, k));
+        {count(v, 0, dist(0, 3)) : v in [[0, 1], [2, 2, 1]]};";
+    let text = vcode(program);
+    assert!(count(&text, "EXTRACT INT") >= 4, "{text}");
+}
