@@ -95,11 +95,11 @@ void pending_drop(Pending *pending) {
 bool compute(Cell &cell) {
     constexpr uint64_t PIECE = 64 * Plan::STRIP; // what one member takes at a time
     Plan plan;
-    if (!strips_ready(cell.length) || !plan.make(cell, true)) {
+    uint64_t length = cell.length, pieces = (length + PIECE - 1) / PIECE;
+    if (!strips_ready(pieces * PIECE) || !plan.make(cell, true)) {
         return false;
     }
-    uint64_t length = cell.length;
-    share_by_member((length + PIECE - 1) / PIECE, PIECE, [&](uint64_t piece, uint32_t member) {
+    share_by_member(pieces, PIECE, [&](uint64_t piece, uint32_t member) {
         uint64_t from = piece * PIECE, to = from + PIECE < length ? from + PIECE : length;
         plan.run(member, from, to);
     });

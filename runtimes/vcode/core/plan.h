@@ -71,7 +71,8 @@ class Plan {
     Cell reused{}; // the operand whose memory the root takes over
 };
 
-// Memory for the strips of all who share so many elements; false: there is none.
+// Memory for the strips of all who share so many items (pieces of work times their size); false: there is
+// none.
 bool strips_ready(uint64_t length);
 
 } // namespace hadal::vcode

@@ -84,7 +84,7 @@ template <typename O> bool reduce_pending(Machine &machine, Cell &vector) {
     uint64_t length = vector.length, items = length + 1; // the end of the segment is an item, too
     Scratch<T> parts(block_count(items));
     Plan plan;
-    if (!parts || !strips_ready(items) || !plan.make(vector, false)) {
+    if (!parts || !strips_ready(block_count(items) * BLOCK) || !plan.make(vector, false)) {
         return machine.out_of_memory();
     }
     for_blocks_by_member(items, [&](uint64_t block, uint64_t from, uint64_t to, uint32_t member) {

@@ -80,64 +80,56 @@ const Operation operations[] = {
                                                                         routine_srand) ROW("INDEX",
                                                                                            None, Plain, routine_index)
                                                                         ROW("MAKE_SEGDES", None, Plain, routine_make_segdes) ROW(
-                                                                            "LENGTHS", None,
-                                                                            Plain, routine_lengths) ROW("FOPE"
-                                                                                                        "N",
-                                                                                                        None,
-                                                                                                        Plain,
-                                                                                                        routine_fopen)
+                                                                            "LENGTHS", None, Plain,
+                                                                            routine_lengths) ROW("FOPE"
+                                                                                                 "N",
+                                                                                                 None, Plain, routine_fopen)
                                                                             ROW("FCLOSE", None, Plain, routine_fclose) ROW(
                                                                                 "FREAD_CHAR", None,
-                                                                                Plain,
-                                                                                routine_fread_char) ROW("SPAW"
-                                                                                                        "N",
-                                                                                                        None,
-                                                                                                        Plain,
-                                                                                                        routine_spawn)
+                                                                                Plain, routine_fread_char) ROW("SPAW"
+                                                                                                               "N",
+                                                                                                               None,
+                                                                                                               Plain, routine_spawn)
                                                                                 ROW("START_TIMER", None, Plain, routine_start_timer) ROW(
-                                                                                    "STOP_TIMER", None, Plain,
-                                                                                    routine_stop_timer) ROW("PAIR", None,
-                                                                                                            Plain,
-                                                                                                            routine_pair)
+                                                                                    "STOP_TIMER", None,
+                                                                                    Plain, routine_stop_timer) ROW("PAIR",
+                                                                                                                   None,
+                                                                                                                   Plain, routine_pair)
                                                                                     ROW("UNPAIR", None, Plain, routine_unpair) ROW(
                                                                                         "COPY",
                                                                                         None, Copy,
                                                                                         nullptr) ROW("POP",
                                                                                                      None,
                                                                                                      Pop, nullptr)
-                                                                                        ROW("CPOP", None,
-                                                                                            Cpop,
-                                                                                            nullptr) ROW("CAL"
-                                                                                                         "L",
+                                                                                        ROW("CPOP", None, Cpop, nullptr) ROW(
+                                                                                            "CAL"
+                                                                                            "L",
+                                                                                            None, Call,
+                                                                                            nullptr) ROW("EXI"
+                                                                                                         "T",
                                                                                                          None,
-                                                                                                         Call,
+                                                                                                         Exit,
                                                                                                          nullptr)
-                                                                                            ROW("EXIT", None,
-                                                                                                Exit,
-                                                                                                nullptr) ROW("IF",
+                                                                                            ROW("IF", None, If, nullptr) ROW(
+                                                                                                "ELSE",
+                                                                                                None, Else,
+                                                                                                nullptr) ROW("ENDIF",
                                                                                                              None,
-                                                                                                             If,
+                                                                                                             Endif,
                                                                                                              nullptr)
-                                                                                                ROW("ELSE",
+                                                                                                ROW("CONS"
+                                                                                                    "T",
                                                                                                     None,
-                                                                                                    Else,
-                                                                                                    nullptr) ROW("ENDIF",
-                                                                                                                 None,
-                                                                                                                 Endif,
-                                                                                                                 nullptr)
-                                                                                                    ROW("CONS"
-                                                                                                        "T",
+                                                                                                    Const,
+                                                                                                    nullptr)
+                                                                                                    ROW("RET",
                                                                                                         None,
-                                                                                                        Const,
+                                                                                                        Ret,
                                                                                                         nullptr)
-                                                                                                        ROW("RET",
+                                                                                                        ROW("FUNC",
                                                                                                             None,
-                                                                                                            Ret,
+                                                                                                            Func,
                                                                                                             nullptr)
-                                                                                                            ROW("FUNC",
-                                                                                                                None,
-                                                                                                                Func,
-                                                                                                                nullptr)
 #undef ROW
 };
 
