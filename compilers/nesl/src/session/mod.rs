@@ -337,8 +337,12 @@ impl Session {
     /// Forgets what a form bound, since its evaluation failed. Only the last form can be forgotten.
     pub fn forget(&mut self, form: FormId) {
         if form + 1 == self.forms.len()
-            && let Some(last) = self.forms.last()
+            && let Some(last) = self.forms.last_mut()
         {
+            // The numbers of its names will be given to others.
+            for (id, _) in last.globals.drain(..) {
+                self.definitions.globals.remove(&id);
+            }
             self.checker = last.before.clone();
         }
     }
