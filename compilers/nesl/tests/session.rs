@@ -149,3 +149,14 @@ fn the_coverage_table_has_every_name_and_its_tests_exist() {
         assert!(root.join(format!("tests/programs/{test}.nesl")).is_file(), "{test} is not there: {line}");
     }
 }
+
+#[test]
+fn a_slot_is_unused_when_nothing_means_its_value() {
+    let mut session = Session::new();
+    values(&mut session, "a = 1; function g(x) = x + a; 5;");
+    assert_eq!(session.unused_slots(), Vec::<usize>::new());
+    values(&mut session, "6; a = 2;");
+    // The first `it` is gone; the first `a` is still meant by g.
+    assert_eq!(session.unused_slots(), vec![1]);
+    assert_eq!(session.unused_slots(), Vec::<usize>::new());
+}

@@ -164,8 +164,7 @@ impl<'a> Elaborator<'a> {
     fn values_used(&mut self, expr: &typed::Expr) -> BTreeSet<GlobalId> {
         let mut out = BTreeSet::new();
         let mut seen = HashSet::new();
-        let mut todo = Vec::new();
-        globals_in(expr, &mut todo);
+        let mut todo = globals_in(expr);
         while let Some(id) = todo.pop() {
             if !seen.insert(id) {
                 continue;
@@ -174,8 +173,8 @@ impl<'a> Elaborator<'a> {
                 Some(Definition::Value(_)) => {
                     out.insert(id);
                 }
-                Some(Definition::Function(function)) => globals_in(&function.body, &mut todo),
-                Some(Definition::Constant(expr)) => globals_in(expr, &mut todo),
+                Some(Definition::Function(function)) => todo.extend(globals_in(&function.body)),
+                Some(Definition::Constant(expr)) => todo.extend(globals_in(expr)),
                 _ => {}
             }
         }
@@ -365,7 +364,8 @@ fn unresolved(span: Span) -> Diagnostic {
 }
 
 /// The top-level names in an expression.
-fn globals_in(expr: &typed::Expr, out: &mut Vec<GlobalId>) {
+pub(crate) fn globals_in(expr: &typed::Expr) -> Vec<GlobalId> {
+    let mut out = Vec::new();
     let mut stack = vec![expr];
     while let Some(expr) = stack.pop() {
         if let ExprKind::Global(id, _) = &expr.kind {
@@ -373,4 +373,5 @@ fn globals_in(expr: &typed::Expr, out: &mut Vec<GlobalId>) {
         }
         stack.extend(expr.children());
     }
+    out
 }

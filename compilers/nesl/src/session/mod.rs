@@ -9,10 +9,11 @@ mod reference;
 pub use reference::Evaluation;
 
 use crate::elaborate::statics::Static;
-use crate::elaborate::{Definition, Definitions, Elaborator};
+use crate::elaborate::{Definition, Definitions, Elaborator, globals_in};
 use hadal_front::typed::{self, GlobalId, GlobalKind};
 use hadal_front::types::Type;
 use hadal_front::{Checker, Diagnostic, Dialect, SourceMap, ast, parse, render};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -345,6 +346,26 @@ impl Session {
             }
             self.checker = last.before.clone();
         }
+    }
+
+    /// The slots whose values no name and no function means any more, each told once: the machine may drop them.
+    pub fn unused_slots(&mut self) -> Vec<FormId> {
+        let mut used: HashSet<GlobalId> = self.checker.names().iter().map(|global| global.id).collect();
+        for definition in self.definitions.globals.values() {
+            match definition {
+                Definition::Function(function) => used.extend(globals_in(&function.body)),
+                Definition::Constant(expr) => used.extend(globals_in(expr)),
+                _ => {}
+            }
+        }
+        let mut unused = Vec::new();
+        for (slot, form) in self.forms.iter_mut().enumerate() {
+            if !form.globals.is_empty() && form.globals.iter().all(|(id, _)| !used.contains(id)) {
+                form.globals.clear();
+                unused.push(slot);
+            }
+        }
+        unused
     }
 
     /// How many elements of a sequence are printed (`set print_length`).
