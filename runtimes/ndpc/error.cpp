@@ -27,9 +27,8 @@ __attribute__((cold, noinline)) void note_memory(const Site &site, std::int64_t 
 }
 
 __attribute__((cold, noinline)) void note_depth(const Site &site) {
-    std::uintptr_t half = worker().stack_middle - worker().stack_bottom;
-    note(site, "Recursion too deep: the stack of %lld KiB is used up.",
-         static_cast<std::int64_t>(2 * half >> 10), 0);
+    // Without its size: which worker's it is depends on the run.
+    note(site, "Recursion too deep: the stack is used up.", 0, 0);
 }
 
 const char *failure_text() {

@@ -18,5 +18,6 @@ static double integral(double a, double b, double whole, double most) {
 }
 
 int main() {
-    print(static_cast<int>(std::lround(1000000.0 * integral(0.0, 4.0, simpson(0.0, 4.0), 0.0000000001))), "int");
+    print(static_cast<int>(std::lround(1000000.0 * integral(0.0, 4.0, simpson(0.0, 4.0), 0.0000000001))),
+          "int");
 }
