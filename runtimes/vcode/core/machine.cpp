@@ -10,9 +10,9 @@ namespace {
 
 constexpr size_t GUARD = 8;             // cells of no type below the stack: what fast paths may look at
 constexpr size_t CELLS_FIRST = 1 << 10; // the stack at the start
-constexpr size_t CELLS_MAX = size_t{1} << 27;
+constexpr size_t CELLS_MAX = size_t{1} << 26;
 constexpr size_t RETURNS_FIRST = 1 << 10;
-constexpr size_t RETURNS_MAX = size_t{1} << 26;
+constexpr size_t RETURNS_MAX = size_t{1} << 24;
 
 // The statement of a run of stack operations that lacks cells.
 uint32_t failing_statement(const Machine &machine, const Origin &origin) {

@@ -137,12 +137,17 @@ void *take(uint64_t bytes, uint16_t &size_class) {
     if (HRT_UNLIKELY(index >= CLASSES)) {
         return nullptr;
     }
-    size_class = static_cast<uint16_t>(index);
-    if (Free *block = free_lists[index]) {
-        free_lists[index] = block->next;
-        PERMIT(block, bytes);
-        return block;
+    // Of large blocks one of up to twice the size serves as well: it is warm, a new one is not.
+    uint32_t last = bytes > SMALL_BYTES && index + 4 < CLASSES ? index + 4 : index;
+    for (uint32_t found = index; found <= last; found++) {
+        if (Free *block = free_lists[found]) {
+            size_class = static_cast<uint16_t>(found);
+            free_lists[found] = block->next;
+            PERMIT(block, bytes);
+            return block;
+        }
     }
+    size_class = static_cast<uint16_t>(index);
     void *memory = take_slow(index);
     if (memory != nullptr) {
         FORBID(memory, class_bytes(size_class));
