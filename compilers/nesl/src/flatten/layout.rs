@@ -121,19 +121,17 @@ impl Translation<'_> {
                 (Flat::Pair(Rc::new(a), Rc::new(b)), first.or(second))
             }
             Flat::Seq(d, elements) => {
+                // The segments that stay are fetched: that costs what they hold, not what all hold.
                 let lengths = self.b.lengths(*d);
-                let (lengths, remains) = self.pack_cell(lengths, flags, descriptor);
-                let new = self.b.op("MAKE_SEGDES", None, &[lengths]);
-                let inner_flags = self.dist(flags, *d);
-                let elements = match elements.first() {
-                    None => Flat::Unit,
-                    Some(first) => {
-                        let count = self.b.count(first);
-                        self.b.set_count(inner_flags, count);
-                        self.pack(elements, inner_flags, count).0
-                    }
-                };
-                (Flat::Seq(new, Rc::new(elements)), Some(remains))
+                let (new_lengths, remains) = self.pack_cell(lengths, flags, descriptor);
+                if **elements == Flat::Unit {
+                    let new = self.b.op("MAKE_SEGDES", None, &[new_lengths]);
+                    return (Flat::Seq(new, Rc::clone(elements)), Some(remains));
+                }
+                let starts = self.starts_of_all(*d);
+                let (new_starts, _) = self.pack_cell(starts, flags, descriptor);
+                let count = self.b.count(new_lengths);
+                (self.segments(elements, new_starts, new_lengths, count), Some(remains))
             }
         }
     }

@@ -6,6 +6,7 @@
 //! context it was computed in and is replicated or packed only when an operation in an inner context reads it
 //! there; so an index into a free variable is one gather, and branches pack only what they use.
 
+mod append;
 mod conditional;
 mod context;
 mod each;

@@ -9,10 +9,7 @@ use crate::vcode::{Cell, Constant, Instr, Kind};
 impl Translation<'_> {
     pub(super) fn prim(&mut self, prim: &Prim, args: &[Expr], place: PlaceId, ctx: Ctx) -> Value {
         if *prim == Prim::Append {
-            let mut parts = Vec::new();
-            append_parts(args, &mut parts);
-            let values: Vec<Value> = parts.into_iter().map(|part| self.expr(part, ctx)).collect();
-            return self.append(&values);
+            return self.append_all(args, ctx);
         }
         let values: Vec<Value> = args.iter().map(|arg| self.expr(arg, ctx)).collect();
         match prim {
@@ -229,15 +226,5 @@ impl Translation<'_> {
     /// Notes that something cannot be flattened.
     pub(super) fn unsupported(&mut self, message: &str, place: PlaceId) {
         self.flattener.errors.push(Unsupported { message: message.to_owned(), place });
-    }
-}
-
-/// The operands of appends of appends, in order.
-fn append_parts<'e>(args: &'e [Expr], out: &mut Vec<&'e Expr>) {
-    for arg in args {
-        match arg {
-            Expr::Prim(Prim::Append, inner, _) => append_parts(inner, out),
-            other => out.push(other),
-        }
     }
 }

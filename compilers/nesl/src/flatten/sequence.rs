@@ -56,7 +56,6 @@ impl Translation<'_> {
                 let data = self.b.op("INDEX", None, &[cells[0], cells[1], d]);
                 self.leaf(at, Flat::Seq(d, Rc::new(Flat::Scalar(data))))
             }
-            Prim::Append => self.append(values),
             Prim::Zip(message) => {
                 let at = self.common(values);
                 let (a_d, a) = self.seq_at(&values[0], at);
@@ -349,37 +348,6 @@ impl Translation<'_> {
             (Flat::Seq(..), Flat::Seq(..)) => self.put_segments(old, new, index, d, singles),
             _ => Flat::Unit,
         }
-    }
-
-    /// `a ++ b ++ ...`: all parts move once.
-    pub(super) fn append(&mut self, values: &[Value]) -> Value {
-        let at = self.common(values);
-        let parts: Vec<(Cell, Flat)> = values.iter().map(|value| self.seq_at(value, at)).collect();
-        let own_lengths: Vec<Cell> = parts.iter().map(|(d, _)| self.b.lengths(*d)).collect();
-        let mut lengths = own_lengths[0];
-        for own in &own_lengths[1..] {
-            lengths = self.b.op("+", Some(Kind::Int), &[lengths, *own]);
-        }
-        let d = self.b.op("MAKE_SEGDES", None, &[lengths]);
-        let count = self.count(at);
-        let (mut start, total) = if at == ROOT {
-            self.b.set_one_segment(d);
-            (self.b.int(0), d)
-        } else {
-            let starts = self.b.op("+_SCAN", Some(Kind::Int), &[lengths, count]);
-            (starts, self.total(at, d))
-        };
-        let mut placed = Vec::new();
-        for (index, (own, elements)) in parts.into_iter().enumerate() {
-            if index > 0 {
-                start = self.b.op("+", Some(Kind::Int), &[start, own_lengths[index - 1]]);
-            }
-            let position = self.index_from(start, own, count);
-            let number = self.b.count(position);
-            placed.push((elements, position, number));
-        }
-        let elements = self.scatter(&placed, total);
-        self.leaf(at, Flat::Seq(d, Rc::new(elements)))
     }
 
     /// `partition(v, lengths)`

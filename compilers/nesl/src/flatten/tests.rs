@@ -143,3 +143,10 @@ fn a_branch_that_needs_a_sequence_packed_reads_the_packed_one() {
     let text = vcode(program);
     assert!(count(&text, "EXTRACT INT") >= 4, "{text}");
 }
+
+#[test]
+fn elements_of_one_sequence_are_appended_together() {
+    let program = "a = [1]; b = [2]; let r = {v ++ v : v in [a, b]} in r[0] ++ r[1];";
+    // Two gathers for the starts of the literal's parts, two for the lengths of r[0] and r[1], none for elements.
+    assert_eq!(count(&function(program, "FORM_3"), "BPERMUTE"), 4);
+}

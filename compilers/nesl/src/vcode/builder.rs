@@ -169,6 +169,15 @@ impl Builder {
         }
     }
 
+    /// The length that all segments of a descriptor are known to have.
+    #[must_use]
+    pub fn known_length(&self, descriptor: Cell) -> Option<i32> {
+        match self.definitions.get(&descriptor) {
+            Some(Definition::Op("MAKE_SEGDES", args)) => self.known_int(args[0]),
+            _ => None,
+        }
+    }
+
     /// The single truth value a cell is known to hold.
     #[must_use]
     pub fn known_bool(&self, cell: Cell) -> Option<bool> {
