@@ -222,8 +222,18 @@ impl Generator {
 
     fn sequence(&mut self, ty: Ty, d: usize) -> String {
         let element = ty.element().expect("a sequence");
-        match self.below(9) {
+        match self.below(10) {
             0 => format!("({} ++ {})", self.expr(ty, d), self.expr(ty, d)),
+            9 => {
+                let (a, b, name, each) = (self.expr(ty, d), self.expr(ty, d), self.name(), self.name());
+                self.variables.push((each.clone(), ty));
+                let body = self.expr(ty, d.min(1));
+                self.variables.pop();
+                let middle = self.expr(ty, d.min(1));
+                format!(
+                    "(let {name} = {{{body} : {each} in [{a}, {b}]}} in {name}[1] ++ {middle} ++ {name}[0])"
+                )
+            }
             1 => format!("reverse({})", self.expr(ty, d)),
             2 => {
                 let (s, k, name) = (self.expr(ty, d), self.expr(Ty::Int, d), self.name());
