@@ -38,9 +38,13 @@ fn list_sdk(out: &Path) {
     let manifest = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR"));
     let root = manifest.parent().expect("cli/ lies in the workspace");
     let mut files = Vec::new();
-    for (from, to) in
-        [("kernel/hrt/include", "include"), ("runtimes/hrt", "src"), ("runtimes/openmp", "openmp")]
-    {
+    for (from, to) in [
+        ("kernel/hrt/include", "include"),
+        ("runtimes/hrt", "src"),
+        ("runtimes/openmp", "openmp"),
+        ("runtimes/vcode", "vcode"),
+        ("runtimes/ndpc", "ndpc"),
+    ] {
         println!("cargo::rerun-if-changed={}", root.join(from).display());
         find_files(&root.join(from), Path::new(to), &mut files);
     }

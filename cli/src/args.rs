@@ -36,7 +36,7 @@ Examples:
 /// The subcommands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Run a program: an x86-64 Linux ELF file, a program image, or a C, C++ or Fortran source
+    /// Run a program: an x86-64 Linux ELF file, a program image, or a source in C, C++, Fortran, NESL, VCODE or NDPC
     Run(Box<RunArgs>),
     /// Boot to a prompt: threads, CPUs, memory, counters, and the program as often as you like
     #[command(mut_arg("command", |arg| arg.required(false)), after_help = SHELL_EXAMPLES)]
@@ -60,6 +60,10 @@ pub(crate) enum Command {
     Fc(CompilerArgs),
     /// Make a program image of a static program that is already linked
     Pack(PackArgs),
+    /// Evaluate NESL: a prompt, or the forms of files and of standard input
+    Nesl(NeslArgs),
+    /// Translate NDPC to C++, to keep or to read
+    Ndpc(NdpcArgs),
     /// Write headers and libraries of hadal/hrt.h for other build systems
     Sdk(SdkArgs),
     /// Show what this machine has and lacks for each part of Hadal, with the remedy
@@ -139,6 +143,15 @@ pub(crate) enum OpenMp {
     System,
     /// Hadal's in the place of libgomp.so.1 and libomp.so.5
     Native,
+}
+
+/// The choices of `--place`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Place {
+    /// A virtual machine, as part of the kernel
+    Kernel,
+    /// This Linux, natively
+    Linux,
 }
 
 /// The choices of `--stats`.
@@ -261,6 +274,10 @@ pub(crate) struct RunArgs {
     #[arg(long, help_heading = "Program")]
     pub(crate) first_touch: bool,
 
+    /// Where the program runs: in a machine (kernel), or the same binary without one (linux), to compare
+    #[arg(long, value_name = "PLACE", value_enum, default_value_t = Place::Kernel, help_heading = "Program")]
+    pub(crate) place: Place,
+
     /// Further compiler flags when PROGRAM is a source file (always: -O2 -g -fopenmp)
     #[arg(long, value_name = "FLAGS", allow_hyphen_values = true, help_heading = "Program")]
     pub(crate) cflags: Option<String>,
@@ -298,6 +315,78 @@ Examples:
   qemu-system-x86_64 -cpu max -smp 2 -m 1G -display none -serial mon:stdio -kernel heat.hadal -append shell
 
 The options are those of `hadal run`; without a program there is nothing to run.";
+
+/// `hadal nesl`.
+#[derive(Debug, Args)]
+#[command(after_help = NESL_EXAMPLES)]
+pub(crate) struct NeslArgs {
+    /// Number of virtual CPUs [default: as for hadal run]
+    #[arg(long, value_name = "N", value_parser = values::parse_cpus)]
+    pub(crate) cpus: Option<u32>,
+
+    /// Memory of the machine [default: as for hadal run]
+    #[arg(long, value_name = "SIZE", value_parser = values::parse_memory)]
+    pub(crate) memory: Option<Bytes>,
+
+    /// Where expressions are evaluated: in a machine (kernel), or by the same program without one (linux)
+    #[arg(long, value_name = "PLACE", value_enum, default_value_t = Place::Kernel)]
+    pub(crate) place: Place,
+
+    /// Write the program of FILE to standard output instead, for any interpreter of VCODE
+    #[arg(long, value_name = "LANGUAGE", value_enum)]
+    pub(crate) emit: Option<Emit>,
+
+    /// Files whose forms come first
+    #[arg(value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub(crate) files: Vec<PathBuf>,
+}
+
+/// The choices of `hadal nesl --emit`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Emit {
+    /// VCODE, as text
+    Vcode,
+}
+
+const NESL_EXAMPLES: &str = "\
+Examples:
+  hadal nesl                          a prompt: {x * x : x in [1:10]};
+  hadal nesl quicksort.nesl           the same, with the functions of a file
+  hadal nesl < tests.nesl             prints the answers only; status 1 if a form failed
+  hadal nesl --emit vcode quicksort.nesl > quicksort.vcode
+  hadal run quicksort.nesl            compiles the file and runs it; hadal cc makes an image of it
+
+A form ends with ; or $. At the prompt `help;` lists the commands. Values stay in the machine from form to form; Ctrl-C ends
+an evaluation and, with the machine, the values.";
+
+/// `hadal ndpc`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  hadal run sort.ndpc                           translates, compiles and runs
+  hadal ndpc --emit cpp sort.ndpc > sort.cpp
+  hadal ndpc --emit header sort.ndpc > sort.h   for callers of its functions in C and C++
+  hadal cc sort.ndpc -o sort.hadal              an image
+
+The C++ needs the headers that `hadal sdk DIR` writes.")]
+pub(crate) struct NdpcArgs {
+    /// What to write to standard output
+    #[arg(long, value_name = "WHAT", value_enum)]
+    pub(crate) emit: NdpcEmit,
+
+    /// The source
+    #[arg(value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+}
+
+/// The choices of `hadal ndpc --emit`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum NdpcEmit {
+    /// The program in C++
+    Cpp,
+    /// The declarations of its functions
+    Header,
+}
 
 /// `hadal ps`.
 #[derive(Debug, Args)]

@@ -19,7 +19,7 @@ use anyhow::Context;
 
 use crate::cc::sdk::{self, Sdk};
 use crate::failure::Failure;
-use crate::paths;
+use crate::{languages, paths};
 
 const FLAGS: [&str; 3] = ["-O2", "-g", "-fopenmp"];
 
@@ -63,7 +63,7 @@ impl Language {
 
 /// Whether a file is to be compiled: its name is that of a source file, and it is no program already (`cc x.c -o y.c`).
 pub(crate) fn is_source(path: &Path) -> bool {
-    Language::of(path).is_some() && !is_program(path)
+    (Language::of(path).is_some() || languages::Language::of(path).is_some()) && !is_program(path)
 }
 
 fn is_program(path: &Path) -> bool {
@@ -74,16 +74,24 @@ fn is_program(path: &Path) -> bool {
 /// Refuses compiler flags for a program that nothing compiles, which would have no effect.
 pub(crate) fn check_flags(program: &Path, cflags: Option<&str>) -> Result<(), Failure> {
     match cflags {
-        Some(_) if !is_source(program) => Err(Failure::Usage {
-            what: format!("--cflags is for source files, and {} is none", program.display()),
+        Some(_) if Language::of(program).is_none() || !is_source(program) => Err(Failure::Usage {
+            what: format!("--cflags is for sources in C, C++ and Fortran, and {} is none", program.display()),
             help: "leave out --cflags, or name the source (.c, .cc, .cpp, .f90, …)".into(),
         }),
         _ => Ok(()),
     }
 }
 
-/// Compiles `source` unless the cache has the result, and returns the program's path.
-pub(crate) fn compile(source: &Path, cflags: Option<&str>) -> Result<PathBuf, Failure> {
+/// Compiles `source` unless the cache has the result, and returns the program's path. `arguments` are those of the program,
+/// which some languages compile with it.
+pub(crate) fn compile(
+    source: &Path,
+    cflags: Option<&str>,
+    arguments: &[OsString],
+) -> Result<PathBuf, Failure> {
+    if let Some(language) = languages::Language::of(source) {
+        return languages::program::of_source(language, source, arguments);
+    }
     let language = Language::of(source).context("not a source file")?;
     let named = env::var(language.variable()).ok();
     let compiler = compiler_command(language, named.as_deref())?;
@@ -92,8 +100,7 @@ pub(crate) fn compile(source: &Path, cflags: Option<&str>) -> Result<PathBuf, Fa
     })?;
     let flags = split_words(cflags.unwrap_or(""), "--cflags")?;
     let source = source.canonicalize().with_context(|| source.display().to_string())?;
-    let dir = paths::cache_dir("programs")?;
-    remove_old_entries(&dir);
+    let dir = programs_dir()?;
     let entry = dir.join(format!("{:016x}", entry_hash(&compiler, &flags, &source, &content)));
     let program = entry.join(source.file_stem().unwrap_or(OsStr::new("program")));
     let dependencies = entry.join("dependencies");
@@ -104,6 +111,13 @@ pub(crate) fn compile(source: &Path, cflags: Option<&str>) -> Result<PathBuf, Fa
     }
     build(language, &compiler, &flags, &source, &entry, &program)?;
     Ok(program)
+}
+
+/// The cache's directory of compiled programs, one directory for each; old ones are gone.
+pub(crate) fn programs_dir() -> Result<PathBuf, Failure> {
+    let dir = paths::cache_dir("programs")?;
+    remove_old_entries(&dir);
+    Ok(dir)
 }
 
 /// The compiler's command words: those that the environment names, or the usual ones.

@@ -93,6 +93,14 @@ pub(crate) enum Failure {
         /// How it ended.
         ended: String,
     },
+    /// One of Hadal's own compilers found errors in the source, and has printed them.
+    #[error("{path}: does not compile: {}", errors_text(*.errors), path = .path.display())]
+    Rejected {
+        /// The source.
+        path: PathBuf,
+        /// How many errors.
+        errors: usize,
+    },
     /// `hadal stop` ended the machine.
     #[error("{}", stopped_text(*.grace))]
     Stopped {
@@ -116,6 +124,10 @@ fn timeout_text(seconds: f64, answered: bool) -> String {
         text.push_str(", and the kernel did not answer any more");
     }
     text
+}
+
+fn errors_text(errors: usize) -> String {
+    if errors == 1 { "1 error".to_owned() } else { format!("{errors} errors") }
 }
 
 fn stopped_text(grace: Option<Duration>) -> String {
@@ -154,7 +166,7 @@ impl Failure {
             Self::KernelPanic { .. } => status::KERNEL_PANIC,
             Self::Timeout { .. } => status::TIMEOUT,
             Self::Lost { .. } => status::LOST,
-            Self::Compile { .. } => status::COMPILE,
+            Self::Compile { .. } | Self::Rejected { .. } => status::COMPILE,
             Self::Stopped { .. } => status::SIGNAL_BASE + SIGKILL,
             Self::Interrupted { signal } => status::SIGNAL_BASE + signal,
             Self::Other(_) => status::INTERNAL,

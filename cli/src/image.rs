@@ -114,7 +114,7 @@ pub(crate) fn make(args: &ImageArgs) -> Result<u8, Failure> {
 /// Puts a program with its libraries into the archive, and says how to run it.
 fn add_program(archive: &mut Archive, args: &ImageArgs, name: &Path) -> Result<RunConfig, Failure> {
     let program = match compile::is_source(name) {
-        true => compile::compile(name, args.cflags.as_deref())?,
+        true => compile::compile(name, args.cflags.as_deref(), &args.command[1..])?,
         false => name.to_path_buf(),
     };
     let elf = elf::inspect(&program)

@@ -21,7 +21,7 @@ use crate::program_image::ProgramImage;
 use crate::session::Boot;
 use crate::values::Bytes;
 use crate::view::{Found, LookupError, View, ViewRequest};
-use crate::{cc, compile, libraries, machine, pack, paths, qemu, script, stdio};
+use crate::{cc, compile, languages, libraries, machine, pack, paths, qemu, script, stdio};
 
 /// The time of day at which counting machines boot, which is the same in every run: 2026-01-01 00:00:00 UTC.
 const COUNTING_STARTS_NS: i64 = 1_767_225_600 * 1_000_000_000;
@@ -59,10 +59,13 @@ pub(crate) fn prepare(args: &RunArgs, memory: Bytes) -> Result<Launch, Failure> 
     if let Some(image) = image {
         return launch_image(args, memory, view, &host_path, &image, environment);
     }
-    let file = find_program(&mut view, name, &host_cwd, args.cflags.as_deref())?;
+    let file = find_program(&mut view, name, &host_cwd, args)?;
     let mut argv = args.command.clone();
     if compile::is_source(name) {
         argv[0] = file.guest.clone().into_os_string();
+        if languages::Language::of(name).is_some_and(languages::Language::compiles_arguments) {
+            argv.truncate(1);
+        }
     }
     let (name, program) = interpreter(&mut view, name, file, &host_cwd, &mut argv)?;
     let elf = check_program(&mut view, &name, &program, memory)?;
@@ -205,17 +208,12 @@ fn interpreter(
 }
 
 /// Finds the program's file in the guest's tree, after compiling it if it is a source.
-fn find_program(
-    view: &mut View,
-    name: &Path,
-    host_cwd: &Path,
-    cflags: Option<&str>,
-) -> Result<Found, Failure> {
+fn find_program(view: &mut View, name: &Path, host_cwd: &Path, args: &RunArgs) -> Result<Found, Failure> {
     if compile::is_source(name) {
         if !host_cwd.join(name).exists() {
             return Err(program_error(name, ElfError::NotFound { elsewhere: None }));
         }
-        let host = compile::compile(&host_cwd.join(name), cflags)?;
+        let host = compile::compile(&host_cwd.join(name), args.cflags.as_deref(), &args.command[1..])?;
         return Ok(match view.guest_path_of(&host) {
             Some(guest) => Found { guest, host },
             None => {
@@ -309,7 +307,7 @@ pub(crate) fn setting(name: &OsStr, value: &OsStr) -> OsString {
 }
 
 /// The program's environment: this process's, with the settings of the command line.
-fn environment(args: &RunArgs) -> Vec<OsString> {
+pub(crate) fn environment(args: &RunArgs) -> Vec<OsString> {
     let inherited = env::vars_os().filter(|_| !args.clear_env).map(|(name, value)| setting(&name, &value));
     let mut all: Vec<OsString> = inherited.collect();
     for new in &args.env {

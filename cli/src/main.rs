@@ -28,6 +28,7 @@ mod gdb;
 mod hidden_input;
 mod image;
 mod kernel;
+mod languages;
 mod launch;
 mod libraries;
 mod limits;
@@ -35,6 +36,7 @@ mod line_editor;
 mod live;
 mod log_tail;
 mod machine;
+mod native;
 mod observed;
 mod pack;
 mod paths;
@@ -103,6 +105,8 @@ fn run(command: Command) -> Result<u8, Failure> {
         Command::Bench(args) => bench::run(&args),
         Command::Test(args) => test::run(&args),
         Command::Pack(args) => pack::run(&args),
+        Command::Nesl(args) => languages::prompt::run(&args),
+        Command::Ndpc(args) => languages::translate::emit_ndpc(&args),
         Command::Sdk(args) => cc::write_sdk(&args.dir),
         Command::Cc(args) => cc::run(Language::C, args.arguments),
         Command::Cxx(args) => cc::run(Language::Cpp, args.arguments),

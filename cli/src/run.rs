@@ -4,22 +4,31 @@
 
 use hadal_abi::config::{BootAction, RunConfig};
 
-use crate::args::RunArgs;
+use crate::args::{Place, RunArgs};
 use crate::channel::ReportTarget;
 use crate::failure::Failure;
 use crate::live::Description;
 use crate::observed::Observed;
 use crate::session::Session;
 use crate::values::Bytes;
-use crate::{dry_run, gdb, hidden_input, launch, machine, observed, stdio, trace, waiting};
+use crate::{dry_run, gdb, hidden_input, launch, machine, native, observed, stdio, trace, waiting};
 
 /// Runs the program; returns the status with which the command ends.
 pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
-    run_until_end(args, BootAction::RunProgram)
+    match args.place {
+        Place::Kernel => run_until_end(args, BootAction::RunProgram),
+        Place::Linux => native::run(args),
+    }
 }
 
 /// `hadal shell`: boots to the kernel's shell, which runs the program when it is told to.
 pub(crate) fn shell(args: &RunArgs) -> Result<u8, Failure> {
+    if args.place == Place::Linux {
+        return Err(Failure::Usage {
+            what: "--place linux: the shell is the kernel's, and Linux has its own".into(),
+            help: "leave the option out".into(),
+        });
+    }
     if !args.command.is_empty() {
         return run_until_end(args, BootAction::Shell);
     }

@@ -26,6 +26,7 @@ mod hrt_examples;
 mod hrt_lib;
 mod image;
 mod install;
+mod languages;
 mod linux;
 mod live;
 mod memory;
@@ -78,6 +79,7 @@ fn main() -> ExitCode {
     hrt_lib::register(&mut suite);
     hrt_examples::register(&mut suite);
     events::register(&mut suite);
+    languages::register(&mut suite);
     linux::register(&mut suite);
     scripts::register(&mut suite);
     signals::register(&mut suite);

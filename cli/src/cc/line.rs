@@ -6,7 +6,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::response_file;
 use crate::failure::Failure;
@@ -75,6 +75,8 @@ pub(crate) struct Line {
     pub(crate) for_linux: bool,
     /// `--module`, as written.
     pub(crate) modules: Vec<OsString>,
+    /// Libraries of the languages that sources of the line are in.
+    pub(crate) runtimes: Vec<PathBuf>,
     pub(crate) question: Option<Question>,
 }
 
@@ -149,6 +151,7 @@ impl Line {
             no_libraries: false,
             for_linux: false,
             modules: Vec::new(),
+            runtimes: Vec::new(),
             question: None,
         };
         let mut inputs = 0;

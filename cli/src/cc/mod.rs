@@ -10,6 +10,7 @@ mod line;
 mod messages;
 pub(crate) mod openmp;
 mod response_file;
+pub(crate) mod runtimes;
 pub(crate) mod sdk;
 
 use std::env;
@@ -24,9 +25,11 @@ use clap::CommandFactory;
 use crate::args::Cli;
 use crate::compile::{self, Language};
 use crate::failure::Failure;
+use crate::languages::{self, object::Replaced};
 use crate::pack;
 use crate::plain_qemu::{self, Medium};
 use line::{Line, Pthread, Question, Stage};
+use runtimes::Built;
 use sdk::Sdk;
 
 /// Name of the image or the Linux program when the line gives none.
@@ -68,10 +71,15 @@ pub(crate) fn language(subcommand: &OsStr) -> Option<Language> {
 const CALLED_BY_US: &str = "HADAL_CALLS_COMPILER";
 
 /// A call of the compiler, without arguments of its own yet.
-fn command(compiler: &[OsString]) -> Command {
+pub(crate) fn command(compiler: &[OsString]) -> Command {
     let mut command = Command::new(&compiler[0]);
     command.args(&compiler[1..]).env(CALLED_BY_US, "1");
     command
+}
+
+/// Runs a compiler on a file that this command has made: that it fails is not the user's fault.
+pub(crate) fn run_tool(command: Command, what: &str) -> Result<(), Failure> {
+    library::run(command, what)
 }
 
 /// The compiler may be a script that calls this command, which would then call it.
@@ -98,6 +106,13 @@ pub(crate) fn run(language: Language, args: Vec<OsString>) -> Result<u8, Failure
     link_cxx();
     let mut line = Line::read(args)?;
     line.fortran |= language == Language::Fortran;
+    let replaced = match line.stage {
+        Stage::Program => languages::object::replace_sources(&mut line.args)?,
+        Stage::Objects | Stage::Query => Replaced::default(),
+    };
+    // The run-times of the data-parallel languages need the library of C++.
+    let language = if replaced.runtimes.is_empty() { language } else { Language::Cpp };
+    line.runtimes = replaced.runtimes.iter().map(Built::library).collect();
     match line.question {
         Some(Question::Help) => return print_help(language),
         Some(Question::Paths) => return print_paths(),
@@ -204,7 +219,7 @@ fn add_libraries(command: &mut Command, line: &Line, sdk: &Sdk, openmp: Option<&
         // The compiler asks for its own run-time by name, and finds this one.
         command.arg("-L").arg(dir).arg(dir.join("libgomp.a"));
     }
-    command.args(sdk.library(core));
+    command.args(&line.runtimes).args(sdk.library(core));
     if line.fortran {
         let names: String = WEAK_IN_LIBGFORTRAN.iter().map(|name| format!(",-u,{name}")).collect();
         command.arg(format!("-Wl{names}"));
@@ -272,8 +287,17 @@ pub(crate) fn write_sdk(dir: &Path) -> Result<u8, Failure> {
     match openmp::copy_to(&dir.join("lib/openmp")) {
         Ok(()) => eprintln!("  and {}/lib/openmp, for LD_LIBRARY_PATH", dir.display()),
         // Who has no C++ compiler can do without.
-        Err(Failure::Setup { what, .. }) => eprintln!("  but no lib/openmp: {what}"),
+        Err(Failure::Setup { what, .. }) => {
+            eprintln!("  but no lib/openmp and nothing of NESL and NDPC: {what}");
+            return Ok(0);
+        }
         Err(error) => return Err(error),
     }
+    for (file, to) in languages::program::for_sdk()? {
+        let to = dir.join(to);
+        std::fs::create_dir_all(to.parent().unwrap_or(dir)).with_context(cannot)?;
+        std::fs::copy(&file, &to).with_context(cannot)?;
+    }
+    eprintln!("  and {0}/bin/vcode, {0}/lib/libvcode.a, {0}/lib/libndpc.a, {0}/include/ndpc", dir.display());
     Ok(0)
 }

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// Elements by number: indexing, gather, scatter, slices.
+#ifndef NDPC_INDEX_H
+#define NDPC_INDEX_H
+
+#include "each.h"
+
+namespace ndpc {
+
+// Element `index` itself, in place.
+template <class T> int element(const T *&result, const Seq<T> &items, int index, const Site &site) {
+    // As unsigned numbers negative indices are too large as well.
+    if (__builtin_expect(static_cast<std::uint32_t>(index) >= static_cast<std::uint64_t>(items.count()), 0)) {
+        return fail(site, "Sequence reference (a[i]) out of bounds. The index is %lld, the length %lld.",
+                    index, items.count());
+    }
+    result = &items[index];
+    return done;
+}
+template <class T> int element(T &result, const Seq<T> &items, int index, const Site &site) {
+    const T *place;
+    NDPC_TRY(element(place, items, index, site));
+    result = *place;
+    return done;
+}
+
+// items -> indices
+template <class T>
+int gather(Seq<T> &result, const Seq<T> &items, const Seq<int> &indices, const Site &site) {
+    return fill(result, indices.count(), site, [&](std::int64_t i, T &item) -> int {
+        if (static_cast<std::uint32_t>(indices[i]) >= static_cast<std::uint64_t>(items.count())) {
+            return fail(site, "Index out of bounds for function ->. The index is %lld, the length %lld.",
+                        indices[i], items.count());
+        }
+        item = items[indices[i]];
+        return done;
+    });
+}
+
+template <class T> int copy(Seq<T> &result, const Seq<T> &items, const Site &site) {
+    return fill(result, items.count(), site, [&](std::int64_t i, T &item) -> int {
+        item = items[i];
+        return done;
+    });
+}
+
+// items <- changes: of several values for one place the last one wins, so the changes are made in their
+// order.
+template <class T>
+int scatter(Seq<T> &result, const Seq<T> &items, const Seq<Pair<int, T>> &changes, const Site &site) {
+    Seq<T> made;
+    NDPC_TRY(copy(made, items, site));
+    for (const Pair<int, T> &change : changes) {
+        if (static_cast<std::uint32_t>(change.first) >= static_cast<std::uint64_t>(items.count())) {
+            return fail(site, "Index out of bounds for function <-. The index is %lld, the length %lld.",
+                        change.first, items.count());
+        }
+        made.data()[change.first] = change.second;
+    }
+    result = std::move(made);
+    return done;
+}
+
+// `items` with `item` in the place `index`.
+template <class T>
+int replace(Seq<T> &result, const Seq<T> &items, const T &item, int index, const Site &site) {
+    const T *place;
+    NDPC_TRY(element(place, items, index, site));
+    Seq<T> made;
+    NDPC_TRY(copy(made, items, site));
+    made.data()[index] = item;
+    result = std::move(made);
+    return done;
+}
+
+template <class T> int subseq(Seq<T> &result, const Seq<T> &items, int from, int to, const Site &site) {
+    if (from < 0 || to < from || to > items.count()) {
+        return fail(site, "Bounds error for function SUBSEQ. It is asked for %lld to %lld.", from, to);
+    }
+    result = items.slice(from, to);
+    return done;
+}
+
+// A negative number counts from the end: take(s, -2) gives the last two, drop(s, -2) all but those.
+template <class T> int take(Seq<T> &result, const Seq<T> &items, int number, const Site &site) {
+    std::int64_t count = items.count(), wanted = number < 0 ? -std::int64_t{number} : number;
+    if (wanted > count) {
+        return fail(site, "Bounds error for function TAKE. The number is %lld, the length %lld.", number,
+                    count);
+    }
+    result = number < 0 ? items.slice(count - wanted, count) : items.slice(0, wanted);
+    return done;
+}
+template <class T> int drop(Seq<T> &result, const Seq<T> &items, int number, const Site &site) {
+    std::int64_t count = items.count(), unwanted = number < 0 ? -std::int64_t{number} : number;
+    if (unwanted > count) {
+        return fail(site, "Bounds error for function DROP. The number is %lld, the length %lld.", number,
+                    count);
+    }
+    result = number < 0 ? items.slice(0, count - unwanted) : items.slice(unwanted, count);
+    return done;
+}
+
+template <class T> int reverse(Seq<T> &result, const Seq<T> &items, const Site &site) {
+    std::int64_t last = items.count() - 1;
+    return fill(result, items.count(), site, [&](std::int64_t i, T &item) -> int {
+        item = items[last - i];
+        return done;
+    });
+}
+
+} // namespace ndpc
+
+#endif

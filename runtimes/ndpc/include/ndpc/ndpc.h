@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// All that translated programs use.
+#ifndef NDPC_NDPC_H
+#define NDPC_NDPC_H
+
+#include "collection.h"
+#include "each.h"
+#include "index.h"
+#include "nested.h"
+#include "print.h"
+#include "reduce.h"
+#include "scalar.h"
+#include "text.h"
+
+#endif

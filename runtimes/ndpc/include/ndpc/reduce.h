@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// Reductions and scans over blocks of a fixed length: results depend on the input alone, also those of
+// floats.
+#ifndef NDPC_REDUCE_H
+#define NDPC_REDUCE_H
+
+#include <limits>
+
+#include "scalar.h"
+#include "seq.h"
+
+namespace ndpc {
+
+constexpr std::int64_t reduce_block = 2048;
+
+inline std::int64_t blocks_of(std::int64_t count, std::int64_t block) { return (count + block - 1) / block; }
+
+// Operators: identity and combination.
+template <class T> struct Plus {
+    static constexpr T identity = 0;
+    static T combine(T a, T b) { return add(a, b); }
+};
+template <class T> struct Times {
+    static constexpr T identity = 1;
+    static T combine(T a, T b) { return multiply(a, b); }
+};
+// Of nothing the 3.1 system makes one step inside the range of single precision.
+template <class T> constexpr T greatest = std::numeric_limits<T>::max();
+template <> inline constexpr double greatest<double> = 9.9999996169031625e35;
+template <class T> constexpr T least = std::numeric_limits<T>::min();
+template <> inline constexpr double least<double> = -9.9999996169031625e35;
+template <class T> struct Maximum {
+    static constexpr T identity = least<T>;
+    static T combine(T a, T b) { return larger(a, b); }
+};
+template <class T> struct Minimum {
+    static constexpr T identity = greatest<T>;
+    static T combine(T a, T b) { return smaller(a, b); }
+};
+template <class T> struct Or {
+    static constexpr T identity = 0;
+    static T combine(T a, T b) { return logical_or(a, b); }
+};
+template <class T> struct And {
+    static constexpr T identity = static_cast<T>(-1);
+    static T combine(T a, T b) { return logical_and(a, b); }
+};
+template <class T> struct Xor {
+    static constexpr T identity = 0;
+    static T combine(T a, T b) { return logical_xor(a, b); }
+};
+
+// One block: eight sums side by side, which compilers turn into vectors, then those from left to right.
+template <class Op, class T, class Body>
+int reduce_one_block(T &result, std::int64_t begin, std::int64_t end, const Body &body) {
+    constexpr int lanes = 8;
+    std::int64_t i = begin;
+    T sums[lanes];
+    bool has_lanes = end - begin >= lanes;
+    if (has_lanes) {
+        for (T &sum : sums) {
+            sum = Op::identity;
+        }
+        for (; i + lanes <= end; i += lanes) {
+#pragma GCC unroll 8
+            for (int lane = 0; lane < lanes; lane++) {
+                T item;
+                NDPC_TRY(body(i + lane, item));
+                sums[lane] = Op::combine(sums[lane], item);
+            }
+        }
+    }
+    T total = Op::identity;
+    for (; i < end; i++) {
+        T item;
+        NDPC_TRY(body(i, item));
+        total = Op::combine(total, item);
+    }
+    for (int lane = lanes; has_lanes && lane-- > 0;) {
+        total = Op::combine(sums[lane], total);
+    }
+    result = total;
+    return done;
+}
+
+// Combines what body(i, item) gives for each i < count.
+template <class Op, Size size = Size::any, class T, class Body>
+int reduce_each(T &result, std::int64_t count, const Site &site, const Body &body) {
+    // Where an element may take long each is a block.
+    if constexpr (size == Size::any) {
+        if ((!scheduler.serial && count > 1) || scheduler.thread_per_element) {
+            // Where there are few elements the forks are what counts: no allocation beside them.
+            constexpr std::int64_t few = 8;
+            T near[few];
+            Seq<T> far;
+            T *to = near;
+            if (count > few) {
+                NDPC_TRY(Seq<T>::make(far, count, site));
+                to = far.data();
+            }
+            NDPC_TRY(each_element(count, [&](std::int64_t i) -> int { return body(i, to[i]); }));
+            return reduce_each<Op, Size::small>(result, count, site, [to](std::int64_t i, T &item) -> int {
+                item = to[i];
+                return done;
+            });
+        }
+    }
+    std::int64_t blocks = blocks_of(count, reduce_block);
+    T total = Op::identity;
+    if (scheduler.serial || blocks < 2) {
+        for (std::int64_t begin = 0; begin < count; begin += reduce_block) {
+            T part;
+            NDPC_TRY((reduce_one_block<Op>(
+                part, begin, begin + reduce_block < count ? begin + reduce_block : count, body)));
+            total = Op::combine(total, part);
+        }
+        result = total;
+        return done;
+    }
+    Seq<T> parts;
+    NDPC_TRY(Seq<T>::make(parts, blocks, site));
+    T *part = parts.data();
+    NDPC_TRY(each_index(blocks, [&](std::int64_t i) -> int {
+        std::int64_t begin = i * reduce_block,
+                     end = begin + reduce_block < count ? begin + reduce_block : count;
+        return reduce_one_block<Op>(part[i], begin, end, body);
+    }));
+    for (std::int64_t i = 0; i < blocks; i++) {
+        total = Op::combine(total, part[i]);
+    }
+    result = total;
+    return done;
+}
+
+template <class Op, class T> int reduce(T &result, const Seq<T> &items, const Site &site) {
+    const T *from = items.begin();
+    return reduce_each<Op, Size::small>(result, items.count(), site, [from](std::int64_t i, T &item) -> int {
+        item = from[i];
+        return done;
+    });
+}
+
+// How many are true.
+inline int count_true(int &result, const Seq<bool> &flags, const Site &site) {
+    const bool *from = flags.begin();
+    return reduce_each<Plus<int>, Size::small>(result, flags.count(), site,
+                                               [from](std::int64_t i, int &item) -> int {
+                                                   item = from[i];
+                                                   return done;
+                                               });
+}
+
+template <class Op, class T>
+void scan_one_block(T *to, const T *from, std::int64_t begin, std::int64_t end, T before) {
+    T total = Op::identity;
+    for (std::int64_t i = begin; i < end; i++) {
+        to[i] = Op::combine(before, total);
+        total = Op::combine(total, from[i]);
+    }
+}
+
+// Element i of the result combines elements 0 to i - 1.
+template <class Op, class T> int scan(Seq<T> &result, const Seq<T> &items, const Site &site) {
+    std::int64_t count = items.count(), blocks = blocks_of(count, reduce_block);
+    Seq<T> made, totals;
+    NDPC_TRY(Seq<T>::make(made, count, site));
+    NDPC_TRY(Seq<T>::make(totals, blocks, site));
+    const T *from = items.begin();
+    T *to = made.data(), *block_total = totals.data();
+    auto end_of = [count](std::int64_t i) {
+        return (i + 1) * reduce_block < count ? (i + 1) * reduce_block : count;
+    };
+    NDPC_TRY(each_index(blocks, [&](std::int64_t i) -> int {
+        T total = Op::identity;
+        for (std::int64_t k = i * reduce_block; k < end_of(i); k++) {
+            total = Op::combine(total, from[k]);
+        }
+        block_total[i] = total;
+        return done;
+    }));
+    T before = Op::identity;
+    for (std::int64_t i = 0; i < blocks; i++) {
+        T total = block_total[i];
+        block_total[i] = before;
+        before = Op::combine(before, total);
+    }
+    NDPC_TRY(each_index(blocks, [&](std::int64_t i) -> int {
+        scan_one_block<Op>(to, from, i * reduce_block, end_of(i), block_total[i]);
+        return done;
+    }));
+    result = std::move(made);
+    return done;
+}
+
+} // namespace ndpc
+
+#endif

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// Parallel loops: what happens when somebody is hungry, when an element fails, and at the end.
+#include "ndpc/loop.h"
+
+#include "lock.h"
+#include "steal.h"
+
+namespace ndpc {
+namespace {
+
+// Whether an earlier element of a loop around this one has failed.
+bool is_outer_cancelled(const Loop &loop) {
+    for (const Loop *outer = loop.outer; outer; outer = outer->outer) {
+        if (outer->join->failed_at.load(std::memory_order_relaxed) < outer->running) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// Offers half of what is left of the oldest loop that has anything left: the largest piece there is. Not too
+// soon after the last time, so that a chain of loops too small to be divided is slowed down little by those
+// who hope.
+void divide(Worker &mine) {
+    std::uint64_t now = __builtin_ia32_rdtsc();
+    if (now - mine.offered_at < block_cycles) {
+        return;
+    }
+    Loop *loop = mine.oldest;
+    while (loop && loop->next >= loop->end) {
+        loop = loop->newer;
+    }
+    mine.oldest = loop;
+    if (!loop) {
+        return;
+    }
+    auto *piece = static_cast<Piece *>(allocate_block(mine.pool, sizeof(Piece)));
+    if (!piece) {
+        return; // nothing to give away with; the loop goes on here
+    }
+    mine.offered_at = now;
+    std::int64_t middle = loop->next + (loop->end - loop->next) / 2;
+    *piece = {loop->join, middle, loop->end};
+    loop->end = middle;
+    loop->join->pieces.fetch_add(1, std::memory_order_relaxed);
+    mine.offer.store(piece, std::memory_order_seq_cst);
+    wake_any(mine);
+}
+
+} // namespace
+
+int attend(Worker &mine, Loop &loop) {
+    std::uint32_t attention = scheduler.attention.load(std::memory_order_relaxed);
+    if (attention >= Scheduler::one_failing) {
+        if (is_outer_cancelled(loop)) {
+            return cancelled;
+        }
+        // Elements before the one that failed still run: theirs would be the failure.
+        std::int64_t failed_at = loop.join->failed_at.load(std::memory_order_relaxed);
+        if (failed_at < loop.end) {
+            loop.end = failed_at > loop.next ? failed_at : loop.next;
+        }
+    }
+    if ((attention & Scheduler::hungry_mask) != 0 && !mine.offer.load(std::memory_order_relaxed)) {
+        divide(mine);
+    }
+    return done;
+}
+
+int note_failure(Worker &mine, Loop &loop, std::int64_t index, int status) {
+    loop.end = loop.next;
+    if (status == cancelled) {
+        return cancelled;
+    }
+    Join &join = *loop.join;
+    LockGuard guard(join.lock);
+    std::int64_t before = join.failed_at.load(std::memory_order_relaxed);
+    if (index >= before) {
+        return failed;
+    }
+    if (!join.failure) {
+        join.failure = static_cast<Failure *>(allocate_block(mine.pool, sizeof(Failure)));
+    }
+    if (join.failure) {
+        *join.failure = mine.failure;
+    }
+    join.failed_at.store(index, std::memory_order_relaxed);
+    if (before == Join::no_failure) {
+        scheduler.attention.fetch_add(Scheduler::one_failing, std::memory_order_relaxed);
+    }
+    return failed;
+}
+
+int finish_loop(Worker &mine, Join &join, int status) {
+    work_until(mine, &join);
+    if (join.failed_at.load(std::memory_order_relaxed) != Join::no_failure) {
+        scheduler.attention.fetch_sub(Scheduler::one_failing, std::memory_order_relaxed);
+        static const Site nowhere{"a loop", "?"};
+        if (join.failure) {
+            mine.failure = *join.failure;
+            free_block(mine.pool, join.failure, class_of(sizeof(Failure)));
+        } else {
+            fail(nowhere, "Out of memory: no room for the text of a failure.");
+        }
+        return failed;
+    }
+    return status == cancelled || join.is_cancelled.load(std::memory_order_relaxed) ? cancelled : done;
+}
+
+} // namespace ndpc

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// Which operations run in which order on a strip, and where their results are.
+#include "plan.h"
+
+#include "blocks.h"
+
+namespace hadal::vcode {
+
+namespace {
+
+constexpr uint64_t STRIP_BYTES = Plan::STRIP * sizeof(Float);
+// Behind the strips of the steps is room for a block of results.
+constexpr uint64_t MEMBER_BYTES = STRIP_BYTES * (LAZY_NODES + 1) + BLOCK * sizeof(Float);
+
+char *strips;
+uint32_t strips_members;
+
+template <typename T> void fill(void *to, uint64_t word, uint64_t count) {
+    T value;
+    memcpy(&value, &word, sizeof value);
+    for (uint64_t index = 0; index < count; index++) {
+        static_cast<T *>(to)[index] = value;
+    }
+}
+
+void fill_constant(Type type, void *to, uint64_t word, uint64_t count) {
+    if (type == Type::Float) {
+        fill<Float>(to, word, count);
+    } else if (type == Type::Bool) {
+        fill<Bool>(to, word, count);
+    } else {
+        fill<Int>(to, word, count);
+    }
+}
+
+void fill_index(void *to, const Pending &pending, uint64_t from, uint64_t count) {
+    uint32_t step = static_cast<uint32_t>(pending.step);
+    uint32_t value = static_cast<uint32_t>(pending.start) + step * static_cast<uint32_t>(from);
+    for (uint64_t index = 0; index < count; index++) {
+        static_cast<Int *>(to)[index] = static_cast<Int>(value + step * static_cast<uint32_t>(index));
+    }
+}
+
+} // namespace
+
+bool strips_ready(uint64_t length) {
+    uint32_t members = gang_for(length);
+    if (HRT_UNLIKELY(members > strips_members)) {
+        give_array(strips);
+        strips = static_cast<char *>(take_array(members * MEMBER_BYTES));
+        strips_members = strips == nullptr ? 0 : members;
+    }
+    return strips != nullptr;
+}
+
+uint32_t Plan::find(const Block *block) const {
+    uint32_t index = 0;
+    while (index < count && steps[index].cell.block != block) {
+        index++;
+    }
+    return index;
+}
+
+// Operands before what needs them. As deep as operations may hang together.
+uint32_t Plan::visit(const Cell &cell) {
+    uint32_t found = find(cell.block);
+    if (found < count) {
+        return found;
+    }
+    const Pending &pending = *cell.block->pending;
+    Step step{};
+    for (uint32_t index = 0; index < pending.arity; index++) {
+        const Cell &operand = pending.operands[index];
+        Operand &made = step.operands[index];
+        made.bytes = static_cast<uint8_t>(element_bytes(operand.type));
+        if (is_pending(operand)) {
+            made.slot = static_cast<uint8_t>(visit(operand)); // the number of the step, for now
+            steps[made.slot].uses++;
+        } else {
+            made.data = data_of(operand);
+        }
+    }
+    step.source = pending.source;
+    step.kernel = pending.operation == nullptr ? nullptr : kernel_of(*pending.operation);
+    step.type = cell.type;
+    step.arity = pending.arity;
+    step.pending = &pending;
+    step.cell = cell;
+    steps[count] = step;
+    return count++;
+}
+
+// The root may take over the memory of an operand that nobody else needs: element by element, each has been
+// read when its place is written.
+void Plan::reuse_operand() {
+    Step &root = steps[count - 1];
+    for (uint32_t index = 0; index < count; index++) {
+        for (uint32_t number = 0; number < steps[index].arity; number++) {
+            const Cell &operand = steps[index].pending->operands[number];
+            if (!operand.in_block || operand.block->data == nullptr || operand.block->references != 1 ||
+                operand.block->data_class == DATA_INSIDE ||
+                element_bytes(operand.type) != element_bytes(root.type)) {
+                continue;
+            }
+            reused = operand;
+            root.output = operand.block->data;
+            root.data_class = operand.block->data_class;
+            return;
+        }
+    }
+}
+
+bool Plan::make_outputs(bool stored) {
+    root_stored = stored;
+    if (stored) {
+        reuse_operand();
+    }
+    for (uint32_t index = 0; index < count; index++) {
+        Step &step = steps[index];
+        bool root = index + 1 == count;
+        if (step.output != nullptr || (root ? !stored : step.cell.block->references <= step.uses)) {
+            continue;
+        }
+        step.output =
+            take(static_cast<uint64_t>(step.cell.length) * element_bytes(step.type), step.data_class);
+        if (step.output == nullptr) {
+            for (uint32_t made = 0; made < index; made++) {
+                if (steps[made].output != nullptr) {
+                    give(steps[made].output, steps[made].data_class);
+                }
+            }
+            return false;
+        }
+    }
+    return true;
+}
+
+// Strips for the results that are not in memory. A constant has one of its own, which is filled only once.
+void Plan::place_strips() {
+    bool busy[LAZY_NODES + 1] = {};
+    uint8_t constants = 0;
+    for (uint32_t index = 0; index < count; index++) {
+        if (steps[index].source == Source::Constant && steps[index].output == nullptr) {
+            steps[index].slot = constants;
+            busy[constants++] = true;
+        }
+    }
+    for (uint32_t index = 0; index < count; index++) {
+        steps[index].last_use = static_cast<uint16_t>(index);
+        for (uint32_t number = 0; number < steps[index].arity; number++) {
+            if (steps[index].operands[number].data == nullptr) {
+                steps[steps[index].operands[number].slot].last_use = static_cast<uint16_t>(index);
+            }
+        }
+    }
+    for (uint32_t index = 0; index < count; index++) {
+        Step &step = steps[index];
+        if (step.output == nullptr && step.source != Source::Constant) {
+            step.slot = 0;
+            while (busy[step.slot]) {
+                step.slot++;
+            }
+            busy[step.slot] = true;
+        }
+        for (uint32_t number = 0; number < step.arity; number++) {
+            Operand &operand = step.operands[number];
+            if (operand.data == nullptr) {
+                const Step &from = steps[operand.slot];
+                if (from.output != nullptr) {
+                    operand.data = from.output;
+                } else {
+                    if (from.last_use == index && from.source != Source::Constant) {
+                        busy[from.slot] = false;
+                    }
+                    operand.slot = from.slot;
+                }
+            }
+        }
+    }
+}
+
+bool Plan::make(Cell &root, bool stored) {
+    visit(root);
+    if (!make_outputs(stored)) {
+        return false;
+    }
+    place_strips();
+    return true;
+}
+
+const void *Plan::run(uint32_t member, uint64_t from, uint64_t to) const {
+    char *own = strips + member * MEMBER_BYTES, *result = own + STRIP_BYTES * (LAZY_NODES + 1);
+    auto strip = [=](uint8_t slot) { return own + slot * STRIP_BYTES; };
+    for (uint32_t index = 0; index < count; index++) {
+        const Step &step = steps[index];
+        if (step.source == Source::Constant && step.output == nullptr) {
+            fill_constant(step.type, strip(step.slot), step.pending->word, STRIP);
+        }
+    }
+    for (uint64_t at = from; at < to; at += STRIP) {
+        uint64_t size = at + STRIP < to ? STRIP : to - at;
+        for (uint32_t index = 0; index < count; index++) {
+            const Step &step = steps[index];
+            void *into = strip(step.slot);
+            uint64_t bytes = element_bytes(step.type);
+            if (step.output != nullptr) {
+                into = static_cast<char *>(step.output) + at * bytes;
+            } else if (index + 1 == count && !root_stored) {
+                into = result + (at - from) * bytes;
+                if (step.source == Source::Constant) {
+                    fill_constant(step.type, into, step.pending->word, size);
+                }
+            }
+            if (step.source == Source::Index) {
+                fill_index(into, *step.pending, at, size);
+            } else if (step.source == Source::Constant) {
+                if (step.output != nullptr) {
+                    fill_constant(step.type, into, step.pending->word, size);
+                }
+            } else {
+                const void *data[3] = {nullptr, nullptr, nullptr};
+                for (uint32_t number = 0; number < step.arity; number++) {
+                    const Operand &operand = step.operands[number];
+                    data[number] = operand.data == nullptr
+                                       ? strip(operand.slot)
+                                       : static_cast<const char *>(operand.data) + at * operand.bytes;
+                }
+                step.kernel(into, data[0], data[1], data[2], size);
+            }
+        }
+    }
+    return result;
+}
+
+void Plan::finish() {
+    if (reused.head != 0) {
+        reused.block->data = nullptr; // it is the root's now
+        reused.block->pending = nullptr;
+    }
+    Pending *done[LAZY_NODES + 1];
+    uint32_t count_done = 0;
+    for (uint32_t index = 0; index < count; index++) {
+        const Step &step = steps[index];
+        if (step.output != nullptr) {
+            Block *block = step.cell.block;
+            done[count_done++] = block->pending;
+            block->data = step.output;
+            block->data_class = step.data_class;
+            block->bytes = class_bytes(step.data_class);
+        }
+    }
+    // Only now: what is dropped here may be what another one refers to.
+    for (uint32_t index = 0; index < count_done; index++) {
+        pending_drop(done[index]);
+    }
+}
+
+} // namespace hadal::vcode

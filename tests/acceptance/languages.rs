@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! NESL, VCODE and NDPC: sources as programs in both places, images, the prompt; and the test sets of the run-times, on Linux
+//! and on the kernel.
+
+use std::ffi::OsStr;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use hadal_nesl::Session;
+use hadal_tests::case::{difference, expect_status, expect_stdout, expect_texts, wrong};
+use hadal_tests::machine::{Permit, arguments, hadal, hadal_command};
+use hadal_tests::run::{self, Running};
+use hadal_tests::{Hadal, Outcome, TestError, scratch};
+
+use crate::suite::Suite;
+
+/// The run-times are compiled on first use.
+const COMPILER_LIMIT: Duration = Duration::from_secs(280);
+const SET_LIMIT: Duration = Duration::from_secs(280);
+/// Status of a source that is wrong.
+const REJECTED: i32 = hadal_abi::status::COMPILE as i32;
+/// Ends the answer to a request (`runtimes/vcode/serve.cpp`).
+const END: char = '\x1e';
+
+pub(crate) fn register(suite: &mut Suite) {
+    suite.hadal("languages/nesl-run", nesl_run);
+    suite.hadal("languages/nesl-arguments", nesl_arguments);
+    suite.hadal("languages/nesl-wrong", nesl_wrong);
+    suite.hadal("languages/nesl-fails", nesl_fails);
+    suite.hadal("languages/nesl-prompt", nesl_prompt);
+    suite.hadal("languages/nesl-piped", nesl_piped);
+    suite.hadal("languages/nesl-emit", nesl_emit);
+    suite.hadal("languages/vcode-run", vcode_run);
+    suite.hadal("languages/ndpc-run", ndpc_run);
+    suite.hadal("languages/images", images);
+    suite.hadal("languages/memory", memory);
+    suite.hadal("languages/nesl-programs/linux", |_| nesl_programs(None, &[]));
+    for cpus in [1, 2, 4, 8] {
+        suite.hadal(format!("languages/nesl-programs/{cpus}cpus"), move |_| nesl_programs(Some(cpus), &[]));
+    }
+    suite.hadal("languages/nesl-programs/numa", |_| nesl_programs(Some(4), &["--numa", "4"]));
+    suite.hadal("languages/vcode-set/linux", |_| vcode_set(&["--cpus", "1,2,4"], &[]));
+    suite.hadal("languages/vcode-set/hadal", |_| {
+        vcode_set(&["--quick", "--cpus", "1,4"], &["run", "--cpus", "4", "--timeout", "120"])
+    });
+    suite.hadal("languages/ndpc-set/linux", |name| ndpc_set(name, &["-n", "1 2 4"], &[]));
+    suite.hadal("languages/ndpc-set/hadal", |name| {
+        ndpc_set(name, &["-n", "4", "-e"], &["run", "--cpus", "4", "--timeout", "60"])
+    });
+}
+
+fn tree(path: &str) -> PathBuf {
+    scratch::workspace().join(path)
+}
+
+/// Headers, libraries and the interpreter, as `hadal sdk` writes them: once for all tests.
+fn sdk() -> Result<PathBuf, TestError> {
+    static SDK: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    let made = SDK.get_or_init(|| {
+        let make = || -> Result<PathBuf, TestError> {
+            let dir = scratch::empty_directory("languages/sdk")?;
+            expect_status(&hadal(&["sdk", &dir.to_string_lossy()], &dir, COMPILER_LIMIT)?, 0)?;
+            Ok(dir)
+        };
+        make().map_err(|error| error.to_string())
+    });
+    made.clone().map_err(TestError::Wrong)
+}
+
+/// A directory with a source.
+fn with_source(name: &str, file: &str, text: &str) -> Result<PathBuf, TestError> {
+    let dir = scratch::empty_directory(name)?;
+    write(&dir, file, text)?;
+    Ok(dir)
+}
+
+fn write(dir: &Path, file: &str, text: &str) -> Result<(), TestError> {
+    fs::write(dir.join(file), text).map_err(TestError::io(format!("writing {file}")))
+}
+
+fn read(file: &Path) -> Result<String, TestError> {
+    fs::read_to_string(file).map_err(TestError::io(file.display().to_string()))
+}
+
+/// Runs `hadal` without an option of a machine.
+fn tool(dir: &Path, line: &[&str], stdin: &[u8]) -> Result<Outcome, TestError> {
+    let mut command = Command::new(hadal_command()?);
+    command.args(line).current_dir(dir);
+    let _permit = Permit::one();
+    run::run(command, stdin, COMPILER_LIMIT)
+}
+
+const QUICKSORT: &str = "examples/nesl/quicksort.nesl";
+const SORTED: &str = "it = [-9, -9, -8, -3, 0, 5, 8, 14, 17, 19] : [int]\n";
+
+fn nesl_run(name: &str) -> Result<(), TestError> {
+    let dir = scratch::empty_directory(name)?;
+    for cpus in [1, 4] {
+        let outcome = Hadal::new(cpus).limit(COMPILER_LIMIT).cwd(&dir).run(&tree(QUICKSORT), &[])?;
+        expect_status(&outcome, 0)?;
+        expect_stdout(&outcome, SORTED)?;
+    }
+    let source = tree(QUICKSORT);
+    let outcome = tool(&dir, &["run", "--place", "linux", &source.to_string_lossy()], b"")?;
+    expect_status(&outcome, 0)?;
+    expect_stdout(&outcome, SORTED)
+}
+
+fn nesl_arguments(name: &str) -> Result<(), TestError> {
+    let text = "function main(s, n) = {x * n : x in s};\n";
+    let dir = with_source(name, "main.nesl", text)?;
+    let run = |line: &[&str]| tool(&dir, &[&["run", "--place", "linux"], line].concat(), b"");
+    let outcome = run(&["main.nesl", "[1, 2, 3]", "-5"])?;
+    expect_stdout(&outcome, "it = [-5, -10, -15] : [int]\n")?;
+    let outcome = run(&["main.nesl", "[1, 2, 3]", "0.5"])?;
+    expect_status(&outcome, REJECTED)?;
+    write(&dir, "none.nesl", "1 + 1;\n")?;
+    let outcome = run(&["none.nesl", "7"])?;
+    expect_status(&outcome, 2)?;
+    expect_texts(&outcome, &["none.nesl: has no function main"])
+}
+
+fn nesl_wrong(name: &str) -> Result<(), TestError> {
+    let dir = with_source(name, "wrong.nesl", "function f(x) = x + 2.0;\nf(1);\n")?;
+    for line in [
+        &["run", "wrong.nesl"][..],
+        &["cc", "wrong.nesl", "-o", "wrong.hadal"],
+        &["nesl", "--emit", "vcode", "wrong.nesl"],
+    ] {
+        let outcome = tool(&dir, line, b"")?;
+        expect_status(&outcome, REJECTED)?;
+        expect_texts(&outcome, &["wrong.nesl:2:", "hadal: wrong.nesl: does not compile: 1 error"])?;
+    }
+    let outcome = tool(&dir, &["run", "missing.nesl"], b"")?;
+    expect_status(&outcome, i32::from(hadal_abi::status::NOT_FOUND))
+}
+
+/// A program that fails: the position is told, and what was done before is printed.
+fn nesl_fails(name: &str) -> Result<(), TestError> {
+    let dir =
+        with_source(name, "fails.nesl", "a = [1, 2, 3];\nfunction third(s) = s[3];\nthird(a);\nsum(a);\n")?;
+    let outcome = Hadal::new(2).limit(COMPILER_LIMIT).cwd(&dir).run(Path::new("fails.nesl"), &[])?;
+    expect_status(&outcome, 1)?;
+    expect_stdout(&outcome, "a = [1, 2, 3] : [int]\n")?;
+    expect_texts(
+        &outcome,
+        &["RUNTIME ERROR: Sequence reference (a[i]) out of bounds.", "in third, fails.nesl:2:"],
+    )
+}
+
+/// The prompt at a terminal: definitions, values that stay, a form over two lines, an error, and its end.
+fn nesl_prompt(name: &str) -> Result<(), TestError> {
+    let dir = scratch::empty_directory(name)?;
+    let mut command = Command::new(hadal_command()?);
+    command.args(["nesl", "--cpus", "2", &tree(QUICKSORT).to_string_lossy()]).current_dir(&dir);
+    command.env("TERM", "xterm").env("XDG_CACHE_HOME", dir.join("cache"));
+    let _permit = Permit::one();
+    let mut running = Running::start_on_terminal(command)?;
+    let said = |running: &mut Running, text: &str| running.wait_for_output(text, COMPILER_LIMIT);
+    said(&mut running, "nesl> ")?;
+    for (typed, answer) in [
+        ("x = [3, 1, 2];\r", "x = [3, 1, 2] : [int]"),
+        ("{y * y :\r y in x};\r", "it = [9, 1, 4] : [int]"),
+        ("x[7];\r", "out of bounds"),
+        ("quicksort(x) ++ it;\r", "it = [1, 2, 3, 9, 1, 4] : [int]"),
+        ("1 + 2.0;\r", "float"),
+        ("sum(x);\r", "it = 6 : int"),
+    ] {
+        running.type_in(typed.as_bytes())?;
+        said(&mut running, answer)?;
+    }
+    running.type_in(b"exit;\r")?;
+    let outcome = running.finish(Duration::from_secs(30))?;
+    expect_status(&outcome, 1)
+}
+
+/// Without a terminal only answers are printed, and a form that fails does not keep the next ones from being evaluated.
+fn nesl_piped(name: &str) -> Result<(), TestError> {
+    let dir = scratch::empty_directory(name)?;
+    for place in ["kernel", "linux"] {
+        let line = ["nesl", "--place", place];
+        let outcome = tool(&dir, &line, b"function sq(x) = x * x; a = [1, 2]; {sq(x) : x in a}$ a ++ [3];")?;
+        expect_status(&outcome, 0)?;
+        expect_stdout(&outcome, "a = [1, 2] : [int]\nit = [1, 4] : [int]\nit = [1, 2, 3] : [int]\n")?;
+        let outcome = tool(&dir, &line, b"[1, 2]; 1 / 0; nothing; \"still\";")?;
+        expect_status(&outcome, 1)?;
+        expect_stdout(&outcome, "it = [1, 2] : [int]\nit = \"still\" : [char]\n")?;
+        expect_texts(&outcome, &["Divide by zero.", "nothing"])?;
+    }
+    Ok(())
+}
+
+/// What is emitted runs on any interpreter: here on ours, which prints the value for the comments in it.
+fn nesl_emit(name: &str) -> Result<(), TestError> {
+    let dir = scratch::empty_directory(name)?;
+    let outcome = tool(&dir, &["nesl", "--emit", "vcode", &tree(QUICKSORT).to_string_lossy()], b"")?;
+    expect_status(&outcome, 0)?;
+    let text = outcome.stdout_text();
+    write(&dir, "with.vcode", &text)?;
+    // Without the comments it is what every interpreter sees.
+    let mut plain = String::new();
+    let mut rest = text.as_str();
+    while let Some((before, comment)) = rest.split_once("{hadal") {
+        plain.push_str(before);
+        rest = comment.split_once('}').map_or("", |(_, after)| after);
+    }
+    plain.push_str(rest);
+    write(&dir, "without.vcode", &plain)?;
+    for (file, expected) in
+        [("with.vcode", SORTED), ("without.vcode", "[ 10 ]\n( -9 -9 -8 -3 0 5 8 14 17 19 )\n")]
+    {
+        let outcome = tool(&dir, &["run", "--place", "linux", file], b"")?;
+        expect_stdout(&outcome, expected)?;
+    }
+    Ok(())
+}
+
+fn vcode_run(name: &str) -> Result<(), TestError> {
+    let text = "FUNC MAIN CONST INT (1 2 3 4) CONST INT 4 MAKE_SEGDES +_SCAN INT CONST FLOAT 1.5 RET\n";
+    let dir = with_source(name, "scan.vcode", text)?;
+    let outcome = Hadal::new(2).limit(COMPILER_LIMIT).cwd(&dir).run(Path::new("scan.vcode"), &[])?;
+    expect_stdout(&outcome, "( 0 1 3 6 )\n( 1.50000000000000e+00 )\n")?;
+    write(&dir, "wrong.vcode", "FUNC MAIN CONST INT 1\nCALL NOWHERE RET\n")?;
+    let outcome = Hadal::new(2).limit(COMPILER_LIMIT).cwd(&dir).run(Path::new("wrong.vcode"), &[])?;
+    expect_status(&outcome, 1)?;
+    expect_texts(&outcome, &["NOWHERE"])
+}
+
+const NDPC: &str = "examples/ndpc/quicksort.ndpc";
+
+fn ndpc_run(name: &str) -> Result<(), TestError> {
+    let dir = scratch::empty_directory(name)?;
+    let outcome = Hadal::new(4).limit(COMPILER_LIMIT).cwd(&dir).run(&tree(NDPC), &[])?;
+    expect_status(&outcome, 0)?;
+    expect_stdout(&outcome, SORTED)?;
+    let header = tool(&dir, &["ndpc", "--emit", "header", &tree(NDPC).to_string_lossy()], b"")?;
+    expect_status(&header, 0)?;
+    expect_texts(&header, &["quicksort"])
+}
+
+/// Images of each language, run by the command.
+fn images(name: &str) -> Result<(), TestError> {
+    let dir = scratch::empty_directory(name)?;
+    for source in [QUICKSORT, NDPC] {
+        let source = tree(source);
+        let outcome = tool(&dir, &["cc", &source.to_string_lossy(), "-o", "sort.hadal"], b"")?;
+        expect_status(&outcome, 0)?;
+        let outcome = Hadal::new(2).cwd(&dir).run(Path::new("sort.hadal"), &[])?;
+        expect_status(&outcome, 0)?;
+        expect_stdout(&outcome, SORTED)?;
+    }
+    Ok(())
+}
+
+/// On a machine of 64 MiB a vector that does not fit is an error of the program, with a message.
+fn memory(name: &str) -> Result<(), TestError> {
+    let text = "function grow(s) = grow(s ++ s);\nsum(index(1000));\ngrow([1]);\n";
+    let dir = with_source(name, "grow.nesl", text)?;
+    let hadal = Hadal::new(1).with("--memory", "64M").limit(COMPILER_LIMIT).cwd(&dir);
+    let outcome = hadal.run(Path::new("grow.nesl"), &[])?;
+    expect_status(&outcome, 1)?;
+    expect_stdout(&outcome, "it = 499500 : int\n")?;
+    expect_texts(&outcome, &["out of memory", "grow"])
+}
+
+/// All programs of the compiler's test set in one process of the interpreter, on a machine with so many CPUs or on Linux.
+fn nesl_programs(cpus: Option<u32>, options: &[&str]) -> Result<(), TestError> {
+    let interpreter = sdk()?.join("bin/vcode");
+    let set = tree("compilers/nesl/tests/programs");
+    let entries = fs::read_dir(&set).map_err(TestError::io(set.display().to_string()))?;
+    let mut programs: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    programs.retain(|path| path.extension() == Some(OsStr::new("nesl")));
+    programs.sort();
+    let library = Session::new();
+    let mut requests = String::new();
+    for path in &programs {
+        let mut session = library.clone();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let forms = session.load(&name, &read(path)?).forms();
+        let text = session.compile_program(&forms).map_err(TestError::Wrong)?;
+        let _ = write!(requests, "run {} > -\n{text}", text.len());
+    }
+    let outcome = match cpus {
+        None => run::run(serving(&interpreter), requests.as_bytes(), SET_LIMIT)?,
+        Some(cpus) => {
+            let hadal = options.iter().fold(Hadal::new(cpus), |hadal, option| hadal.option(option));
+            hadal.limit(SET_LIMIT).stdin(requests.as_bytes()).run(&interpreter, &arguments(&["--serve"]))?
+        }
+    };
+    let text = outcome.stdout_text();
+    // Each answer ends with the byte and a line with the status.
+    let mut answers = text.split(END);
+    let mut answer = answers.next().unwrap_or_default().to_owned();
+    for path in &programs {
+        let Some(rest) = answers.next() else {
+            return Err(wrong(&format!("no answer to {}", path.display()), &outcome));
+        };
+        let expected = read(&path.with_extension("out"))?;
+        // What is printed on the console comes last in the expected text, and is not part of the answer.
+        if !expected.trim_end().starts_with(answer.trim_end()) {
+            let difference = difference(expected.as_bytes(), answer.as_bytes());
+            return Err(wrong(&format!("{}:\n{difference}", path.display()), &outcome));
+        }
+        answer = rest.split_once('\n').map_or("", |(_, next)| next).to_owned();
+    }
+    expect_status(&outcome, 0)
+}
+
+fn serving(interpreter: &Path) -> Command {
+    let mut command = Command::new(interpreter);
+    command.arg("--serve");
+    command
+}
+
+/// The test set of the VCODE run-time; `hadal` are the arguments of the command that runs the interpreter.
+fn vcode_set(options: &[&str], hadal: &[&str]) -> Result<(), TestError> {
+    let mut command = Command::new(tree("runtimes/vcode/test/run"));
+    command.args(options).arg(sdk()?.join("bin/vcode"));
+    if !hadal.is_empty() {
+        command.arg(hadal_command()?).args(hadal);
+    }
+    let _permit = Permit::one();
+    expect_status(&run::run(command, b"", SET_LIMIT)?, 0)
+}
+
+/// The test set of NDPC.
+fn ndpc_set(name: &str, options: &[&str], hadal: &[&str]) -> Result<(), TestError> {
+    let (dir, sdk) = (scratch::empty_directory(name)?, sdk()?);
+    let own = hadal_command()?;
+    let own = own.display();
+    let translator = dir.join("translate");
+    write(
+        &dir,
+        "translate",
+        &format!(
+            "#!/bin/sh\nset -e\n{own} ndpc --emit cpp \"$1\" > \"$2\"\n{own} ndpc --emit header \"$1\" > \"$3\"\n"
+        ),
+    )?;
+    let mut command = Command::new(tree("runtimes/ndpc/test/run"));
+    command.arg("-t").arg(format!("sh {}", translator.display())).arg("-w").arg(dir.join("work"));
+    command.arg("-c").arg(format!("c++ -std=c++20 -O1 -isystem {}", sdk.join("include").display()));
+    command.arg("-l").arg(format!("{} -pthread", sdk.join("lib/libhrt-linux.a").display())).args(options);
+    if !hadal.is_empty() {
+        command.arg("-x").arg(format!("{own} {}", hadal.join(" ")));
+    }
+    let _permit = Permit::one();
+    expect_status(&run::run(command, b"", SET_LIMIT)?, 0)
+}
