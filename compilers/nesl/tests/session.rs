@@ -160,3 +160,18 @@ fn a_slot_is_unused_when_nothing_means_its_value() {
     assert_eq!(session.unused_slots(), vec![1]);
     assert_eq!(session.unused_slots(), Vec::<usize>::new());
 }
+
+#[test]
+fn dump_vcode_writes_a_program() {
+    let file = std::env::temp_dir().join(format!("hadal-nesl-dump-{}.vcode", std::process::id()));
+    let mut session = Session::new();
+    let loaded = session.load("prompt", &format!("a = [1, 2]; dump vcode \"{}\" sum(a); a;", file.display()));
+    assert!(
+        matches!(&loaded.outcomes[1], Outcome::Text(text) if text.starts_with("VCODE is in")),
+        "{loaded:?}"
+    );
+    let text = std::fs::read_to_string(&file).expect("the file is written");
+    std::fs::remove_file(&file).expect("the file is there");
+    assert!(text.contains("FUNC MAIN1_1") && text.contains("+_REDUCE INT"), "{text}");
+    assert!(matches!(loaded.outcomes[2], Outcome::Value(_)));
+}

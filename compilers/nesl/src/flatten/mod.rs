@@ -13,10 +13,13 @@ mod each;
 mod expr;
 mod input_output;
 mod layout;
+mod read;
 mod scalar;
 mod sequence;
 #[cfg(test)]
 mod tests;
+mod value;
+mod write;
 
 use crate::core::analysis::{self, Facts};
 use crate::core::{Expr, Function, FunctionId, Program, Shape};
