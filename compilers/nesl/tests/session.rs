@@ -175,3 +175,11 @@ fn dump_vcode_writes_a_program() {
     assert!(text.contains("FUNC MAIN1_1") && text.contains("+_REDUCE INT"), "{text}");
     assert!(matches!(loaded.outcomes[2], Outcome::Value(_)));
 }
+
+#[test]
+fn a_file_name_is_one_word_of_its_comment() {
+    let mut session = Session::new();
+    let forms = session.load("my own}file.nesl", "1;").forms();
+    let text = session.compile_program(&forms).expect("it compiles");
+    assert!(text.contains("{hadal-source FORM_1 top-level my_own_file.nesl 1}"), "{text}");
+}

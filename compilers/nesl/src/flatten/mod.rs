@@ -155,7 +155,9 @@ impl Flattener {
         let source = if function.file.is_empty() {
             String::new()
         } else {
-            format!("{{hadal-source {name} {} {} {}}}\n", function.name, function.file, function.line)
+            // The comment is words between braces: a file's name is one of them.
+            let file = function.file.replace([' ', '{', '}', '\n'], "_");
+            format!("{{hadal-source {name} {} {file} {}}}\n", function.name, function.line)
         };
         vcode::Function { name, params, body, source }
     }
