@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 // The loops of elementwise operations over whole vectors.
 #ifndef __clang__
-#pragma GCC optimize("O3")
+#pragma GCC optimize("O3", "no-math-errno")
 #endif
 
 #include "elementwise.h"
