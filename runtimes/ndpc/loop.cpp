@@ -18,19 +18,24 @@ bool is_outer_cancelled(const Loop &loop) {
     return false;
 }
 
-// Offers half of what is left of the oldest loop that has anything left: the largest piece there is. Not too
-// soon after the last time, so that a chain of loops too small to be divided is slowed down little by those
-// who hope.
-void divide(Worker &mine) {
-    std::uint64_t now = __builtin_ia32_rdtsc();
-    if (now - mine.offered_at < block_cycles) {
-        return;
-    }
+// The oldest loop that has anything left.
+Loop *oldest_with_work(Worker &mine) {
     Loop *loop = mine.oldest;
     while (loop && loop->next >= loop->end) {
         loop = loop->newer;
     }
     mine.oldest = loop;
+    return loop;
+}
+
+// Offers half of what is left of the oldest loop: the largest piece there is. Not too soon after the last
+// time, so that a chain of loops too small to be divided is slowed down little by those who hope.
+void divide(Worker &mine) {
+    std::uint64_t now = __builtin_ia32_rdtsc();
+    if (now - mine.offered_at < block_cycles) {
+        return;
+    }
+    Loop *loop = oldest_with_work(mine);
     if (!loop) {
         return;
     }
@@ -38,9 +43,9 @@ void divide(Worker &mine) {
     if (!piece) {
         return; // nothing to give away with; the loop goes on here
     }
-    mine.offered_at = now;
     std::int64_t middle = loop->next + (loop->end - loop->next) / 2;
     *piece = {loop->join, middle, loop->end};
+    mine.offered_at = now;
     loop->end = middle;
     loop->join->pieces.fetch_add(1, std::memory_order_relaxed);
     mine.offer.store(piece, std::memory_order_seq_cst);
@@ -65,6 +70,14 @@ int attend(Worker &mine, Loop &loop) {
         divide(mine);
     }
     return done;
+}
+
+bool can_give(Worker &mine) {
+    if (mine.offer.load(std::memory_order_relaxed)) {
+        return true;
+    }
+    divide(mine);
+    return mine.offer.load(std::memory_order_relaxed) || oldest_with_work(mine);
 }
 
 int note_failure(Worker &mine, Loop &loop, std::int64_t index, int status) {

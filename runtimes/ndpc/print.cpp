@@ -99,12 +99,8 @@ void add_value(Text &text, char value) {
 
 void add_value(Text &text, const Seq<char> &value) {
     text.add('"');
-    for (std::int64_t i = 0; i < value.count(); i++) {
-        if (i == printed_elements) {
-            text.add(",...");
-            break;
-        }
-        add_escaped(text, value[i]);
+    for (char character : value) {
+        add_escaped(text, character);
     }
     text.add('"');
 }
@@ -153,6 +149,7 @@ int print_line(const char *name, const Text &value, const char *type, const Site
     std::fputs(is_long ? "\n: " : " : ", stdout);
     std::fputs(type, stdout);
     std::fputs("\n", stdout);
+    std::fflush(stdout);
     return done;
 }
 

@@ -191,6 +191,9 @@ int Server::run() {
 
 } // namespace
 
-int serve(Machine &machine, const Options &options) { return Server(machine, options).run(); }
+int serve(Machine &machine, const Options &options) {
+    machine.files[0].open = false; // what comes there is not for programs
+    return Server(machine, options).run();
+}
 
 } // namespace hadal::vcode

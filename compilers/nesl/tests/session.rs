@@ -160,3 +160,26 @@ fn a_slot_is_unused_when_nothing_means_its_value() {
     assert_eq!(session.unused_slots(), vec![1]);
     assert_eq!(session.unused_slots(), Vec::<usize>::new());
 }
+
+#[test]
+fn dump_vcode_writes_a_program() {
+    let file = std::env::temp_dir().join(format!("hadal-nesl-dump-{}.vcode", std::process::id()));
+    let mut session = Session::new();
+    let loaded = session.load("prompt", &format!("a = [1, 2]; dump vcode \"{}\" sum(a); a;", file.display()));
+    assert!(
+        matches!(&loaded.outcomes[1], Outcome::Text(text) if text.starts_with("VCODE is in")),
+        "{loaded:?}"
+    );
+    let text = std::fs::read_to_string(&file).expect("the file is written");
+    std::fs::remove_file(&file).expect("the file is there");
+    assert!(text.contains("FUNC MAIN1_1") && text.contains("+_REDUCE INT"), "{text}");
+    assert!(matches!(loaded.outcomes[2], Outcome::Value(_)));
+}
+
+#[test]
+fn a_file_name_is_one_word_of_its_comment() {
+    let mut session = Session::new();
+    let forms = session.load("my own}file.nesl", "1;").forms();
+    let text = session.compile_program(&forms).expect("it compiles");
+    assert!(text.contains("{hadal-source FORM_1 top-level my_own_file.nesl 1}"), "{text}");
+}

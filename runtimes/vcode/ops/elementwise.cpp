@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 // The loops of elementwise operations over whole vectors.
 #ifndef __clang__
-#pragma GCC optimize("O3")
+#pragma GCC optimize("O3", "no-math-errno")
 #endif
 
 #include "elementwise.h"
@@ -10,6 +10,7 @@ namespace hadal::vcode {
 
 // A result may be in the place of an operand, element for element; nothing else overlaps.
 #ifdef __clang__
+#pragma clang diagnostic ignored "-Wpass-failed" // loops that call libm, and unoptimised builds
 #define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else
 #define INDEPENDENT _Pragma("GCC ivdep")

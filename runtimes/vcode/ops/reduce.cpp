@@ -5,39 +5,13 @@
 #endif
 
 #include "../core/plan.h"
+#include "combine.h"
 #include "operands.h"
-#include "operators.h"
 #include "routines.h"
 
 namespace hadal::vcode {
 
 namespace {
-
-// Combines neighbours. Long runs are combined in eight lanes, which processors do side by side; which they
-// are depends on the length only.
-template <typename O, typename T = typename O::Element> T combine(const T *values, uint64_t count) {
-    constexpr uint64_t LANES = 8, LONG = 1024;
-    T sum = O::identity();
-    uint64_t index = 0;
-    if (count >= LONG) {
-        T lanes[LANES];
-        for (T &lane : lanes) {
-            lane = O::identity();
-        }
-        for (; index + LANES <= count; index += LANES) {
-            for (uint64_t lane = 0; lane < LANES; lane++) {
-                lanes[lane] = O::apply(lanes[lane], values[index + lane]);
-            }
-        }
-        for (T lane : lanes) {
-            sum = O::apply(sum, lane);
-        }
-    }
-    for (; index < count; index++) {
-        sum = O::apply(sum, values[index]);
-    }
-    return sum;
-}
 
 // The parts of segments at the borders of a block; those inside have their result.
 template <typename T> struct Borders {

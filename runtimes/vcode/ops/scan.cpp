@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 // Segmented exclusive scans: in one pass, or in two over the blocks when the gang shares them.
+#ifndef __clang__
+#pragma GCC optimize("O3")
+#endif
+
+#include "combine.h"
 #include "operands.h"
-#include "operators.h"
 #include "routines.h"
 
 namespace hadal::vcode {
@@ -18,38 +22,33 @@ template <typename O, typename T = typename O::Element>
 Tail<T> tail_of(const T *values, const Bounds &bounds, uint64_t from, uint64_t to) {
     Tail<T> tail{O::identity(), false};
     for_pieces(bounds, from, to, [&](uint64_t, uint64_t first, uint64_t last, bool ends) {
-        if (ends) {
-            tail = {O::identity(), true};
-            return;
-        }
-        for (uint64_t index = first; index < last; index++) {
-            tail.value = O::apply(tail.value, values[index]);
-        }
+        tail.value = ends ? O::identity() : combine<O>(values + first, last - first);
+        tail.ended |= ends;
     });
     return tail;
 }
 
 // Scans a block. `carry` combines what its first segment has before the block; the result is the same for the
-// block behind it. Sums of FLOAT are added to the carry block by block, as in combining the tails.
+// block behind it. Where it matters, that is computed as tail_of() does it, whoever scans.
 template <typename O, typename T = typename O::Element>
 T scan_block(const T *values, T *result, const Bounds &bounds, uint64_t from, uint64_t to, T carry) {
-    T sum = carry, alone = O::identity();
+    T sum = carry, tail = O::identity();
     bool ended = false;
     for_pieces(bounds, from, to, [&](uint64_t, uint64_t first, uint64_t last, bool ends) {
+        if (!EXACT<T> && !ends) {
+            tail = combine<O>(values + first, last - first);
+        }
         for (uint64_t index = first; index < last; index++) {
             T value = values[index];
             result[index] = sum;
             sum = O::apply(sum, value);
-            if constexpr (!EXACT<T>) {
-                alone = O::apply(alone, value);
-            }
         }
         if (ends) {
             ended = true;
-            sum = O::identity();
+            sum = tail = O::identity();
         }
     });
-    return ended || EXACT<T> ? sum : O::apply(carry, alone);
+    return EXACT<T> ? sum : ended ? tail : O::apply(carry, tail);
 }
 
 template <typename O> bool routine_scan(Machine &machine, const Instruction &) {

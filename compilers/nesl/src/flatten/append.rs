@@ -15,6 +15,9 @@ enum Part {
     Element(usize, usize),
 }
 
+/// Which group an operand is of, and its position there.
+type Place = (usize, usize);
+
 /// A sequence of sequences, each of which is an operand.
 struct Group {
     /// How many there are for each instance.
@@ -54,7 +57,7 @@ impl Translation<'_> {
     }
 
     /// The sequences of known length of which every element is an operand, once; and the operands that are such.
-    fn groups(&self, exprs: &[&Expr]) -> (Vec<(Ctx, Group)>, Vec<Option<(usize, usize)>>) {
+    fn groups(&self, exprs: &[&Expr]) -> (Vec<(Ctx, Group)>, Vec<Option<Place>>) {
         let mut groups = Vec::new();
         let mut places = vec![None; exprs.len()];
         let mut done: Vec<Var> = Vec::new();

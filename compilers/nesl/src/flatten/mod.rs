@@ -13,10 +13,13 @@ mod each;
 mod expr;
 mod input_output;
 mod layout;
+mod read;
 mod scalar;
 mod sequence;
 #[cfg(test)]
 mod tests;
+mod value;
+mod write;
 
 use crate::core::analysis::{self, Facts};
 use crate::core::{Expr, Function, FunctionId, Program, Shape};
@@ -152,7 +155,9 @@ impl Flattener {
         let source = if function.file.is_empty() {
             String::new()
         } else {
-            format!("{{hadal-source {name} {} {} {}}}\n", function.name, function.file, function.line)
+            // The comment is words between braces: a file's name is one of them.
+            let file = function.file.replace([' ', '{', '}', '\n'], "_");
+            format!("{{hadal-source {name} {} {file} {}}}\n", function.name, function.line)
         };
         vcode::Function { name, params, body, source }
     }

@@ -349,4 +349,138 @@ mod tests {
             vec![Line::Copy(1, 0), Line::Op("*", Some(Kind::Int))]
         );
     }
+
+    use proptest::prelude::*;
+
+    fn evaluate(block: &Block, values: &mut HashMap<Cell, i64>) -> Vec<i64> {
+        for stmt in &block.stmts {
+            let args: Vec<i64> = stmt.args.iter().map(|cell| values[cell]).collect();
+            match &stmt.instr {
+                Instr::Const(Constant::Int(v)) => {
+                    values.insert(stmt.results[0], i64::from(v[0]));
+                }
+                Instr::Op(name, _) => {
+                    values.insert(stmt.results[0], operation(name, args[0], args[1]));
+                }
+                Instr::If(yes, no) => {
+                    let taken = if args[0] != 0 { yes } else { no };
+                    let outs = evaluate(taken, values);
+                    for (cell, value) in stmt.results.iter().zip(outs) {
+                        values.insert(*cell, value);
+                    }
+                }
+                other => unreachable!("{other:?}"),
+            }
+        }
+        block.outs.iter().map(|cell| values[cell]).collect()
+    }
+
+    fn operation(name: &str, a: i64, b: i64) -> i64 {
+        match name {
+            "+" => a.wrapping_add(b),
+            "-" => a.wrapping_sub(b),
+            "<" => i64::from(a < b),
+            ">" => i64::from(a > b),
+            other => unreachable!("{other}"),
+        }
+    }
+
+    fn execute(lines: &[Line], stack: &mut Vec<i64>) {
+        let mut at = 0;
+        while at < lines.len() {
+            let top = stack.len();
+            match &lines[at] {
+                Line::Const(Constant::Int(v)) => stack.push(i64::from(v[0])),
+                Line::Copy(n, i) => stack.extend_from_within(top - i - n..top - i),
+                Line::Pop(n, i) => drop(stack.drain(top - i - n..top - i)),
+                Line::Cpop(n, i) => {
+                    let moved: Vec<i64> = stack.drain(top - i - n..top - i).collect();
+                    stack.extend(moved);
+                }
+                Line::Op(name, _) => {
+                    let b = stack.pop().expect("an operand");
+                    let a = stack.pop().expect("an operand");
+                    stack.push(operation(name, a, b));
+                }
+                Line::If => {
+                    if stack.pop().expect("a condition") == 0 {
+                        at = matching(lines, at, true);
+                    }
+                }
+                Line::Else => at = matching(lines, at, false),
+                Line::Endif => {}
+                other => unreachable!("{other:?}"),
+            }
+            at += 1;
+        }
+    }
+
+    /// The `ELSE` (if wanted and there) or `ENDIF` that belongs to the `IF` or `ELSE` at a place.
+    fn matching(lines: &[Line], from: usize, or_else: bool) -> usize {
+        let mut depth = 0;
+        for (at, line) in lines.iter().enumerate().skip(from + 1) {
+            match line {
+                Line::If => depth += 1,
+                Line::Else if depth == 0 && or_else => return at,
+                Line::Endif if depth == 0 => return at,
+                Line::Endif => depth -= 1,
+                _ => {}
+            }
+        }
+        unreachable!("every IF has an ENDIF")
+    }
+
+    type Step = (u8, usize, usize, usize);
+
+    /// Writes steps over the cells known so far; every fifth kind of step is a conditional over the rest of a few.
+    fn write(b: &mut Builder, steps: &[Step], cells: &mut Vec<Cell>, depth: usize) {
+        for (index, &(kind, x, y, z)) in steps.iter().enumerate() {
+            let pick = |n: usize| cells[n % cells.len()];
+            let (x, y) = (pick(x), pick(y));
+            let made = match kind {
+                0 => b.op("+", Some(Kind::Int), &[x, y]),
+                1 => b.op("-", Some(Kind::Int), &[x, y]),
+                2 => b.op("<", Some(Kind::Int), &[x, y]),
+                3 => b.int(i32::try_from(z % 5).unwrap_or(0)),
+                _ if depth == 0 => b.op("-", Some(Kind::Int), &[y, x]),
+                _ => {
+                    let inner = &steps[index + 1..(index + 1 + z % 4).min(steps.len())];
+                    let mut blocks = Vec::new();
+                    for turn in 0..2 {
+                        b.enter();
+                        let mut known = cells.clone();
+                        write(b, inner, &mut known, depth - 1);
+                        let last = known[known.len() - 1 - (z + turn) % known.len().min(3)];
+                        blocks.push(b.leave(vec![last, known[z % known.len()]]));
+                    }
+                    let (no, yes) = (blocks.pop().expect("two"), blocks.pop().expect("two"));
+                    let results = b.branch(x, yes, no);
+                    cells.push(results[1]);
+                    results[0]
+                }
+            };
+            cells.push(made);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn stack_code_computes_what_the_cells_do(
+            steps in proptest::collection::vec((0u8..5, 0usize..50, 0usize..50, 0usize..50), 1..25),
+            params in proptest::collection::vec(-3i64..4, 1..5),
+        ) {
+            let mut b = Builder::new();
+            let mut cells: Vec<Cell> = params.iter().map(|_| b.fresh(Kind::Int)).collect();
+            let own = cells.clone();
+            write(&mut b, &steps, &mut cells, 2);
+            let outs = vec![cells[cells.len() - 1], cells[cells.len() / 2], cells[cells.len() / 2]];
+            let mut body = b.finish(outs);
+            super::super::prune::prune(&mut body);
+            let mut values = own.iter().copied().zip(params.iter().copied()).collect();
+            let expected = evaluate(&body, &mut values);
+            let mut stack = params.clone();
+            execute(&lower_body(own, body), &mut stack);
+            prop_assert_eq!(stack, expected);
+        }
+    }
 }

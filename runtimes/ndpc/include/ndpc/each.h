@@ -61,69 +61,88 @@ std::int64_t filter_block_into(T *items, std::int64_t begin, std::int64_t end, c
     return to - items;
 }
 
-// A filter by one worker, in one pass.
-template <class T, class Keep, class Body>
-int filter_serial(Seq<T> &result, std::int64_t count, const Site &site, const Keep &keep, const Body &body) {
-    Seq<T> made;
-    NDPC_TRY(Seq<T>::make(made, count, site));
-    std::int64_t kept = filter_block_into(made.data(), 0, count, keep, body);
-    if (kept >= count / 2) {
-        made.shorten(kept);
-        result = std::move(made);
+// The first `kept` items of `room`, moved to a place of their size if there is much more room than that.
+template <class T> int fit(Seq<T> &result, Seq<T> room, std::int64_t kept, const Site &site) {
+    if (kept >= room.count() / 2) {
+        room.shorten(kept);
+        result = std::move(room);
         return done;
     }
-    // Too much room to keep.
-    Seq<T> fitting;
-    NDPC_TRY(Seq<T>::make(fitting, kept, site));
+    Seq<T> made;
+    NDPC_TRY(Seq<T>::make(made, kept, site));
     for (std::int64_t i = 0; i < kept; i++) {
-        fitting.data()[i] = std::move(made.data()[i]);
+        made.data()[i] = std::move(room.data()[i]);
     }
-    result = std::move(fitting);
+    result = std::move(made);
     return done;
 }
 
-// So many elements one worker filters in some ten microseconds: not to be divided while nobody waits for
-// work.
-constexpr std::int64_t filter_alone = 16 * filter_block;
-
-// Body(i, item) for each i that keep(i) wants, in order. Both are a few instructions and cannot fail. Each
-// block is filtered for itself; when it is known how many items each has kept, they move to their places.
-template <class T, class Keep, class Body>
-int filter_small(Seq<T> &result, std::int64_t count, const Site &site, const Keep &keep, const Body &body) {
-    std::int64_t blocks = blocks_of(count, filter_block);
-    bool is_wanted = (scheduler.attention.load(std::memory_order_relaxed) & Scheduler::hungry_mask) != 0;
-    if (scheduler.serial || blocks < 2 || (count <= filter_alone && !is_wanted)) {
-        return filter_serial(result, count, site, keep, body);
-    }
-    Seq<std::int64_t> places;
-    Seq<T> filtered, made;
-    NDPC_TRY(Seq<std::int64_t>::make(places, blocks, site));
-    NDPC_TRY(Seq<T>::make(filtered, count, site));
-    std::int64_t *place = places.data();
-    T *from = filtered.data();
-    NDPC_TRY(each_index(blocks, [&](std::int64_t i) -> int {
-        std::int64_t begin = i * filter_block,
-                     end = begin + filter_block < count ? begin + filter_block : count;
-        place[i] = filter_block_into(from + begin, begin, end, keep, body);
-        return done;
-    }));
+// Makes a sequence out of what lies apart: items begin[i] to begin[i] + kept[i] of `from` for each i < parts.
+template <class T>
+int gather_parts(Seq<T> &result, T *from, std::int64_t parts, const std::int64_t *begin, std::int64_t *kept,
+                 const Site &site) {
     std::int64_t total = 0;
-    for (std::int64_t i = 0; i < blocks; i++) {
-        std::int64_t kept = place[i];
-        place[i] = total;
-        total += kept;
+    for (std::int64_t i = 0; i < parts; i++) {
+        std::int64_t here = kept[i];
+        kept[i] = total;
+        total += here;
     }
+    Seq<T> made;
     NDPC_TRY(Seq<T>::make(made, total, site));
     T *to = made.data();
-    NDPC_TRY(each_index(blocks, [&](std::int64_t i) -> int {
-        std::int64_t end = i + 1 < blocks ? place[i + 1] : total;
-        for (std::int64_t k = place[i]; k < end; k++) {
-            to[k] = std::move(from[i * filter_block + k - place[i]]);
+    NDPC_TRY(each_index(parts, [&](std::int64_t i) -> int {
+        std::int64_t end = i + 1 < parts ? kept[i + 1] : total;
+        for (std::int64_t k = kept[i]; k < end; k++) {
+            to[k] = std::move(from[begin[i] + k - kept[i]]);
         }
         return done;
     }));
     result = std::move(made);
     return done;
+}
+
+// Where this many blocks are left of a filter they are divided if somebody waits for work and there is no
+// other.
+constexpr std::int64_t filter_divisible = 4;
+
+// Body(i, item) for each i that keep(i) wants, in order. Both are a few instructions and cannot fail. One
+// worker needs one pass; what is divided is filtered block by block, and moves together when it is known how
+// many each has kept.
+template <class T, class Keep, class Body>
+int filter_small(Seq<T> &result, std::int64_t count, const Site &site, const Keep &keep, const Body &body) {
+    Seq<T> room;
+    NDPC_TRY(Seq<T>::make(room, count, site));
+    T *items = room.data();
+    std::int64_t next = 0, kept = 0;
+    while (next < count) {
+        std::int64_t end = next + filter_block < count ? next + filter_block : count;
+        kept += filter_block_into(items + kept, next, end, keep, body);
+        next = end;
+        if (count - next >= filter_divisible * filter_block &&
+            (scheduler.attention.load(std::memory_order_relaxed) & Scheduler::hungry_mask) != 0 &&
+            !can_give(worker())) {
+            break;
+        }
+    }
+    if (next == count) {
+        return fit(result, std::move(room), kept, site);
+    }
+    // The first part is what has been filtered so far.
+    std::int64_t parts = 1 + blocks_of(count - next, filter_block);
+    Seq<std::int64_t> begins, counts;
+    NDPC_TRY(Seq<std::int64_t>::make(begins, parts, site));
+    NDPC_TRY(Seq<std::int64_t>::make(counts, parts, site));
+    std::int64_t *begin = begins.data(), *part_kept = counts.data();
+    begin[0] = 0;
+    part_kept[0] = kept;
+    NDPC_TRY(each_index(parts - 1, [&](std::int64_t i) -> int {
+        std::int64_t from = next + i * filter_block,
+                     end = from + filter_block < count ? from + filter_block : count;
+        begin[i + 1] = from;
+        part_kept[i + 1] = filter_block_into(items + from, from, end, keep, body);
+        return done;
+    }));
+    return gather_parts(result, items, parts, begin, part_kept, site);
 }
 
 // The indices for which keep(i, wanted) sets `wanted`, in order.

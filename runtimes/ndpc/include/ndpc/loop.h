@@ -74,6 +74,9 @@ inline void pop_loop(Worker &mine, Loop &loop) {
 
 // Somebody is hungry or something has failed. Other than `done` ends the loop.
 int attend(Worker &mine, Loop &loop);
+// Somebody is hungry, and the worker is not between the elements of a loop: whether an older loop has a piece
+// for them.
+bool can_give(Worker &mine);
 // Element `index` has ended with `status`. What follows it is not needed any more.
 int note_failure(Worker &mine, Loop &loop, std::int64_t index, int status);
 // Waits for what was given away, doing other work, and gives the status of the whole loop.

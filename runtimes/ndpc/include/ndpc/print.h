@@ -32,7 +32,7 @@ class Text {
     bool is_whole_ = true;
 };
 
-// So many elements of a sequence are printed.
+// So many elements of a sequence are printed; texts are printed whole.
 constexpr std::int64_t printed_elements = 100;
 
 void add_value(Text &text, int value);

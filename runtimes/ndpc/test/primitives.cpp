@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// The run-time's operations on sequences against loops, at lengths around every threshold, with 1 to 8
+// workers; sums of floats must be the same with all of them. Prints "primitives ok".
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+#include "ndpc/ndpc.h"
+
+namespace {
+
+using ndpc::Seq;
+
+constexpr ndpc::Site here{"primitives", "primitives.cpp"};
+
+void check(bool condition, const char *what, std::int64_t count) {
+    if (!condition) {
+        std::printf("not so: %s of %lld with %u workers: %s\n", what, static_cast<long long>(count),
+                    ndpc::worker_count(), ndpc::failure_text());
+        std::exit(1);
+    }
+}
+
+unsigned random_state = 1;
+int next_random() {
+    random_state = random_state * 1103515245u + 12345u;
+    return static_cast<int>(random_state >> 8);
+}
+
+template <class T> bool same(const Seq<T> &items, const std::vector<T> &expected) {
+    if (items.count() != static_cast<std::int64_t>(expected.size())) {
+        return false;
+    }
+    for (std::int64_t i = 0; i < items.count(); i++) {
+        if (items[i] != expected[static_cast<std::size_t>(i)]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void test_filter(const Seq<int> &items, std::int64_t count) {
+    for (int modulus : {1, 2, 7, 1000000}) {
+        std::vector<int> expected, indices;
+        for (std::int64_t i = 0; i < count; i++) {
+            if (items[i] % modulus == 0) {
+                expected.push_back(items[i] / 2);
+                indices.push_back(static_cast<int>(i));
+            }
+        }
+        Seq<int> kept, selected;
+        auto keep = [&](std::int64_t i) { return items[i] % modulus == 0; };
+        auto body = [&](std::int64_t i, int &item) { item = items[i] / 2; };
+        check(filter_small(kept, count, here, keep, body) == 0 && same(kept, expected), "filter", count);
+        auto wanted = [&](std::int64_t i, bool &is_wanted) -> int {
+            is_wanted = keep(i);
+            return ndpc::done;
+        };
+        check(select(selected, count, here, wanted) == 0 && same(selected, indices), "select", count);
+    }
+}
+
+void test_scan_and_reduce(const Seq<int> &items, std::int64_t count) {
+    std::vector<int> expected, largest;
+    int sum = 0, most = ndpc::Maximum<int>::identity;
+    for (int item : items) {
+        expected.push_back(sum);
+        largest.push_back(most);
+        sum = ndpc::add(sum, item);
+        most = ndpc::larger(most, item);
+    }
+    Seq<int> scanned;
+    int total = 0;
+    check(ndpc::scan<ndpc::Plus<int>>(scanned, items, here) == 0 && same(scanned, expected), "plus_scan",
+          count);
+    check(ndpc::scan<ndpc::Maximum<int>>(scanned, items, here) == 0 && same(scanned, largest), "max_scan",
+          count);
+    check(ndpc::reduce<ndpc::Plus<int>>(total, items, here) == 0 && total == sum, "sum", count);
+    auto slow = [&](std::int64_t i, int &item) -> int {
+        item = items[i];
+        return ndpc::done;
+    };
+    check(ndpc::reduce_each<ndpc::Maximum<int>, ndpc::Size::any>(total, count, here, slow) == 0 &&
+              total == most,
+          "max_val", count);
+}
+
+void test_moves(const Seq<int> &items, std::int64_t count) {
+    std::vector<int> lengths, twice(items.begin(), items.end()), back;
+    for (std::int64_t left = count; left > 0;) {
+        std::int64_t length = next_random() % 5 == 0 ? left : next_random() % 3;
+        length = length > left ? left : length;
+        lengths.push_back(static_cast<int>(length));
+        left -= length;
+    }
+    Seq<Seq<int>> parts;
+    Seq<int> flat, appended, reversed, gathered;
+    auto of_lengths = ndpc::constant(lengths.data(), static_cast<std::int64_t>(lengths.size()));
+    check(partition(parts, items, of_lengths, here) == 0, "partition", count);
+    check(flatten(flat, parts, here) == 0 && same(flat, twice), "flatten", count);
+    twice.insert(twice.end(), items.begin(), items.end());
+    check(append(appended, here, items, Seq<int>(), flat) == 0 && same(appended, twice), "append", count);
+    for (std::int64_t i = count; i-- > 0;) {
+        back.push_back(static_cast<int>(i));
+    }
+    auto indices = ndpc::constant(back.data(), count);
+    check(gather(gathered, items, indices, here) == 0 && reverse(reversed, items, here) == 0 &&
+              equal(gathered, reversed),
+          "gather", count);
+}
+
+// A sum whose value depends on the order of its terms.
+double rounded_sum(std::int64_t count) {
+    double sum = 0;
+    auto term = [](std::int64_t i, double &item) -> int {
+        item = 1.0 / static_cast<double>(i + 1);
+        return ndpc::done;
+    };
+    double slow = 0;
+    check(ndpc::reduce_each<ndpc::Plus<double>, ndpc::Size::small>(sum, count, here, term) == 0, "float sum",
+          count);
+    check(ndpc::reduce_each<ndpc::Plus<double>, ndpc::Size::any>(slow, count, here, term) == 0 && slow == sum,
+          "float sum by elements", count);
+    return sum;
+}
+
+// The lowest of many failures is told, and everything is given back.
+void test_failure(std::int64_t count) {
+    Seq<Seq<int>> made;
+    auto body = [count](std::int64_t i, Seq<int> &item) -> int {
+        NDPC_TRY(index(item, static_cast<int>(i % 10), here));
+        return i >= count / 2 && i % 3 == 0 ? ndpc::fail(here, "%lld", i) : 0;
+    };
+    std::int64_t first = (count / 2 + 2) / 3 * 3;
+    char expected[80];
+    std::snprintf(expected, sizeof expected, "RUNTIME ERROR: %lld\n  in primitives, primitives.cpp",
+                  static_cast<long long>(first));
+    int status = each(made, count, here, body);
+    check((status != 0) == (first < count), "a failure", count);
+    check(status == 0 || std::strcmp(ndpc::failure_text(), expected) == 0, "the first failure", count);
+}
+
+} // namespace
+
+int main() {
+    const std::int64_t counts[] = {0,    1,    2,    7,    8,    9,    1023,  1024,  1025,
+                                   2047, 2048, 2049, 4096, 4097, 8191, 10240, 10241, 40000};
+    std::vector<double> sums;
+    for (std::uint32_t workers : {1u, 2u, 4u, 8u}) {
+        check(ndpc::start(workers, false) == 0, "a start", workers);
+        std::size_t number = 0;
+        for (std::int64_t count : counts) {
+            for (int round = 0; round < 3; round++) {
+                std::vector<int> numbers;
+                for (std::int64_t i = 0; i < count; i++) {
+                    numbers.push_back(next_random());
+                }
+                auto items = ndpc::constant(numbers.data(), count);
+                test_filter(items, count);
+                test_scan_and_reduce(items, count);
+                test_moves(items, count);
+                test_failure(count);
+            }
+            double sum = rounded_sum(count);
+            if (workers == 1) {
+                sums.push_back(sum);
+            }
+            check(sums[number++] == sum, "the float sum with one worker", count);
+        }
+        ndpc::stop();
+    }
+    std::puts("primitives ok");
+}
