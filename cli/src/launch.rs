@@ -213,7 +213,8 @@ fn find_program(view: &mut View, name: &Path, host_cwd: &Path, args: &RunArgs) -
         if !host_cwd.join(name).exists() {
             return Err(program_error(name, ElfError::NotFound { elsewhere: None }));
         }
-        let host = compile::compile(&host_cwd.join(name), args.cflags.as_deref(), &args.command[1..])?;
+        // Under the name that the user knows it by, for messages.
+        let host = compile::compile(name, args.cflags.as_deref(), &args.command[1..])?;
         return Ok(match view.guest_path_of(&host) {
             Some(guest) => Found { guest, host },
             None => {

@@ -14,6 +14,7 @@
 extern "C" {
 [[gnu::weak]] extern const char hadal_vcode_text[];
 [[gnu::weak]] extern const uint64_t hadal_vcode_text_bytes;
+[[gnu::weak]] extern const char hadal_vcode_name[]; // of its source, for messages
 }
 
 namespace hadal::vcode {
@@ -177,7 +178,8 @@ int run(const Options &options) {
     if (options.serve) {
         status = serve(machine, options);
     } else if (hadal_vcode_text != nullptr) {
-        status = run_text(machine, options, {hadal_vcode_text, hadal_vcode_text_bytes}, "program", nullptr);
+        const char *name = hadal_vcode_name != nullptr ? hadal_vcode_name : "program";
+        status = run_text(machine, options, {hadal_vcode_text, hadal_vcode_text_bytes}, name, nullptr);
     } else if (read_file(options.file, text)) {
         status = run_text(machine, options, {text.begin(), text.size()}, options.file, nullptr);
     }

@@ -27,6 +27,7 @@ class Server {
     bool push_inputs(std::string_view words);
     bool keep(std::string_view name, uint32_t count);
     void forget(std::string_view name);
+    bool set_print_length(std::string_view digits);
     Slot *find(std::string_view name);
 
     Machine &machine;
@@ -114,6 +115,19 @@ bool Server::push_inputs(std::string_view words) {
     return true;
 }
 
+// length ELEMENTS: how many of a sequence are printed from now on.
+bool Server::set_print_length(std::string_view digits) {
+    uint32_t length = 0;
+    for (char digit : digits) {
+        if (digit < '0' || digit > '9' || length > 100000000) {
+            return complain("a request is not of the form: length ELEMENTS");
+        }
+        length = length * 10 + static_cast<uint32_t>(digit - '0');
+    }
+    machine.print_length = length;
+    return !digits.empty() || complain("a request is not of the form: length ELEMENTS");
+}
+
 // run BYTES SLOT... > SLOT
 bool Server::request(std::string_view rest) {
     std::string_view size = word(rest);
@@ -179,6 +193,8 @@ int Server::run() {
             fine = request(rest);
         } else if (command == "drop") {
             forget(word(rest));
+        } else if (command == "length") {
+            fine = set_print_length(word(rest));
         } else {
             fine = complain("there is no such request");
         }

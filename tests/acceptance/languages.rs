@@ -125,7 +125,7 @@ fn nesl_arguments(name: &str) -> Result<(), TestError> {
 }
 
 fn nesl_wrong(name: &str) -> Result<(), TestError> {
-    let dir = with_source(name, "wrong.nesl", "function f(x) = x + 2.0;\nf(1);\n")?;
+    let dir = with_source(name, "wrong.nesl", "function g(x) = x + 2.0;\ng(1);\n")?;
     for line in [
         &["run", "wrong.nesl"][..],
         &["cc", "wrong.nesl", "-o", "wrong.hadal"],
@@ -227,7 +227,7 @@ fn vcode_run(name: &str) -> Result<(), TestError> {
     write(&dir, "wrong.vcode", "FUNC MAIN CONST INT 1\nCALL NOWHERE RET\n")?;
     let outcome = Hadal::new(2).limit(COMPILER_LIMIT).cwd(&dir).run(Path::new("wrong.vcode"), &[])?;
     expect_status(&outcome, 1)?;
-    expect_texts(&outcome, &["NOWHERE"])
+    expect_texts(&outcome, &["wrong.vcode:2:", "NOWHERE"])
 }
 
 const NDPC: &str = "examples/ndpc/quicksort.ndpc";
@@ -239,7 +239,10 @@ fn ndpc_run(name: &str) -> Result<(), TestError> {
     expect_stdout(&outcome, SORTED)?;
     let header = tool(&dir, &["ndpc", "--emit", "header", &tree(NDPC).to_string_lossy()], b"")?;
     expect_status(&header, 0)?;
-    expect_texts(&header, &["quicksort"])
+    match header.stdout_text().contains("int ndpc_quicksort(ndpc_ints *result, ndpc_ints s);") {
+        true => Ok(()),
+        false => Err(wrong("the header does not declare quicksort for C", &header)),
+    }
 }
 
 /// Images of each language, run by the command.

@@ -17,6 +17,8 @@ use crate::failure::Failure;
 pub(super) struct Unit {
     pub(super) language: Language,
     translated: Translated,
+    /// The source, as messages name it.
+    name: String,
 }
 
 impl Unit {
@@ -26,7 +28,8 @@ impl Unit {
         source: &Path,
         arguments: &[OsString],
     ) -> Result<Self, Failure> {
-        Ok(Self { language, translated: translate::source(language, source, arguments)? })
+        let name = source.display().to_string();
+        Ok(Self { language, translated: translate::source(language, source, arguments)?, name })
     }
 
     /// The text that decides what the object is.
@@ -51,7 +54,7 @@ impl Unit {
         match &self.translated {
             Translated::Vcode(text) => {
                 let carrier = file.with_extension("S");
-                write(&carrier, &carrier_of(&file, text.len()))?;
+                write(&carrier, &carrier_of(&file, text.len(), &self.name))?;
                 command.arg("-c").arg(&carrier);
             }
             Translated::Cpp(_) => {
@@ -70,14 +73,16 @@ fn write(file: &Path, text: &str) -> Result<(), Failure> {
 }
 
 /// Assembly that carries a text: the run-time finds it by these names (`runtimes/vcode/main.cpp`).
-fn carrier_of(file: &Path, bytes: usize) -> String {
-    let name = file.display().to_string().replace('\\', r"\\").replace('"', r#"\""#);
+fn carrier_of(file: &Path, bytes: usize, name: &str) -> String {
+    let quoted = |text: &str| text.replace('\\', r"\\").replace('"', r#"\""#).replace('\n', r"\n");
+    let (file, name) = (quoted(&file.display().to_string()), quoted(name));
     format!(
         ".section .rodata.hadal_vcode,\"a\",@progbits\n\
-         .globl hadal_vcode_text, hadal_vcode_text_bytes\n\
-         .type hadal_vcode_text, @object\n.type hadal_vcode_text_bytes, @object\n\
+         .globl hadal_vcode_text, hadal_vcode_text_bytes, hadal_vcode_name\n\
+         .type hadal_vcode_text, @object\n.type hadal_vcode_text_bytes, @object\n.type hadal_vcode_name, @object\n\
          .balign 8\nhadal_vcode_text_bytes: .quad {bytes}\n.size hadal_vcode_text_bytes, 8\n\
-         hadal_vcode_text: .incbin \"{name}\"\n.size hadal_vcode_text, {bytes}\n\
+         hadal_vcode_text: .incbin \"{file}\"\n.size hadal_vcode_text, {bytes}\n\
+         hadal_vcode_name: .string \"{name}\"\n.size hadal_vcode_name, . - hadal_vcode_name\n\
          .section .note.GNU-stack,\"\",@progbits\n"
     )
 }

@@ -129,6 +129,8 @@ struct Evaluation<'a> {
     /// Definitions are announced, too, and a value that fails does not end a text.
     interactive: bool,
     failed: bool,
+    /// As the machine was told last.
+    print_length: i64,
     /// Values of earlier forms went with a machine that ended.
     first_kept: FormId,
     /// Ctrl-C came. It goes to the machine, too, and ends it.
@@ -145,7 +147,17 @@ impl<'a> Evaluation<'a> {
         let server = Some(Server::start(args)?);
         let mut session = Session::new();
         session.set_colour(io::stderr().is_terminal());
-        Ok(Self { args, session, server, interactive, failed: false, first_kept: 0, interrupted })
+        let print_length = session.print_length();
+        Ok(Self {
+            args,
+            session,
+            server,
+            interactive,
+            failed: false,
+            print_length,
+            first_kept: 0,
+            interrupted,
+        })
     }
 
     /// Takes the forms of a text, and evaluates those that have values.
@@ -184,7 +196,18 @@ impl<'a> Evaluation<'a> {
             return Ok(());
         }
         let slots = Slots { inputs: request.inputs, output: Some(request.output) };
-        let ended = self.server()?.run(&request.text, &slots, &mut io::stdout())?;
+        let (length, unused) = (self.session.print_length(), self.session.unused_slots());
+        let kept = self.first_kept;
+        let is_new = self.print_length != length || self.server.is_none();
+        self.print_length = length;
+        let server = self.server()?;
+        if is_new {
+            server.print_at_most(length)?;
+        }
+        for slot in unused.into_iter().filter(|&slot| slot >= kept) {
+            server.forget(slot)?;
+        }
+        let ended = server.run(&request.text, &slots, &mut io::stdout())?;
         if ended == Ended::Well {
             return Ok(());
         }

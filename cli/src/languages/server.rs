@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The interpreter of VCODE as a machine that stays up and runs one program after another (`vcode --serve`).
 //!
-//! A request is a line `run BYTES SLOT... > SLOT`, then the text. Values stay in the machine, in numbered slots. What a program
+//! A request is a line `run BYTES SLOT... > SLOT`, then the text; or `drop SLOT`; or `length ELEMENTS`. Values stay in the machine, in numbered slots. What a program
 //! prints arrives as it is printed; the byte [`END`] and a status end the answer.
 
 use std::env;
 use std::fmt::Write as _;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use anyhow::Context;
@@ -75,9 +75,21 @@ impl Server {
         slots: &Slots,
         printed: &mut impl Write,
     ) -> Result<Ended, Failure> {
-        let sent =
-            self.requests.write_all(request(text, slots).as_bytes()).and_then(|()| self.requests.flush());
-        match sent {
+        self.ask(&request(text, slots), printed)
+    }
+
+    /// Forgets the value of a slot.
+    pub(super) fn forget(&mut self, slot: usize) -> Result<Ended, Failure> {
+        self.ask(&format!("drop {slot}\n"), &mut io::sink())
+    }
+
+    /// Sets how many elements of a sequence are printed.
+    pub(super) fn print_at_most(&mut self, elements: i64) -> Result<Ended, Failure> {
+        self.ask(&format!("length {elements}\n"), &mut io::sink())
+    }
+
+    fn ask(&mut self, request: &str, printed: &mut impl Write) -> Result<Ended, Failure> {
+        match self.requests.write_all(request.as_bytes()).and_then(|()| self.requests.flush()) {
             Ok(()) => self.answer(printed),
             Err(_) => Ok(Ended::Gone),
         }

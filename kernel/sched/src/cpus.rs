@@ -31,7 +31,7 @@ use crate::timers::Timers;
 use crate::tlb_growth::TlbGrowth;
 use crate::transition::Event;
 use crate::turns::Turns;
-use crate::{audit, balance, idle};
+use crate::{audit, balance};
 
 /// When a CPU will look at its inbox.
 pub(crate) mod watch {
@@ -195,7 +195,6 @@ pub fn init() {
     CPUS.call_once(|| CpuLocal::new(cpu::count(), Cpu::new));
     balance::init(cpu::count());
     table::init();
-    idle::init();
     adopt();
 }
 

@@ -34,7 +34,8 @@ pub fn use_idle_time(work: fn(&dyn Fn() -> bool)) {
     WORK.call_once(|| work);
 }
 
-pub(crate) fn init() {
+/// Needs the clock, so that it is no part of [`crate::init`], which comes before it.
+fn set_polling() {
     // On a single CPU only interrupts bring anything.
     if cpu::count() > 1 {
         let cycles = u128::from(POLL_NS) * u128::from(hadal_time::tsc_hz()) / 1_000_000_000;
@@ -48,8 +49,9 @@ pub fn join() -> ! {
     enter_idle_loop()
 }
 
-/// Turns the calling code into the CPU's idle loop; on the boot CPU, after [`crate::init`].
+/// Turns the calling code into the CPU's idle loop; on the boot CPU, after [`crate::init`] and the start of the clock.
 pub fn enter_idle_loop() -> ! {
+    set_polling();
     loop {
         let mut masked = irq::mask();
         if !switch::run_ready(turn(&mut masked)) {
