@@ -8,7 +8,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use hadal_nesl::Session;
 use hadal_tests::case::{difference, expect_status, expect_stdout, expect_texts, wrong};
@@ -20,6 +21,8 @@ use crate::suite::Suite;
 
 /// The run-times are compiled on first use.
 const COMPILER_LIMIT: Duration = Duration::from_secs(280);
+const PROMPT_LIMIT: Duration = Duration::from_secs(20);
+const PROMPT: &str = "nesl> ";
 const SET_LIMIT: Duration = Duration::from_secs(280);
 /// Status of a source that is wrong.
 const REJECTED: i32 = hadal_abi::status::COMPILE as i32;
@@ -160,8 +163,7 @@ fn nesl_prompt(name: &str) -> Result<(), TestError> {
     command.env("TERM", "xterm").env("XDG_CACHE_HOME", dir.join("cache"));
     let _permit = Permit::one();
     let mut running = Running::start_on_terminal(command)?;
-    let said = |running: &mut Running, text: &str| running.wait_for_output(text, COMPILER_LIMIT);
-    said(&mut running, "nesl> ")?;
+    running.wait_for_output(PROMPT, COMPILER_LIMIT)?;
     for (typed, answer) in [
         ("x = [3, 1, 2];\r", "x = [3, 1, 2] : [int]"),
         ("{y * y :\r y in x};\r", "it = [9, 1, 4] : [int]"),
@@ -170,12 +172,26 @@ fn nesl_prompt(name: &str) -> Result<(), TestError> {
         ("1 + 2.0;\r", "float"),
         ("sum(x);\r", "it = 6 : int"),
     ] {
+        at_prompt(&running)?;
         running.type_in(typed.as_bytes())?;
-        said(&mut running, answer)?;
+        running.wait_for_output(answer, PROMPT_LIMIT)?;
     }
+    at_prompt(&running)?;
     running.type_in(b"exit;\r")?;
     let outcome = running.finish(Duration::from_secs(30))?;
     expect_status(&outcome, 1)
+}
+
+/// Waits until the last thing on the terminal is the prompt, as a person does.
+fn at_prompt(running: &Running) -> Result<(), TestError> {
+    let deadline = Instant::now() + PROMPT_LIMIT;
+    while running.output().rsplit('\n').next().is_none_or(|line| !line.contains(PROMPT)) {
+        if Instant::now() > deadline {
+            return Err(TestError::Wrong(format!("no prompt after:\n{}", running.output())));
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    Ok(())
 }
 
 /// Without a terminal only answers are printed, and a form that fails does not keep the next ones from being evaluated.
@@ -340,7 +356,8 @@ fn ndpc_set(name: &str, options: &[&str], hadal: &[&str]) -> Result<(), TestErro
         &dir,
         "translate",
         &format!(
-            "#!/bin/sh\nset -e\n{own} ndpc --emit cpp \"$1\" > \"$2\"\n{own} ndpc --emit header \"$1\" > \"$3\"\n"
+            "#!/bin/sh\nset -e\ncd \"$(dirname \"$1\")\"\nfile=$(basename \"$1\")\n\
+             {own} ndpc --emit cpp \"$file\" > \"$2\"\n{own} ndpc --emit header \"$file\" > \"$3\"\n"
         ),
     )?;
     let mut command = Command::new(tree("runtimes/ndpc/test/run"));

@@ -89,7 +89,7 @@ fn at_terminal(evaluation: &mut Evaluation<'_>) -> Result<(), Failure> {
                 if is_incomplete(&text) {
                     continue;
                 }
-                if evaluation.take("", &text, first_line)? == Next::End {
+                if evaluation.take("input", &text, first_line)? == Next::End {
                     break;
                 }
             }
@@ -196,26 +196,34 @@ impl<'a> Evaluation<'a> {
             return Ok(());
         }
         let slots = Slots { inputs: request.inputs, output: Some(request.output) };
-        let (length, unused) = (self.session.print_length(), self.session.unused_slots());
-        let kept = self.first_kept;
+        let length = self.session.print_length();
         let is_new = self.print_length != length || self.server.is_none();
         self.print_length = length;
         let server = self.server()?;
         if is_new {
             server.print_at_most(length)?;
         }
-        for slot in unused.into_iter().filter(|&slot| slot >= kept) {
-            server.forget(slot)?;
-        }
         let ended = server.run(&request.text, &slots, &mut io::stdout())?;
         if ended == Ended::Well {
-            return Ok(());
+            return self.drop_unused();
         }
         self.failed = true;
         self.session.forget(form);
         if ended == Ended::Gone {
             let status = self.server.take().and_then(Server::end);
             self.begin_anew(form, status);
+        }
+        Ok(())
+    }
+
+    /// Forgets values that no name means any more. A form that has failed gives the names back that it would have bound, so that
+    /// this comes behind those that have not.
+    fn drop_unused(&mut self) -> Result<(), Failure> {
+        let kept = self.first_kept;
+        let unused = self.session.unused_slots();
+        let server = self.server()?;
+        for slot in unused.into_iter().filter(|&slot| slot >= kept) {
+            server.forget(slot)?;
         }
         Ok(())
     }
