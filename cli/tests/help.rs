@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// Subcommands, and the name of the text without one.
-const PAGES: [&str; 17] = [
+const PAGES: [&str; 19] = [
     "hadal",
     "run",
     "shell",
@@ -22,6 +22,8 @@ const PAGES: [&str; 17] = [
     "c++",
     "fc",
     "pack",
+    "nesl",
+    "ndpc",
     "sdk",
     "doctor",
     "bench",

@@ -179,9 +179,12 @@ fn call(compiler: &[OsString], line: &Line, add: impl FnOnce(&mut Command)) -> R
     Ok(status.code().map_or(hadal_abi::status::COMPILE, |code| code as u8))
 }
 
-/// Whether a compiler that wrote to this standard error itself would use colours.
-fn shows_colours() -> bool {
-    std::io::stderr().is_terminal() && env::var_os("TERM").is_some_and(|terminal| terminal != "dumb")
+/// Whether a compiler that wrote to this standard error itself would use colours (`NO_COLOR`: see no-color.org).
+pub(crate) fn shows_colours() -> bool {
+    let is_set = |name| env::var_os(name).filter(|value| !value.is_empty());
+    std::io::stderr().is_terminal()
+        && is_set("NO_COLOR").is_none()
+        && is_set("TERM").is_some_and(|terminal| terminal != "dumb")
 }
 
 /// Runs the compiler to its end; what it says goes through [`messages::copy`].

@@ -19,6 +19,7 @@ use signal_hook::consts::SIGINT;
 use super::server::{Ended, Server, Slots};
 use super::translate;
 use crate::args::NeslArgs;
+use crate::cc;
 use crate::failure::Failure;
 use crate::paths;
 
@@ -146,7 +147,7 @@ impl<'a> Evaluation<'a> {
         // It boots while the first form is typed and compiled.
         let server = Some(Server::start(args)?);
         let mut session = Session::new();
-        session.set_colour(io::stderr().is_terminal());
+        session.set_colour(cc::shows_colours());
         let print_length = session.print_length();
         Ok(Self {
             args,

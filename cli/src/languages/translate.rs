@@ -3,7 +3,6 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::io::IsTerminal;
 use std::path::Path;
 
 use hadal_front::render;
@@ -11,6 +10,7 @@ use hadal_nesl::{Outcome, Session};
 
 use super::Language;
 use crate::args::{NdpcArgs, NdpcEmit};
+use crate::cc;
 use crate::failure::Failure;
 
 /// What a source becomes.
@@ -46,15 +46,14 @@ pub(super) fn read(source: &Path) -> Result<String, Failure> {
     })
 }
 
-/// The VCODE of a program in NESL: all its forms with a value, in order, and then `main` of the arguments.
+/// The VCODE of a program in NESL: all its forms with a value, in order, and then `main` of the arguments, if there are some.
 pub(super) fn nesl(source: &Path, text: &str, arguments: &[OsString]) -> Result<String, Failure> {
     let mut session = Session::new();
-    session.set_colour(std::io::stderr().is_terminal());
+    session.set_colour(cc::shows_colours());
     let mut loaded = session.load(&source.to_string_lossy(), text);
-    if loaded.errors().next().is_none() {
+    if loaded.errors().next().is_none() && !arguments.is_empty() {
         match session.main_call(&texts(arguments)) {
             Some(outcome) => loaded.outcomes.push(outcome),
-            None if arguments.is_empty() => {}
             None => return Err(no_main(source)),
         }
     }
@@ -85,7 +84,7 @@ fn ndpc(source: &Path, text: &str) -> Result<hadal_ndpc::Output, Failure> {
     let name = source.to_string_lossy();
     hadal_ndpc::translate(&name, text, &hadal_ndpc::Options::default()).map_err(|diagnostics| {
         let sources = hadal_ndpc::sources(&name, text);
-        let colour = std::io::stderr().is_terminal();
+        let colour = cc::shows_colours();
         let texts: Vec<String> =
             diagnostics.iter().map(|diagnostic| render(diagnostic, &sources, colour)).collect();
         rejected(source, &texts.iter().map(String::as_str).collect::<Vec<_>>())
