@@ -83,7 +83,7 @@ fn mistyped_options_suggest_the_nearest() {
 }
 
 fn flags_without_a_source() {
-    let expected = "hadal: --cflags is for source files, and /bin/true is none\n  \
+    let expected = "hadal: --cflags is for sources in C, C++ and Fortran, and /bin/true is none\n  \
                     help: leave out --cflags, or name the source (.c, .cc, .cpp, .f90, …)\n";
     assert_says(&run("exit 0", &["--cflags", "-O3", PROGRAM]), 2, expected);
 }

@@ -16,6 +16,7 @@ use hadal_tests::case::{difference, expect_status, expect_stdout, expect_texts, 
 use hadal_tests::machine::{Permit, arguments, hadal, hadal_command};
 use hadal_tests::run::{self, Running};
 use hadal_tests::{Hadal, Outcome, TestError, scratch};
+use rustix::process::Signal;
 
 use crate::suite::Suite;
 
@@ -35,6 +36,7 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.hadal("languages/nesl-wrong", nesl_wrong);
     suite.hadal("languages/nesl-fails", nesl_fails);
     suite.hadal("languages/nesl-prompt", nesl_prompt);
+    suite.hadal("languages/nesl-interrupted", nesl_interrupted);
     suite.hadal("languages/nesl-piped", nesl_piped);
     suite.hadal("languages/nesl-emit", nesl_emit);
     suite.hadal("languages/vcode-run", vcode_run);
@@ -180,6 +182,42 @@ fn nesl_prompt(name: &str) -> Result<(), TestError> {
     running.type_in(b"exit;\r")?;
     let outcome = running.finish(Duration::from_secs(30))?;
     expect_status(&outcome, 1)
+}
+
+/// Ctrl-C ends an evaluation; what was defined stays, and values that went with the machine are said to be gone.
+fn nesl_interrupted(name: &str) -> Result<(), TestError> {
+    let dir = scratch::empty_directory(name)?;
+    let mut command = Command::new(hadal_command()?);
+    command.args(["nesl", "--cpus", "2"]).current_dir(&dir).env("TERM", "xterm");
+    let _permit = Permit::one();
+    let mut running = Running::start_on_terminal(command)?;
+    running.wait_for_output(PROMPT, COMPILER_LIMIT)?;
+    for (typed, answer) in [
+        ("x = [4, 5];\r", "x = [4, 5] : [int]"),
+        ("function fib(n) = if n < 2 then n else fib(n - 1) + fib(n - 2);\r", "fib = fn : int -> int"),
+        ("fib(44);\r", "fib(44);"),
+        ("", "hadal: interrupted; another one starts"),
+        ("fib(10);\r", "it = 55 : int"),
+        ("sum(x);\r", "this uses a value that went with the machine"),
+        ("x = [6];\r", "x = [6] : [int]"),
+        ("sum(x);\r", "it = 6 : int"),
+    ] {
+        match typed {
+            "" => {
+                // So that it is being evaluated when the signal comes.
+                thread::sleep(Duration::from_millis(500));
+                running.signal_group(Signal::INT);
+            }
+            typed => {
+                at_prompt(&running)?;
+                running.type_in(typed.as_bytes())?;
+            }
+        }
+        running.wait_for_output(answer, PROMPT_LIMIT)?;
+    }
+    at_prompt(&running)?;
+    running.type_in(b"exit;\r")?;
+    expect_status(&running.finish(Duration::from_secs(30))?, 1)
 }
 
 /// Waits until the last thing on the terminal is the prompt, as a person does.
