@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! NESL, VCODE and NDPC: sources as programs in both places, images, the prompt; and the test sets of the run-times, on Linux
-//! and on the kernel.
+//! NESL, VCODE and NDPC: sources as programs in both places, images, the prompt.
 
-use std::ffi::OsStr;
-use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::OnceLock;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use hadal_nesl::Session;
-use hadal_tests::case::{difference, expect_status, expect_stdout, expect_texts, wrong};
-use hadal_tests::machine::{Permit, arguments, hadal, hadal_command};
+use hadal_tests::case::{expect_status, expect_stdout, expect_texts, wrong};
+use hadal_tests::machine::{Permit, hadal_command};
 use hadal_tests::run::{self, Running};
 use hadal_tests::{Hadal, Outcome, TestError, scratch};
 use rustix::process::Signal;
@@ -21,14 +16,11 @@ use rustix::process::Signal;
 use crate::suite::Suite;
 
 /// The run-times are compiled on first use.
-const COMPILER_LIMIT: Duration = Duration::from_secs(280);
+pub(crate) const COMPILER_LIMIT: Duration = Duration::from_secs(280);
 const PROMPT_LIMIT: Duration = Duration::from_secs(20);
 const PROMPT: &str = "nesl> ";
-const SET_LIMIT: Duration = Duration::from_secs(280);
 /// Status of a source that is wrong.
 const REJECTED: i32 = hadal_abi::status::COMPILE as i32;
-/// Ends the answer to a request (`runtimes/vcode/serve.cpp`).
-const END: char = '\x1e';
 
 pub(crate) fn register(suite: &mut Suite) {
     suite.hadal("languages/nesl-run", nesl_run);
@@ -43,37 +35,10 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.hadal("languages/ndpc-run", ndpc_run);
     suite.hadal("languages/images", images);
     suite.hadal("languages/memory", memory);
-    suite.hadal("languages/nesl-programs/linux", |_| nesl_programs(None, &[]));
-    for cpus in [1, 2, 4, 8] {
-        suite.hadal(format!("languages/nesl-programs/{cpus}cpus"), move |_| nesl_programs(Some(cpus), &[]));
-    }
-    suite.hadal("languages/nesl-programs/numa", |_| nesl_programs(Some(4), &["--numa", "4"]));
-    suite.hadal("languages/vcode-set/linux", |_| vcode_set(&["--cpus", "1,2,4"], &[]));
-    suite.hadal("languages/vcode-set/hadal", |_| {
-        vcode_set(&["--quick", "--cpus", "1,4"], &["run", "--cpus", "4", "--timeout", "120"])
-    });
-    suite.hadal("languages/ndpc-set/linux", |name| ndpc_set(name, &["-n", "1 2 4"], &[]));
-    suite.hadal("languages/ndpc-set/hadal", |name| {
-        ndpc_set(name, &["-n", "4", "-e"], &["run", "--cpus", "4", "--timeout", "60"])
-    });
 }
 
-fn tree(path: &str) -> PathBuf {
+pub(crate) fn tree(path: &str) -> PathBuf {
     scratch::workspace().join(path)
-}
-
-/// Headers, libraries and the interpreter, as `hadal sdk` writes them: once for all tests.
-fn sdk() -> Result<PathBuf, TestError> {
-    static SDK: OnceLock<Result<PathBuf, String>> = OnceLock::new();
-    let made = SDK.get_or_init(|| {
-        let make = || -> Result<PathBuf, TestError> {
-            let dir = scratch::empty_directory("languages/sdk")?;
-            expect_status(&hadal(&["sdk", &dir.to_string_lossy()], &dir, COMPILER_LIMIT)?, 0)?;
-            Ok(dir)
-        };
-        make().map_err(|error| error.to_string())
-    });
-    made.clone().map_err(TestError::Wrong)
 }
 
 /// A directory with a source.
@@ -83,12 +48,8 @@ fn with_source(name: &str, file: &str, text: &str) -> Result<PathBuf, TestError>
     Ok(dir)
 }
 
-fn write(dir: &Path, file: &str, text: &str) -> Result<(), TestError> {
+pub(crate) fn write(dir: &Path, file: &str, text: &str) -> Result<(), TestError> {
     fs::write(dir.join(file), text).map_err(TestError::io(format!("writing {file}")))
-}
-
-fn read(file: &Path) -> Result<String, TestError> {
-    fs::read_to_string(file).map_err(TestError::io(file.display().to_string()))
 }
 
 /// Runs `hadal` without an option of a machine.
@@ -322,89 +283,4 @@ fn memory(name: &str) -> Result<(), TestError> {
     expect_status(&outcome, 1)?;
     expect_stdout(&outcome, "it = 499500 : int\n")?;
     expect_texts(&outcome, &["out of memory", "grow"])
-}
-
-/// All programs of the compiler's test set in one process of the interpreter, on a machine with so many CPUs or on Linux.
-fn nesl_programs(cpus: Option<u32>, options: &[&str]) -> Result<(), TestError> {
-    let interpreter = sdk()?.join("bin/vcode");
-    let set = tree("compilers/nesl/tests/programs");
-    let entries = fs::read_dir(&set).map_err(TestError::io(set.display().to_string()))?;
-    let mut programs: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-    programs.retain(|path| path.extension() == Some(OsStr::new("nesl")));
-    programs.sort();
-    let library = Session::new();
-    let mut requests = String::new();
-    for path in &programs {
-        let mut session = library.clone();
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let forms = session.load(&name, &read(path)?).forms();
-        let text = session.compile_program(&forms).map_err(TestError::Wrong)?;
-        let _ = write!(requests, "run {} > -\n{text}", text.len());
-    }
-    let outcome = match cpus {
-        None => run::run(serving(&interpreter), requests.as_bytes(), SET_LIMIT)?,
-        Some(cpus) => {
-            let hadal = options.iter().fold(Hadal::new(cpus), |hadal, option| hadal.option(option));
-            hadal.limit(SET_LIMIT).stdin(requests.as_bytes()).run(&interpreter, &arguments(&["--serve"]))?
-        }
-    };
-    let text = outcome.stdout_text();
-    // Each answer ends with the byte and a line with the status.
-    let mut answers = text.split(END);
-    let mut answer = answers.next().unwrap_or_default().to_owned();
-    for path in &programs {
-        let Some(rest) = answers.next() else {
-            return Err(wrong(&format!("no answer to {}", path.display()), &outcome));
-        };
-        let expected = read(&path.with_extension("out"))?;
-        // What is printed on the console comes last in the expected text, and is not part of the answer.
-        if !expected.trim_end().starts_with(answer.trim_end()) {
-            let difference = difference(expected.as_bytes(), answer.as_bytes());
-            return Err(wrong(&format!("{}:\n{difference}", path.display()), &outcome));
-        }
-        answer = rest.split_once('\n').map_or("", |(_, next)| next).to_owned();
-    }
-    expect_status(&outcome, 0)
-}
-
-fn serving(interpreter: &Path) -> Command {
-    let mut command = Command::new(interpreter);
-    command.arg("--serve");
-    command
-}
-
-/// The test set of the VCODE run-time; `hadal` are the arguments of the command that runs the interpreter.
-fn vcode_set(options: &[&str], hadal: &[&str]) -> Result<(), TestError> {
-    let mut command = Command::new(tree("runtimes/vcode/test/run"));
-    command.args(options).arg(sdk()?.join("bin/vcode"));
-    if !hadal.is_empty() {
-        command.arg(hadal_command()?).args(hadal);
-    }
-    let _permit = Permit::one();
-    expect_status(&run::run(command, b"", SET_LIMIT)?, 0)
-}
-
-/// The test set of NDPC.
-fn ndpc_set(name: &str, options: &[&str], hadal: &[&str]) -> Result<(), TestError> {
-    let (dir, sdk) = (scratch::empty_directory(name)?, sdk()?);
-    let own = hadal_command()?;
-    let own = own.display();
-    let translator = dir.join("translate");
-    write(
-        &dir,
-        "translate",
-        &format!(
-            "#!/bin/sh\nset -e\ncd \"$(dirname \"$1\")\"\nfile=$(basename \"$1\")\n\
-             {own} ndpc --emit cpp \"$file\" > \"$2\"\n{own} ndpc --emit header \"$file\" > \"$3\"\n"
-        ),
-    )?;
-    let mut command = Command::new(tree("runtimes/ndpc/test/run"));
-    command.arg("-t").arg(format!("sh {}", translator.display())).arg("-w").arg(dir.join("work"));
-    command.arg("-c").arg(format!("c++ -std=c++20 -O1 -isystem {}", sdk.join("include").display()));
-    command.arg("-l").arg(format!("{} -pthread", sdk.join("lib/libhrt-linux.a").display())).args(options);
-    if !hadal.is_empty() {
-        command.arg("-x").arg(format!("{own} {}", hadal.join(" ")));
-    }
-    let _permit = Permit::one();
-    expect_status(&run::run(command, b"", SET_LIMIT)?, 0)
 }

@@ -26,6 +26,7 @@ mod hrt_examples;
 mod hrt_lib;
 mod image;
 mod install;
+mod language_sets;
 mod languages;
 mod linux;
 mod live;
@@ -80,6 +81,7 @@ fn main() -> ExitCode {
     hrt_examples::register(&mut suite);
     events::register(&mut suite);
     languages::register(&mut suite);
+    language_sets::register(&mut suite);
     linux::register(&mut suite);
     scripts::register(&mut suite);
     signals::register(&mut suite);
