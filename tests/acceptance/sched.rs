@@ -15,13 +15,14 @@ const SCHEDULES: &str = "20000";
 /// Schedules within which a fault must show.
 const SCHEDULES_OF_MUTANT: &str = "400000";
 /// What the simulator's build needs of the tree.
-const TREE: [&str; 12] = [
+const TREE: [&str; 13] = [
     "Cargo.toml",
     "Cargo.lock",
     "rust-toolchain.toml",
     "abi",
     "bench",
     "cli",
+    "compilers",
     "docs",
     "initramfs",
     "kernel",
