@@ -66,18 +66,9 @@ fn kernel_main(info: BootInfo) -> ! {
     let clock = platform.begin_clock();
     // Everything that is sized by the number of processors, then all of them.
     let apic_ids = platform.apic_ids();
-    let cpus = smp::announce(&apic_ids);
-    memory::init_cpus(cpus, &platform);
+    memory::init_cpus(smp::announce(&apic_ids), &platform);
     platform.name_zones();
-    // What other crates keep for each thread is made with the threads, while memory may still be refused.
-    for prepare in [
-        hadal_linux::task::Task::prepare_table,
-        hadal_hrt::prepare_table,
-        hadal_sync::prepare_table,
-        hadal_event::prepare_table,
-    ] {
-        hadal_sched::on_new_threads(prepare);
-    }
+    prepare_thread_tables();
     hadal_sched::init();
     hadal_event::init();
     hadal_linux::buffers::init();
@@ -86,16 +77,29 @@ fn kernel_main(info: BootInfo) -> ! {
     hadal_hrt::init();
     let boot = run::find_files(&info);
     clock.start_clock();
-    smp::start_others(&apic_ids, hadal_time::tsc_hz() * START_LIMIT_S, application_processor);
-    log::info!(
-        "{cpus} CPUs, {} zones, clock {} MHz",
-        platform.zone_count(),
-        hadal_time::tsc_hz() / 1_000_000
-    );
+    start_processors(&apic_ids, platform.zone_count());
     watchdog::start();
     // Devices and the program need threads that can wait.
     run::start(boot, Box::new(info), Box::new(platform));
     hadal_sched::enter_idle_loop()
+}
+
+/// What other crates keep for each thread is made with the threads, while memory may still be refused.
+fn prepare_thread_tables() {
+    for prepare in [
+        hadal_linux::task::Task::prepare_table,
+        hadal_hrt::prepare_table,
+        hadal_sync::prepare_table,
+        hadal_event::prepare_table,
+    ] {
+        hadal_sched::on_new_threads(prepare);
+    }
+}
+
+fn start_processors(apic_ids: &[u32], zones: usize) {
+    smp::start_others(apic_ids, hadal_time::tsc_hz() * START_LIMIT_S, application_processor);
+    let mhz = hadal_time::tsc_hz() / 1_000_000;
+    log::info!("{} CPUs, {zones} zones, clock {mhz} MHz", apic_ids.len());
 }
 
 /// The other processors, on stacks of their own, with everything per-CPU of the hardware layer set up.

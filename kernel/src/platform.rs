@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What the firmware says about the machine: processors, zones, clocks, PCI windows.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use hadal_acpi::{CpuState, MadtEntry, PhysicalMemory, Polarity, Rsdp, Tables, Topology, Trigger};
 use hadal_event::lines::{self, Lines, Signal};
@@ -189,11 +190,11 @@ impl Platform {
     }
 
     /// Begins to measure clock and local APIC timer.
-    pub(crate) fn begin_clock(&self) -> ClockSearch {
+    pub(crate) fn begin_clock(&self) -> Box<ClockSearch> {
         let hpet = self.hpet_pa.and_then(|pa| Hpet::open(Region::map(pa, HPET_BYTES)));
         apic::start_calibration();
         let start_tsc = hadal_hal::cpu::tsc::read();
-        ClockSearch { start_tsc, search: hadal_time::begin(hpet) }
+        Box::new(ClockSearch { start_tsc, search: hadal_time::begin(hpet) })
     }
 
     /// Remembers the CPUs' zones for [`name_zone_of_this_cpu`], and names the boot CPU's.
@@ -212,7 +213,8 @@ pub(crate) struct ClockSearch {
 
 impl ClockSearch {
     /// Starts the clock, after a wait for what is missing of the interval.
-    pub(crate) fn start_clock(self) {
+    #[expect(clippy::boxed_local, reason = "the start-up code's frame has no room for what it calls this on")]
+    pub(crate) fn start_clock(self: Box<Self>) {
         let calibration = hadal_time::init(self.search);
         paths::set_clock(calibration.source);
         // An exact frequency from CPUID takes no time to find; the timer still needs an interval to be measured over.

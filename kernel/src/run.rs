@@ -99,9 +99,9 @@ pub(crate) fn config() -> Option<&'static RunConfig> {
 }
 
 /// Reads the configuration, and finds the other files that came with the kernel.
-pub(crate) fn find_files(info: &BootInfo) -> Boot {
+pub(crate) fn find_files(info: &BootInfo) -> Box<Boot> {
     match boot_files::find(info) {
-        Ok(boot) => boot,
+        Ok(boot) => Box::new(boot),
         Err(why) => panic!(
             "{why}: start the kernel with `hadal run`, or from an image that `hadal cc` or `hadal image` made"
         ),
@@ -109,11 +109,11 @@ pub(crate) fn find_files(info: &BootInfo) -> Boot {
 }
 
 /// Obeys the configuration and starts the thread that does the rest.
-pub(crate) fn start(boot: Boot, info: Box<BootInfo>, platform: Box<Platform>) {
-    if let Some(table) = boot.symbols {
+pub(crate) fn start(boot: Box<Boot>, info: Box<BootInfo>, platform: Box<Platform>) {
+    let Boot { config, symbols, files, modules } = *boot;
+    if let Some(table) = symbols {
         symbols::set(table);
     }
-    let config = boot.config;
     if let Err(wrong) = console::set_filter(&config.log_filter) {
         log::warn!("{wrong}");
     }
@@ -127,8 +127,8 @@ pub(crate) fn start(boot: Boot, info: Box<BootInfo>, platform: Box<Platform>) {
     }
     STAYS_ON.store(has_word(&info, STAY_WORD), Ordering::Relaxed);
     CONFIG.call_once(|| config);
-    FILES.call_once(|| boot.files);
-    hadal_hrt::module::set(boot.modules, CString::new(info.command_line).unwrap_or_default());
+    FILES.call_once(|| files);
+    hadal_hrt::module::set(modules, CString::new(info.command_line).unwrap_or_default());
     *BOOT.lock() = Some((info, platform));
     match hadal_sched::create(first_thread, 0, None) {
         Ok(thread) => thread.start(),
