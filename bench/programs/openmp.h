@@ -158,7 +158,7 @@ static inline void openmp_measure(const struct openmp_test *test, const char *na
     }
     bench_warm_up = 1;
     uint64_t end_ns = bench_now_ns() + OPENMP_LIMIT_NS;
-    for (unsigned i = 0; i < bench_rounds(bench_choose(3, 40)); i++) {
+    for (unsigned i = 0; i < bench_rounds(bench_choose(9, 40)); i++) {
         uint64_t start = bench_ticks();
         test->run(executions);
         bench_sample_raw((double)(bench_ticks() - start) - reference, operations);
