@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 use alloc::sync::{Arc, Weak};
 use alloc::vec::Vec;
 
-use hadal_hal::memory::fallible::MakeRoom;
+use hadal_hal::memory::fallible::{self, MakeRoom};
 use hadal_hal::sync::{Rank, SpinLock};
 use spin::Once;
 
@@ -111,6 +111,9 @@ pub struct Directory {
     fill: Option<Fill>,
 }
 
+/// More than the entries below a root take.
+const FILL_BYTES: usize = 128 << 10;
+
 struct Fill {
     done: Once<()>,
     register: Box<dyn Fn(&Directory) + Send + Sync>,
@@ -134,12 +137,14 @@ impl Directory {
         Self::with_fill(Place { fs, ino: 1 }, 1, Some(fill))
     }
 
-    /// Makes sure that the entries are registered that are to be.
-    fn filled(&self) -> &Self {
-        if let Some(fill) = &self.fill {
+    /// Makes sure that the entries are registered that are to be. Registering cannot fail half-way, so memory for all of them is
+    /// asked for before.
+    fn filled(&self) -> Result<&Self> {
+        if let Some(fill) = self.fill.as_ref().filter(|fill| !fill.done.is_completed()) {
+            fallible::admit(FILL_BYTES)?;
             fill.done.call_once(|| (fill.register)(self));
         }
-        self
+        Ok(self)
     }
 
     fn at(place: Place, parent_ino: u64) -> Arc<Self> {
@@ -277,7 +282,7 @@ impl Inode for Directory {
     }
 
     fn lookup(&self, name: &[u8]) -> Result<Arc<dyn Inode>> {
-        let entries = self.filled().entries.lock();
+        let entries = self.filled()?.entries.lock();
         match entries.get(name) {
             Some(Entry::Directory(directory)) => return Ok(directory.clone()),
             Some(Entry::Leaf(leaf)) => return Ok(leaf.clone()),
@@ -345,7 +350,7 @@ impl Listing {
             (b"..".to_vec(), FileKind::Directory, directory.parent_ino),
         ];
         let ino_of = |name: &[u8]| directory.place.child_ino(name);
-        for (name, entry) in directory.filled().entries.lock().iter() {
+        for (name, entry) in directory.filled()?.entries.lock().iter() {
             let kind = match entry {
                 Entry::Leaf(leaf) => leaf.kind(),
                 Entry::Directory(_) => FileKind::Directory,
