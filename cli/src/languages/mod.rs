@@ -5,6 +5,7 @@
 //! [`program`] links it with the language's run-time into a program for both places, as a source in C that includes
 //! `hadal/hrt.h` becomes one. [`prompt`] is `hadal nesl`.
 
+pub(crate) mod args;
 pub(crate) mod object;
 pub(crate) mod program;
 pub(crate) mod prompt;

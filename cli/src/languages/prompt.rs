@@ -16,9 +16,9 @@ use rustyline::error::ReadlineError;
 use rustyline::{Config, DefaultEditor};
 use signal_hook::consts::SIGINT;
 
+use super::args::NeslArgs;
 use super::server::{Ended, Server, Slots};
 use super::translate;
-use crate::args::NeslArgs;
 use crate::cc;
 use crate::failure::Failure;
 use crate::paths;

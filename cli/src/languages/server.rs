@@ -11,8 +11,9 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use anyhow::Context;
 
+use super::args::NeslArgs;
 use super::program;
-use crate::args::{NeslArgs, Place};
+use crate::args::Place;
 use crate::failure::Failure;
 
 /// Ends an answer: the record separator of ASCII, which no value prints.

@@ -9,7 +9,7 @@ use hadal_front::render;
 use hadal_nesl::{Outcome, Session};
 
 use super::Language;
-use crate::args::{NdpcArgs, NdpcEmit};
+use super::args::{NdpcArgs, NdpcEmit};
 use crate::cc;
 use crate::failure::Failure;
 
