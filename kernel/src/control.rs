@@ -9,7 +9,6 @@ use hadal_abi::control::{
     Decoder, ExitStatus, GuestMessage, Header, HostMessage, MAX_PAYLOAD_LEN, OutputStream, VERSION,
 };
 use hadal_drivers::Console;
-use hadal_linux::report;
 use hadal_linux::signal::{Info, send};
 use spin::Once;
 
@@ -145,14 +144,14 @@ fn handle(message: HostMessage) {
         HostMessage::Signal(number) => signal(number),
         HostMessage::ReportThreads => {
             if let Some(process) = run::process() {
-                report::threads(process);
+                hadal_report::list_threads(process, report);
             }
             const SIGKILL: u8 = 9;
             end::machine(ExitStatus::Signaled { signal: SIGKILL });
         }
         HostMessage::ListThreads => {
             if let Some(process) = run::process() {
-                report::list_threads(process, |text| send_pieces(text, GuestMessage::ThreadList));
+                hadal_report::list_threads(process, |text| send_pieces(text, GuestMessage::ThreadList));
             }
             send(&GuestMessage::ThreadList(String::new()));
         }

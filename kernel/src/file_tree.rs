@@ -129,7 +129,7 @@ fn tmp(mode: u32) -> Result<Arc<dyn Inode>, String> {
 
 /// `/proc`, `/sys`, `/dev`, `/dev/mqueue`, `/dev/shm` and `/tmp`.
 fn mount_kernel_trees(namespace: &Namespace, info: &BootInfo) -> Result<(), String> {
-    let (proc, sys) = hadal_linux::kernelfs::build(info.command_line);
+    let (proc, sys) = hadal_procfs::build(info.command_line);
     let dev = devfs::create(Arc::new(|buffer: &mut [u8]| entropy::fill(buffer)), None);
     type Tree = (&'static [u8], Arc<dyn Inode>, MountFlags, &'static str);
     let trees: [Tree; 6] = [

@@ -5,9 +5,13 @@ use alloc::format;
 use alloc::string::{String, ToString};
 
 use hadal_abi::control::{ExitStatus as Ended, GuestMessage};
+use hadal_hal::trap::TrapFrame;
 use hadal_linux::loader::StartError;
 use hadal_linux::machine::Machine;
 use hadal_linux::process::{ExitStatus, Process};
+use hadal_linux::signal::FaultSignal;
+use hadal_linux::task::Task;
+use hadal_linux::violation::Violation;
 
 use crate::{control, end, entropy, profile, run, shell};
 
@@ -20,6 +24,25 @@ pub(crate) static MACHINE: Services = Services;
 impl Machine for Services {
     fn report(&self, text: &str) {
         control::report(text);
+    }
+
+    fn ends_by_signal(
+        &self,
+        task: &Task,
+        process: &Process,
+        frame: &TrapFrame,
+        signo: u8,
+        fault: Option<FaultSignal>,
+    ) {
+        control::report(&hadal_report::fatal(task, process, Some(frame), signo, fault));
+    }
+
+    fn out_of_memory(&self, process: &Process) {
+        control::report(&hadal_report::out_of_memory(process));
+    }
+
+    fn violation(&self, process: &Process, violation: &Violation) {
+        control::report(&hadal_report::violation(process, violation));
     }
 
     fn trace(&self, line: &str) {

@@ -3,8 +3,8 @@
 
 use hadal_hal::cpu;
 use hadal_hrt_abi::topology::{CacheInfo, CacheKind as Kind, CpuInfo, ZoneInfo};
-use hadal_linux::kernelfs::{CacheKind, Topology};
 use hadal_mem::frames::{self, ZoneId};
+use hadal_topology::{CacheKind, Topology};
 
 use crate::memory;
 use crate::memory_of_program::write_prefix;

@@ -2,7 +2,7 @@
 //! Process 1, as programs see it: the kernel itself, whose child the program is.
 //!
 //! Programs rely on there being one: its id is what `getppid` returns, comes first in `/proc`, and may be asked about, but is
-//! the superuser's. What is asked here is answered by `kernelfs::first_process` and by the calls that name processes.
+//! the superuser's. What is asked here is answered by `first_process` of `kernel/procfs` and by the calls that name processes.
 
 use crate::credentials::Credentials;
 use crate::process::Process;

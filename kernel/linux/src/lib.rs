@@ -6,8 +6,7 @@
 //! - [`syscall`]: the dispatch table, one system call per file, in folders by subject;
 //! - [`signal`]: delivery, frames, default actions;
 //! - [`futex`]: waiting on program memory;
-//! - [`kernelfs`]: the content of `/proc` and `/sys`;
-//! - [`machine`]: what the layer needs from the kernel image (where reports and the exit status go).
+//! - [`machine`]: what the layer needs from the kernel image (reports, where the exit status goes).
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), no_std)]
 
@@ -18,20 +17,18 @@ pub mod buffers;
 pub mod call;
 pub mod clock;
 pub mod credentials;
-mod epoll;
+pub mod epoll;
 pub mod first;
 pub mod futex;
-pub mod kernelfs;
 pub mod loader;
 mod locking;
 pub mod machine;
 pub mod memory;
 pub mod mqueue;
-mod numa;
+pub mod numa;
 pub mod process;
 pub mod refused;
 pub mod release;
-pub mod report;
 pub mod restart;
 pub mod reuse;
 pub mod rseq;
@@ -46,6 +43,7 @@ mod thread_set;
 mod timerfd;
 pub mod traps;
 pub mod vdso;
+pub mod violation;
 mod vsyscall;
 
 mod filling;

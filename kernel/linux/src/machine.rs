@@ -2,15 +2,33 @@
 //! What the personality needs from the kernel image: somewhere to report to, and facts about the machine.
 
 use alloc::string::String;
+
+use hadal_hal::trap::TrapFrame;
 use spin::Once;
 
 use crate::loader::StartError;
 use crate::process::{ExitStatus, Process};
+use crate::signal::FaultSignal;
+use crate::task::Task;
+use crate::violation::Violation;
 
 /// Services of the kernel image.
 pub trait Machine: Sync {
-    /// Shows a text to the person who started the program: fault reports, thread lists. Apart from its standard error.
+    /// Shows a text to the person who started the program, apart from its standard error.
     fn report(&self, text: &str);
+    /// Reports that a signal is about to end the program; `frame` holds the thread's registers in program code.
+    fn ends_by_signal(
+        &self,
+        task: &Task,
+        process: &Process,
+        frame: &TrapFrame,
+        signo: u8,
+        fault: Option<FaultSignal>,
+    );
+    /// Reports that the program touched memory when none was left.
+    fn out_of_memory(&self, process: &Process);
+    /// Reports that the program is ended for a violation.
+    fn violation(&self, process: &Process, violation: &Violation);
     /// Takes one line of a system-call trace.
     fn trace(&self, line: &str);
     /// The program has ended and all its threads are gone; files are on the host already. Called once, by the last thread.

@@ -10,8 +10,8 @@ use hadal_hal::sync::SpinLock;
 use hadal_hal::threads::table::ThreadTable;
 use hadal_mem::frames::{self, ZoneId};
 use hadal_mem::space::{Mode, PAGE_SIZE, Policy, Zones, use_thread_policies};
+use hadal_topology::lists::list;
 
-use crate::kernelfs::list;
 use crate::task::Task;
 use crate::{Errno, Result, memory};
 
@@ -47,7 +47,7 @@ fn place_of(task: &Task) -> &'static SpinLock<Option<Arc<Policy>>> {
 }
 
 /// The policy of a thread.
-pub(crate) fn of_thread(task: &Task) -> Option<Arc<Policy>> {
+pub fn of_thread(task: &Task) -> Option<Arc<Policy>> {
     place_of(task).lock().clone()
 }
 
@@ -186,7 +186,7 @@ pub(crate) fn nodes(policy: Option<&Policy>) -> u64 {
 }
 
 /// Writes a policy as `/proc/PID/numa_maps` shows it.
-pub(crate) fn show(text: &mut dyn Write, policy: Option<&Policy>) -> fmt::Result {
+pub fn show(text: &mut dyn Write, policy: Option<&Policy>) -> fmt::Result {
     let Some(policy) = policy else { return text.write_str("default") };
     text.write_str(match policy.mode {
         Mode::Preferred => "prefer",

@@ -23,13 +23,13 @@ use spin::Once;
 use crate::attributes::Attributes;
 use crate::credentials::Credentials;
 use crate::futex::Futexes;
+use crate::machine;
 use crate::refused::Refused;
-use crate::report::Violation;
 use crate::signal::ProcessSignals;
 use crate::signal::number::SIGSEGV;
 use crate::task::Task;
 use crate::thread_set::ThreadSet;
-use crate::{machine, report};
+use crate::violation::Violation;
 
 /// How a program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,7 +130,7 @@ pub struct Process {
     /// What it was refused and Linux would have given it.
     pub refused: Refused,
     /// Its directory in `/proc`, once somebody has looked for it.
-    pub(crate) directory: Once<Arc<dyn Children>>,
+    pub directory: Once<Arc<dyn Children>>,
     /// Why the program ends, when it is for what it did in interrupt context: reported in the end.
     violation: SpinLock<Option<Violation>>,
 }
@@ -374,7 +374,7 @@ impl Process {
     fn finish(&'static self) {
         let violation = self.violation.lock().take();
         if let Some(violation) = violation {
-            report::violation(self, &violation);
+            machine::get().violation(self, &violation);
         }
         // This brings the last of a file to the host; the memory goes with the machine. Nobody is left to hear of a failure.
         let _ = self.space.sync_all();

@@ -33,11 +33,11 @@ pub struct Task {
     /// Number of the system call in progress, or `u64::MAX` outside of one.
     pub call_number: AtomicU64,
     /// Instruction pointer in program code when somebody asked last, for reports; see [`Task::note_place`].
-    pub(crate) last_rip: AtomicU64,
+    last_rip: AtomicU64,
     /// Stack pointer there.
-    pub(crate) last_rsp: AtomicU64,
+    last_rsp: AtomicU64,
     /// Frame pointer there.
-    pub(crate) last_rbp: AtomicU64,
+    last_rbp: AtomicU64,
     /// Address of the registered rseq area, or 0.
     pub rseq: AtomicUsize,
     /// CPU that the area names.
@@ -209,7 +209,7 @@ impl Task {
     }
 
     /// Whether the thread has run its last instruction of the program.
-    pub(crate) fn ends(&self) -> bool {
+    pub fn ends(&self) -> bool {
         self.ends.load(Ordering::Relaxed)
     }
 
@@ -218,6 +218,18 @@ impl Task {
         self.last_rip.store(frame.rip, Ordering::Relaxed);
         self.last_rsp.store(frame.rsp, Ordering::Relaxed);
         self.last_rbp.store(frame.rbp, Ordering::Relaxed);
+    }
+
+    /// What was noted says nothing any more.
+    pub(crate) fn forget_place(&self) {
+        self.last_rip.store(0, Ordering::Relaxed);
+    }
+
+    /// Instruction, stack and frame pointer that were noted last, if any were.
+    pub fn noted_place(&self) -> Option<[u64; 3]> {
+        let noted =
+            [&self.last_rip, &self.last_rsp, &self.last_rbp].map(|register| register.load(Ordering::Relaxed));
+        (noted[0] != 0).then_some(noted)
     }
 
     /// The thread's name, NUL-padded. While somebody changes it, it may begin as one of the two names and end as the other, as on

@@ -14,10 +14,10 @@ use hadal_mem::space::{FaultAccess, FaultOutcome};
 use crate::call::Call;
 use crate::clock;
 use crate::process::{ExitStatus, Process};
-use crate::report::Violation;
 use crate::signal::{self, FaultSignal};
 use crate::task::Task;
-use crate::{report, rseq, strace, syscall, vsyscall};
+use crate::violation::Violation;
+use crate::{machine, rseq, strace, syscall, vsyscall};
 
 /// Outside of a system call.
 pub(crate) const NO_CALL: u64 = u64::MAX;
@@ -115,7 +115,7 @@ pub fn held(frame: &TrapFrame) {
     if frame.is_program() {
         task.note_place(frame);
     } else {
-        task.last_rip.store(0, Ordering::Relaxed);
+        task.forget_place();
     }
 }
 
@@ -195,7 +195,7 @@ fn handle_fault(frame: &mut TrapFrame) -> bool {
 }
 
 /// What an exception other than a page fault means to a program.
-pub(crate) fn exception(vector: u64) -> FaultSignal {
+pub fn exception(vector: u64) -> FaultSignal {
     match vector {
         vector::DIVIDE_ERROR => FaultSignal::DivideByZero,
         vector::DEBUG => FaultSignal::SingleStep,
@@ -210,7 +210,7 @@ pub(crate) fn exception(vector: u64) -> FaultSignal {
 /// Ends a program that touched memory when none was left, and says so.
 fn out_of_memory(process: &'static Process) {
     if process.ending().is_none() {
-        report::out_of_memory(process);
+        machine::get().out_of_memory(process);
         const SIGKILL: u8 = 9;
         process.end(ExitStatus::Signaled(SIGKILL));
     }

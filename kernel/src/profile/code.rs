@@ -8,7 +8,6 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use hadal_hal::memory::fallible::{self, MakeRoom};
 use hadal_hal::memory::user;
 use hadal_linux::process::Process;
-use hadal_linux::report;
 use hadal_mem::frames;
 use hadal_mem::space::{Prot, VmaInfo};
 use hadal_sync::Mutex;
@@ -30,7 +29,7 @@ impl Counted {
     fn read(process: &Process, vma: &VmaInfo) -> Option<Arc<Self>> {
         let share = (frames::global().stats().total_bytes / TABLE_SHARE) as usize;
         let room = share.saturating_sub(TABLE_BYTES.load(Ordering::Relaxed));
-        let tables = fallible::arc(report::unwind_tables(process, vma, room)?).ok()?;
+        let tables = fallible::arc(hadal_report::unwind_tables(process, vma, room)?).ok()?;
         TABLE_BYTES.fetch_add(tables.memory_bytes(), Ordering::Relaxed);
         fallible::arc(Self(tables)).ok()
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Walks through made-up programs: tables byte by byte (LSB core, 10.6), stacks word by word. Backtraces of real programs
-//! are in the tests of `hadal-linux`.
+//! are in the tests of `hadal-report`.
 
 use std::cell::Cell;
 use std::collections::HashMap;

@@ -49,7 +49,7 @@ static ENTRIES: AtomicUsize = AtomicUsize::new(0);
 /// Bytes of kernel memory that an entry is counted as.
 const ENTRY_BYTES: u64 = 256;
 /// Most entries of all instances: for a 25th of the memory, as on Linux.
-pub(crate) fn max_entries() -> usize {
+pub fn max_entries() -> usize {
     (frames::global().stats().total_bytes / 25 / ENTRY_BYTES) as usize
 }
 

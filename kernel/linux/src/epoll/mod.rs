@@ -26,7 +26,8 @@ use linux_raw_sys::general::{EPOLLERR, EPOLLEXCLUSIVE, EPOLLHUP};
 
 use crate::call::Call;
 use crate::{Errno, Result, clock, signal};
-pub(crate) use entry::{Interest, max_entries};
+pub(crate) use entry::Interest;
+pub use entry::max_entries;
 
 use entry::Entry;
 use ready::ReadyList;

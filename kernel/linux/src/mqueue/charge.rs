@@ -9,15 +9,15 @@ use crate::process::Process;
 use crate::{Errno, Result};
 
 /// Queues that programs may have that are not the superuser's (`/proc/sys/fs/mqueue/queues_max`).
-pub(crate) const QUEUES_MAX: usize = 256;
+pub const QUEUES_MAX: usize = 256;
 /// Messages of a queue of such a program (`msg_max`).
-pub(crate) const MESSAGES_MAX: usize = 10;
+pub const MESSAGES_MAX: usize = 10;
 /// Messages of a queue that was made without attributes (`msg_default`).
-pub(crate) const MESSAGES_DEFAULT: usize = 10;
+pub const MESSAGES_DEFAULT: usize = 10;
 /// Bytes of a message of such a program (`msgsize_max`).
-pub(crate) const MESSAGE_BYTES_MAX: usize = 8192;
+pub const MESSAGE_BYTES_MAX: usize = 8192;
 /// Bytes of a message of a queue that was made without attributes (`msgsize_default`).
-pub(crate) const MESSAGE_BYTES_DEFAULT: usize = 8192;
+pub const MESSAGE_BYTES_DEFAULT: usize = 8192;
 /// The same for the superuser (`HARD_MSGMAX`, `HARD_MSGSIZEMAX` of Linux).
 const MESSAGES_HARD: usize = 65536;
 const MESSAGE_BYTES_HARD: usize = 16 << 20;

@@ -18,9 +18,8 @@ mod notice;
 mod queue;
 mod waiters;
 
-pub(crate) use charge::{
-    Bounds, MESSAGE_BYTES_DEFAULT, MESSAGE_BYTES_MAX, MESSAGES_DEFAULT, MESSAGES_MAX, QUEUES_MAX,
-};
+pub(crate) use charge::Bounds;
+pub use charge::{MESSAGE_BYTES_DEFAULT, MESSAGE_BYTES_MAX, MESSAGES_DEFAULT, MESSAGES_MAX, QUEUES_MAX};
 pub(crate) use directory::directory;
 pub use directory::root;
 pub(crate) use inode::of;

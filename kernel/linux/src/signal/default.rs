@@ -9,8 +9,8 @@ use hadal_hal::trap::TrapFrame;
 use super::FaultSignal;
 use super::number::*;
 use super::set::SigSet;
+use crate::machine;
 use crate::process::{ExitStatus, Process};
-use crate::report;
 use crate::task::Task;
 
 /// Signals without effect unless they are caught.
@@ -43,7 +43,7 @@ pub(super) fn act(
     }
     // Of several threads that fault at a time, one reports.
     if REPORTED.contains(signo) && !process.signals.reported.swap(true, Ordering::Relaxed) {
-        report::fatal(task, process, Some(frame), signo, fault);
+        machine::get().ends_by_signal(task, process, frame, signo, fault);
     }
     process.end(ExitStatus::Signaled(signo));
 }

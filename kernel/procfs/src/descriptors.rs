@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! `/proc/PID/fd` and `/proc/PID/fdinfo`.
+
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::vec::Vec;
+
+use hadal_linux::process::Process;
+use hadal_vfs::Result;
+use hadal_vfs::synthetic::{Child, Children, LinkTarget, link};
+use hadal_vfs::{FileKind, OpenFlags, SeekFrom};
+
+use crate::{number_after, numbered, proc_file};
+
+/// `fd`: links to the open files.
+pub(super) struct Descriptors {
+    pub(super) process: &'static Process,
+}
+
+/// `fdinfo`: position and flags of the open files.
+pub(super) struct DescriptorFiles {
+    pub(super) process: &'static Process,
+}
+
+/// The descriptor that a name stands for, if it is open.
+fn open_descriptor(process: &Process, name: &[u8]) -> Option<i32> {
+    let fd = i32::try_from(number_after(name, "")?).ok()?;
+    process.files.get(fd).is_ok().then_some(fd)
+}
+
+fn list(process: &Process, kind: FileKind) -> Result<Vec<(Vec<u8>, FileKind)>> {
+    numbered(process.files.taken(0, u32::MAX).map(|fd| fd as u32), kind)
+}
+
+impl Children for Descriptors {
+    fn lookup(&self, name: &[u8]) -> Option<Child> {
+        let (process, fd) = (self.process, open_descriptor(self.process, name)?);
+        let jump = move || Ok(process.files.get(fd)?.location().clone());
+        Some(Child::Leaf(link(LinkTarget::Jump(Box::new(jump)))))
+    }
+
+    fn list(&self) -> Result<Vec<(Vec<u8>, FileKind)>> {
+        list(self.process, FileKind::Symlink)
+    }
+}
+
+impl Children for DescriptorFiles {
+    fn lookup(&self, name: &[u8]) -> Option<Child> {
+        let (process, fd) = (self.process, open_descriptor(self.process, name)?);
+        Some(proc_file(move || {
+            let file = process.files.get(fd)?;
+            // A stream has no position, and Linux shows 0 for it.
+            let position = file.seek(SeekFrom::Current(0)).unwrap_or(0);
+            let mut flags = file.status();
+            flags.set(OpenFlags::CLOSE_ON_EXEC, process.files.close_on_exec(fd)?);
+            let mount = file.location().mount().id;
+            let mut lines = format!("pos:\t{position}\nflags:\t0{:o}\nmnt_id:\t{mount}\n", flags.bits());
+            if let Ok(file) = file.file() {
+                file.describe(&mut lines);
+            }
+            Ok(lines.into_bytes())
+        }))
+    }
+
+    fn list(&self) -> Result<Vec<(Vec<u8>, FileKind)>> {
+        list(self.process, FileKind::Regular)
+    }
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! The report about a program that has used up the machine's memory.
+
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt::{self, Write};
+
+use hadal_linux::process::Process;
+use hadal_mem::frames::{self, ZoneId, ZoneStats};
+use hadal_mem::space::VmaInfo;
+
+use crate::{Bytes, Mapping, program_name};
+
+/// Mappings that are shown.
+const SHOWN: usize = 8;
+
+pub(crate) fn text(process: &Process) -> String {
+    let mut out = String::new();
+    // Writing to a string cannot fail.
+    let _ = write_text(&mut out, process);
+    out
+}
+
+fn write_text(out: &mut String, process: &Process) -> fmt::Result {
+    let global = frames::global();
+    let (stats, window) = (global.stats(), process.space.stats());
+    writeln!(out, "hadal: {}: out of memory", program_name(process))?;
+    writeln!(
+        out,
+        "  {} of the machine's {} are in use, {} of them by the program (at most {}); {} are kept back for the kernel",
+        Bytes(stats.total_bytes - stats.free_bytes),
+        Bytes(stats.total_bytes),
+        Bytes(window.resident_bytes as u64),
+        Bytes(window.resident_peak_bytes as u64),
+        Bytes(global.reserve_bytes())
+    )?;
+    let zones = global.zone_count();
+    if zones > 1 {
+        for zone in 0..zones {
+            let ZoneStats { total_bytes, free_bytes, .. } = global.zone_stats(ZoneId(zone as u8));
+            writeln!(
+                out,
+                "  zone {zone}: {} of {} in use",
+                Bytes(total_bytes - free_bytes),
+                Bytes(total_bytes)
+            )?;
+        }
+    }
+    writeln!(out, "  largest accessible mappings, of {} in all:", Bytes(window.mapped_bytes as u64))?;
+    for vma in largest(process) {
+        writeln!(out, "    {:>10}  {}", Bytes((vma.end - vma.start) as u64).to_string(), Mapping(&vma))?;
+    }
+    writeln!(out, "  start it with more memory (--memory SIZE), or let it use less")
+}
+
+/// The largest mappings that the program can touch, without a copy of the whole map: memory is short.
+fn largest(process: &Process) -> Vec<VmaInfo> {
+    let mut found: Vec<VmaInfo> = Vec::with_capacity(SHOWN + 1);
+    process.space.vmas(&mut |vma| {
+        if !vma.prot.is_empty() {
+            let at = found.partition_point(|other| other.end - other.start >= vma.end - vma.start);
+            if at < SHOWN {
+                found.truncate(SHOWN - 1);
+                found.insert(at.min(found.len()), vma.clone());
+            }
+        }
+    });
+    found
+}
