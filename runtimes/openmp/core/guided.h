@@ -7,8 +7,9 @@
 
 namespace hadal::omp {
 
-// The next chunk of a guided loop that so many members share; false when there is none.
-inline bool guided_next(Workshare &workshare, uint32_t members, Chunk *chunk) {
+// The next chunk of a guided loop that so many members share, a multiple of a unit unless it is the last;
+// false when there is none.
+inline bool guided_next(Workshare &workshare, uint32_t members, uint64_t unit, Chunk *chunk) {
     const Loop &loop = workshare.loop;
     uint64_t begin = HRT_LOAD(&workshare.next, HRT_RELAXED), end;
     do {
@@ -17,8 +18,8 @@ inline bool guided_next(Workshare &workshare, uint32_t members, Chunk *chunk) {
         }
         uint64_t left = loop.trips - begin, part = (left - 1) / members + 1;
         part = part > loop.chunk ? part : loop.chunk;
-        if (HRT_UNLIKELY(loop.is_simd) && part % loop.chunk != 0) {
-            part += loop.chunk - part % loop.chunk;
+        if (HRT_UNLIKELY(unit > 1) && part % unit != 0) {
+            part += unit - part % unit;
         }
         end = begin + (part < left ? part : left);
     } while (HRT_UNLIKELY(!HRT_CAS(&workshare.next, &begin, end, HRT_RELAXED)));

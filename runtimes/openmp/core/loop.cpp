@@ -108,7 +108,7 @@ bool loop_next(Member &me, Chunk *chunk) {
     case ScheduleKind::Static:
         return next_static(me, workshare.loop, chunk);
     case ScheduleKind::Guided:
-        return guided_next(workshare, me.size, chunk);
+        return guided_next(workshare, me.size, workshare.loop.is_simd ? workshare.loop.chunk : 1, chunk);
     default:
         if (workshare.loop.has_ranges) {
             return ranges_next(me, workshare.loop, chunk);

@@ -46,7 +46,8 @@ bool next_guided(uint64_t *begin, uint64_t *end) {
         return next_not_ready(begin, end);
     }
     Chunk chunk;
-    if (!guided_next(workshare, me->size, &chunk)) {
+    // gcc's calls know no units.
+    if (!guided_next(workshare, me->size, 1, &chunk)) {
         return false;
     }
     tell(workshare.loop, chunk, begin, end);
