@@ -211,6 +211,13 @@ pub(super) const BENCHMARKS: &[Benchmark] = &[
     ),
     both("mmap.unmap_touched", "mmap", Host, "unmap 64 pages that were touched: per page"),
     both(
+        "mmap.first_touch",
+        "mmap",
+        Host,
+        "touch one page of an aligned block of 2 MiB, which is mapped and unmapped outside the samples (not in images, which \
+         get their memory when they map)",
+    ),
+    both(
         "mmap.touch_page",
         "mmap",
         Host,

@@ -13,7 +13,7 @@
 // sigsetjmp without the signal mask: a macro's name only, so declared here.
 int hrt_setjmp(void *buffer, int save_mask) __asm__("__sigsetjmp") __attribute__((returns_twice));
 
-int hrt_pthread_error(int status) {
+int hrt_pthread_failure(int status) {
     switch (status) {
     case HRT_ENOSPC:
     case HRT_ENOMEM:

@@ -29,7 +29,8 @@ static inline pthread_t hrt_pthread_name(const struct hrt_local *local) {
 }
 
 /* The status of a hadal/hrt.h function as an error number: they are the same but for these. */
-int hrt_pthread_error(int status);
+int hrt_pthread_failure(int status);
+static inline int hrt_pthread_error(int status) { return status == HRT_OK ? 0 : hrt_pthread_failure(status); }
 
 /* Whether a thread with this life has ended for good, so that its name means nothing any more. */
 static inline bool hrt_pthread_is_gone(const struct hrt_pthread *thread, uint32_t life) {

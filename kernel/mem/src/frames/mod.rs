@@ -163,6 +163,14 @@ impl FrameAllocator {
 
     #[inline(always)]
     fn claim(&self, order: u8, policy: ZonePolicy, class: Class) -> Option<Block> {
+        if is_refused(class) {
+            return None;
+        }
+        if order == LARGE_ORDER
+            && let Some(block) = self.take_large(policy)
+        {
+            return Some(block);
+        }
         let pa = self.choose(order, policy, class)?;
         let block = Block::claim(pa, order);
         assert!(block.is_some(), "the memory at {pa:#x} was free, and has an owner");
@@ -171,6 +179,11 @@ impl FrameAllocator {
 
     /// A block of a zone if there is one right now: nothing is given back for it.
     fn claim_from(&self, zone: ZoneId, order: u8, class: Class) -> Option<Block> {
+        if order == LARGE_ORDER
+            && let Some(block) = self.take_large(ZonePolicy::Only(zone))
+        {
+            return Some(block);
+        }
         let layout = self.layout.get()?;
         let pa = layout.arenas.pa(self.take(layout, order, zone, false, class)?);
         let block = Block::claim(pa, order);
@@ -184,7 +197,11 @@ impl FrameAllocator {
     /// If it is lent, or none of this allocator.
     pub fn free(&self, block: Block) {
         let order = block.order();
-        self.free_raw(block.release(), order);
+        if order == LARGE_ORDER {
+            self.put_large(block);
+        } else {
+            self.free_raw(block.release(), order);
+        }
     }
 
     /// Frees all blocks of a chain.
@@ -196,6 +213,14 @@ impl FrameAllocator {
 
     /// The physical address of a new block that has no owner in the kernel, for callers that give it to the program.
     pub fn alloc_raw(&self, order: u8, policy: ZonePolicy, class: Class) -> Option<u64> {
+        if is_refused(class) {
+            return None;
+        }
+        if order == LARGE_ORDER
+            && let Some(block) = self.take_large(policy)
+        {
+            return Some(block.release());
+        }
         self.choose(order, policy, class)
     }
 
@@ -210,9 +235,6 @@ impl FrameAllocator {
             ZonePolicy::Interleave => (self.next_zone(layout), true),
         };
         if zone.index() >= layout.zone_count {
-            return None;
-        }
-        if class == Class::Program && fallible::is_failure_injected() {
             return None;
         }
         let frame = match self.take_cached(layout, order, zone, class) {
@@ -363,26 +385,50 @@ impl FrameAllocator {
         self.zones[..zones].iter().map(Zone::used_frames).sum::<usize>() as u64 * FRAME_BYTES
     }
 
-    /// Takes a block from this CPU's cache, refilling it if `zone` is the CPU's own.
+    /// Takes a single frame from this CPU's cache, refilling it if `zone` is the CPU's own.
     #[inline(always)]
     fn take_cached(&self, layout: &Layout, order: u8, zone: ZoneId, class: Class) -> Option<u32> {
-        if order != 0 && order != LARGE_ORDER {
+        if order != 0 {
             return None;
         }
         let mut cache = self.caches.get()?.this().lock();
         if cache.zone != zone {
             return None;
         }
-        let frame = if order == 0 {
-            if cache.small.is_empty() {
-                self.refill(layout, &mut cache, class);
-            }
-            cache.small.pop()?
-        } else {
-            cache.large.pop()?
-        };
+        if cache.small.is_empty() {
+            self.refill(layout, &mut cache, class);
+        }
+        let frame = cache.small.pop()?;
         layout.arenas.find(frame)?.set_use(frame, Use::Allocated(order));
         Some(frame)
+    }
+
+    /// Takes a block of 2 MiB from this CPU's cache if its zone is one that the policy begins with.
+    #[inline]
+    fn take_large(&self, policy: ZonePolicy) -> Option<Block> {
+        let mut cache = self.caches.get()?.this().lock();
+        match policy {
+            ZonePolicy::Prefer(zone) | ZonePolicy::Only(zone) if zone != cache.zone => None,
+            ZonePolicy::Interleave => None,
+            _ => cache.large.pop(),
+        }
+    }
+
+    /// Puts a block of 2 MiB into this CPU's cache, or gives it back to its zone.
+    fn put_large(&self, block: Block) {
+        let (layout, arena, frame) = self.locate(block.phys(), LARGE_ORDER);
+        let found = arena.use_of(frame);
+        if found != Use::Allocated(LARGE_ORDER) {
+            bad_frame("free", block.phys(), LARGE_ORDER, found);
+        }
+        let refused = match self.caches.get() {
+            Some(caches) => caches.this().lock().put_large(arena.zone(), block),
+            None => Some(block),
+        };
+        if let Some(block) = refused {
+            block.release();
+            self.zones[arena.zone()].give(&layout.arenas, [frame].into_iter(), LARGE_ORDER);
+        }
     }
 
     #[inline(never)]
@@ -398,21 +444,29 @@ impl FrameAllocator {
             bad_frame("free", pa, order, found);
         }
         let zone = &self.zones[arena.zone()];
-        let caches = self.caches.get().filter(|_| order == 0 || order == LARGE_ORDER);
-        let Some(caches) = caches else { return zone.give(&layout.arenas, [frame].into_iter(), order) };
-        let mut cache = caches.this().lock();
-        if cache.zone.index() != arena.zone() {
-            drop(cache);
-            zone.give(&layout.arenas, [frame].into_iter(), order);
-        } else if order == 0 {
-            if cache.small.len() == SMALL_LIMIT {
-                let coldest: ArrayVec<u32, SMALL_BATCH> = cache.small.drain(..SMALL_BATCH).collect();
-                zone.give(&layout.arenas, coldest.into_iter(), 0);
+        match (order, self.caches.get()) {
+            (0, Some(caches)) => {
+                let mut cache = caches.this().lock();
+                if cache.zone.index() != arena.zone() {
+                    drop(cache);
+                    zone.give(&layout.arenas, [frame].into_iter(), order);
+                    return;
+                }
+                if cache.small.len() == SMALL_LIMIT {
+                    let coldest: ArrayVec<u32, SMALL_BATCH> = cache.small.drain(..SMALL_BATCH).collect();
+                    zone.give(&layout.arenas, coldest.into_iter(), 0);
+                }
+                cache.small.push(frame);
             }
-            cache.small.push(frame);
-        } else if cache.large.try_push(frame).is_err() {
-            drop(cache);
-            zone.give(&layout.arenas, [frame].into_iter(), order);
+            (LARGE_ORDER, Some(_)) => {
+                // Of a block that is in a cache already the cache is the owner.
+                let Some(block) = Block::claim(pa, order) else {
+                    bad_frame("free", pa, order, Use::Cached(order))
+                };
+                arena.set_use(frame, Use::Allocated(order));
+                self.put_large(block);
+            }
+            _ => zone.give(&layout.arenas, [frame].into_iter(), order),
         }
     }
 
@@ -426,7 +480,8 @@ impl FrameAllocator {
             let mut cache = cache.lock();
             let zone = &self.zones[cache.zone.index()];
             zone.give(&layout.arenas, cache.small.drain(..), 0);
-            zone.give(&layout.arenas, cache.large.drain(..), LARGE_ORDER);
+            let large = cache.large.drain(..).filter_map(|block| layout.arenas.frame(block.release()));
+            zone.give(&layout.arenas, large, LARGE_ORDER);
         }
     }
 
@@ -542,6 +597,12 @@ impl FrameSource for FrameAllocator {
     fn free(&self, block: Block) {
         self.free(block);
     }
+}
+
+/// Whether a request is one of those that a test lets fail.
+#[inline]
+fn is_refused(class: Class) -> bool {
+    class == Class::Program && fallible::is_failure_injected()
 }
 
 #[cold]

@@ -121,8 +121,15 @@ impl List {
 
 impl FrameAllocator {
     /// A page of 2 MiB of zeros for a program, from the zone of the calling CPU, if there is one that an idle CPU has filled.
-    /// When pages get few an idle CPU is woken to fill more.
+    /// When pages get few an idle CPU is woken to fill more. Where there is none to wake, nobody fills pages.
+    #[inline]
     pub fn alloc_prezeroed(&'static self) -> Option<Frame> {
+        let wake = self.prezeroed.waker.get()?;
+        self.take_prezeroed(*wake)
+    }
+
+    #[inline(never)]
+    fn take_prezeroed(&'static self, wake: fn()) -> Option<Frame> {
         let zone = self.cpu_zone(cpu::current_id());
         let list = &self.prezeroed.zones[zone.index()];
         if fallible::is_failure_injected() {
@@ -135,7 +142,6 @@ impl FrameAllocator {
         if list.count.load(Ordering::Relaxed) <= MOST / 2
             && !list.has_filler.load(Ordering::Relaxed)
             && !list.is_called.load(Ordering::Relaxed)
-            && let Some(wake) = self.prezeroed.waker.get()
             && self.wants_more(zone, list)
         {
             list.is_called.store(true, Ordering::Relaxed);
@@ -206,7 +212,7 @@ impl FrameAllocator {
         self.zones[zone].sub_prezeroed(PAGE_FRAMES);
     }
 
-    /// Names who wakes an idle CPU when pages are getting few; the first call wins.
+    /// From now on there are CPUs that fill pages when they are idle, and this wakes one; the first call wins.
     pub fn wake_to_prezero(&self, wake: fn()) {
         self.prezeroed.waker.call_once(|| wake);
     }
@@ -230,8 +236,15 @@ mod tests {
     fn pages_are_filled_in_pieces_and_are_free_memory() {
         let memory = allocator(&[72]);
         let free = memory.stats().free_bytes;
+        assert!(memory.alloc_prezeroed().is_none());
+        memory.prezero(&|| panic!("nobody has asked who could be answered"));
+        static CALLS: AtomicUsize = AtomicUsize::new(0);
+        memory.wake_to_prezero(|| {
+            CALLS.fetch_add(1, Ordering::Relaxed);
+        });
         memory.prezero(&|| panic!("nobody has asked"));
         assert!(memory.alloc_prezeroed().is_none());
+        assert_eq!(CALLS.load(Ordering::Relaxed), 1);
         // An idle CPU that is called away after each piece gets there too.
         for _ in 0..PAGE_BYTES / PIECE_BYTES {
             let looks = Cell::new(0);
@@ -243,10 +256,6 @@ mod tests {
         // A sixteenth of the memory.
         assert_eq!(memory.prezero_stats().zeroed, 2);
         assert_eq!(memory.stats().free_bytes, free);
-        static CALLS: AtomicUsize = AtomicUsize::new(0);
-        memory.wake_to_prezero(|| {
-            CALLS.fetch_add(1, Ordering::Relaxed);
-        });
         let page = memory.alloc_prezeroed().expect("there are two");
         let mut bytes = [1; 4096];
         for at in (0..PAGE_BYTES).step_by(bytes.len()) {
@@ -258,18 +267,18 @@ mod tests {
         drop(page);
         assert_eq!(memory.stats().free_bytes, free);
         // Who finds none calls for more, once; while a CPU fills pages there is no need.
-        assert_eq!(CALLS.load(Ordering::Relaxed), 1);
+        assert_eq!(CALLS.load(Ordering::Relaxed), 2);
         drop(memory.alloc_prezeroed());
         assert!(memory.alloc_prezeroed().is_none());
-        assert_eq!(CALLS.load(Ordering::Relaxed), 1);
+        assert_eq!(CALLS.load(Ordering::Relaxed), 2);
         memory.prezero(&|| {
             memory.prezero(&|| panic!("one CPU at a time"));
             drop(memory.alloc_prezeroed());
             true
         });
-        assert_eq!(CALLS.load(Ordering::Relaxed), 1);
-        assert!(memory.alloc_prezeroed().is_none());
         assert_eq!(CALLS.load(Ordering::Relaxed), 2);
+        assert!(memory.alloc_prezeroed().is_none());
+        assert_eq!(CALLS.load(Ordering::Relaxed), 3);
     }
 
     #[test]
@@ -283,6 +292,7 @@ mod tests {
             pages.len()
         };
         let most = all();
+        memory.wake_to_prezero(|| {});
         assert!(memory.alloc_prezeroed().is_none());
         memory.prezero(&|| false);
         assert_eq!(memory.prezero_stats().zeroed, 1);

@@ -29,6 +29,12 @@ impl FrameAllocator {
     /// Whether the 4 KiB at `pa` belong to somebody, or wait in a chain.
     pub(crate) fn is_out(&self, pa: u64) -> bool {
         let layout = self.layout.get().expect("initialised");
+        let is_cached = |cache: &SpinLock<CpuCache>| {
+            cache.lock().large.iter().any(|block| block.phys() == pa & !((FRAME << LARGE_ORDER) - 1))
+        };
+        if self.caches.get().is_some_and(|caches| caches.iter().any(is_cached)) {
+            return false;
+        }
         (0..=MAX_ORDER).any(|order| {
             let head = pa & !((FRAME << order) - 1);
             let arena = layout.arenas.frame(head).and_then(|frame| Some((layout.arenas.find(frame)?, frame)));
@@ -143,6 +149,38 @@ fn double_and_bad_frees_are_noticed() {
         frames.free_raw(pa, order);
         assert!(panics(|| frames.free_raw(pa, order)), "twice, through the cache");
     }
+}
+
+#[test]
+fn a_cached_large_block_keeps_its_claim_until_it_goes_back() {
+    let frames = allocator(&[8, 8]);
+    frames.init_cpus(1, |_| ZoneId(0));
+    let free = frames.stats().free_bytes;
+    let take = |policy| frames.alloc_program(LARGE_ORDER, policy).expect("block");
+    let frame = take(ZonePolicy::Local);
+    let pa = frame.phys();
+    drop(frame);
+    assert_eq!(frames.stats().free_bytes, free);
+    assert!(Block::claim(pa, LARGE_ORDER).is_none(), "the cache is the owner");
+    for policy in [ZonePolicy::Local, ZonePolicy::Only(ZoneId(0)), ZonePolicy::Prefer(ZoneId(0))] {
+        assert_eq!(take(policy).phys(), pa);
+    }
+    let other = take(ZonePolicy::Only(ZoneId(1)));
+    assert_eq!(frames.zone_of(other.phys()), Some(ZoneId(1)));
+    // One of another zone is not cached.
+    let other = other.into_block();
+    let other_pa = other.phys();
+    frames.free(other);
+    let _ = Block::claim(other_pa, LARGE_ORDER).expect("nobody's").release();
+    // What has no owner in the kernel has none when it comes from a cache, either.
+    assert_eq!(raw(frames, LARGE_ORDER, ZonePolicy::Local), Some(pa));
+    let _ = Block::claim(pa, LARGE_ORDER).expect("nobody's").release();
+    frames.free_raw(pa, LARGE_ORDER);
+    // Small frames are made of it when there are no others.
+    let all = exhaust(frames, ZonePolicy::Local, Class::Kernel);
+    assert!(all.contains(&pa) && frames.stats().free_bytes == 0);
+    all.into_iter().for_each(|pa| frames.free_raw(pa, 0));
+    assert_eq!(frames.stats().free_bytes, free);
 }
 
 #[test]

@@ -90,11 +90,20 @@ impl VmaMap {
         mut accept: impl FnMut(&Vma) -> bool,
     ) -> usize {
         let mut at = start;
-        for vma in self.overlapping(start, end) {
-            if vma.start > at || !accept(vma) {
+        while at < end {
+            let leaf = self.tree.leaf_above(at);
+            if leaf.is_empty() {
                 break;
             }
-            at = vma.end;
+            for vma in leaf {
+                if vma.start > at || !accept(vma) {
+                    return at;
+                }
+                at = vma.end;
+                if at >= end {
+                    return end;
+                }
+            }
         }
         at.min(end)
     }
@@ -304,6 +313,30 @@ mod tests {
         take_all(&mut map, 0x10_2000, 0x10_3000);
         assert_eq!(ranges(&map), [(0x10_0000, 0x10_2000), (0x10_3000, 0x10_6000)]);
         assert_eq!(map.mapped_bytes(), (0x5000, 0x6000));
+    }
+
+    #[test]
+    fn what_is_covered_ends_at_a_hole_or_at_what_is_not_accepted() {
+        const PAGES: usize = 100;
+        let page = |number: usize| 0x10_0000 + number * PAGE_SIZE;
+        // Mappings of one page that do not join, so that there are many leaves.
+        let prot = |number: usize| if number.is_multiple_of(2) { Prot::READ } else { Prot::WRITE };
+        let mut map = VmaMap::new(TOP);
+        (0..PAGES).for_each(|number| map.insert(vma(page(number), page(number + 1), prot(number))));
+        assert_eq!(ranges(&map).len(), PAGES);
+        for start in 0..PAGES {
+            for end in start..=PAGES {
+                assert_eq!(map.covered_until(page(start), page(end), |_| true), page(end));
+            }
+            let accepted = map.covered_until(page(start), page(PAGES), |vma| vma.start < page(70));
+            assert_eq!(accepted, page(start.max(70)));
+        }
+        assert_eq!(map.covered_until(page(90), page(PAGES + 1), |_| true), page(PAGES));
+        assert_eq!(map.covered_until(page(PAGES), page(PAGES + 1), |_| true), page(PAGES));
+        take_all(&mut map, page(40), page(41));
+        assert_eq!(map.covered_until(page(3), page(80), |_| true), page(40));
+        assert_eq!(map.covered_until(page(40), page(80), |_| true), page(40));
+        assert_eq!(map.covered_until(page(41), page(80), |_| true), page(80));
     }
 
     #[test]

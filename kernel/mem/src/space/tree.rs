@@ -50,6 +50,12 @@ impl MappingTree {
         self.root.ending_above(addr)?.first()
     }
 
+    /// The mappings of one leaf that end above `addr`, in order; empty only if no mapping does.
+    #[inline]
+    pub(super) fn leaf_above(&self, addr: usize) -> &[Vma] {
+        self.root.ending_above(addr).unwrap_or_default()
+    }
+
     /// The last mapping that starts below `addr`, and the first that does not.
     pub(super) fn around(&self, addr: usize) -> (Option<&Vma>, Option<&Vma>) {
         let (mut node, mut above) = (&self.root, None);

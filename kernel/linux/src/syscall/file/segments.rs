@@ -123,6 +123,8 @@ pub(in crate::syscall) struct Segments {
     list: SmallVec<[Segment; FEW]>,
     /// Those before it are used up.
     first: usize,
+    /// Bytes in the others.
+    bytes: usize,
 }
 
 impl Segments {
@@ -150,7 +152,7 @@ impl Segments {
                 list.push(segment);
             }
         }
-        Ok(Self { list, first: 0 })
+        Ok(Self { list, first: 0, bytes: MAX_TRANSFER - room })
     }
 
     fn left(&self) -> &[Segment] {
@@ -160,10 +162,12 @@ impl Segments {
     /// Takes `len` bytes off the front; `each` gets every piece and where it lies within the `len` bytes.
     #[inline]
     fn take(&mut self, len: usize, mut each: impl FnMut(Segment, Range<usize>) -> Result<()>) -> Result<()> {
+        let list = self.list.as_mut_slice();
         let mut at = 0;
         while at < len {
-            let front = self.list.get_mut(self.first).ok_or(Errno::EFAULT)?;
+            let front = list.get_mut(self.first).ok_or(Errno::EFAULT)?;
             let part = front.len.min(len - at);
+            self.bytes -= part;
             each(Segment { address: front.take(part)?, len: part }, at..at + part)?;
             self.first += usize::from(front.len == 0);
             at += part;
@@ -173,8 +177,9 @@ impl Segments {
 }
 
 impl Memory for Segments {
+    #[inline]
     fn len(&self) -> usize {
-        self.left().iter().map(|segment| segment.len).sum()
+        self.bytes
     }
 
     fn check(&self, process: &Process, access: FaultAccess) -> Result<()> {
