@@ -19,7 +19,7 @@ use super::codec::{QID_DIRECTORY, Qid, Reader};
 use super::fs::{Node, wire_changes, wire_flags};
 use super::pages::NinepSource;
 use crate::errno::{Errno, Result};
-use crate::file::{Destination, DirEntry, File};
+use crate::file::{Destination, DirEntry, File, Positions};
 use crate::flags::OpenFlags;
 use crate::inode::Inode;
 use crate::metadata::{FileKind, Metadata, SetAttr, Timespec};
@@ -288,8 +288,8 @@ impl NinepFile {
 }
 
 impl File for NinepFile {
-    fn is_seekable(&self) -> bool {
-        true
+    fn positions(&self) -> Positions {
+        Positions::Shared
     }
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize> {

@@ -13,7 +13,7 @@ use super::names::Names;
 use super::node::{Generated, Generator, Leaf, LinkTarget, WriteHook, generated_file, link};
 use crate::device_numbers;
 use crate::errno::{Errno, Result};
-use crate::file::{DirEntry, File};
+use crate::file::{DirEntry, File, Positions};
 use crate::flags::{OpenFlags, RenameFlags};
 use crate::inode::{Created, Inode, InodeId, Owner};
 use crate::metadata::{FileKind, Metadata, SetAttr, StatFs, Timespec};
@@ -370,8 +370,8 @@ impl Listing {
 }
 
 impl File for Listing {
-    fn is_seekable(&self) -> bool {
-        true
+    fn positions(&self) -> Positions {
+        Positions::Shared
     }
 
     fn readdir(&self, cookie: u64, sink: &mut dyn FnMut(DirEntry<'_>) -> bool) -> Result<()> {

@@ -12,7 +12,7 @@ use hadal_sync::Mutex;
 use super::pages::{Frame, PAGE_SIZE};
 use super::{Body, Node};
 use crate::errno::{Errno, Result};
-use crate::file::{AllocateMode, Destination, DirEntry, File};
+use crate::file::{AllocateMode, Destination, DirEntry, File, Positions};
 use crate::inode::Inode;
 
 /// An open file or directory.
@@ -27,8 +27,8 @@ impl TmpFile {
 }
 
 impl File for TmpFile {
-    fn is_seekable(&self) -> bool {
-        true
+    fn positions(&self) -> Positions {
+        Positions::Shared
     }
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize> {
