@@ -102,7 +102,7 @@ impl NinepSource {
 
     fn page(&self, index: u64) -> Result<Option<Arc<Page>>, IoError> {
         let read = |offset, len, take: &mut dyn FnMut(&[u8])| self.file.read_for_pages(offset, len, take);
-        self.pages.page(index, &read).map_err(failed)
+        self.pages.page(index, &|| self.file.known_size(), &read).map_err(failed)
     }
 
     /// Keeps a page for mappings, and lends it.
