@@ -218,7 +218,7 @@ impl ClockSearch {
         let calibration = hadal_time::init(self.search);
         paths::set_clock(calibration.source);
         // An exact frequency from CPUID takes no time to find; the timer still needs an interval to be measured over.
-        const INTERVAL_US: u64 = 200;
+        const INTERVAL_US: u64 = 100;
         let passed = || hadal_hal::cpu::tsc::read() - self.start_tsc;
         while passed() < calibration.hz / 1_000_000 * INTERVAL_US {
             cpu::relax();

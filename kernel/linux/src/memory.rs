@@ -124,8 +124,9 @@ const WORD: usize = size_of::<u64>();
 /// Room for text of the program's. Short text, as most is, takes no memory.
 #[derive(Default)]
 pub struct Text {
-    short: ArrayVec<u8, SHORT>,
-    /// All of the text, if it is longer.
+    /// The words that the text was read by, the last of them with what is behind the text.
+    short: ArrayVec<[u8; WORD], { SHORT / WORD }>,
+    /// The same, if they are more.
     long: Vec<u8>,
 }
 
@@ -135,28 +136,25 @@ impl Text {
         Self::default()
     }
 
-    fn bytes(&self) -> &[u8] {
-        if self.long.is_empty() { &self.short } else { &self.long }
+    /// The first `len` bytes that were read.
+    fn first(&self, len: usize) -> &[u8] {
+        let words = if self.long.is_empty() { self.short.as_flattened() } else { &self.long };
+        &words[..len]
     }
 
-    /// Adds the first `len` bytes of a word.
     #[inline]
-    fn push(&mut self, word: [u8; WORD], len: usize) -> Result<()> {
-        if self.long.is_empty() && self.short.try_extend_from_slice(&word).is_ok() {
-            self.short.truncate(self.short.len() - (WORD - len));
-            return Ok(());
-        }
-        self.push_long(&word[..len])
+    fn push(&mut self, word: [u8; WORD]) -> Result<()> {
+        if self.short.try_push(word).is_ok() { Ok(()) } else { self.push_long(word) }
     }
 
     #[cold]
-    fn push_long(&mut self, bytes: &[u8]) -> Result<()> {
+    fn push_long(&mut self, word: [u8; WORD]) -> Result<()> {
         if self.long.is_empty() {
             self.long.try_reserve(2 * SHORT).map_err(|_| Errno::ENOMEM)?;
-            self.long.extend_from_slice(&self.short);
+            self.long.extend_from_slice(self.short.as_flattened());
         }
-        self.long.try_reserve(bytes.len()).map_err(|_| Errno::ENOMEM)?;
-        self.long.extend_from_slice(bytes);
+        self.long.try_reserve(WORD).map_err(|_| Errno::ENOMEM)?;
+        self.long.extend_from_slice(&word);
         Ok(())
     }
 }
@@ -170,23 +168,35 @@ fn first_zero(word: u64) -> usize {
     zeros.trailing_zeros() as usize / 8
 }
 
+/// Reads a word of a string, of which what is behind a zero byte may be missing.
+#[inline]
+fn read_word(address: usize) -> Result<u64> {
+    const PAGE: usize = 4096;
+    if address % PAGE <= PAGE - WORD {
+        return user::load_u64(address).map_err(efault);
+    }
+    // Never across a page boundary at once, so that a string at the end of a mapping is read whole.
+    let mut word = 0;
+    for index in 0..WORD {
+        let byte = read::<u8>(address.wrapping_add(index))?;
+        word |= u64::from(byte) << (8 * index);
+        if byte == 0 {
+            break;
+        }
+    }
+    Ok(word)
+}
+
 /// Reads a NUL-terminated string of fewer than `limit` bytes; a longer one is `too_long`.
 pub fn read_string(room: &mut Text, address: usize, limit: usize, too_long: Errno) -> Result<&[u8]> {
-    const PAGE: usize = 4096;
     let mut len = 0;
     while len < limit {
-        let at = address.wrapping_add(len);
-        // Never across a page boundary, so that a string at the end of a mapping is read whole.
-        let (word, part) = if PAGE - at % PAGE >= WORD {
-            (user::load_u64(at).map_err(efault)?, WORD)
-        } else {
-            (u64::from(read::<u8>(at)?), 1)
-        };
-        let end = first_zero(word).min(part);
-        room.push(word.to_le_bytes(), end)?;
-        len += end;
-        if end < part {
-            return if len < limit { Ok(room.bytes()) } else { Err(too_long) };
+        let word = read_word(address.wrapping_add(len))?;
+        room.push(word.to_le_bytes())?;
+        let part = first_zero(word);
+        len += part;
+        if part < WORD {
+            return if len < limit { Ok(room.first(len)) } else { Err(too_long) };
         }
     }
     Err(too_long)
@@ -249,9 +259,9 @@ mod tests {
             for part in text.chunks(WORD) {
                 let mut word = [0; WORD];
                 word[..part.len()].copy_from_slice(part);
-                room.push(word, part.len()).unwrap();
+                room.push(word).unwrap();
             }
-            assert_eq!(room.bytes(), text);
+            assert_eq!(room.first(len), text);
         }
     }
 }

@@ -10,7 +10,7 @@ use core::fmt::Write;
 
 use hadal_hal::sync::SpinLock;
 use hadal_sync::{WaitMode, WaitQueue};
-use hadal_vfs::{Blocking, File, OpenFile, PollEvents};
+use hadal_vfs::{Blocking, File, OpenFile, PollEvents, Positions};
 use linux_raw_sys::general;
 use zerocopy::{Immutable, IntoBytes};
 
@@ -128,8 +128,8 @@ impl File for SignalFile {
         [Some(self.process.signals.arrival()), None]
     }
 
-    fn ignores_seek(&self) -> bool {
-        true
+    fn positions(&self) -> Positions {
+        Positions::NoneAndSeekIgnored
     }
 
     fn as_any(&self) -> Option<&dyn Any> {

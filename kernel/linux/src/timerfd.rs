@@ -16,7 +16,7 @@ use hadal_hal::sync::SpinLock;
 use hadal_sched::TimerHandle;
 use hadal_sync::{WaitMode, WaitQueue};
 use hadal_time::NS_PER_SECOND;
-use hadal_vfs::{Blocking, File, OpenFile, PollEvents};
+use hadal_vfs::{Blocking, File, OpenFile, PollEvents, Positions};
 use spin::Once;
 
 use crate::signal::timer::{Schedule, Setting};
@@ -204,8 +204,8 @@ impl File for TimerFile {
         [Some(&self.slot().queue), None]
     }
 
-    fn ignores_seek(&self) -> bool {
-        true
+    fn positions(&self) -> Positions {
+        Positions::NoneAndSeekIgnored
     }
 
     fn as_any(&self) -> Option<&dyn Any> {

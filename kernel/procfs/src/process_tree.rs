@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 use hadal_linux::first;
 use hadal_linux::process::Process;
 use hadal_linux::task::{NAME_LEN, Task};
-use hadal_vfs::synthetic::{Child, Children, Directory, LinkTarget, generated_file, link};
+use hadal_vfs::synthetic::{Child, Children, Directory, Generated, LinkTarget, generated_file, link};
 use hadal_vfs::{Errno, FileKind, Follow, Location, Result};
 
 use crate::backward::decimal;
@@ -90,31 +90,33 @@ impl Entries {
             _ => None,
         }
     }
-}
 
-impl Children for Entries {
-    fn lookup(&self, name: &[u8]) -> Option<Child> {
+    fn leaf(&self, name: &[u8]) -> Option<Generated> {
         let (process, tid, of_thread) = (self.process, self.tid, self.of_thread);
-        if let Some(directory) = self.directory(name) {
-            return Some(Child::Directory(directory));
-        }
         if let Some(&(_, jump)) = LINKS.iter().find(|(link, _)| link.as_bytes() == name) {
-            return Some(Child::Leaf(link(LinkTarget::Jump(Box::new(move || jump(process))))));
+            return Some(link(LinkTarget::Jump(Box::new(move || jump(process)))));
         }
         // The first thread may have ended before the others.
         let task = Task::of(hadal_sched::thread(tid - 1));
         if name == b"comm" {
             let content = move || Ok(process_files::comm(task));
-            return Some(Child::Leaf(generated_file(
-                0o644,
-                0,
-                Box::new(content),
-                Some(Box::new(move |text| rename(process, task, text))),
-            )));
+            let write = move |text: &[u8]| rename(process, task, text);
+            return Some(generated_file(0o644, 0, Box::new(content), Some(Box::new(write))));
         }
         let file = process_files::FILES.iter().find(|file| file.name.as_bytes() == name)?;
         let content = move || (file.content)(process, task, of_thread);
-        Some(Child::Leaf(generated_file(file.mode, 0, Box::new(content), None)))
+        Some(generated_file(file.mode, 0, Box::new(content), None))
+    }
+}
+
+impl Children for Entries {
+    fn lookup(&self, name: &[u8]) -> Option<Child> {
+        if let Some(directory) = self.directory(name) {
+            return Some(Child::Directory(directory));
+        }
+        let leaf = self.leaf(name)?;
+        // The directory of the process stays; that of a thread is made for each look.
+        Some(if self.of_thread { Child::Leaf(leaf) } else { Child::Lasting(leaf) })
     }
 
     fn list(&self) -> Result<Vec<(Vec<u8>, FileKind)>> {

@@ -13,8 +13,8 @@ use hadal_hal::sync::SpinLock;
 use hadal_mem::space::{IoError, PageSource, SourceId};
 use hadal_sync::{Mutex, WaitMode, WaitQueue};
 use hadal_vfs::{
-    Blocking, Errno, File, FileKind, Inode, InodeId, Metadata, OpenFlags, Result, SeekFrom, SetAttr, StatFs,
-    Timespec,
+    Blocking, Errno, File, FileKind, Inode, InodeId, Metadata, OpenFlags, Positions, Result, SeekFrom,
+    SetAttr, StatFs, Timespec,
 };
 
 use super::DEVICE;
@@ -157,12 +157,8 @@ impl Inode for HostFile {
 }
 
 impl File for HostFile {
-    fn is_seekable(&self) -> bool {
-        true
-    }
-
-    fn keeps_position(&self) -> bool {
-        true
+    fn positions(&self) -> Positions {
+        Positions::Kept
     }
 
     fn seek(&self, from: SeekFrom) -> Result<u64> {

@@ -9,7 +9,7 @@ use alloc::sync::Arc;
 use hadal_mem::space::{IoError, PageSource, SourceId};
 
 use crate::errno::{Errno, Result};
-use crate::file::File;
+use crate::file::{File, Positions};
 use crate::flags::PollEvents;
 use crate::inode::Owner;
 use crate::metadata::make_dev;
@@ -58,12 +58,8 @@ enum Memory {
 }
 
 impl File for Memory {
-    fn is_seekable(&self) -> bool {
-        true
-    }
-
-    fn ignores_seek(&self) -> bool {
-        true
+    fn positions(&self) -> Positions {
+        Positions::Ignored
     }
 
     fn read_at(&self, _offset: u64, buffer: &mut [u8]) -> Result<usize> {
@@ -112,12 +108,8 @@ struct Random {
 }
 
 impl File for Random {
-    fn is_seekable(&self) -> bool {
-        true
-    }
-
-    fn ignores_seek(&self) -> bool {
-        true
+    fn positions(&self) -> Positions {
+        Positions::Ignored
     }
 
     fn read_at(&self, _offset: u64, buffer: &mut [u8]) -> Result<usize> {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Files: what an inode becomes when it is opened.
 //!
-//! A [`File`] is either seekable (it implements [`File::read_at`] and [`File::write_at`]; the offset is kept by
-//! [`crate::OpenFile`]) or a stream (it implements [`File::read`] and [`File::write`]). Everything else has a
+//! A [`File`] either has positions (it implements [`File::read_at`] and [`File::write_at`]; the offset is kept by
+//! [`crate::OpenFile`]) or is a stream (it implements [`File::read`] and [`File::write`]). Everything else has a
 //! default that is what Linux answers for a file without that ability.
 
 use alloc::string::String;
@@ -73,16 +73,27 @@ pub trait Destination {
     fn put_zeros(&mut self, len: usize) -> Result<()>;
 }
 
+/// Which positions a file has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Positions {
+    /// None: bytes come and go in order, and `pread` and `lseek` fail.
+    None,
+    /// None either, but `lseek` says 0.
+    NoneAndSeekIgnored,
+    /// Any; those who share the open file share the next one.
+    Shared,
+    /// Any. The file itself keeps the next one, for others share it that this kernel does not know: [`File::read`],
+    /// [`File::write`] and [`File::seek`] use and move it, and writing observes `O_APPEND` by itself.
+    Kept,
+    /// Any, which make no difference, and `lseek` says 0: `/dev/null` and its like.
+    Ignored,
+}
+
 /// An open file.
 pub trait File: Send + Sync {
-    /// True when the file has positions, so that `lseek` and `pread` make sense.
-    fn is_seekable(&self) -> bool {
-        false
-    }
-
-    /// True when `lseek` has no effect and says 0.
-    fn ignores_seek(&self) -> bool {
-        false
+    /// Which positions the file has, always the same.
+    fn positions(&self) -> Positions {
+        Positions::None
     }
 
     /// Reads at a position; short only at the end of the file.
@@ -108,12 +119,6 @@ pub trait File: Send + Sync {
         let end = self.size()?;
         let written = self.write_at(end, data)?;
         Ok((end + written as u64, written))
-    }
-
-    /// True when the file itself keeps the position, for others share it that this kernel does not know. Then
-    /// [`File::read`], [`File::write`] and [`File::seek`] use and move it, and writing observes `O_APPEND` by itself.
-    fn keeps_position(&self) -> bool {
-        false
     }
 
     /// Moves the position that the file keeps; returns the new one.

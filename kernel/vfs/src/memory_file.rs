@@ -11,7 +11,7 @@ use hadal_mem::space::{IoError, PAGE_SIZE, PageSource, SourceId};
 
 use crate::device_numbers;
 use crate::errno::{Errno, Result};
-use crate::file::File;
+use crate::file::{File, Positions};
 use crate::flags::OpenFlags;
 use crate::inode::{Inode, InodeId, Owner};
 use crate::metadata::{FileKind, Metadata, SetAttr, StatFs, Timespec};
@@ -83,8 +83,8 @@ impl Inode for MemoryFile {
 }
 
 impl File for MemoryFile {
-    fn is_seekable(&self) -> bool {
-        true
+    fn positions(&self) -> Positions {
+        Positions::Shared
     }
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize> {

@@ -14,7 +14,7 @@ use hadal_hal::sync::SpinLock;
 use hadal_sync::Mutex;
 
 use crate::errno::{Errno, Result};
-use crate::file::{Blocking, DirEntry, File};
+use crate::file::{Blocking, DirEntry, File, Positions};
 use crate::flags::OpenFlags;
 use crate::inode::Inode;
 use crate::metadata::Metadata;
@@ -42,23 +42,11 @@ pub trait Watcher: Send + Sync {
     fn closed(self: Arc<Self>, file: &OpenFile);
 }
 
-/// Which positions a file has, as it said when it was opened: it is asked for with every transfer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Positions {
-    /// None: a stream.
-    None,
-    /// Any, and the next one is kept here.
-    Shared,
-    /// Any, and the file itself keeps the next one.
-    Kept,
-    /// Any, which make no difference: `/dev/null` and its like.
-    Ignored,
-}
-
 /// An open file description.
 pub struct OpenFile {
     /// `None` for `O_PATH`.
     file: Option<Arc<dyn File>>,
+    /// As the file said when it was opened: they are asked for with every transfer.
     positions: Positions,
     is_directory: bool,
     location: Location,
@@ -95,12 +83,7 @@ impl OpenFile {
     fn build(file: Option<Arc<dyn File>>, location: Location, flags: OpenFlags) -> Result<Arc<Self>> {
         let status = AtomicU32::new(flags.difference(TRANSIENT).bits());
         let (offset, watchers) = (Mutex::new(0), SpinLock::new(Vec::new()));
-        let positions = match &file {
-            Some(file) if file.is_seekable() && file.ignores_seek() => Positions::Ignored,
-            Some(file) if file.is_seekable() && file.keeps_position() => Positions::Kept,
-            Some(file) if file.is_seekable() => Positions::Shared,
-            _ => Positions::None,
-        };
+        let positions = file.as_ref().map_or(Positions::None, |file| file.positions());
         let is_directory = location.inode().is_directory();
         Ok(fallible::arc(Self { file, positions, is_directory, location, status, offset, watchers })?)
     }
@@ -127,9 +110,14 @@ impl OpenFile {
         self.file.as_ref().ok_or(Errno::EBADF)
     }
 
-    /// Whether the file has positions ([`File::is_seekable`]).
+    /// Whether the file has positions, so that `lseek` and `pread` make sense.
     pub fn is_seekable(&self) -> bool {
-        self.positions != Positions::None
+        !matches!(self.positions, Positions::None | Positions::NoneAndSeekIgnored)
+    }
+
+    /// Whether the file itself keeps the position ([`Positions::Kept`]).
+    pub fn keeps_position(&self) -> bool {
+        self.positions == Positions::Kept
     }
 
     /// The inode that was opened.
@@ -186,7 +174,7 @@ impl OpenFile {
     #[inline]
     fn begin(&self, position: Option<u64>) -> Result<At<'_>> {
         match (position, self.positions) {
-            (Some(_), Positions::None) => Err(Errno::ESPIPE),
+            (Some(_), Positions::None | Positions::NoneAndSeekIgnored) => Err(Errno::ESPIPE),
             (Some(position), _) if position > i64::MAX as u64 => Err(Errno::EINVAL),
             (Some(position), _) => Ok(At::Position(position)),
             (None, Positions::Ignored) => Ok(At::Position(0)),
@@ -218,13 +206,11 @@ impl OpenFile {
     /// Moves the offset; returns the new one.
     pub fn seek(&self, from: SeekFrom) -> Result<u64> {
         let file = self.file()?;
-        if file.ignores_seek() {
-            return Ok(0);
-        }
         match self.positions {
+            Positions::Ignored | Positions::NoneAndSeekIgnored => return Ok(0),
             Positions::None => return Err(Errno::ESPIPE),
             Positions::Kept => return file.seek(from),
-            Positions::Shared | Positions::Ignored => {}
+            Positions::Shared => {}
         }
         let mut offset = self.offset.lock();
         let target = match from {

@@ -21,7 +21,7 @@ use core::fmt::Write;
 use hadal_hal::memory::fallible::MakeRoom;
 use hadal_hal::sync::SpinLock;
 use hadal_sync::{Mutex, WaitQueue, park_as};
-use hadal_vfs::{File, OpenFile, PollEvents, SeekFrom};
+use hadal_vfs::{File, OpenFile, PollEvents, Positions, SeekFrom};
 use linux_raw_sys::general::{EPOLLERR, EPOLLEXCLUSIVE, EPOLLHUP};
 
 use crate::call::Call;
@@ -251,8 +251,8 @@ impl File for Epoll {
         [Some(&self.core.queue), None]
     }
 
-    fn ignores_seek(&self) -> bool {
-        true
+    fn positions(&self) -> Positions {
+        Positions::NoneAndSeekIgnored
     }
 
     fn as_any(&self) -> Option<&dyn Any> {

@@ -11,7 +11,7 @@ use hadal_hal::memory::fallible;
 use hadal_sync::Mutex;
 use hadal_vfs::{
     Caller, Created, DirEntry, File, FileKind, Inode, InodeId, Location, MODE_STICKY, Metadata, OpenFile,
-    OpenFlags, Owner, RenameFlags, SetAttr, StatFs, Timespec, make_dev,
+    OpenFlags, Owner, Positions, RenameFlags, SetAttr, StatFs, Timespec, make_dev,
 };
 use spin::Once;
 
@@ -250,8 +250,8 @@ struct Listing {
 }
 
 impl File for Listing {
-    fn is_seekable(&self) -> bool {
-        true
+    fn positions(&self) -> Positions {
+        Positions::Shared
     }
 
     fn readdir(&self, cookie: u64, sink: &mut dyn FnMut(DirEntry<'_>) -> bool) -> Result<()> {

@@ -11,7 +11,7 @@ use hadal_hal::sync::SpinLock;
 use hadal_sync::WaitQueue;
 use hadal_vfs::{
     File, FileKind, Inode, InodeId, MODE_PERMISSIONS, Metadata, OpenFile, OpenFlags, Owner, PollEvents,
-    SetAttr, SetTime, StatFs, Timespec,
+    Positions, SetAttr, SetTime, StatFs, Timespec,
 };
 
 use super::directory::{DEVICE, statfs};
@@ -107,8 +107,8 @@ impl QueueFile {
 }
 
 impl File for QueueFile {
-    fn is_seekable(&self) -> bool {
-        true
+    fn positions(&self) -> Positions {
+        Positions::Shared
     }
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize> {

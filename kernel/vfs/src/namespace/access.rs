@@ -34,7 +34,7 @@ impl Caller<'static> {
 }
 
 impl Caller<'_> {
-    fn is_root(&self) -> bool {
+    pub(super) fn is_root(&self) -> bool {
         self.uid == 0
     }
 

@@ -14,6 +14,7 @@ pub mod access;
 mod change;
 mod mount_table;
 mod open;
+mod slash;
 mod walk;
 
 use alloc::string::String;

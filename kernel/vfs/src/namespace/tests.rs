@@ -29,6 +29,7 @@ fn sample() -> Namespace {
         (&b"/to_file"[..], &b"a/file"[..]),
         (b"/to_dir", b"/a/b"),
         (b"/a/b/up", b"../file"),
+        (b"/a/near", b".//b"),
         (b"/loop1", b"loop2"),
         (b"/loop2", b"loop1"),
         (b"/dangling", b"/a/new"),
@@ -71,6 +72,9 @@ fn paths_become_canonical() {
         (b"/to_dir/..", b"/a"),
         (b"/to_dir/up", b"/a/file"),
         (b"/to_file", b"/a/file"),
+        (b"/a/near/c", b"/a/b/c"),
+        (b"//a/./near//up", b"/a/file"),
+        (b"/a/near/../near/c/..", b"/a/b"),
         (b".", b"/"),
     ] {
         assert_eq!(find(&ns, path, Follow::Yes).as_deref(), Ok(canonical), "{}", path.escape_ascii());
@@ -123,6 +127,26 @@ fn forty_links_are_the_limit() {
     }
     assert_eq!(find(&ns, b"/l39", Follow::Yes).as_deref(), Ok(&b"/a/file"[..]));
     assert_eq!(find(&ns, b"/l40", Follow::Yes), Err(Errno::ELOOP));
+}
+
+#[test]
+fn texts_of_links_may_be_long_together_but_not_what_is_left_of_them() {
+    let ns = sample();
+    let root = ns.root();
+    let long = b"./".repeat(2000);
+    ns.symlink(&ROOT, &long, &root, b"/here").unwrap();
+    assert_eq!(find(&ns, &b"/here".repeat(6), Follow::Yes).as_deref(), Ok(&b"/"[..]));
+    assert_eq!(
+        find(&ns, &[&b"/here".repeat(6)[..], b"/a/near"].concat(), Follow::Yes).as_deref(),
+        Ok(&b"/a/b"[..])
+    );
+    for index in 1..=5 {
+        let target = [format!("l{}/", index - 1).as_bytes(), &long].concat();
+        ns.symlink(&ROOT, &target, &root, format!("/l{index}").as_bytes()).unwrap();
+    }
+    ns.symlink(&ROOT, b"a", &root, b"/l0").unwrap();
+    assert_eq!(find(&ns, b"/l3", Follow::Yes).as_deref(), Ok(&b"/a"[..]));
+    assert_eq!(find(&ns, b"/l5", Follow::Yes), Err(Errno::ENAMETOOLONG));
 }
 
 #[test]
@@ -450,7 +474,7 @@ fn walking_several_names_at_once_changes_nothing() {
 
 /// Names of [`sample`], also where they are not, with any number of slashes between them.
 fn any_path() -> impl Strategy<Value = String> {
-    "(/{1,2}(a|b|c|file|up|\\.|\\.\\.|to_dir|to_file|slashed|none|m)){1,7}/{0,1}"
+    "(/{1,2}(a|b|c|file|up|near|\\.|\\.\\.|to_dir|to_file|slashed|none|m)){1,7}/{0,1}"
 }
 
 proptest! {

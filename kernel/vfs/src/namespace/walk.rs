@@ -15,7 +15,7 @@ use smallvec::SmallVec;
 
 use super::access::{self, Caller};
 use super::mount_table::{MountTable, Point};
-use super::{LINKS_MAX, Location, Mount, NAME_MAX, Namespace, PATH_MAX};
+use super::{LINKS_MAX, Location, Mount, NAME_MAX, Namespace, PATH_MAX, slash};
 use crate::errno::{Errno, Result};
 use crate::inode::Inode;
 use crate::metadata::FileKind;
@@ -330,9 +330,9 @@ impl<'a, 'c> Walk<'a, 'c> {
 
     /// The range of the next component at or behind `from`.
     fn next_name(&self, from: usize) -> Option<Range<usize>> {
-        let begin = from + self.pending[from..].iter().position(|&byte| byte != b'/')?;
-        let len = self.pending[begin..].iter().position(|&byte| byte == b'/');
-        Some(begin..len.map_or(self.pending.len(), |len| begin + len))
+        let text = &*self.pending;
+        let begin = from + text.get(from..)?.iter().position(|&byte| byte != b'/')?;
+        Some(begin..slash::next(text, begin))
     }
 
     /// The name behind the one that ends at `end`, unless it is `.` or `..`, or too long: whether the names before it exist
@@ -403,7 +403,7 @@ impl<'a, 'c> Walk<'a, 'c> {
         let kind = inode.kind();
         let is_link = kind == FileKind::Symlink;
         if is_link && !(follow == Follow::No && name.end == self.pending.len()) {
-            return self.follow_link(&inode, &[], name.end).map(|()| false);
+            return self.follow_link(&inode, name.start, name).map(|()| false);
         }
         self.push(&name);
         self.arrive(inode, kind, point, name.end)?;
@@ -425,9 +425,8 @@ impl<'a, 'c> Walk<'a, 'c> {
         let (end, kind) = (names[count - 1].end, walked.inode.kind());
         let is_link = kind == FileKind::Symlink;
         if is_link && !(follow == Follow::No && end == self.pending.len()) {
-            let before = texts[..count - 1].join(&b'/');
             drop(texts);
-            return self.follow_link(&walked.inode, &before, end).map(|()| false);
+            return self.follow_link(&walked.inode, names[0].start, names[count - 1].clone()).map(|()| false);
         }
         drop(texts);
         names[..count].iter().for_each(|name| self.push(name));
@@ -451,8 +450,9 @@ impl<'a, 'c> Walk<'a, 'c> {
         Ok(())
     }
 
-    /// Replaces a link by its text. `before` are the names between the present place and the link.
-    fn follow_link(&mut self, link: &Arc<dyn Inode>, before: &[u8], rest: usize) -> Result<()> {
+    /// Puts the text of a link in the place of its name. `first` is where the names between the present place and the link
+    /// begin. What is before stays in the text: the path of the place may be made of it.
+    fn follow_link(&mut self, link: &Arc<dyn Inode>, first: usize, name: Range<usize>) -> Result<()> {
         *self.links += 1;
         if *self.links > LINKS_MAX {
             return Err(Errno::ELOOP);
@@ -461,31 +461,27 @@ impl<'a, 'c> Walk<'a, 'c> {
             let target = target?;
             let point = self.mounts.point(target.path());
             self.go_to(Base::Jumped(target), point);
-            self.position = rest;
+            self.position = name.end;
             return Ok(());
         }
         let target = link.readlink()?;
-        if !self.followed.is_empty() {
-            // They are names of the text that goes.
-            self.gather_path();
-        }
-        let mut pending = Vec::with_capacity(before.len() + 1 + target.len() + self.pending.len() - rest);
-        match target.first() {
+        let (before, position) = match target.first() {
             None => return Err(Errno::ENOENT),
-            Some(b'/') => self.go_to_root(),
-            Some(_) if before.is_empty() => {}
-            Some(_) => {
-                pending.extend_from_slice(before);
-                pending.push(b'/');
+            Some(b'/') => {
+                self.go_to_root();
+                (0, 0)
             }
-        }
+            Some(_) => (name.start, first),
+        };
+        let mut pending = Vec::with_capacity(before + target.len() + self.pending.len() - name.end);
+        pending.extend_from_slice(&self.pending[..before]);
         pending.extend_from_slice(&target);
-        pending.extend_from_slice(&self.pending[rest..]);
-        if pending.len() > 4 * PATH_MAX {
+        pending.extend_from_slice(&self.pending[name.end..]);
+        if pending.len() - position > 4 * PATH_MAX {
             return Err(Errno::ENAMETOOLONG);
         }
         self.pending = Cow::Owned(pending);
-        self.position = 0;
+        self.position = position;
         Ok(())
     }
 }

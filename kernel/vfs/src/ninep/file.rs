@@ -19,7 +19,7 @@ use super::codec::{QID_DIRECTORY, Qid, Reader};
 use super::fs::{Node, wire_changes, wire_flags};
 use super::pages::NinepSource;
 use crate::errno::{Errno, Result};
-use crate::file::{Destination, DirEntry, File};
+use crate::file::{Destination, DirEntry, File, Positions};
 use crate::flags::OpenFlags;
 use crate::inode::Inode;
 use crate::metadata::{FileKind, Metadata, SetAttr, Timespec};
@@ -141,14 +141,18 @@ impl NinepFile {
         }
     }
 
+    /// The length of the file, or `u64::MAX` if it is not known.
+    pub(super) fn known_size(&self) -> u64 {
+        // Some special files of the host say 0 and have content all the same.
+        let known = self.node.known_metadata().map(|metadata| metadata.size);
+        known.filter(|&size| size > 0).unwrap_or(u64::MAX)
+    }
+
     /// Reads what pages are going to hold.
     pub(super) fn read_for_pages(&self, offset: u64, len: usize, take: &mut dyn FnMut(&[u8])) -> Result<()> {
-        let known = self.node.known_metadata().map_or(0, |metadata| metadata.size);
         // Asking no further than the end saves the request that finds it.
-        let len = match usize::try_from(known.saturating_sub(offset)) {
-            Ok(room) if known > 0 => len.min(room),
-            _ => len,
-        };
+        let room = usize::try_from(self.known_size().saturating_sub(offset)).unwrap_or(usize::MAX);
+        let len = len.min(room);
         self.read_in_pieces(offset, len, take).map(drop)
     }
 
@@ -288,8 +292,8 @@ impl NinepFile {
 }
 
 impl File for NinepFile {
-    fn is_seekable(&self) -> bool {
-        true
+    fn positions(&self) -> Positions {
+        Positions::Shared
     }
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize> {

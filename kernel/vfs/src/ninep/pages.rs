@@ -87,30 +87,47 @@ impl Pages {
     }
 }
 
+/// The pages given to mappings: they stay as long as a mapping may use them.
+#[derive(Default)]
+struct Given {
+    /// By number in the file, as they come from there.
+    latest: BTreeMap<u64, Arc<Page>>,
+    /// Those that others have taken the place of, by address: the file has changed meanwhile.
+    earlier: BTreeMap<u64, Arc<Page>>,
+}
+
+impl Given {
+    /// Keeps a page, once.
+    fn keep(&mut self, index: u64, page: Arc<Page>) {
+        let phys = page.phys();
+        // Two pages that are kept are not in one frame.
+        if let Some(before) = self.latest.insert(index, page).filter(|before| before.phys() != phys) {
+            self.earlier.insert(before.phys(), before);
+        }
+    }
+}
+
 /// A file, as a mapping sees it.
 pub(super) struct NinepSource {
     file: Arc<NinepFile>,
     pages: Arc<FilePages>,
-    /// The pages given to mappings, by address: they stay as long as the mapping may use them.
-    given: SpinLock<BTreeMap<u64, Arc<Page>>>,
+    given: SpinLock<Given>,
 }
 
 impl NinepSource {
     pub(super) fn new(file: Arc<NinepFile>, pages: Arc<FilePages>) -> Self {
-        Self { file, pages, given: SpinLock::ranked(Rank::Files, BTreeMap::new()) }
+        Self { file, pages, given: SpinLock::ranked(Rank::Files, Given::default()) }
     }
 
     fn page(&self, index: u64) -> Result<Option<Arc<Page>>, IoError> {
         let read = |offset, len, take: &mut dyn FnMut(&[u8])| self.file.read_for_pages(offset, len, take);
-        self.pages.page(index, &read).map_err(failed)
+        self.pages.page(index, &|| self.file.known_size(), &read).map_err(failed)
     }
 
     /// Keeps a page for mappings, and lends it.
-    fn keep(&self, page: Arc<Page>) -> Lent {
+    fn keep(&self, index: u64, page: Arc<Page>) -> Lent {
         let share = page.lend();
-        // A page that is given again is the same one: its frame is nobody else's.
-        let before = self.given.lock().insert(share.phys(), page);
-        drop(before);
+        self.given.lock().keep(index, page);
         share
     }
 }
@@ -152,7 +169,7 @@ impl PageSource for NinepSource {
     }
 
     fn shared_frame(&self, index: u64, _writable: bool) -> Result<Option<Lent>, IoError> {
-        Ok(self.page(index)?.map(|page| self.keep(page)))
+        Ok(self.page(index)?.map(|page| self.keep(index, page)))
     }
 
     fn shared_frames(
@@ -166,7 +183,7 @@ impl PageSource for NinepSource {
         give(index, frame);
         self.pages.at_hand(around, &mut |found, page| {
             if found != index {
-                give(found, self.keep(page));
+                give(found, self.keep(found, page));
             }
         });
         Ok(true)

@@ -28,6 +28,9 @@ const STEP: usize = 64;
 /// Reads so many bytes from where the file is kept, and hands them on in order, in one or more pieces; fewer than asked for
 /// only at its end.
 pub(crate) type ReadFile<'a> = &'a dyn Fn(u64, usize, &mut dyn FnMut(&[u8])) -> Result<()>;
+/// Says how long the file is, or `u64::MAX` if that is not known: pages behind its end are not asked for. A page that is
+/// wanted is asked for whatever this says.
+pub(crate) type FileSize<'a> = &'a dyn Fn() -> u64;
 /// Writes all of a piece to where the file is kept.
 pub(crate) type WriteFile<'a> = &'a dyn Fn(u64, &[u8]) -> Result<()>;
 
@@ -43,6 +46,16 @@ struct State {
     next_ticket: u64,
     /// From here on pages are looked at to be given back.
     hand: u64,
+}
+
+impl State {
+    /// What is to be done for a page that is there or on its way.
+    fn begun(&self, index: u64) -> Option<Step> {
+        self.slots.get(&index).map(|slot| match slot {
+            Slot::Ready(page) => Step::Take(page.clone()),
+            Slot::Reading(_) => Step::Wait,
+        })
+    }
 }
 
 /// What is to be done to get a page.
@@ -83,9 +96,14 @@ impl FilePages {
     }
 
     /// A page, read now if it is not there; `None` behind the end of the file.
-    pub(crate) fn page(self: &Arc<Self>, index: u64, read: ReadFile<'_>) -> Result<Option<Arc<Page>>> {
+    pub(crate) fn page(
+        self: &Arc<Self>,
+        index: u64,
+        size: FileSize<'_>,
+        read: ReadFile<'_>,
+    ) -> Result<Option<Arc<Page>>> {
         loop {
-            match self.next_step(index) {
+            match self.next_step(index, size) {
                 Step::Take(page) => return Ok(Some(page)),
                 Step::Wait => {
                     self.cache.waits.fetch_add(1, Ordering::Relaxed);
@@ -95,9 +113,12 @@ impl FilePages {
                 }
                 Step::Read { first, count, ticket } => {
                     let result = self.fill(index, first..first + count, ticket, read);
-                    self.withdraw(first..first + count, ticket);
+                    let met = result.as_ref().map_or(0, |&(_, met)| met);
+                    if met < count {
+                        self.withdraw(first..first + count, ticket);
+                    }
                     self.arrivals.wake_all();
-                    match result? {
+                    match result?.0 {
                         Filled::Page(page) => return Ok(Some(page)),
                         Filled::BeyondEnd => return Ok(None),
                         Filled::Changed => {}
@@ -111,21 +132,31 @@ impl FilePages {
         matches!(self.state.lock().slots.get(&index), Some(Slot::Reading(_)))
     }
 
-    fn next_step(&self, index: u64) -> Step {
+    fn next_step(&self, index: u64, size: FileSize<'_>) -> Step {
+        let begun = self.state.lock().begun(index);
+        if let Some(step) = begun {
+            return step;
+        }
+        let end_of_file = size().div_ceil(PAGE_SIZE as u64).max(index + 1);
         let mut state = self.state.lock();
-        match state.slots.get(&index) {
-            Some(Slot::Ready(page)) => return Step::Take(page.clone()),
-            Some(Slot::Reading(_)) => return Step::Wait,
-            None => {}
+        // Another thread may have asked for it meanwhile.
+        if let Some(step) = state.begun(index) {
+            return step;
         }
         let before = state.slots.range(..index).next_back().map(|(&before, _)| before + 1);
         let behind = state.slots.range(index..).next().map_or(u64::MAX, |(&behind, _)| behind);
         let (from, to) = match before {
-            Some(before) if before == index => (index, index + self.most),
+            // As many as lie before: a long sequence is soon read in long runs, and two windows that are wanted do not bring
+            // what is behind them.
+            Some(before) if before == index => {
+                let run = (1..=self.most).zip(state.slots.range(..index).rev());
+                let len = run.take_while(|&(back, (&at, _))| at + back == index).count() as u64;
+                (index, index + len.clamp(WINDOW.min(self.most), self.most))
+            }
             _ => (index - index % WINDOW, index - index % WINDOW + WINDOW),
         };
         let first = from.max(before.unwrap_or(0)).max((index + 1).saturating_sub(self.most));
-        let end = to.min(behind).min(first + self.most);
+        let end = to.min(behind).min(first + self.most).min(end_of_file);
         let ticket = state.next_ticket;
         state.next_ticket += 1;
         for page in first..end {
@@ -134,14 +165,14 @@ impl FilePages {
         Step::Read { first, count: end - first, ticket }
     }
 
-    /// Reads pages of a run: all of them, or only the wanted one when memory is short.
+    /// Reads pages of a run: all of them, or only the wanted one when memory is short. Also says how many are there now.
     fn fill(
         self: &Arc<Self>,
         index: u64,
         run: Range<u64>,
         ticket: u64,
         read: ReadFile<'_>,
-    ) -> Result<Filled> {
+    ) -> Result<(Filled, u64)> {
         let whole = usize::try_from(run.end - run.start).map_err(|_| Errno::EINVAL)?;
         let (first, pages) = match self.room_for(whole) {
             Ok(pages) => (run.start, pages),
@@ -161,9 +192,9 @@ impl FilePages {
             pages[there - 1].zero(within, PAGE_SIZE - within);
         }
         if index >= first + there as u64 {
-            return Ok(Filled::BeyondEnd);
+            return Ok((Filled::BeyondEnd, 0));
         }
-        let mut wanted = Filled::Changed;
+        let (mut wanted, mut met) = (Filled::Changed, 0);
         let mut state = self.state.lock();
         let mut pages = (first..).zip(pages.into_iter().take(there));
         for (&number, slot) in state.slots.range_mut(first..first + there as u64) {
@@ -173,11 +204,12 @@ impl FilePages {
                     wanted = Filled::Page(page.clone());
                 }
                 *slot = Slot::Ready(page);
+                met += 1;
             }
         }
         drop(state);
         self.cache.reads.fetch_add(1, Ordering::Relaxed);
-        Ok(wanted)
+        Ok((wanted, met))
     }
 
     /// Frames for some pages.
@@ -236,7 +268,7 @@ impl FilePages {
         let room = usize::try_from(size.saturating_sub(offset)).unwrap_or(usize::MAX);
         let mut done = 0;
         for (index, within, part) in pieces(offset, len.min(room)) {
-            let taken = match self.page(index, read) {
+            let taken = match self.page(index, &|| size, read) {
                 Ok(Some(page)) => take(&page, within, part),
                 Ok(None) => break,
                 Err(error) => Err(error),

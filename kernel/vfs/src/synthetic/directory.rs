@@ -13,7 +13,7 @@ use super::names::Names;
 use super::node::{Generated, Generator, Leaf, LinkTarget, WriteHook, generated_file, link};
 use crate::device_numbers;
 use crate::errno::{Errno, Result};
-use crate::file::{DirEntry, File};
+use crate::file::{DirEntry, File, Positions};
 use crate::flags::{OpenFlags, RenameFlags};
 use crate::inode::{Created, Inode, InodeId, Owner};
 use crate::metadata::{FileKind, Metadata, SetAttr, StatFs, Timespec};
@@ -80,6 +80,8 @@ pub(super) fn statfs(place: &Place) -> StatFs {
 pub enum Child {
     /// A file, link or device.
     Leaf(Generated),
+    /// The same if it stays as long as the directory, which keeps it.
+    Lasting(Generated),
     /// A directory with its own function.
     Directory(Arc<dyn Children>),
 }
@@ -96,6 +98,8 @@ pub trait Children: Send + Sync {
 enum Entry {
     Leaf(Arc<Leaf>),
     Directory(Arc<Directory>),
+    /// A lasting one that was found by [`Children`], who also list it.
+    Found(Arc<Leaf>),
 }
 
 /// A directory.
@@ -231,8 +235,22 @@ impl Directory {
     fn child(&self, name: &[u8], child: Child) -> Arc<dyn Inode> {
         match child {
             Child::Leaf(leaf) => Arc::new(Leaf::new(self.place.child(name), leaf)),
+            Child::Lasting(leaf) => self.kept(name, Arc::new(Leaf::new(self.place.child(name), leaf))),
             Child::Directory(children) => self.child_directory(name, children),
         }
+    }
+
+    /// Keeps a leaf for those who look for it next. Of several that look for it at once all get the same.
+    fn kept(&self, name: &[u8], leaf: Arc<Leaf>) -> Arc<Leaf> {
+        if fallible::admit(fallible::SMALL_BYTES).is_err() {
+            return leaf;
+        }
+        let mut entries = self.entries.lock();
+        if let Some(Entry::Found(earlier)) = entries.get(name) {
+            return earlier.clone();
+        }
+        entries.insert(name, Entry::Found(leaf.clone()));
+        leaf
     }
 
     fn child_directory(&self, name: &[u8], children: Arc<dyn Children>) -> Arc<Self> {
@@ -285,7 +303,7 @@ impl Inode for Directory {
         let entries = self.filled()?.entries.lock();
         match entries.get(name) {
             Some(Entry::Directory(directory)) => return Ok(directory.clone()),
-            Some(Entry::Leaf(leaf)) => return Ok(leaf.clone()),
+            Some(Entry::Leaf(leaf) | Entry::Found(leaf)) => return Ok(leaf.clone()),
             None => {}
         }
         drop(entries);
@@ -354,6 +372,7 @@ impl Listing {
             let kind = match entry {
                 Entry::Leaf(leaf) => leaf.kind(),
                 Entry::Directory(_) => FileKind::Directory,
+                Entry::Found(_) => continue,
             };
             all.push((name.to_vec(), kind, ino_of(name)));
         }
@@ -370,8 +389,8 @@ impl Listing {
 }
 
 impl File for Listing {
-    fn is_seekable(&self) -> bool {
-        true
+    fn positions(&self) -> Positions {
+        Positions::Shared
     }
 
     fn readdir(&self, cookie: u64, sink: &mut dyn FnMut(DirEntry<'_>) -> bool) -> Result<()> {

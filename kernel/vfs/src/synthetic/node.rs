@@ -10,7 +10,7 @@ use hadal_sync::Mutex;
 
 use super::directory::{Place, metadata, statfs};
 use crate::errno::{Errno, Result};
-use crate::file::{Destination, File};
+use crate::file::{Destination, File, Positions};
 use crate::flags::OpenFlags;
 use crate::inode::{Inode, InodeId};
 use crate::metadata::{FileKind, Metadata, SetAttr, StatFs};
@@ -159,8 +159,8 @@ struct Snapshot {
 }
 
 impl File for Snapshot {
-    fn is_seekable(&self) -> bool {
-        true
+    fn positions(&self) -> Positions {
+        Positions::Shared
     }
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize> {
@@ -192,8 +192,8 @@ struct Changeable {
 }
 
 impl File for Changeable {
-    fn is_seekable(&self) -> bool {
-        true
+    fn positions(&self) -> Positions {
+        Positions::Shared
     }
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize> {

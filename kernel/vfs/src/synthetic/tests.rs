@@ -223,6 +223,43 @@ fn a_directory_is_kept_with_its_children() {
     assert_eq!(first.identity(), look(&root, b"1").identity());
 }
 
+/// A file that lasts, one that does not, and how often somebody has looked for one of them.
+struct Lasting(AtomicU32);
+
+impl Children for Lasting {
+    fn lookup(&self, name: &[u8]) -> Option<Child> {
+        let look = self.0.fetch_add(1, Ordering::Relaxed);
+        let content = move || Ok(format!("{look}\n").into_bytes());
+        let leaf = generated_file(0o444, 0, Box::new(content), None);
+        match name {
+            b"lasting" => Some(Child::Lasting(leaf)),
+            b"other" => Some(Child::Leaf(leaf)),
+            _ => None,
+        }
+    }
+
+    fn list(&self) -> Result<Vec<(Vec<u8>, FileKind)>> {
+        Ok(vec![(b"lasting".to_vec(), FileKind::Regular), (b"other".to_vec(), FileKind::Regular)])
+    }
+}
+
+#[test]
+fn a_lasting_leaf_is_looked_for_once_and_listed_once() {
+    let root = Directory::root(0x9fa0, Owner::default());
+    let children = Arc::new(Lasting(AtomicU32::new(0)));
+    root.dynamic("", children.clone());
+    let ns = namespace(root.clone());
+    assert_eq!(read(&ns, b"/lasting").as_deref(), Ok(&b"0\n"[..]));
+    assert_eq!(read(&ns, b"/lasting").as_deref(), Ok(&b"0\n"[..]));
+    assert_eq!(read(&ns, b"/other").as_deref(), Ok(&b"1\n"[..]));
+    assert_eq!(read(&ns, b"/other").as_deref(), Ok(&b"2\n"[..]));
+    assert_eq!(read(&ns, b"/none"), Err(Errno::ENOENT));
+    let look = |name: &[u8]| root.lookup(name).unwrap();
+    assert!(Arc::ptr_eq(&look(b"lasting"), &look(b"lasting")));
+    assert!(!Arc::ptr_eq(&look(b"other"), &look(b"other")));
+    assert_eq!(names(&ns, b"/"), [".", "..", "lasting", "other"]);
+}
+
 #[test]
 fn entries_of_a_filled_root_are_registered_once_and_not_before_somebody_looks() {
     let fills = Arc::new(AtomicU32::new(0));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Open files and directories of a [`super::TmpFs`], and their mappings.
+//! Files and directories of a [`super::TmpFs`] as what is open, and mappings. Being open adds nothing to an inode, so each is
+//! its own open file.
 
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
@@ -12,31 +13,20 @@ use hadal_sync::Mutex;
 use super::pages::{Frame, PAGE_SIZE};
 use super::{Body, Node};
 use crate::errno::{Errno, Result};
-use crate::file::{AllocateMode, Destination, DirEntry, File};
+use crate::file::{AllocateMode, Destination, DirEntry, File, Positions};
 use crate::inode::Inode;
 
-/// An open file or directory.
-pub(super) struct TmpFile {
-    node: Arc<Node>,
-}
-
-impl TmpFile {
-    pub(super) fn new(node: Arc<Node>) -> Self {
-        Self { node }
-    }
-}
-
-impl File for TmpFile {
-    fn is_seekable(&self) -> bool {
-        true
+impl File for Node {
+    fn positions(&self) -> Positions {
+        Positions::Shared
     }
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize> {
-        Ok(self.node.pages()?.lock().read(offset, buffer))
+        Ok(self.pages()?.lock().read(offset, buffer))
     }
 
     fn read_direct(&self, offset: u64, len: usize, to: &mut dyn Destination) -> Option<Result<usize>> {
-        let Body::Regular(pages) = &self.node.body else { return None };
+        let Body::Regular(pages) = &self.body else { return None };
         let mut done = 0;
         while done < len {
             // The file may end elsewhere by now.
@@ -57,30 +47,30 @@ impl File for TmpFile {
     }
 
     fn write_at(&self, offset: u64, data: &[u8]) -> Result<usize> {
-        let written = self.node.pages()?.lock().write(offset, data)?;
-        self.node.touch_content();
+        let written = self.pages()?.lock().write(offset, data)?;
+        self.touch_content();
         Ok(written)
     }
 
     fn append(&self, data: &[u8]) -> Result<(u64, usize)> {
-        let mut pages = self.node.pages()?.lock();
+        let mut pages = self.pages()?.lock();
         let end = pages.size();
         let written = pages.write(end, data)?;
         drop(pages);
-        self.node.touch_content();
+        self.touch_content();
         Ok((end + written as u64, written))
     }
 
     fn append_turn(&self) -> Option<&Mutex<()>> {
-        Some(self.node.fs.appends.of(self.node.ino))
+        Some(self.fs.appends.of(self.ino))
     }
 
     fn size(&self) -> Result<u64> {
-        Ok(self.node.pages()?.lock().size())
+        Ok(self.pages()?.lock().size())
     }
 
     fn readdir(&self, cookie: u64, sink: &mut dyn FnMut(DirEntry<'_>) -> bool) -> Result<()> {
-        self.node.list(cookie, sink)
+        self.list(cookie, sink)
     }
 
     fn fsync(&self, _data_only: bool) -> Result<()> {
@@ -88,11 +78,11 @@ impl File for TmpFile {
     }
 
     fn truncate(&self, size: u64) -> Result<()> {
-        self.node.truncate(size)
+        self.truncate(size)
     }
 
     fn allocate(&self, mode: AllocateMode, offset: u64, len: u64) -> Result<()> {
-        let mut pages = self.node.pages().map_err(|_| Errno::ENODEV)?.lock();
+        let mut pages = self.pages().map_err(|_| Errno::ENODEV)?.lock();
         match mode {
             AllocateMode::Extend => pages.reserve(offset, len, false)?,
             AllocateMode::KeepSize => pages.reserve(offset, len, true)?,
@@ -103,15 +93,15 @@ impl File for TmpFile {
             }
         }
         drop(pages);
-        self.node.touch_content();
+        self.touch_content();
         Ok(())
     }
 
     fn page_source(self: Arc<Self>) -> Option<Arc<dyn PageSource>> {
-        let regular = matches!(self.node.body, Body::Regular(_));
+        let regular = matches!(self.body, Body::Regular(_));
         regular.then(|| -> Arc<dyn PageSource> {
             // One for each mapping, which has been asked for.
-            Arc::new(TmpSource { node: self.node.clone(), shared: Mutex::new(BTreeMap::new()) })
+            Arc::new(TmpSource { node: self, shared: Mutex::new(BTreeMap::new()) })
         })
     }
 

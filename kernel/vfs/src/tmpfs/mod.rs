@@ -31,7 +31,6 @@ use crate::metadata::{FileKind, MODE_PERMISSIONS, Metadata, SetAttr, SetTime, St
 use crate::namespace::NAME_MAX;
 use crate::turns::Turns;
 use directory::Entries;
-use file::TmpFile;
 use pages::{PAGE_SIZE, Pages};
 
 /// The magic number `statfs` reports.
@@ -265,13 +264,7 @@ impl Inode for Node {
 
     fn create(&self, name: &[u8], mode: u32, owner: Owner, _flags: OpenFlags) -> Result<Created> {
         let node = self.add(name, Body::Regular(Mutex::new(Pages::new(&self.fs))), mode, owner)?;
-        match fallible::arc(TmpFile::new(node.clone())) {
-            Ok(file) => Ok(Created { inode: node, file }),
-            Err(error) => {
-                self.remove(name, false)?;
-                Err(error.into())
-            }
-        }
+        Ok(Created { inode: node.clone(), file: node })
     }
 
     fn mkdir(&self, name: &[u8], mode: u32, owner: Owner) -> Result<Arc<dyn Inode>> {
@@ -322,7 +315,7 @@ impl Inode for Node {
             Body::Regular(_) if flags.contains(OpenFlags::TRUNCATE) => self.truncate(0)?,
             _ => {}
         }
-        Ok(fallible::arc(TmpFile::new(self))?)
+        Ok(self)
     }
 
     fn statfs(&self) -> Result<StatFs> {

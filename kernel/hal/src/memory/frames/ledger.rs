@@ -92,9 +92,12 @@ impl Ledger {
     fn withhold(&self, start: u64, end: u64) {
         let (whole_start, whole_end) = (start.next_multiple_of(64).min(end), end & !63);
         let whole_count = whole_end.saturating_sub(whole_start);
-        for word in self.whole_words(whole_start, whole_count as usize).into_iter().flatten() {
-            word.store(u64::MAX, Ordering::Relaxed);
-        }
+        let words = self.whole_words(whole_start, whole_count as usize).unwrap_or_default();
+        // Several at a time: a hole of 2 GiB is 8,192 words.
+        let (chunks, rest) = words.as_chunks::<8>();
+        let set = |word: &AtomicU64| word.store(u64::MAX, Ordering::Relaxed);
+        chunks.iter().for_each(|chunk| chunk.iter().for_each(set));
+        rest.iter().for_each(set);
         for part in [start..whole_start, whole_start + whole_count..end] {
             let count = part.end.saturating_sub(part.start) as usize;
             for (word, bits) in self.words(part.start, count).into_iter().flatten() {

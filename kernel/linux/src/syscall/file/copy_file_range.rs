@@ -44,9 +44,10 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
 }
 
 fn check_kind(file: &OpenFile) -> Result<()> {
+    file.file()?;
     match file.inode().kind() {
         // A standard stream can be a regular file on the host and have no positions here.
-        FileKind::Regular if file.file()?.is_seekable() => Ok(()),
+        FileKind::Regular if file.is_seekable() => Ok(()),
         FileKind::Directory => Err(Errno::EISDIR),
         _ => Err(Errno::EINVAL),
     }

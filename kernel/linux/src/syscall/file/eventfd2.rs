@@ -11,7 +11,7 @@ use core::fmt::Write;
 use hadal_hal::memory::fallible;
 use hadal_hal::sync::SpinLock;
 use hadal_sync::{WaitMode, WaitQueue};
-use hadal_vfs::{Blocking, File, OpenFlags, PollEvents};
+use hadal_vfs::{Blocking, File, OpenFlags, PollEvents, Positions};
 use linux_raw_sys::general::{EFD_CLOEXEC, EFD_NONBLOCK, EFD_SEMAPHORE};
 
 use super::anonymous::{self, Label};
@@ -106,8 +106,8 @@ impl File for EventCounter {
         [Some(&self.changed), None]
     }
 
-    fn ignores_seek(&self) -> bool {
-        true
+    fn positions(&self) -> Positions {
+        Positions::NoneAndSeekIgnored
     }
 
     fn describe(&self, lines: &mut String) {

@@ -80,7 +80,7 @@ fn set_status(file: &OpenFile, flags: u32) -> Result<usize> {
     }
     let flags = OpenFlags::from_bits_truncate(flags);
     let changed = file.status().symmetric_difference(flags);
-    if changed.contains(OpenFlags::APPEND) && file.file()?.keeps_position() {
+    if changed.contains(OpenFlags::APPEND) && file.keeps_position() {
         file.file()?.set_append(flags.contains(OpenFlags::APPEND))?;
     }
     file.set_status(flags);

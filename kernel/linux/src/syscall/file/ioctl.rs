@@ -30,7 +30,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
             file.set_status(status);
             Ok(0)
         }
-        FIONREAD if file.inode().kind() == FileKind::Regular && file.file()?.is_seekable() => {
+        FIONREAD if file.inode().kind() == FileKind::Regular && file.is_seekable() => {
             let left = bytes_left(&file)?.clamp(0, i64::from(i32::MAX)) as i32;
             memory::write(argument.0, &left)?;
             Ok(0)

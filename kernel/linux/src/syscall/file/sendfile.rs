@@ -20,7 +20,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     if !source.status().readable() || !target.status().writable() {
         return Err(Errno::EBADF);
     }
-    if !source.file()?.is_seekable() || target.status().contains(OpenFlags::APPEND) {
+    if !source.is_seekable() || target.status().contains(OpenFlags::APPEND) {
         return Err(Errno::EINVAL);
     }
     let mut place = Place::new(&source, call.arg(2))?;
