@@ -18,9 +18,11 @@ constexpr uint64_t WORK = 3000;             // instructions, or blocks of elemen
 constexpr uint64_t PRINTED_ELEMENTS = 1000; // of the stack that is left
 constexpr uint64_t SHARED_ITEMS = 4097;
 
-// What a program printed, reduced to a number: it may be long.
+// What a program printed, reduced to a number and its beginning: it may be long.
 struct Output {
     uint64_t hash = 0xcbf29ce484222325;
+    size_t kept = 0;
+    char beginning[2000];
     bool operator!=(const Output &other) const { return hash != other.hash; }
 };
 
@@ -28,6 +30,9 @@ ssize_t take_output(void *cookie, const char *text, size_t bytes) {
     Output &output = *static_cast<Output *>(cookie);
     for (size_t index = 0; index < bytes; index++) {
         output.hash = (output.hash ^ static_cast<unsigned char>(text[index])) * 0x100000001b3;
+        if (output.kept < sizeof output.beginning) {
+            output.beginning[output.kept++] = text[index];
+        }
     }
     return static_cast<ssize_t>(bytes);
 }
@@ -35,6 +40,7 @@ ssize_t take_output(void *cookie, const char *text, size_t bytes) {
 FILE *stream_into(Output &output) {
     FILE *stream = fopencookie(&output, "w", {nullptr, take_output, nullptr, nullptr});
     if (stream == nullptr) {
+        perror("fopencookie");
         abort();
     }
     return stream;
@@ -96,7 +102,8 @@ void run_both_ways(const Program &program) {
     }
     stdout = own_stdout;
     if (compared && plain != fast) {
-        fputs("two ways to run it print different results\n", own_stdout);
+        dprintf(2, "two ways to run it print different results:\n%.*s\nand\n%.*s\n",
+                static_cast<int>(plain.kept), plain.beginning, static_cast<int>(fast.kept), fast.beginning);
         abort();
     }
 }
