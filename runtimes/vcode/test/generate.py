@@ -83,6 +83,13 @@ class Program:
             values += [self.rng.randrange(d) for _ in range(s)]
         self.const("INT", values)
 
+    def ranges(self, starts, steps, lengths):
+        """INDEX, whose numbers need not be in memory."""
+        self.const("INT", starts)
+        self.const("INT", steps)
+        self.descriptor(lengths)
+        self.op("INDEX")
+
     def text(self):
         return "FUNC TEST_1\n" + "\n".join(self.lines) + "\nRET\n"
 
@@ -203,6 +210,47 @@ def every_operation(program, kind, lengths):
         program.op("LENGTHS")
 
 
+def run_into(rng, length, room, steps):
+    """First index and step of a run of so many indices into so many places."""
+    step = rng.choice([s for s in steps if abs(s) * (length - 1) < room])
+    first = rng.randrange(room - abs(step) * max(length - 1, 0))
+    return (first, step) if step >= 0 else (first - step * max(length - 1, 0), step)
+
+
+def runs_of_elements(program, kind, lengths):
+    """Gathers and scatters by INDEX: by segments, and over one segment, with runs that meet and that do not."""
+    rng = program.rng
+    total = sum(lengths)
+    others = [rng.choice([x, x + 1, 2 * x + 1]) or 1 for x in lengths]
+    by_segment = [run_into(rng, x, room, [1, 1, -1, 2, 0]) for x, room in zip(lengths, others)]
+    anywhere = [run_into(rng, x, total + 1, [1, 1, 1, -1, 0]) for x in lengths]
+    behind, at = [], 0
+    for x in lengths:
+        behind.append((at, 1))
+        at += x
+    for name in ("BPERMUTE", "DPERMUTE"):
+        for runs, rooms in ((by_segment, others), (anywhere, [total + 1]), (behind, [total + 1])):
+            own = lengths if rooms is others else [total]
+            program.vector(kind, sum(rooms) if name == "BPERMUTE" else total)
+            program.ranges([first for first, _ in runs], [step for _, step in runs], lengths)
+            if name == "DPERMUTE":
+                program.vector(kind, sum(rooms))
+                program.descriptor(own)
+            program.descriptor(rooms)
+            if name == "BPERMUTE":
+                program.descriptor(own)
+            program.op(name, kind)
+    program.vector(kind, total)
+    turned = rng.random() < 0.5
+    program.ranges([x - 1 if turned else 0 for x in lengths], [-1 if turned else 1] * len(lengths), lengths)
+    program.descriptor(lengths)
+    program.op("PERMUTE", kind)
+    # Numbers that wrap, and what else takes them as a vector.
+    program.ranges([2**31 - 2] * len(lengths), [rng.choice([-5, 1, 2**30])] * len(lengths), lengths)
+    program.move("COPY", 1, 0)
+    program.op("+", "INT")
+
+
 ELEMENTWISE = {
     "INT": [("+", "INT"), ("-", "INT"), ("*", "INT"), ("/", "INT"), ("%", ""), ("AND", "INT"), ("XOR", "INT"),
             ("LSHIFT", ""), ("RSHIFT", "")],
@@ -301,6 +349,7 @@ def programs(seed, count, large):
             for number, lengths in enumerate(shapes(rng, total)):
                 program = Program(rng)
                 every_operation(program, kind, lengths)
+                runs_of_elements(program, kind, lengths)
                 yield "every %s %d shape %d" % (kind, total, number), program
     for total in large:
         for kind in DATA:
@@ -309,6 +358,7 @@ def programs(seed, count, large):
                     continue
                 program = Program(rng)
                 every_operation(program, kind, lengths)
+                runs_of_elements(program, kind, lengths)
                 yield "every %s %d shape %d" % (kind, total, number), program
     for number in range(count):
         length = rng.choice(EDGES + large * 3)

@@ -150,10 +150,12 @@ class Generator:
             r.append((r[k - 3] + r[k - 31]) % 2**32)
         self.last = r[-31:]
 
-    def next(self):
-        value = (self.last[-3] + self.last[-31]) % 2**32
-        self.last = self.last[1:] + [value]
-        return value >> 1
+    def take(self, count):
+        numbers = self.last
+        for _ in range(count):
+            numbers.append((numbers[-3] + numbers[-31]) & 0xFFFFFFFF)
+        self.last = numbers[-31:]
+        return [number >> 1 for number in numbers[31:]]
 
 
 def starts(lengths):
@@ -241,7 +243,7 @@ class Reference:
     def op_rand(self, _):
         (n,) = self.pop("INT")
         check(all(x > 0 for x in n), "limit")
-        self.push("INT", [self.generator.next() % x for x in n])
+        self.push("INT", [r % x for r, x in zip(self.generator.take(len(n)), n)])
 
     def op_srand(self, _):
         (seed,) = self.pop("INT")
