@@ -117,10 +117,8 @@ def not_empty(lengths):
     return [x or 1 for x in lengths]
 
 
-def every_operation(program, kind, lengths):
-    """Each operation once on operands of this shape. The results stay on the stack."""
-    rng = program.rng
-    total = sum(lengths)
+def elementwise_operations(program, kind, total):
+    """Each of them once on vectors of this length. The results stay on the stack."""
     for (name, suffix), (_, _) in BINARY.items():
         if (suffix or "INT") == kind:
             program.vector(kind, total)
@@ -134,6 +132,12 @@ def every_operation(program, kind, lengths):
     program.vector(kind, total)
     program.vector(kind, total)
     program.op("SELECT", kind)
+
+
+def segment_operations(program, kind, lengths):
+    """Each operation with descriptors once on operands of this shape."""
+    rng = program.rng
+    total = sum(lengths)
     names = {"INT": ["+", "*", "MAX", "MIN", "AND", "OR", "XOR"], "BOOL": ["AND", "OR", "XOR"],
              "FLOAT": ["+", "MAX", "MIN"]}[kind]
     for name in names:
@@ -215,6 +219,11 @@ def run_into(rng, length, room, steps):
     step = rng.choice([s for s in steps if abs(s) * (length - 1) < room])
     first = rng.randrange(room - abs(step) * max(length - 1, 0))
     return (first, step) if step >= 0 else (first - step * max(length - 1, 0), step)
+
+
+def every_operation(program, kind, lengths):
+    elementwise_operations(program, kind, sum(lengths))
+    segment_operations(program, kind, lengths)
 
 
 def runs_of_elements(program, kind, lengths):
@@ -344,22 +353,19 @@ def random_chain(rng, length):
 def programs(seed, count, large):
     """(name, program) of the whole set."""
     rng = random.Random(seed)
-    for total in EDGES:
+    for total in EDGES + large:
         for kind in DATA:
+            program = Program(rng)
+            elementwise_operations(program, kind, total)
+            yield "elementwise %s %d" % (kind, total), program
             for number, lengths in enumerate(shapes(rng, total)):
-                program = Program(rng)
-                every_operation(program, kind, lengths)
-                runs_of_elements(program, kind, lengths)
-                yield "every %s %d shape %d" % (kind, total, number), program
-    for total in large:
-        for kind in DATA:
-            for number, lengths in enumerate(shapes(rng, total)):
-                if rng.random() < 0.6:
+                # Some of the long ones are enough.
+                if total in large and rng.random() < 0.6:
                     continue
                 program = Program(rng)
-                every_operation(program, kind, lengths)
+                segment_operations(program, kind, lengths)
                 runs_of_elements(program, kind, lengths)
                 yield "every %s %d shape %d" % (kind, total, number), program
     for number in range(count):
-        length = rng.choice(EDGES + large * 3)
+        length = rng.choice(EDGES + large * 2)
         yield "chain %d of length %d" % (number, length), random_chain(rng, length)
