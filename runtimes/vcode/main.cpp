@@ -4,8 +4,6 @@
 
 #include "core/gang.h"
 #include "core/observe.h"
-#include "io/final.h"
-#include "io/value.h"
 
 #include <cerrno>
 #include <cstdlib>
@@ -29,6 +27,7 @@ constexpr const char *USAGE =
     "  --share N     use them for vectors from N elements on (default: 65536)\n"
     "  --memory N    let vectors take N bytes (K, M or G may follow; default: most of the machine's)\n"
     "  --length N    print so many elements of a sequence (default: 100)\n"
+    "  --work N      end the program after N instructions, where 4096 elements count like an instruction\n"
     "  --list        print the program as it was understood, and do not run it\n"
     "  --trace       print each instruction with the types and lengths on the stack to standard error\n"
     "  --counts      at the end, print how often operations ran and the lengths of their vectors\n"
@@ -57,14 +56,18 @@ int parse_options(int count, char **arguments, Options &options) {
             fputs(USAGE, stdout);
             return 0;
         }
-        if (word == "--cpus" || word == "--memory" || word == "--share" || word == "--length") {
+        if (word == "--cpus" || word == "--memory" || word == "--share" || word == "--length" ||
+            word == "--work") {
             if (index + 1 == count || !number_of(arguments[index + 1], number) || number == 0 ||
-                (word != "--memory" && word != "--share" && number > 1000000)) {
+                ((word == "--cpus" || word == "--length") && number > 1000000)) {
                 fprintf(stderr, "vcode: %s needs a number; see vcode --help\n", arguments[index]);
                 return 2;
             }
             index++;
-            (word == "--memory" ? options.memory : word == "--share" ? options.share : number) = number;
+            (word == "--memory"  ? options.memory
+             : word == "--share" ? options.share
+             : word == "--work"  ? options.work
+                                 : number) = number;
             if (word == "--cpus") {
                 options.cpus = static_cast<uint32_t>(number);
             } else if (word == "--length") {
@@ -121,48 +124,6 @@ bool no_memory() {
     fputs("vcode: out of memory\n", stderr);
     return false;
 }
-
-} // namespace
-
-int run_text(Machine &machine, const Options &options, std::string_view text, const char *name,
-             uint32_t *kept) {
-    Program program;
-    if (!load(program, text, name)) {
-        return 1;
-    }
-    if (options.list) {
-        list(program);
-        return 0;
-    }
-    Code code;
-    machine.trace = options.trace ? stderr : nullptr;
-    if (!decode(program, code, options.trace || options.counts)) {
-        no_memory();
-        return 1;
-    }
-    machine.program = &program;
-    machine.code = &code;
-    machine.at = nullptr;
-    machine.exited = false;
-    bool fine = interpret(machine, &code.instructions[code.starts[program.entry]]);
-    if (machine.exited) {
-        fine = program.forms.empty();
-    } else if (fine && program.forms.empty()) {
-        fine = print_stack(machine, machine.base);
-    }
-    if (fine && !machine.exited && kept != nullptr) {
-        ValueCode value;
-        *kept = static_cast<uint32_t>(machine.depth());
-        if (!program.forms.empty() && value.parse(program.forms.last().value) && value.cells() < *kept) {
-            *kept = value.cells();
-        }
-    }
-    machine.program = nullptr;
-    machine.code = nullptr;
-    return fine ? 0 : 1;
-}
-
-namespace {
 
 int run(const Options &options) {
     memory_bound(options.memory);

@@ -13,7 +13,7 @@ struct Options {
     const char *file = nullptr;
     bool serve = false, list = false, counts = false, trace = false;
     uint32_t cpus = 0;
-    uint64_t memory = 0, share = 0;
+    uint64_t memory = 0, share = 0, work = 0;
     uint32_t print_length = 100;
 };
 

@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use hadal_nesl::Session;
-use hadal_tests::case::{difference, expect_status, wrong};
+use hadal_tests::case::{difference, expect_status, expect_stdout, wrong};
 use hadal_tests::machine::{Permit, arguments, hadal, hadal_command};
 use hadal_tests::{Hadal, TestError, run, scratch};
 
@@ -27,10 +27,8 @@ pub(crate) fn register(suite: &mut Suite) {
         suite.hadal(format!("languages/nesl-programs/{cpus}cpus"), move |_| nesl_programs(Some(cpus), &[]));
     }
     suite.hadal("languages/nesl-programs/numa", |_| nesl_programs(Some(4), &["--numa", "4"]));
-    suite.hadal("languages/vcode-set/linux", |_| vcode_set(&["--cpus", "1,2,4"], &[]));
-    suite.hadal("languages/vcode-set/hadal", |_| {
-        vcode_set(&["--quick", "--cpus", "1,4"], &["run", "--cpus", "4", "--timeout", "120"])
-    });
+    suite.hadal("languages/nesl-64cpus", nesl_on_64_cpus);
+    suite.hadal("languages/vcode-set", |_| vcode_set());
     suite.hadal("languages/ndpc-set/linux", |name| ndpc_set(name, &["-n", "1 2 4"], &[]));
     suite.hadal("languages/ndpc-set/hadal", |name| {
         ndpc_set(name, &["-n", "4", "-e"], &["run", "--cpus", "4", "--timeout", "60"])
@@ -104,15 +102,55 @@ fn serving(interpreter: &Path) -> Command {
     command
 }
 
-/// The test set of the VCODE run-time; `hadal` are the arguments of the command that runs the interpreter.
-fn vcode_set(options: &[&str], hadal: &[&str]) -> Result<(), TestError> {
+/// The test set of the VCODE run-time, on Linux and on a machine: in one test, since it takes a while to make.
+fn vcode_set() -> Result<(), TestError> {
     let mut command = Command::new(tree("runtimes/vcode/test/run"));
-    command.args(options).arg(sdk()?.join("bin/vcode"));
-    if !hadal.is_empty() {
-        command.arg(hadal_command()?).args(hadal);
-    }
+    command.args(["--cpus", "1,2,4"]).arg(sdk()?.join("bin/vcode"));
+    command.args(["--machine", "1,4"]).arg(hadal_command()?).args(["run", "--cpus", "4", "--timeout", "120"]);
     let _permit = Permit::one();
     expect_status(&run::run(command, b"", SET_LIMIT)?, 0)
+}
+
+/// Vectors so long that each of 64 CPUs gets a part in every operation. What is equal holds for any machine; the sums of
+/// floats must also be those of one CPU, to the last digit.
+const WIDE: &str = "n = 1100000;
+x = {rand(i) : i in dist(1000000, n)};
+y = {sqrt(float(i)) : i in x};
+low = {i in x | i < 300000};
+high = {i in x | i >= 300000};
+#low + #high == n;
+sum(low) + sum(high) == sum(x);
+eql(plus_scan(dist(1, n)), index(n));
+order = rank(x);
+s = permute(x, order);
+all({a <= b : a in take(s, n - 1); b in drop(s, 1)});
+eql(s -> order, x);
+eql((low ++ high) <- {(i, 0) : i in [0:n]}, dist(0, n));
+sum({sum(part) : part in partition(x, dist(1000, 1100))}) == sum(x);
+eql(rotate(rotate(x, 7), -7), x);
+(sum(y), max_val(y), sum(plus_scan(y)));
+";
+
+fn nesl_on_64_cpus(name: &str) -> Result<(), TestError> {
+    const CPUS: u32 = 64;
+    let dir = scratch::empty_directory(name)?;
+    let mut session = Session::new();
+    let loaded = session.load("wide.nesl", WIDE);
+    let text = session.compile_program(&loaded.forms()).map_err(TestError::Wrong)?;
+    write(&dir, "wide.vcode", &text)?;
+    let interpreter = sdk()?.join("bin/vcode");
+    let here = arguments(&["--length", "1", "wide.vcode"]);
+    let mut alone = Command::new(&interpreter);
+    alone.args(["--cpus", "1"]).args(&here).current_dir(&dir);
+    let one = run::run(alone, b"", SET_LIMIT)?;
+    expect_status(&one, 0)?;
+    let truths = one.stdout_text().matches("it = T : bool").count();
+    if truths != 8 || one.stdout_text().contains("it = F") {
+        return Err(wrong("not all equations hold on one CPU", &one));
+    }
+    let wide = Hadal::new(CPUS).limit(SET_LIMIT).cwd(&dir).run(&interpreter, &here)?;
+    expect_status(&wide, 0)?;
+    expect_stdout(&wide, &one.stdout_text())
 }
 
 /// The test set of NDPC.

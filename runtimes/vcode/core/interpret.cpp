@@ -170,11 +170,16 @@ do_end:
     machine->top = sp;
     machine->return_top = rp;
     return true;
-do_observed:
+do_observed : {
     machine->top = sp;
     machine->return_top = rp;
     machine->at = in;
-    goto *labels[observe(*machine, *in)];
+    uint32_t fast;
+    if (!observe(*machine, *in, fast)) {
+        return false;
+    }
+    goto *labels[fast];
+}
 }
 
 const void *const *places() {

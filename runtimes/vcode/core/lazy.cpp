@@ -4,12 +4,9 @@
 
 #include "blocks.h"
 #include "plan.h"
+#include "ranges.h"
 
 namespace hadal::vcode {
-
-namespace {
-
-uint32_t nodes_of(const Cell &cell) { return is_pending(cell) ? cell.block->pending->nodes : 0; }
 
 Pending *new_pending(Type type, uint32_t length, Cell &result) {
     uint16_t header_class, pending_class;
@@ -36,11 +33,19 @@ Pending *new_pending(Type type, uint32_t length, Cell &result) {
     return pending;
 }
 
+namespace {
+
+bool is_apart(const Cell &cell) { return cell.block->pending->source == Source::Ranges; }
+uint32_t nodes_of(const Cell &cell) { return is_pending(cell) ? cell.block->pending->nodes : 0; }
+
 } // namespace
 
 bool defer(const Elementwise &operation, Cell *operands, Cell &result) {
     uint32_t nodes = 1;
     for (uint32_t index = 0; index < operation.arity; index++) {
+        if (is_pending(operands[index]) && is_apart(operands[index]) && !compute(operands[index])) {
+            return false;
+        }
         nodes += nodes_of(operands[index]);
     }
     if (nodes > LAZY_NODES) {
@@ -93,6 +98,9 @@ void pending_drop(Pending *pending) {
 }
 
 bool compute(Cell &cell) {
+    if (is_apart(cell)) {
+        return compute_ranges(cell);
+    }
     constexpr uint64_t PIECE = 64 * Plan::STRIP; // what one member takes at a time
     Plan plan;
     uint64_t length = cell.length, pieces = (length + PIECE - 1) / PIECE;

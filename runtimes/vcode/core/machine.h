@@ -83,6 +83,7 @@ struct Machine {
     Random random;
     uint64_t timer_start = 0;
     Counts *counts = nullptr;
+    uint64_t work_left = UINT64_MAX; // where the program was decoded to be observed
     FILE *trace = nullptr;
     uint32_t print_length = 100;
     void *cell_memory = nullptr;

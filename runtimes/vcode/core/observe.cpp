@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-// Traces and counts. Programs are decoded without merging for them: one instruction for each statement.
+// Traces, counts and bounded work. Programs are decoded without merging for them: one instruction for each
+// statement.
 #include "observe.h"
 
 #include <cstdlib>
@@ -45,6 +46,17 @@ void print_statement(const Machine &machine, const Origin &origin, const Stateme
     fputs(" |", stream);
 }
 
+// The longest of the vectors that may be operands stands for an operation.
+uint32_t longest_operand(const Machine &machine) {
+    uint32_t longest = 0;
+    for (size_t index = 1; index <= 3 && index <= machine.depth(); index++) {
+        const Cell &cell = machine.top[-static_cast<ptrdiff_t>(index)];
+        uint32_t length = cell.type == Type::Segdes ? total_of(cell) : cell.length;
+        longest = length > longest ? length : longest;
+    }
+    return longest;
+}
+
 } // namespace
 
 bool counts_start(Machine &machine) {
@@ -55,7 +67,7 @@ bool counts_start(Machine &machine) {
     return machine.counts != nullptr && machine.counts->operations != nullptr;
 }
 
-uint32_t observe(Machine &machine, const Instruction &instruction) {
+bool observe(Machine &machine, const Instruction &instruction, uint32_t &fast) {
     const Origin &origin =
         machine.code->origins[static_cast<size_t>(&instruction - machine.code->instructions.begin())];
     const Statement &statement = machine.program->statements[origin.statement];
@@ -67,18 +79,21 @@ uint32_t observe(Machine &machine, const Instruction &instruction) {
         counts->all++;
         counts->operations[statement.operation]++;
         if (operations[statement.operation].form == Form::Plain && machine.depth() > 0) {
-            // The longest of the vectors that may be operands stands for the operation.
-            uint32_t longest = 0;
-            for (size_t index = 1; index <= 3 && index <= machine.depth(); index++) {
-                const Cell &cell = machine.top[-static_cast<ptrdiff_t>(index)];
-                uint32_t length = cell.type == Type::Segdes ? total_of(cell) : cell.length;
-                longest = length > longest ? length : longest;
-            }
+            uint32_t longest = longest_operand(machine);
             counts->vector_operations++;
             counts->lengths[longest == 0 ? 0 : 32 - __builtin_clz(longest)]++;
         }
     }
-    return origin.fast;
+    fast = origin.fast;
+    if (machine.work_left != UINT64_MAX) {
+        constexpr uint32_t ELEMENTS = 4096; // count like an instruction
+        uint64_t work = 1 + longest_operand(machine) / ELEMENTS;
+        if (work > machine.work_left) {
+            return machine.error("the program has done all the work it may");
+        }
+        machine.work_left -= work;
+    }
+    return true;
 }
 
 void counts_print(const Machine &machine, FILE *stream) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-// What --trace and --counts see of each instruction.
+// What --trace, --counts and --work see of each instruction.
 #ifndef HADAL_VCODE_OBSERVE_H
 #define HADAL_VCODE_OBSERVE_H
 
@@ -18,8 +18,9 @@ struct Counts {
 bool counts_start(Machine &machine);
 void counts_print(const Machine &machine, FILE *stream);
 
-// Called before each instruction; gives the place of its fast path.
-uint32_t observe(Machine &machine, const Instruction &instruction);
+// Called before each instruction; false: the program has done all the work it may. `fast` becomes the place
+// of its fast path.
+bool observe(Machine &machine, const Instruction &instruction, uint32_t &fast);
 
 } // namespace hadal::vcode
 

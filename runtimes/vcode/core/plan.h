@@ -7,7 +7,8 @@
 
 namespace hadal::vcode {
 
-enum class Source : uint8_t { Operation, Constant, Index };
+// Ranges are computed by themselves (ranges.h), the others by a plan.
+enum class Source : uint8_t { Operation, Constant, Index, Ranges };
 
 // What a block without data stands for.
 struct Pending {
@@ -17,13 +18,16 @@ struct Pending {
     uint16_t size_class;
     const Elementwise *operation;
     union {
-        Cell operands[3];
-        uint64_t word; // of a constant
+        Cell operands[3]; // of an operation; starts, steps and descriptor of ranges
+        uint64_t word;    // of a constant
         struct {
             Int start, step;
         };
     };
 };
+
+// A cell whose block has no data but a note, which the caller completes; NULL: out of memory.
+Pending *new_pending(Type type, uint32_t length, Cell &result);
 
 class Plan {
   public:

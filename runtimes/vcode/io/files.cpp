@@ -70,6 +70,9 @@ template <Suffix suffix, bool file> bool routine_read(Machine &machine, const In
         bool memory = true;
         fflush(stdout);
         problem = read_value(stream, suffix, cell, memory);
+        if (ferror(stream)) {
+            clearerr(stream); // the next WRITE there is another matter
+        }
         if (!memory) {
             return machine.out_of_memory();
         }

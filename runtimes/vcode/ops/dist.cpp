@@ -4,6 +4,7 @@
 #pragma GCC optimize("O3")
 #endif
 
+#include "../core/ranges.h"
 #include "elementwise.h"
 #include "operands.h"
 #include "routines.h"
@@ -64,21 +65,19 @@ bool routine_index(Machine &machine, const Instruction &) {
         return defer_index(starts.i, steps.i, bounds.total, result) ? finish(machine, 3, result)
                                                                     : machine.out_of_memory();
     }
+    if (bounds.total >= LAZY_LENGTH) {
+        if (!defer_ranges(starts, steps, descriptor, result)) {
+            return machine.out_of_memory();
+        }
+        machine.top -= 3; // the result has them
+        *machine.top++ = result;
+        return true;
+    }
     Int *results = new_result<Int>(machine, result, bounds.total);
     if (results == nullptr) {
         return false;
     }
-    const Int *first_values = elements<Int>(starts), *step_values = elements<Int>(steps);
-    for_blocks(bounds.items(), [&](uint64_t, uint64_t from, uint64_t to) {
-        for_pieces(bounds, from, to, [&](uint64_t segment, uint64_t first, uint64_t last, bool) {
-            uint32_t step = static_cast<uint32_t>(step_values[segment]);
-            uint32_t value = static_cast<uint32_t>(first_values[segment]) +
-                             step * static_cast<uint32_t>(first - bounds.start(segment));
-            for (uint64_t index = first; index < last; index++) {
-                results[index] = static_cast<Int>(value + step * static_cast<uint32_t>(index - first));
-            }
-        });
-    });
+    Ranges(starts, steps, descriptor).write(results);
     return finish(machine, 3, result);
 }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 // BPERMUTE, BFPERMUTE and EXTRACT: elements by index.
+#include "../core/ranges.h"
 #include "operands.h"
 #include "routines.h"
+#include "runs.h"
 
 namespace hadal::vcode {
 
@@ -20,6 +22,26 @@ bool index_error(Machine &machine, const Cell &indices, uint64_t place, const Bo
                          source.length(segment));
 }
 
+// By ranges of indices that all are right: runs of elements. False: they are not.
+template <typename T>
+bool gather_ranges(const Cell &indices, const Bounds &source, const Bounds &target, const T *values,
+                   T *results) {
+    Ranges ranges(indices);
+    if (!ranges.index(target, source)) {
+        return false;
+    }
+    const Bounds &bounds = ranges.bounds;
+    for_blocks(bounds.items(), [&](uint64_t, uint64_t from, uint64_t to) {
+        for_pieces(bounds, from, to, [&](uint64_t segment, uint64_t first, uint64_t last, bool) {
+            if (first < last) {
+                const T *run = values + ranges.target(segment, first - bounds.start(segment));
+                read_run(run, ranges.step(segment), results + first, last - first);
+            }
+        });
+    });
+    return true;
+}
+
 // `flags`: BFPERMUTE.
 template <typename T, bool flagged> bool routine_gather(Machine &machine, const Instruction &) {
     constexpr size_t count = flagged ? 5 : 4;
@@ -29,8 +51,7 @@ template <typename T, bool flagged> bool routine_gather(Machine &machine, const 
     Cell *operands = machine.top - count;
     Cell &vector = operands[0], &indices = operands[1];
     Cell &source = operands[count - 2], &target = operands[count - 1];
-    if (!want(machine, vector, TypeOf<T>::value, "the vector") ||
-        !want(machine, indices, Type::Int, "the index vector") ||
+    if (!want(machine, vector, TypeOf<T>::value, "the vector") || !want_indices(machine, indices, !flagged) ||
         (flagged && !want(machine, operands[2], Type::Bool, "the flag vector")) ||
         !want(machine, source, Type::Segdes, "the descriptor of the source") ||
         !want(machine, target, Type::Segdes, "the descriptor of the result") ||
@@ -45,6 +66,15 @@ template <typename T, bool flagged> bool routine_gather(Machine &machine, const 
     }
     Bounds from_bounds(source), to_bounds(target);
     const T *values = elements<T>(vector);
+    if (!flagged && is_ranges(indices)) {
+        if (gather_ranges(indices, from_bounds, to_bounds, values, results)) {
+            return finish(machine, count, result);
+        }
+        if (!force(indices)) {
+            release(result);
+            return machine.out_of_memory();
+        }
+    }
     const Int *places = elements<Int>(indices);
     const Bool *flags = flagged ? elements<Bool>(operands[2]) : nullptr;
     Fault fault;

@@ -2,6 +2,8 @@
 // The checks of operands that come before every operation.
 #include "operands.h"
 
+#include "../core/ranges.h"
+
 namespace hadal::vcode {
 
 bool need(Machine &machine, size_t cells) {
@@ -19,6 +21,11 @@ bool want(Machine &machine, Cell &cell, Type type, const char *what) {
         return true;
     }
     return HRT_LIKELY(force(cell)) || machine.out_of_memory();
+}
+
+bool want_indices(Machine &machine, Cell &indices, bool may_be_ranges) {
+    return (may_be_ranges && indices.type == Type::Int && is_ranges(indices)) ||
+           want(machine, indices, Type::Int, "the index vector");
 }
 
 bool agree(Machine &machine, const Cell &one, const Cell &other) {

@@ -13,6 +13,8 @@ namespace hadal::vcode {
 bool need(Machine &machine, size_t cells);
 // Whether a cell has this type; if so, its data is computed.
 bool want(Machine &machine, Cell &cell, Type type, const char *what);
+// The same for indices, which may stay ranges that were put off.
+bool want_indices(Machine &machine, Cell &indices, bool may_be_ranges);
 // Whether two vectors have one length, a vector one element for each element, or for each segment.
 bool agree(Machine &machine, const Cell &one, const Cell &other);
 bool compatible(Machine &machine, const Cell &vector, const Cell &descriptor);

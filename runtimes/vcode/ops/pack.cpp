@@ -12,9 +12,23 @@ namespace hadal::vcode {
 
 namespace {
 
+// Flags are bytes of 0 and 1: eight of them are added at once, and the sums before a byte is full.
 uint32_t count_flags(const Bool *flags, uint64_t count) {
+    constexpr uint64_t WORDS = 255, EVEN = 0x00ff00ff00ff00ff, ONES = 0x0001000100010001;
     uint32_t sum = 0;
-    for (uint64_t index = 0; index < count; index++) {
+    uint64_t index = 0;
+    while (count - index >= sizeof(uint64_t)) {
+        uint64_t words = (count - index) / sizeof(uint64_t), bytes = 0;
+        words = words < WORDS ? words : WORDS;
+        for (uint64_t word = 0; word < words; word++) {
+            uint64_t eight;
+            memcpy(&eight, flags + index + word * sizeof eight, sizeof eight);
+            bytes += eight;
+        }
+        sum += static_cast<uint32_t>(((bytes & EVEN) + (bytes >> 8 & EVEN)) * ONES >> 48);
+        index += words * sizeof(uint64_t);
+    }
+    for (; index < count; index++) {
         sum += flags[index];
     }
     return sum;

@@ -5,8 +5,10 @@
 // source: so of several elements for one place the last one wins, whatever the number of CPUs, and without
 // atomic operations. Segments lie in the result as in the source: a part has to look at those only that it
 // has.
+#include "../core/ranges.h"
 #include "operands.h"
 #include "routines.h"
+#include "runs.h"
 
 namespace hadal::vcode {
 
@@ -79,6 +81,34 @@ void scatter_all(const Scatter<T> &scatter, const Bounds &source, const Bounds &
     });
 }
 
+// By ranges of indices that all are right: runs of elements. Those that may meet are stored in their order.
+// False: some are not right, or meet and must not.
+template <typename T>
+bool scatter_ranges(const Cell &indices, const Bounds &source, const Bounds &target, const T *values,
+                    T *results, bool may_meet) {
+    Ranges ranges(indices);
+    if (!ranges.index(source, target)) {
+        return false;
+    }
+    const Bounds &bounds = ranges.bounds;
+    auto store = [&](uint64_t from, uint64_t to) {
+        for_pieces(bounds, from, to, [&](uint64_t segment, uint64_t first, uint64_t last, bool) {
+            if (first < last) {
+                T *run = results + ranges.target(segment, first - bounds.start(segment));
+                write_run(values + first, run, ranges.step(segment), last - first);
+            }
+        });
+    };
+    if (!ranges.apart()) {
+        if (may_meet) {
+            store(0, bounds.items());
+        }
+        return may_meet;
+    }
+    for_blocks(bounds.items(), [&](uint64_t, uint64_t from, uint64_t to) { store(from, to); });
+    return true;
+}
+
 bool scatter_error(Machine &machine, const Int *places, const Fault &fault, const Fault &twice) {
     if (fault.place < twice.place) {
         return machine.error("index %d (element %llu of the indices) is not in its segment of the result",
@@ -99,8 +129,7 @@ template <typename T, Kind kind> bool routine_scatter(Machine &machine, const In
     Cell &vector = operands[0], &indices = operands[1];
     Cell &target = operands[count - 1], &source = kind == Kind::Permute ? target : operands[count - 2];
     Cell *flags = flagged ? &operands[2] : nullptr, *old = with_default ? &operands[2 + flagged] : nullptr;
-    if (!want(machine, vector, TypeOf<T>::value, "the vector") ||
-        !want(machine, indices, Type::Int, "the index vector") ||
+    if (!want(machine, vector, TypeOf<T>::value, "the vector") || !want_indices(machine, indices, !flagged) ||
         (flagged && !want(machine, *flags, Type::Bool, "the flag vector")) ||
         (with_default && !want(machine, *old, TypeOf<T>::value, "the default vector")) ||
         !want(machine, source, Type::Segdes, "the descriptor of the source") ||
@@ -128,6 +157,17 @@ template <typename T, Kind kind> bool routine_scatter(Machine &machine, const In
         for_blocks(result.length, [=](uint64_t, uint64_t first, uint64_t last) {
             memset(to + first, 0, (last - first) * sizeof(T));
         });
+    }
+    if (!flagged && is_ranges(indices)) {
+        // In PERMUTE they are as many as there are places: if they differ, none is left.
+        if (scatter_ranges(indices, from_bounds, to_bounds, elements<T>(vector),
+                           static_cast<T *>(data_of(result)), kind != Kind::Permute)) {
+            return finish(machine, count, result);
+        }
+        if (!force(indices)) {
+            release(result);
+            return machine.out_of_memory();
+        }
     }
     Scratch<uint8_t> taken(kind == Kind::Permute ? to_bounds.total : 0);
     if (!taken) {

@@ -83,6 +83,13 @@ class Program:
             values += [self.rng.randrange(d) for _ in range(s)]
         self.const("INT", values)
 
+    def ranges(self, starts, steps, lengths):
+        """INDEX, whose numbers need not be in memory."""
+        self.const("INT", starts)
+        self.const("INT", steps)
+        self.descriptor(lengths)
+        self.op("INDEX")
+
     def text(self):
         return "FUNC TEST_1\n" + "\n".join(self.lines) + "\nRET\n"
 
@@ -110,10 +117,8 @@ def not_empty(lengths):
     return [x or 1 for x in lengths]
 
 
-def every_operation(program, kind, lengths):
-    """Each operation once on operands of this shape. The results stay on the stack."""
-    rng = program.rng
-    total = sum(lengths)
+def elementwise_operations(program, kind, total):
+    """Each of them once on vectors of this length. The results stay on the stack."""
     for (name, suffix), (_, _) in BINARY.items():
         if (suffix or "INT") == kind:
             program.vector(kind, total)
@@ -127,6 +132,12 @@ def every_operation(program, kind, lengths):
     program.vector(kind, total)
     program.vector(kind, total)
     program.op("SELECT", kind)
+
+
+def segment_operations(program, kind, lengths):
+    """Each operation with descriptors once on operands of this shape."""
+    rng = program.rng
+    total = sum(lengths)
     names = {"INT": ["+", "*", "MAX", "MIN", "AND", "OR", "XOR"], "BOOL": ["AND", "OR", "XOR"],
              "FLOAT": ["+", "MAX", "MIN"]}[kind]
     for name in names:
@@ -201,6 +212,52 @@ def every_operation(program, kind, lengths):
         program.op("INDEX")
         program.descriptor(lengths)
         program.op("LENGTHS")
+
+
+def run_into(rng, length, room, steps):
+    """First index and step of a run of so many indices into so many places."""
+    step = rng.choice([s for s in steps if abs(s) * (length - 1) < room])
+    first = rng.randrange(room - abs(step) * max(length - 1, 0))
+    return (first, step) if step >= 0 else (first - step * max(length - 1, 0), step)
+
+
+def every_operation(program, kind, lengths):
+    elementwise_operations(program, kind, sum(lengths))
+    segment_operations(program, kind, lengths)
+
+
+def runs_of_elements(program, kind, lengths):
+    """Gathers and scatters by INDEX: by segments, and over one segment, with runs that meet and that do not."""
+    rng = program.rng
+    total = sum(lengths)
+    others = [rng.choice([x, x + 1, 2 * x + 1]) or 1 for x in lengths]
+    by_segment = [run_into(rng, x, room, [1, 1, -1, 2, 0]) for x, room in zip(lengths, others)]
+    anywhere = [run_into(rng, x, total + 1, [1, 1, 1, -1, 0]) for x in lengths]
+    behind, at = [], 0
+    for x in lengths:
+        behind.append((at, 1))
+        at += x
+    for name in ("BPERMUTE", "DPERMUTE"):
+        for runs, rooms in ((by_segment, others), (anywhere, [total + 1]), (behind, [total + 1])):
+            own = lengths if rooms is others else [total]
+            program.vector(kind, sum(rooms) if name == "BPERMUTE" else total)
+            program.ranges([first for first, _ in runs], [step for _, step in runs], lengths)
+            if name == "DPERMUTE":
+                program.vector(kind, sum(rooms))
+                program.descriptor(own)
+            program.descriptor(rooms)
+            if name == "BPERMUTE":
+                program.descriptor(own)
+            program.op(name, kind)
+    program.vector(kind, total)
+    turned = rng.random() < 0.5
+    program.ranges([x - 1 if turned else 0 for x in lengths], [-1 if turned else 1] * len(lengths), lengths)
+    program.descriptor(lengths)
+    program.op("PERMUTE", kind)
+    # Numbers that wrap, and what else takes them as a vector.
+    program.ranges([2**31 - 2] * len(lengths), [rng.choice([-5, 1, 2**30])] * len(lengths), lengths)
+    program.move("COPY", 1, 0)
+    program.op("+", "INT")
 
 
 ELEMENTWISE = {
@@ -296,20 +353,19 @@ def random_chain(rng, length):
 def programs(seed, count, large):
     """(name, program) of the whole set."""
     rng = random.Random(seed)
-    for total in EDGES:
+    for total in EDGES + large:
         for kind in DATA:
+            program = Program(rng)
+            elementwise_operations(program, kind, total)
+            yield "elementwise %s %d" % (kind, total), program
             for number, lengths in enumerate(shapes(rng, total)):
-                program = Program(rng)
-                every_operation(program, kind, lengths)
-                yield "every %s %d shape %d" % (kind, total, number), program
-    for total in large:
-        for kind in DATA:
-            for number, lengths in enumerate(shapes(rng, total)):
-                if rng.random() < 0.6:
+                # Some of the long ones are enough.
+                if total in large and rng.random() < 0.6:
                     continue
                 program = Program(rng)
-                every_operation(program, kind, lengths)
+                segment_operations(program, kind, lengths)
+                runs_of_elements(program, kind, lengths)
                 yield "every %s %d shape %d" % (kind, total, number), program
     for number in range(count):
-        length = rng.choice(EDGES + large * 3)
+        length = rng.choice(EDGES + large * 2)
         yield "chain %d of length %d" % (number, length), random_chain(rng, length)

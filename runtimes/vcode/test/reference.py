@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 # A plain serial reference for VCODE, written apart from the run-time: one Python function for each operation.
 """Values are pairs (type, list). A SEGDES is its list of lengths."""
+import array
 import math
 import struct
 
@@ -138,22 +139,31 @@ def float_key(x):
 
 
 class Generator:
-    """Additive feedback, degree 31."""
+    """Additive feedback, degree 31. Numbers from one seed are computed once for all programs."""
+
+    known = {}
 
     def __init__(self, seed):
-        r = [seed or 1]
-        for _ in range(30):
-            r.append(16807 * r[-1] % 2147483647)
-        for k in range(31, 34):
-            r.append(r[k - 31])
-        for k in range(34, 344):
-            r.append((r[k - 3] + r[k - 31]) % 2**32)
-        self.last = r[-31:]
+        if seed not in self.known:
+            r = [seed or 1]
+            for _ in range(30):
+                r.append(16807 * r[-1] % 2147483647)
+            for k in range(31, 34):
+                r.append(r[k - 31])
+            for k in range(34, 344):
+                r.append((r[k - 3] + r[k - 31]) % 2**32)
+            self.known[seed] = array.array("I", r[-31:])
+        self.numbers = self.known[seed]
+        self.at = 31
 
-    def next(self):
-        value = (self.last[-3] + self.last[-31]) % 2**32
-        self.last = self.last[1:] + [value]
-        return value >> 1
+    def take(self, count):
+        end = self.at + count
+        numbers, append = self.numbers, self.numbers.append
+        for k in range(len(numbers), end):
+            append((numbers[k - 3] + numbers[k - 31]) & 0xFFFFFFFF)
+        taken = [number >> 1 for number in numbers[self.at:end]]
+        self.at = end
+        return taken
 
 
 def starts(lengths):
@@ -240,8 +250,8 @@ class Reference:
 
     def op_rand(self, _):
         (n,) = self.pop("INT")
-        check(all(x > 0 for x in n), "limit")
-        self.push("INT", [self.generator.next() % x for x in n])
+        check(not n or min(n) > 0, "limit")
+        self.push("INT", [r % x for r, x in zip(self.generator.take(len(n)), n)])
 
     def op_srand(self, _):
         (seed,) = self.pop("INT")
@@ -359,7 +369,7 @@ class Reference:
 
     def op_make_segdes(self, _):
         (lengths,) = self.pop("INT")
-        check(all(x >= 0 for x in lengths), "length")
+        check(not lengths or min(lengths) >= 0, "length")
         self.push("SEGDES", lengths)
 
     def op_lengths(self, _):

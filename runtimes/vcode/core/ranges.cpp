@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// Noting an INDEX for later, checking its numbers as indices, writing them to memory.
+#include "ranges.h"
+
+namespace hadal::vcode {
+
+namespace {
+
+// INDEX over one segment is noted without a descriptor.
+Cell descriptor_of(const Cell &cell) {
+    const Pending &pending = *cell.block->pending;
+    return pending.source == Source::Index ? segdes_cell(cell.length) : pending.operands[2];
+}
+
+} // namespace
+
+Ranges::Ranges(const Cell &cell) : bounds(descriptor_of(cell)) {
+    const Pending &pending = *cell.block->pending;
+    bool one = pending.source == Source::Index;
+    starts = one ? &pending.start : elements<Int>(pending.operands[0]);
+    steps = one ? &pending.step : elements<Int>(pending.operands[1]);
+}
+
+bool Ranges::lie_as(const Bounds &other) const {
+    return bounds.segments == other.segments &&
+           (bounds.offsets == other.offsets ||
+            memcmp(bounds.offsets, other.offsets, (uint64_t{bounds.segments} + 1) * sizeof(Int)) == 0);
+}
+
+bool Ranges::index(const Bounds &own, const Bounds &segments) {
+    into = &segments;
+    flat = !lie_as(own);
+    if (flat && (own.segments != 1 || segments.segments != 1)) {
+        return false;
+    }
+    uint32_t wrong = 0;
+    for_blocks(bounds.segments, [&](uint64_t, uint64_t from, uint64_t to) {
+        for (uint64_t segment = from; segment < to; segment++) {
+            // No wrap from the first to the last: so those between lie between.
+            int64_t count = bounds.length(segment), first = starts[segment];
+            int64_t end = last(segment);
+            int64_t length = segments.length(flat ? 0 : segment);
+            if (HRT_UNLIKELY(count > 0 && (first < 0 || first >= length || end < 0 || end >= length))) {
+                return HRT_STORE(&wrong, 1, HRT_RELAXED);
+            }
+        }
+    });
+    return wrong == 0;
+}
+
+// Over one segment for all: if each run lies behind the one before.
+bool Ranges::apart() const {
+    uint32_t wrong = 0;
+    for_blocks(bounds.segments, [&](uint64_t, uint64_t from, uint64_t to) {
+        int64_t behind = from > 0 ? last(from - 1) : -1;
+        for (uint64_t segment = from; segment < to; segment++) {
+            bool fine = flat ? steps[segment] > 0 && starts[segment] > behind
+                             : steps[segment] != 0 || bounds.length(segment) < 2;
+            if (HRT_UNLIKELY(!fine)) {
+                return HRT_STORE(&wrong, 1, HRT_RELAXED);
+            }
+            behind = last(segment);
+        }
+    });
+    return wrong == 0;
+}
+
+void Ranges::write(Int *results) const {
+    for_blocks(bounds.items(), [&](uint64_t, uint64_t from, uint64_t to) {
+        for_pieces(bounds, from, to, [&](uint64_t segment, uint64_t first, uint64_t last, bool) {
+            uint32_t value = static_cast<uint32_t>(at(segment, first - bounds.start(segment)));
+            uint32_t step = static_cast<uint32_t>(steps[segment]);
+            for (uint64_t index = first; index < last; index++) {
+                results[index] = static_cast<Int>(value + step * static_cast<uint32_t>(index - first));
+            }
+        });
+    });
+}
+
+bool defer_ranges(const Cell &starts, const Cell &steps, const Cell &descriptor, Cell &result) {
+    Pending *pending = new_pending(Type::Int, total_of(descriptor), result);
+    if (pending != nullptr) {
+        pending->source = Source::Ranges;
+        pending->arity = 3;
+        pending->operands[0] = starts;
+        pending->operands[1] = steps;
+        pending->operands[2] = descriptor;
+    }
+    return pending != nullptr;
+}
+
+bool compute_ranges(Cell &cell) {
+    uint16_t data_class;
+    Int *results = static_cast<Int *>(take(uint64_t{cell.length} * sizeof(Int), data_class));
+    if (results == nullptr) {
+        return false;
+    }
+    Ranges(cell).write(results);
+    Block *block = cell.block;
+    Pending *pending = block->pending;
+    block->data = results;
+    block->data_class = data_class;
+    block->bytes = class_bytes(data_class);
+    pending_drop(pending);
+    return true;
+}
+
+} // namespace hadal::vcode
