@@ -54,12 +54,16 @@ bool Ranges::apart() const {
     for_blocks(bounds.segments, [&](uint64_t, uint64_t from, uint64_t to) {
         int64_t behind = from > 0 ? last(from - 1) : -1;
         for (uint64_t segment = from; segment < to; segment++) {
-            bool fine = flat ? steps[segment] > 0 && starts[segment] > behind
-                             : steps[segment] != 0 || bounds.length(segment) < 2;
+            bool fine = steps[segment] != 0 || bounds.length(segment) < 2;
+            if (flat) {
+                // What is behind an empty run is behind all before it only if the run is.
+                fine = bounds.length(segment) == 0 ? last(segment) >= behind
+                                                   : steps[segment] > 0 && starts[segment] > behind;
+                behind = last(segment);
+            }
             if (HRT_UNLIKELY(!fine)) {
                 return HRT_STORE(&wrong, 1, HRT_RELAXED);
             }
-            behind = last(segment);
         }
     });
     return wrong == 0;

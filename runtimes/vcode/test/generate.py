@@ -237,8 +237,14 @@ def runs_of_elements(program, kind, lengths):
     for x in lengths:
         behind.append((at, 1))
         at += x
+    # Behind one another, and from the beginning again behind each empty one, which lies far before it.
+    again, at = [], 0
+    for x in lengths:
+        again.append((at, 1 if x > 0 else total + 1))
+        at = at + x if x > 0 else 0
     for name in ("BPERMUTE", "DPERMUTE"):
-        for runs, rooms in ((by_segment, others), (anywhere, [total + 1]), (behind, [total + 1])):
+        everywhere = [(runs, [total + 1]) for runs in (anywhere, behind, again)]
+        for runs, rooms in [(by_segment, others)] + everywhere:
             own = lengths if rooms is others else [total]
             program.vector(kind, sum(rooms) if name == "BPERMUTE" else total)
             program.ranges([first for first, _ in runs], [step for _, step in runs], lengths)
