@@ -9,7 +9,8 @@ use std::time::{Instant, SystemTime};
 use anyhow::{Context, Result, ensure};
 
 use crate::args::{DEFAULT_QEMU, RunArgs};
-use crate::catalogue::{Benchmark, How, Shape};
+use crate::catalogue::languages::{self, ALONE, Language};
+use crate::catalogue::{Benchmark, How, Shape, openmp};
 use crate::collected::Collected;
 use crate::forecast::Forecast;
 use crate::hadal::Hadal;
@@ -25,7 +26,7 @@ use crate::results::{Missing, Results, Setting};
 use crate::saved::{self, Unfinished};
 use crate::timed::Ended;
 use crate::toolchain::{Program, Toolchain};
-use crate::{Environment, boot, heat, host, html, interrupt, native, table};
+use crate::{Environment, answers, boot, heat, host, html, interrupt, native, table};
 
 /// What a shell adds to a signal's number for the status of a command that it ended.
 const SIGNAL_STATUS: u8 = 128;
@@ -194,6 +195,7 @@ impl Session {
                 let team = self.order.mode.team(shape.cpus).to_string();
                 return self.run_program(program.with_variable("OMP_NUM_THREADS", &team), turn);
             }
+            How::Language(program) => return self.run_language(program, turn),
             How::BootPath => boot::path(hadal, toolchain, shape)?,
             How::BootTime => boot::time(hadal, toolchain, linux, place, shape)?,
             How::Heat => heat::time(hadal, toolchain, linux, place, shape)?,
@@ -201,28 +203,93 @@ impl Session {
         Ok(Measured { lines, failure: None })
     }
 
+    /// A program of the harness, which measures the figures that it is told.
     fn run_program(&self, program: Program, turn: &Turn) -> Result<Measured> {
-        let Turn { work, place } = turn;
-        let (mode, place) = (self.order.mode, *place);
+        let figures = turn.work.figures.iter().map(|name| (*name).to_owned());
+        let program = program.with_args(self.arguments(turn).into_iter().chain(figures));
+        Measured::of(&self.run(&program, turn)?)
+    }
+
+    /// A program of a data-parallel language, or the same by hand. An answer that is wrong is no time.
+    fn run_language(&self, program: &'static languages::Program, turn: &Turn) -> Result<Measured> {
+        let benchmark = turn.work.figures[0];
+        let mut measured = match &program.peer {
+            Some(peer) if !turn.place.runs_languages() => self.run_by_hand(program, peer, turn)?,
+            _ => self.run_as_such(program, turn)?,
+        };
+        let wrong = answers::check(&mut measured.lines, program, benchmark);
+        measured.failure = measured.failure.or(wrong);
+        Ok(measured)
+    }
+
+    fn run_by_hand(
+        &self,
+        program: &languages::Program,
+        peer: &openmp::Program,
+        turn: &Turn,
+    ) -> Result<Measured> {
+        let words = program.words(turn.work.figures[0], turn.work.shape.cpus, self.order.quick);
+        let by_hand = self.toolchain.openmp(peer, turn.place)?;
+        let by_hand = by_hand.with_variable("OMP_NUM_THREADS", &turn.work.shape.cpus.to_string());
+        let by_hand = by_hand.with_args(self.arguments(turn).into_iter().chain(words));
+        Measured::of(&self.run(&by_hand, turn)?)
+    }
+
+    fn run_as_such(&self, program: &languages::Program, turn: &Turn) -> Result<Measured> {
+        let (order, place, cpus) = (&self.order, turn.place, turn.work.shape.cpus);
+        let (built, is_ours) = match (&order.nesl31, place) {
+            (Some(interpreter), Place::Nesl31) => {
+                (self.toolchain.vcode(program, order.quick, interpreter)?, false)
+            }
+            _ => (self.toolchain.language(program, place, order.quick)?, true),
+        };
+        let mut measured = Measured::default();
+        let alone = program.alone();
+        let is_scaled = program.is_scaled && is_ours;
+        for (ending, cpu_options) in
+            [("", &[][..]), (ALONE, &alone)].into_iter().take(1 + usize::from(is_scaled))
+        {
+            let options = program.options.iter().filter(|_| is_ours).chain(cpu_options);
+            let args = built.args.iter().cloned().chain(options.map(|option| (*option).to_owned()));
+            let printed = self.run(&built.with_args(args), turn)?;
+            let answers = match program.language {
+                Language::Nesl | Language::Ndpc if is_ours => answers::of_values(&printed.text),
+                _ => answers::of_stack(&printed.text),
+            };
+            let lines = answers::lines(answers, program, turn.work.figures[0], ending, order.mode, cpus);
+            if lines.is_empty() && measured.failure.is_none() {
+                measured.failure = Some("it printed no figure".to_owned());
+            }
+            measured.failure = printed.failure.or(measured.failure);
+            measured.lines.extend(lines);
+        }
+        Ok(measured)
+    }
+
+    /// What programs of the harness are told besides their figures.
+    fn arguments(&self, turn: &Turn) -> [String; 2] {
         let quick = if self.order.quick { "quick-" } else { "" };
-        let arguments = [format!("{quick}{}", mode.name()), work.shape.cpus.to_string()];
-        let figures = work.figures.iter().map(|name| (*name).to_owned());
-        let program = program.with_args(arguments.into_iter().chain(figures));
-        let limit = work.limit();
+        [format!("{quick}{}", self.order.mode.name()), turn.work.shape.cpus.to_string()]
+    }
+
+    /// Runs a program in its place.
+    fn run(&self, program: &Program, turn: &Turn) -> Result<Printed> {
+        let Turn { work, place } = turn;
+        let (mode, limit) = (self.order.mode, work.limit());
         match place.system() {
             System::Image | System::Pik => {
-                let options = hadal_options(turn, &program);
+                let options = hadal_options(turn, program);
                 let options: Vec<&str> = options.iter().map(String::as_str).collect();
                 let ended = self.hadal.run_within(limit, mode, work.shape, &options, &program.words())?;
-                Measured::of(&ended)
+                Ok(Printed::of(ended))
             }
-            System::Host => Measured::of(&native::run(&program, self.toolchain.programs(), limit)?),
+            System::Host => Ok(Printed::of(native::run(program, self.toolchain.programs(), limit)?)),
             System::Guest => {
                 let linux = self.linux.as_ref().context("the Linux guest was not asked for")?;
                 let line = self.hadal.qemu_line(mode, work.shape)?;
-                let programs = std::slice::from_ref(&program);
+                let programs = std::slice::from_ref(program);
                 let guest = Guest::new(linux, &line, work.linux_parameters, Init::Mounts, programs)?;
-                Measured::of_guest(&guest.with_limit(limit).boot()?, &program)
+                Ok(Printed::of_guest(&guest.with_limit(limit).boot()?, program))
             }
         }
     }
@@ -278,6 +345,30 @@ fn setting(hadal: &Hadal, linux: Option<&Linux>, order: &Order, shape: Shape) ->
     })
 }
 
+/// What a program printed, and why it failed, if it did.
+#[derive(Debug)]
+struct Printed {
+    text: String,
+    failure: Option<String>,
+}
+
+impl Printed {
+    fn of(ended: Ended) -> Self {
+        let failure = (!ended.status.success()).then(|| format!("{}\n{}", ended.status, ended.stderr));
+        Self { text: ended.stdout, failure }
+    }
+
+    fn of_guest(ended: &Ended, program: &Program) -> Self {
+        let (text, status) = linux::outputs(&ended.stdout).into_iter().next().unwrap_or_default();
+        let failure = match status {
+            Some(0) => None,
+            Some(status) => Some(format!("{} ended with {status}\n{text}", program.file.display())),
+            None => Some(format!("the guest ended early\n{text}{}", ended.stderr)),
+        };
+        Self { text, failure }
+    }
+}
+
 /// What a run of a program gave: figures, even if it failed later.
 #[derive(Debug, Default)]
 struct Measured {
@@ -286,19 +377,8 @@ struct Measured {
 }
 
 impl Measured {
-    fn of(ended: &Ended) -> Result<Self> {
-        let failure = (!ended.status.success()).then(|| format!("{}\n{}", ended.status, ended.stderr));
-        Self::with_lines(&ended.stdout, failure)
-    }
-
-    fn of_guest(ended: &Ended, program: &Program) -> Result<Self> {
-        let (output, status) = linux::outputs(&ended.stdout).into_iter().next().unwrap_or_default();
-        let failure = match status {
-            Some(0) => None,
-            Some(status) => Some(format!("{} ended with {status}\n{output}", program.file.display())),
-            None => Some(format!("the guest ended early\n{output}{}", ended.stderr)),
-        };
-        Self::with_lines(&output, failure)
+    fn of(printed: &Printed) -> Result<Self> {
+        Self::with_lines(&printed.text, printed.failure.clone())
     }
 
     fn with_lines(output: &str, failure: Option<String>) -> Result<Self> {

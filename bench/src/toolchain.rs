@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 
+use crate::catalogue::languages::{self, Language};
 use crate::catalogue::openmp;
 use crate::host;
 use crate::place::{Place, Runtime, System, Waiting};
@@ -66,6 +67,9 @@ fn library_path(line: &str) -> Option<&Path> {
     let path = Path::new(target.split_whitespace().next()?);
     path.is_absolute().then_some(path)
 }
+
+/// What NESL 3.1 gets for its vectors, in words of a double: enough for the largest program.
+const NESL31_MEMORY: u32 = 200_000_000;
 
 /// Results of another command or of older sources are removed after this.
 const KEEP: Duration = Duration::from_secs(3600);
@@ -123,6 +127,7 @@ impl Toolchain {
     /// compilers. But for images it is dynamic: one file of gcc for libgomp and for Hadal's run-time in its place.
     pub(crate) fn openmp(&self, program: &openmp::Program, place: Place) -> Result<Program> {
         let (system, runtime) = (place.system(), place.way().runtime);
+        let libraries = program.sources.iter().any(|source| source.ends_with(".cpp")).then_some("-lstdc++");
         let (mut compiler, ending) = match (system, runtime) {
             (System::Image, _) => (Command::new(&self.hadal), ".hadal"),
             (_, Runtime::Libomp) => (Command::new("clang"), ".libomp"),
@@ -132,7 +137,10 @@ impl Toolchain {
             compiler.arg("cc").env("CC", "gcc");
         }
         compiler.args(FLAGS).args(program.flags());
-        compiler.args(program.sources.iter().map(|source| format!("bench/programs/{source}"))).arg("-lm");
+        compiler
+            .args(program.sources.iter().map(|source| format!("bench/programs/{source}")))
+            .arg("-lm")
+            .args(libraries);
         if runtime == Runtime::Libomp {
             compiler.arg(libomp_path()?);
         }
@@ -144,6 +152,69 @@ impl Toolchain {
             built = built.with_variable("OMP_WAIT_POLICY", "passive");
         }
         Ok(built)
+    }
+
+    /// A program of a data-parallel language for a place where it runs as such, with the sizes that it measures.
+    pub(crate) fn language(
+        &self,
+        program: &languages::Program,
+        place: Place,
+        is_quick: bool,
+    ) -> Result<Program> {
+        let quick = if is_quick { "-quick" } else { "" };
+        let name = format!("{}{quick}", program.name);
+        let source = self.built.join(format!("{name}.{}", program.language.ending()));
+        if !source.is_file() {
+            write(&source, self.language_text(program, is_quick)?.as_bytes())?;
+        }
+        let mut compiler = Command::new(&self.hadal);
+        match place.system() {
+            System::Image => self.build(&format!("{name}.hadal"), compiler.arg("cc").arg(source)),
+            _ => self.build(&name, compiler.args(["cc", "--linux", "-static"]).arg(source)),
+        }
+    }
+
+    /// The VCODE of a program in NESL, for the interpreter of another release.
+    pub(crate) fn vcode(
+        &self,
+        program: &languages::Program,
+        is_quick: bool,
+        interpreter: &Path,
+    ) -> Result<Program> {
+        let built = self.language(program, Place::Native, is_quick)?.file;
+        let vcode = built.with_extension("vcode");
+        if !vcode.is_file() {
+            let source = built.with_extension(Language::Nesl.ending());
+            let emit = ["nesl", "--emit", "vcode"];
+            let text =
+                host::run_tool(Command::new(&self.hadal).args(emit).arg(source), "is it this command's?")?;
+            write(&vcode, text.as_bytes())?;
+        }
+        let file = fs::canonicalize(interpreter)
+            .with_context(|| format!("no interpreter of NESL 3.1 at {}", interpreter.display()))?;
+        let args = ["-m".to_owned(), NESL31_MEMORY.to_string(), vcode.to_string_lossy().into_owned()];
+        Ok(Program { file, args: args.into(), env: Vec::new() })
+    }
+
+    /// The source of a program with what measures its sizes. Of VCODE, the source has that.
+    fn language_text(&self, program: &languages::Program, is_quick: bool) -> Result<String> {
+        let read = |name: &str| {
+            let file = self.tree.join("bench/programs").join(name);
+            fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))
+        };
+        if program.language == Language::Vcode {
+            return read(program.source);
+        }
+        let mut text = [read("nesl/input.nesl")?, read(program.source)?, read("nesl/measure.nesl")?].concat();
+        for size in program.sizes {
+            // One more, which warms up.
+            let samples = size.samples(is_quick) + 1;
+            text += &format!(
+                "figure{} = measure(input({}), {}, {samples});\n",
+                size.suffix, size.size, size.repetitions
+            );
+        }
+        Ok(text)
     }
 
     /// The directory with Hadal's OpenMP run-time for Linux.
@@ -260,6 +331,10 @@ mod tests {
             let sources = match benchmark.how {
                 How::Program(name) => vec![format!("{name}.c")],
                 How::OpenMp(program) => program.sources.iter().map(|name| (*name).to_owned()).collect(),
+                How::Language(program) => {
+                    let by_hand = program.peer.iter().flat_map(|peer| peer.sources);
+                    by_hand.chain([&program.source]).map(|name| (*name).to_owned()).collect()
+                }
                 _ => Vec::new(),
             };
             for source in sources {
