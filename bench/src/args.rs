@@ -25,6 +25,7 @@ Examples:
   hadal bench run --quick                                a first look: few samples of everything
   hadal bench run --mode parallel --html report.html     times and their distributions
   hadal bench run --mode parallel nas --class W          the NAS parallel benchmarks of one size
+  hadal bench run --mode parallel nesl --nesl31 vinterp  NESL beside C and beside its last release
   hadal bench run --resume results.json                  go on where a run was interrupted
   hadal bench compare bench/baseline.json                has a path grown?
   hadal bench report results.json                        the table again; --html: the page

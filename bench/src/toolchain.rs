@@ -161,34 +161,28 @@ impl Toolchain {
         place: Place,
         is_quick: bool,
     ) -> Result<Program> {
-        let quick = if is_quick { "-quick" } else { "" };
-        let name = format!("{}{quick}", program.name);
-        let source = self.built.join(format!("{name}.{}", program.language.ending()));
-        if !source.is_file() {
-            write(&source, self.language_text(program, is_quick)?.as_bytes())?;
-        }
+        let source = self.language_source(program, is_quick)?;
+        let name = source.file_stem().context("a source has a name")?.to_string_lossy();
         let mut compiler = Command::new(&self.hadal);
         match place.system() {
-            System::Image => self.build(&format!("{name}.hadal"), compiler.arg("cc").arg(source)),
-            _ => self.build(&name, compiler.args(["cc", "--linux", "-static"]).arg(source)),
+            System::Image => self.build(&format!("{name}.hadal"), compiler.arg("cc").arg(&source)),
+            _ => self.build(&name, compiler.args(["cc", "--linux", "-static"]).arg(&source)),
         }
     }
 
-    /// The VCODE of a program in NESL, for the interpreter of another release.
+    /// A program in NESL as VCODE, for the interpreter of another release.
     pub(crate) fn vcode(
         &self,
         program: &languages::Program,
         is_quick: bool,
         interpreter: &Path,
     ) -> Result<Program> {
-        let built = self.language(program, Place::Native, is_quick)?.file;
-        let vcode = built.with_extension("vcode");
+        let source = self.language_source(program, is_quick)?;
+        let vcode = source.with_extension(Language::Vcode.ending());
         if !vcode.is_file() {
-            let source = built.with_extension(Language::Nesl.ending());
-            let emit = ["nesl", "--emit", "vcode"];
-            let text =
-                host::run_tool(Command::new(&self.hadal).args(emit).arg(source), "is it this command's?")?;
-            write(&vcode, text.as_bytes())?;
+            let mut compiler = Command::new(&self.hadal);
+            let text = compiler.args(["nesl", "--emit", "vcode"]).arg(source);
+            self.keep(&vcode, &host::run_tool(text, COMPILER_REMEDY)?)?;
         }
         let file = fs::canonicalize(interpreter)
             .with_context(|| format!("no interpreter of NESL 3.1 at {}", interpreter.display()))?;
@@ -196,7 +190,26 @@ impl Toolchain {
         Ok(Program { file, args: args.into(), env: Vec::new() })
     }
 
-    /// The source of a program with what measures its sizes. Of VCODE, the source has that.
+    /// The source of a program, with what measures its sizes.
+    fn language_source(&self, program: &languages::Program, is_quick: bool) -> Result<PathBuf> {
+        let quick = if is_quick { "-quick" } else { "" };
+        let source = self.built.join(format!("{}{quick}.{}", program.name, program.language.ending()));
+        if !source.is_file() {
+            self.keep(&source, &self.language_text(program, is_quick)?)?;
+        }
+        Ok(source)
+    }
+
+    /// Writes a text beside the programs; a command that runs at the same time never sees half of it.
+    fn keep(&self, file: &Path, text: &str) -> Result<()> {
+        let scratch =
+            tempfile::NamedTempFile::new_in(&self.built).context("cannot make a file for a program")?;
+        fs::write(&scratch, text).with_context(|| format!("cannot write {}", file.display()))?;
+        scratch.persist(file).with_context(|| format!("cannot keep {}", file.display()))?;
+        Ok(())
+    }
+
+    /// The text of a program; one in VCODE measures by itself.
     fn language_text(&self, program: &languages::Program, is_quick: bool) -> Result<String> {
         let read = |name: &str| {
             let file = self.tree.join("bench/programs").join(name);
