@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A run: one turn after the other, saved after each, until all are done or somebody interrupts it.
 
+mod languages;
+
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -9,8 +11,7 @@ use std::time::{Instant, SystemTime};
 use anyhow::{Context, Result, ensure};
 
 use crate::args::{DEFAULT_QEMU, RunArgs};
-use crate::catalogue::languages::{self, ALONE, Language};
-use crate::catalogue::{Benchmark, How, Shape, openmp};
+use crate::catalogue::{Benchmark, How, Shape};
 use crate::collected::Collected;
 use crate::forecast::Forecast;
 use crate::hadal::Hadal;
@@ -26,7 +27,7 @@ use crate::results::{Missing, Results, Setting};
 use crate::saved::{self, Unfinished};
 use crate::timed::Ended;
 use crate::toolchain::{Program, Toolchain};
-use crate::{Environment, answers, boot, heat, host, html, interrupt, native, table};
+use crate::{Environment, boot, heat, host, html, interrupt, native, table};
 
 /// What a shell adds to a signal's number for the status of a command that it ended.
 const SIGNAL_STATUS: u8 = 128;
@@ -208,62 +209,6 @@ impl Session {
         let figures = turn.work.figures.iter().map(|name| (*name).to_owned());
         let program = program.with_args(self.arguments(turn).into_iter().chain(figures));
         Measured::of(&self.run(&program, turn)?)
-    }
-
-    /// A program of a data-parallel language, or the same by hand. An answer that is wrong is no time.
-    fn run_language(&self, program: &'static languages::Program, turn: &Turn) -> Result<Measured> {
-        let benchmark = turn.work.figures[0];
-        let mut measured = match &program.peer {
-            Some(peer) if !turn.place.runs_languages() => self.run_by_hand(program, peer, turn)?,
-            _ => self.run_as_such(program, turn)?,
-        };
-        let wrong = answers::check(&mut measured.lines, program, benchmark);
-        measured.failure = measured.failure.or(wrong);
-        Ok(measured)
-    }
-
-    fn run_by_hand(
-        &self,
-        program: &languages::Program,
-        peer: &openmp::Program,
-        turn: &Turn,
-    ) -> Result<Measured> {
-        let words = program.words(turn.work.figures[0], turn.work.shape.cpus, self.order.quick);
-        let by_hand = self.toolchain.openmp(peer, turn.place)?;
-        let by_hand = by_hand.with_variable("OMP_NUM_THREADS", &turn.work.shape.cpus.to_string());
-        let by_hand = by_hand.with_args(self.arguments(turn).into_iter().chain(words));
-        Measured::of(&self.run(&by_hand, turn)?)
-    }
-
-    fn run_as_such(&self, program: &languages::Program, turn: &Turn) -> Result<Measured> {
-        let (order, place, cpus) = (&self.order, turn.place, turn.work.shape.cpus);
-        let (built, is_ours) = match (&order.nesl31, place) {
-            (Some(interpreter), Place::Nesl31) => {
-                (self.toolchain.vcode(program, order.quick, interpreter)?, false)
-            }
-            _ => (self.toolchain.language(program, place, order.quick)?, true),
-        };
-        let mut measured = Measured::default();
-        let alone = program.alone();
-        let is_scaled = program.is_scaled && is_ours;
-        for (ending, cpu_options) in
-            [("", &[][..]), (ALONE, &alone)].into_iter().take(1 + usize::from(is_scaled))
-        {
-            let options = program.options.iter().filter(|_| is_ours).chain(cpu_options);
-            let args = built.args.iter().cloned().chain(options.map(|option| (*option).to_owned()));
-            let printed = self.run(&built.with_args(args), turn)?;
-            let answers = match program.language {
-                Language::Nesl | Language::Ndpc if is_ours => answers::of_values(&printed.text),
-                _ => answers::of_stack(&printed.text),
-            };
-            let lines = answers::lines(answers, program, turn.work.figures[0], ending, order.mode, cpus);
-            if lines.is_empty() && measured.failure.is_none() {
-                measured.failure = Some("it printed no figure".to_owned());
-            }
-            measured.failure = printed.failure.or(measured.failure);
-            measured.lines.extend(lines);
-        }
-        Ok(measured)
     }
 
     /// What programs of the harness are told besides their figures.
