@@ -190,7 +190,7 @@ pub(in crate::catalogue) const BENCHMARKS: [Benchmark; 26] = [
     figure(
         "nesl.quickhull",
         &QUICKHULL,
-        "NESL: convex hull of 10^6 points around a circle's; `_short` 10^3; `_1` one CPU",
+        "NESL: convex hull of 0.7 million points in a circle; `_short` 10^3; `_1` one CPU",
     ),
     figure("nesl.queens", &QUEENS, "NESL: placements of 10 queens; `_short` 5; `_1` one CPU"),
     Benchmark {
@@ -240,7 +240,7 @@ pub(in crate::catalogue) const BENCHMARKS: [Benchmark; 26] = [
     figure(
         "ndpc.quickhull",
         &NDPC_QUICKHULL,
-        "NDPC: convex hull of 10^6 points around a circle's; `_short` 10^3; `_1` one CPU",
+        "NDPC: convex hull of 0.7 million points in a circle; `_short` 10^3; `_1` one CPU",
     ),
     figure("ndpc.queens", &NDPC_QUEENS, "NDPC: placements of 10 queens; `_short` 5; `_1` one CPU"),
 ];
