@@ -312,6 +312,24 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn programs_in_languages_have_the_peers_that_there_are() {
+        let mut order = order(Mode::Parallel, false);
+        let turns = |order: &Order| order.turns().unwrap();
+        let is_nesl31 = |turn: &Turn| turn.place == Place::Nesl31;
+        assert!(!turns(&order).iter().any(is_nesl31));
+        order.nesl31 = Some("vinterp".into());
+        let with = turns(&order);
+        assert!(with.iter().filter(|turn| is_nesl31(turn)).count() > 0);
+        let is_nesl = |turn: &Turn| matches!(turn.work.how, How::Language(program) if program.language == Language::Nesl);
+        assert!(with.iter().filter(|turn| is_nesl31(turn)).all(is_nesl));
+        // What is in VCODE has nothing to be set against.
+        order.mode = Mode::Path;
+        let scalar =
+            turns(&order).into_iter().filter(|turn| turn.work.figures == ["nesl.scalar_instruction"]);
+        assert!(scalar.map(|turn| turn.place).all(|place| matches!(place, Place::Hadal | Place::Native)));
+    }
+
+    #[test]
     fn an_order_is_the_same_after_it_was_saved() {
         let order = order(Mode::Path, true);
         let saved = serde_json::to_string(&order).unwrap();

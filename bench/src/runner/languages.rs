@@ -58,10 +58,11 @@ impl Session {
                 _ => answers::of_stack(&printed.text),
             };
             let lines = answers::lines(answers, program, turn.work.figures[0], ending, order.mode, cpus);
-            if lines.is_empty() && measured.failure.is_none() {
-                measured.failure = Some("it printed no figure".to_owned());
-            }
-            measured.failure = printed.failure.or(measured.failure);
+            let sizes = if ending.is_empty() { program.sizes } else { program.large() };
+            // NESL 3.1 ends with status 0 after an error, too.
+            let incomplete = (lines.len() < sizes.len())
+                .then(|| format!("it printed {} of {} figures", lines.len(), sizes.len()));
+            measured.failure = measured.failure.or(printed.failure).or(incomplete);
             measured.lines.extend(lines);
         }
         Ok(measured)
