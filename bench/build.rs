@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// Folders and files below the repository's root, all of whose sources are embedded.
 const ROOTS: [&str; 3] = ["bench/plugin", "bench/programs", "examples/heat"];
 
-const ENDINGS: [&str; 3] = ["c", "cpp", "h"];
+const ENDINGS: [&str; 6] = ["c", "cpp", "h", "ndpc", "nesl", "vcode"];
 
 fn main() {
     let manifest = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR"));

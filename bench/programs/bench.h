@@ -59,6 +59,12 @@ static struct {
     uint64_t start_ns;
 } bench;
 
+/* What a figure's computation gave, for the harness to check. */
+static struct bench_answer {
+    bool is_known;
+    int32_t value;
+} bench_answer;
+
 static double bench_samples[BENCH_SAMPLES_MAX];
 static size_t bench_count;
 static unsigned bench_warm_up = BENCH_WARM_UP;
@@ -142,6 +148,7 @@ static inline void bench_reset(void) {
     bench_count = 0;
     bench_dropped = 0;
     bench_warm_up = BENCH_WARM_UP;
+    bench_answer.is_known = false;
 }
 
 static inline double bench_ns_per_tick(void) {
@@ -154,8 +161,12 @@ static inline double bench_ns_per_tick(void) {
 }
 
 static inline void bench_print(const char *name, const char *unit, double scale) {
-    printf("{\"name\":\"%s\",\"unit\":\"%s\",\"cpus\":%u,\"overhead\":%llu,\"samples\":[", name, unit,
-           bench.cpus, (unsigned long long)bench.overhead_ticks);
+    printf("{\"name\":\"%s\",\"unit\":\"%s\",\"cpus\":%u,\"overhead\":%llu,", name, unit, bench.cpus,
+           (unsigned long long)bench.overhead_ticks);
+    if (bench_answer.is_known) {
+        printf("\"answer\":%d,", bench_answer.value);
+    }
+    printf("\"samples\":[");
     for (size_t i = 0; i < bench_count; i++) {
         /* Six digits are more than any clock is worth. */
         printf("%s%.6g", i == 0 ? "" : ",", bench_samples[i] * scale);
@@ -291,9 +302,8 @@ static inline void bench_run_team(unsigned members, void (*work)(unsigned member
     }
 }
 
-/* Measures the figures that the command line names, by the thread that calls it. */
-static inline int bench_run_figures(int argc, char **argv, const struct bench_figure *figures,
-                                    size_t figure_count) {
+/* Takes the mode and the CPUs from the command line. */
+static inline void bench_start(int argc, char **argv) {
     if (argc < 4) {
         bench_fail("usage: %s [quick-]path|[quick-]parallel CPUS FIGURE...", argv[0]);
     }
@@ -305,6 +315,12 @@ static inline int bench_run_figures(int argc, char **argv, const struct bench_fi
         strcmp(argv[1] + (bench.is_quick ? strlen(quick) : 0), "path") == 0 ? BENCH_PATH : BENCH_PARALLEL;
     bench.cpus = (unsigned)strtoul(argv[2], NULL, 10);
     bench.overhead_ticks = bench_overhead();
+}
+
+/* Measures the figures that the command line names, by the thread that calls it. */
+static inline int bench_run_figures(int argc, char **argv, const struct bench_figure *figures,
+                                    size_t figure_count) {
+    bench_start(argc, argv);
     for (int i = 3; i < argc; i++) {
         size_t f = 0;
         while (f < figure_count && strcmp(figures[f].name, argv[i]) != 0) {

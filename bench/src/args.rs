@@ -25,6 +25,7 @@ Examples:
   hadal bench run --quick                                a first look: few samples of everything
   hadal bench run --mode parallel --html report.html     times and their distributions
   hadal bench run --mode parallel nas --class W          the NAS parallel benchmarks of one size
+  hadal bench run --mode parallel nesl --nesl31 vinterp  NESL beside C and beside its last release
   hadal bench run --resume results.json                  go on where a run was interrupted
   hadal bench compare bench/baseline.json                has a path grown?
   hadal bench report results.json                        the table again; --html: the page
@@ -114,6 +115,9 @@ pub struct RunArgs {
     /// Turns that each place gets, one after the other [default: 1 in path mode, 3 in parallel mode]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub rounds: Option<u32>,
+    /// The interpreter of VCODE of CMU's NESL 3.1 (vinterp), to set programs in NESL against in parallel mode
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::FilePath, env = "HADAL_NESL31")]
+    pub nesl31: Option<PathBuf>,
     /// Sizes of the NAS parallel benchmarks [default: W,A if nas is named, else none]
     #[arg(long, value_enum, value_delimiter = ',', ignore_case = true, value_name = "CLASS")]
     pub class: Vec<Class>,

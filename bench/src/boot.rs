@@ -86,7 +86,7 @@ fn count_runs(
     let runs = (0..PATH_RUNS).map(|_| Ok(choose(&count(hadal, plugin, program, shape, &places)?) as f64));
     let samples = runs.collect::<Result<_>>()?;
     let (name, unit) = (name.to_owned(), "instructions".to_owned());
-    Ok(Line { name, unit, cpus: shape.cpus, samples, overhead: 0.0, skipped: None })
+    Ok(Line { name, unit, cpus: shape.cpus, samples, overhead: 0.0, answer: None, skipped: None })
 }
 
 /// Time from command to exit of a dynamic hello.
@@ -118,7 +118,7 @@ pub(crate) fn time(
     }
     samples.remove(0);
     let (name, unit) = ("boot.time".to_owned(), "ns".to_owned());
-    Ok(vec![Line { name, unit, cpus: shape.cpus, samples, overhead: 0.0, skipped: None }])
+    Ok(vec![Line { name, unit, cpus: shape.cpus, samples, overhead: 0.0, answer: None, skipped: None }])
 }
 
 /// Addresses that the way to a program passes, in this order; they are the same in every run.

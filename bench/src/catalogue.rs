@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The benchmarks: how each is measured, in which modes and on how many CPUs. [`list`] has them; [`openmp`] has those of
-//! OpenMP.
+//! OpenMP, [`languages`] those of NESL and NDPC.
 
+pub(crate) mod languages;
 mod list;
 pub(crate) mod openmp;
 
@@ -16,7 +17,7 @@ use openmp::{Class, DEFAULT_CLASSES};
 
 /// All benchmarks, in the order of every table.
 pub(crate) static BENCHMARKS: LazyLock<Vec<Benchmark>> =
-    LazyLock::new(|| [list::BENCHMARKS, &openmp::all()].concat());
+    LazyLock::new(|| [list::BENCHMARKS, &openmp::all(), &languages::BENCHMARKS].concat());
 
 /// What measures a benchmark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -25,6 +26,8 @@ pub(crate) enum How {
     Program(&'static str),
     /// A program of OpenMP, which each run-time has compiled its way.
     OpenMp(&'static openmp::Program),
+    /// A program of a data-parallel language, beside the same program by hand in C.
+    Language(&'static languages::Program),
     /// QEMU with a plugin that counts instructions from the kernel's entry on.
     BootPath,
     /// A clock on the host, from command to exit.
@@ -38,6 +41,7 @@ impl How {
     pub(crate) fn line_up(self) -> &'static LineUp {
         match self {
             Self::OpenMp(_) => &place::OPENMP,
+            Self::Language(_) => &place::LANGUAGES,
             _ => &place::STANDARD,
         }
     }

@@ -96,7 +96,15 @@ pub(crate) mod tests {
 
     pub(crate) fn line(name: &str, samples: &[f64]) -> Line {
         let (unit, overhead) = ("ns".into(), 0.0);
-        Line { name: name.into(), unit, cpus: 2, samples: samples.into(), overhead, skipped: None }
+        Line {
+            name: name.into(),
+            unit,
+            cpus: 2,
+            samples: samples.into(),
+            overhead,
+            answer: None,
+            skipped: None,
+        }
     }
 
     #[test]

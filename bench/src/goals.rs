@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The figures to reach, and whether they are.
 
+use crate::catalogue::languages::ALONE;
 use crate::place::Place;
 use crate::results::{Entry, Mode, Results};
 
@@ -17,11 +18,17 @@ enum Bound {
     UnmodifiedTimesBetter(f64),
     /// At most this part of the best of Linux' run-times on the host.
     NativePart(f64),
+    /// On the host at least so many times better with two CPUs than with one.
+    SpeedUp(f64),
+    /// On the host at most this part of what NESL 3.1 takes.
+    Nesl31Part(f64),
     /// At most so many times another figure of Hadal's in the same run.
     TimesOther(f64, &'static str),
 }
 
-use Bound::{AtMost, NativePart, PerCpu, TimesBetter, TimesOther, UnmodifiedTimesBetter};
+use Bound::{
+    AtMost, NativePart, Nesl31Part, PerCpu, SpeedUp, TimesBetter, TimesOther, UnmodifiedTimesBetter,
+};
 use Mode::{Parallel, Path};
 
 const GOALS: &[(&str, Mode, Bound)] = &[
@@ -84,7 +91,26 @@ const GOALS: &[(&str, Mode, Bound)] = &[
     ("openmp.sort", Parallel, TimesOther(1.0, "openmp.sort_1")),
     ("openmp.nqueens", Parallel, TimesOther(1.0, "openmp.nqueens_1")),
     ("openmp.strassen", Parallel, TimesOther(1.0, "openmp.strassen_1")),
+    ("nesl.scalar_instruction", Path, AtMost(60.0)),
+    ("nesl.chain", Parallel, NativePart(1.3)),
+    ("nesl.quicksort", Parallel, TimesBetter(0.25)),
+    ("nesl.quicksort", Parallel, NativePart(4.0)),
+    ("ndpc.fork_join", Path, TimesBetter(4.0)),
+    ("ndpc.fork_join", Parallel, TimesBetter(4.0)),
+    // Serial elision, where the program by hand does the same.
+    ("ndpc.chain_1", Parallel, NativePart(1.1)),
+    ("ndpc.dot_1", Parallel, NativePart(1.1)),
+    ("ndpc.line_fit_1", Parallel, NativePart(1.1)),
+    ("ndpc.sparse_1", Parallel, NativePart(1.1)),
+    ("ndpc.median_1", Parallel, NativePart(1.1)),
+    ("ndpc.fib_1", Parallel, NativePart(1.1)),
+    ("ndpc.integrate_1", Parallel, NativePart(1.1)),
 ];
+
+/// Programs in NESL, which are judged against the 3.1 release, and, at the size of the bandwidth regime, by what a second CPU
+/// brings.
+const NESL: &str = "nesl";
+const NESL_BOUNDS: [Bound; 2] = [Nesl31Part(1.0), SpeedUp(1.7)];
 
 /// Programs of NAS that are judged one by one, and together by their geometric mean.
 const NAS: &str = "nas";
@@ -106,8 +132,12 @@ pub(crate) struct Verdict {
 /// Judges a figure by the goals for it that refer to what was measured.
 pub(crate) fn judge(entry: &Entry, all: &Results) -> Vec<Verdict> {
     let is_meant = |goal: &&(&str, Mode, Bound)| (goal.0, goal.1) == (entry.name.as_str(), entry.mode);
-    let nas = (entry.group() == NAS).then_some(&NAS_LEAST);
-    let bounds = GOALS.iter().filter(is_meant).map(|goal| &goal.2).chain(nas);
+    let of_group: &[Bound] = match entry.group() {
+        NAS => &[NAS_LEAST],
+        NESL => &NESL_BOUNDS,
+        _ => &[],
+    };
+    let bounds = GOALS.iter().filter(is_meant).map(|goal| &goal.2).chain(of_group);
     bounds.filter_map(|bound| bound.judge(entry, all)).collect()
 }
 
@@ -148,7 +178,16 @@ impl Bound {
                 let contest = entry.line_up().contests.get(1)?;
                 let (ours, theirs) =
                     (entry.best(contest.ours)?.1.median, entry.best(contest.theirs)?.1.median);
-                (format!("natively <= {part} x Linux'"), ours <= theirs * part)
+                (format!("natively <= {part} x the best peer"), ours <= theirs * part)
+            }
+            SpeedUp(times) => {
+                let alone = all.find(&format!("{}{ALONE}", entry.name), entry.mode, Some(entry.cpus))?;
+                let (one, both) = (alone.at(Place::Native)?.median, entry.at(Place::Native)?.median);
+                (format!("natively {times} x as fast as one CPU"), both * times <= one)
+            }
+            Nesl31Part(part) => {
+                let (ours, theirs) = (entry.at(Place::Native)?.median, entry.at(Place::Nesl31)?.median);
+                (format!("natively <= {part} x NESL 3.1"), ours <= theirs * part)
             }
             TimesOther(times, other) => {
                 let reference = all.find(other, entry.mode, Some(entry.cpus))?.judged()?.median;
@@ -268,6 +307,32 @@ mod tests {
         let results = all(vec![nas("nas.ep.W", 10.0, 9.7), nas("nas.cg.W", 10.0, 11.0)]);
         assert!(!judge(&results.results[0], &results)[0].is_met && !overall(&results)[0].is_met);
         assert!(overall(&Results::default()).is_empty());
+    }
+
+    #[test]
+    fn languages_are_judged_on_the_host() {
+        use Place::{Hadal, Native, NativeLibgomp, NativeLibomp, Nesl31};
+        let met = |names: &[&str], medians: &[&[(Place, f64)]]| {
+            let summary = |(place, median): &(Place, f64)| (*place, Summary::of(&[*median]).unwrap());
+            let entries = names.iter().zip(medians).map(|(name, medians)| {
+                let bare = entry(name, Parallel, 2, &[], &[]);
+                Entry { places: medians.iter().map(summary).collect(), ..bare }
+            });
+            let all = Results { results: entries.collect(), ..Results::default() };
+            judge(&all.results[0], &all).iter().map(|verdict| verdict.is_met).collect::<Vec<_>>()
+        };
+        let dot = ["nesl.dot", "nesl.dot_1"];
+        assert_eq!(met(&dot, &[&[(Hadal, 9.0), (Native, 1.0)], &[(Hadal, 9.0), (Native, 1.7)]]), [true]);
+        assert_eq!(met(&dot, &[&[(Hadal, 9.0), (Native, 1.1)], &[(Hadal, 9.0), (Native, 1.7)]]), [false]);
+        let short = ["nesl.dot_short"];
+        assert_eq!(met(&short, &[&[(Hadal, 9.0), (Native, 2.0), (Nesl31, 2.0)]]), [true]);
+        assert_eq!(met(&short, &[&[(Hadal, 1.0), (Native, 2.1), (Nesl31, 2.0)]]), [false]);
+        assert!(met(&short, &[&[(Hadal, 1.0), (Native, 2.0)]]).is_empty());
+        let by_hand = [(NativeLibgomp, 1.2), (NativeLibomp, 1.0)];
+        let fib = |native| [&[(Hadal, 1.0), (Native, native)], &by_hand[..]].concat();
+        assert_eq!(met(&["ndpc.fib_1"], &[&fib(1.1)]), [true]);
+        assert_eq!(met(&["ndpc.fib_1"], &[&fib(1.2)]), [false]);
+        assert!(met(&["ndpc.fib"], &[&fib(1.2)]).is_empty());
     }
 
     #[test]

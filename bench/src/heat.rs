@@ -51,6 +51,7 @@ pub(crate) fn time(
         cpus: shape.cpus,
         samples: vec![value_of(&ended.stdout, "time")? * 1e9],
         overhead: 0.0,
+        answer: None,
         skipped: None,
     }])
 }

@@ -133,7 +133,7 @@ impl<'a> Section<'a> {
             groups.push(html! {
                 section {
                     h3 #(self.anchor(name)) { (name) }
-                    @for line_up in [&place::STANDARD, &place::OPENMP] { (self.figures(entries, line_up, results)?) }
+                    @for line_up in place::LINE_UPS { (self.figures(entries, line_up, results)?) }
                     @if let Some(limits) = limits { (limits) }
                 }
             });

@@ -3,11 +3,12 @@
 //!
 //! [`catalogue`] lists the benchmarks; [`order`] makes turns of those that were asked for. [`runner`] takes the turns one
 //! after the other: it has [`toolchain`] compile a program and runs it in its place ([`hadal`], [`linux`], [`native`]). What
-//! the programs print ([`protocol`]) is [`collected`], saved after each turn ([`saved`]), and becomes [`results`] by way
-//! of [`stats`]; [`table`], [`html`] and [`compare`] show and judge those, [`goals`] has the figures to reach. [`boot`] and
-//! [`heat`] are the benchmarks that are no programs of this harness.
+//! the programs print ([`protocol`]; [`answers`] for those in NESL and NDPC) is [`collected`], saved after each turn
+//! ([`saved`]), and becomes [`results`] by way of [`stats`]; [`table`], [`html`] and [`compare`] show and judge those,
+//! [`goals`] has the figures to reach. [`boot`] and [`heat`] are the benchmarks that are no programs of this harness.
 #![forbid(unsafe_code)]
 
+mod answers;
 mod args;
 mod boot;
 mod catalogue;

@@ -2,12 +2,14 @@
 //! What a run is to measure, and the turns that make it up: each figure's program in each place, round by round, so that what
 //! disturbs the host disturbs all places alike.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
 use crate::args::{MachineArgs, Peer, RunArgs};
+use crate::catalogue::languages::Language;
 use crate::catalogue::openmp::Class;
 use crate::catalogue::{self, Benchmark, How, Shape};
 use crate::host;
@@ -31,6 +33,9 @@ pub(crate) struct Order {
     /// Exactly what baselines hold.
     baseline: bool,
     pub(crate) machine: MachineArgs,
+    /// The interpreter of NESL 3.1, where the user has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) nesl31: Option<PathBuf>,
 }
 
 /// What is run as one: the figures of one program on one machine.
@@ -71,6 +76,7 @@ impl Order {
             quick: args.quick,
             baseline: false,
             machine: args.machine.clone(),
+            nesl31: args.nesl31.clone(),
         }
     }
 
@@ -85,6 +91,7 @@ impl Order {
             quick: false,
             baseline: true,
             machine: machine.clone(),
+            nesl31: None,
         }
     }
 
@@ -118,6 +125,10 @@ impl Order {
             (How::BootPath, _) => place == Place::Pik,
             (How::BootTime, _) => matches!(place, Place::Pik | Place::Linux),
             (How::Heat, Place::Hadal) => false,
+            (How::Language(program), Place::Nesl31) => {
+                self.nesl31.is_some() && program.language == Language::Nesl
+            }
+            (How::Language(program), place) if program.peer.is_none() && !place.runs_languages() => false,
             _ => match place.system() {
                 // More threads than cores, each on a core of its own, cannot be had here.
                 System::Host => work.shape.cpus <= host::cores(),
@@ -140,7 +151,7 @@ impl Order {
 
     fn wants(&self, work: &Work, place: Place) -> bool {
         // Of what is not a program of the harness there is no image.
-        let has_image = matches!(work.how, How::Program(_) | How::OpenMp(_));
+        let has_image = matches!(work.how, How::Program(_) | How::OpenMp(_) | How::Language(_));
         self.places.contains(&place) || (place == Place::Pik && !has_image)
     }
 
@@ -181,6 +192,7 @@ impl Work {
         match self.how {
             How::Program(name) => name,
             How::OpenMp(program) => program.name,
+            How::Language(program) => program.name,
             _ => self.figures[0],
         }
     }
@@ -297,6 +309,24 @@ pub(crate) mod tests {
         let passive = |turn: &&Turn| turn.place.way().waiting == Waiting::Passive;
         assert!(turns.iter().filter(passive).all(|turn| turn.work.shape.cpus > host::cores()));
         assert!(host::cores() >= 8 || turns.iter().any(|turn| passive(&turn)));
+    }
+
+    #[test]
+    fn programs_in_languages_have_the_peers_that_there_are() {
+        let mut order = order(Mode::Parallel, false);
+        let turns = |order: &Order| order.turns().unwrap();
+        let is_nesl31 = |turn: &Turn| turn.place == Place::Nesl31;
+        assert!(!turns(&order).iter().any(is_nesl31));
+        order.nesl31 = Some("vinterp".into());
+        let with = turns(&order);
+        assert!(with.iter().filter(|turn| is_nesl31(turn)).count() > 0);
+        let is_nesl = |turn: &Turn| matches!(turn.work.how, How::Language(program) if program.language == Language::Nesl);
+        assert!(with.iter().filter(|turn| is_nesl31(turn)).all(is_nesl));
+        // What is in VCODE has nothing to be set against.
+        order.mode = Mode::Path;
+        let scalar =
+            turns(&order).into_iter().filter(|turn| turn.work.figures == ["nesl.scalar_instruction"]);
+        assert!(scalar.map(|turn| turn.place).all(|place| matches!(place, Place::Hadal | Place::Native)));
     }
 
     #[test]

@@ -21,6 +21,7 @@ pub(crate) enum Place {
     NativeHadal,
     NativeLibgomp,
     NativeLibomp,
+    Nesl31,
 }
 
 /// What a program runs on.
@@ -80,11 +81,11 @@ const fn passive(way: Way) -> Way {
 
 use Place::{
     Hadal, Linux, LinuxLibgomp, LinuxLibgompPassive, LinuxLibomp, LinuxLibompPassive, Native, NativeHadal,
-    NativeLibgomp, NativeLibomp, Pik, PikNative, Rtk,
+    NativeLibgomp, NativeLibomp, Nesl31, Pik, PikNative, Rtk,
 };
 
 /// Every way, in the order of [`Place`].
-const WAYS: [Way; 13] = [
+const WAYS: [Way; 14] = [
     way(
         Hadal,
         System::Image,
@@ -151,7 +152,12 @@ const WAYS: [Way; 13] = [
         Runtime::Libomp,
         ["Linux libomp passive", "", "the same with clang's run-time and OMP_WAIT_POLICY=passive"],
     )),
-    way(Native, System::Host, Runtime::Libgomp, ["native", "", "the same file on the host, without QEMU"]),
+    way(
+        Native,
+        System::Host,
+        Runtime::Libgomp,
+        ["native", "native", "the same file on the host, without QEMU"],
+    ),
     way(
         NativeHadal,
         System::Host,
@@ -170,6 +176,12 @@ const WAYS: [Way; 13] = [
         Runtime::Libomp,
         ["native libomp", "", "compiled by clang, with clang's run-time, on the host, without QEMU"],
     ),
+    way(
+        Nesl31,
+        System::Host,
+        Runtime::Libgomp,
+        ["NESL 3.1", "", "the same VCODE in the serial interpreter of CMU's NESL 3.1 on the host (--nesl31)"],
+    ),
 ];
 
 impl Place {
@@ -186,6 +198,11 @@ impl Place {
     /// Its name for people.
     pub(crate) fn title(self) -> &'static str {
         self.way().title
+    }
+
+    /// Whether programs of NESL and NDPC run there as such. Elsewhere the same by hand runs beside them.
+    pub(crate) fn runs_languages(self) -> bool {
+        matches!(self, Hadal | Native | Nesl31)
     }
 
     pub(crate) fn system(self) -> System {
@@ -223,6 +240,9 @@ pub(crate) static STANDARD: LineUp = LineUp {
     baseline: &[Hadal, Pik],
 };
 
+/// The ways that programs of OpenMP have in the Linux guest.
+const GUESTS: &[Place] = &[LinuxLibgomp, LinuxLibomp, LinuxLibgompPassive, LinuxLibompPassive];
+
 /// Programs of OpenMP.
 pub(crate) static OPENMP: LineUp = LineUp {
     places: &[
@@ -238,16 +258,36 @@ pub(crate) static OPENMP: LineUp = LineUp {
         NativeLibomp,
     ],
     contests: &[
-        Contest {
-            against: "Linux",
-            ours: &[Rtk, PikNative, Pik],
-            theirs: &[LinuxLibgomp, LinuxLibomp, LinuxLibgompPassive, LinuxLibompPassive],
-        },
+        Contest { against: "Linux", ours: &[Rtk, PikNative, Pik], theirs: GUESTS },
         Contest { against: "native", ours: &[NativeHadal], theirs: &[NativeLibgomp, NativeLibomp] },
     ],
     judged: &[&[Rtk, PikNative]],
     baseline: &[Rtk, PikNative],
 };
+
+/// Programs of NESL, VCODE and NDPC, beside the same in C with OpenMP.
+pub(crate) static LANGUAGES: LineUp = LineUp {
+    places: &[
+        Hadal,
+        LinuxLibgomp,
+        LinuxLibomp,
+        LinuxLibgompPassive,
+        LinuxLibompPassive,
+        Native,
+        NativeLibgomp,
+        NativeLibomp,
+        Nesl31,
+    ],
+    contests: &[
+        Contest { against: "Linux", ours: &[Hadal], theirs: GUESTS },
+        Contest { against: "C", ours: &[Native], theirs: &[NativeLibgomp, NativeLibomp] },
+    ],
+    judged: &[&[Hadal]],
+    baseline: &[Hadal],
+};
+
+/// Every line-up, in the order of tables.
+pub(crate) static LINE_UPS: [&LineUp; 3] = [&STANDARD, &OPENMP, &LANGUAGES];
 
 impl LineUp {
     /// The contest in which a place is one of ours.
@@ -271,7 +311,7 @@ mod tests {
 
     #[test]
     fn line_ups_are_about_their_places() {
-        for line_up in [&STANDARD, &OPENMP] {
+        for line_up in LINE_UPS {
             let has = |places: &[Place]| places.iter().all(|place| line_up.places.contains(place));
             assert!(line_up.judged.iter().all(|places| has(places)) && has(line_up.baseline));
             for contest in line_up.contests {
@@ -300,6 +340,12 @@ mod tests {
             "native_hadal",
         ] {
             assert!(openmp.iter().any(|known| known == key), "{key}");
+        }
+        let languages = keys(&LANGUAGES);
+        for key in
+            ["hadal", "linux_libgomp", "linux_libomp", "native", "native_libgomp", "native_libomp", "nesl31"]
+        {
+            assert!(languages.iter().any(|known| known == key), "{key}");
         }
     }
 }

@@ -19,6 +19,9 @@ pub(crate) struct Line {
     /// What was subtracted from each sample: the cost of an empty measurement.
     #[serde(default)]
     pub(crate) overhead: f64,
+    /// What the computation gave, where the harness knows what that must be.
+    #[serde(default)]
+    pub(crate) answer: Option<i64>,
     /// Why this place has no such figure.
     #[serde(default)]
     pub(crate) skipped: Option<String>,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A run: one turn after the other, saved after each, until all are done or somebody interrupts it.
 
+mod languages;
+
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -194,6 +196,7 @@ impl Session {
                 let team = self.order.mode.team(shape.cpus).to_string();
                 return self.run_program(program.with_variable("OMP_NUM_THREADS", &team), turn);
             }
+            How::Language(program) => return self.run_language(program, turn),
             How::BootPath => boot::path(hadal, toolchain, shape)?,
             How::BootTime => boot::time(hadal, toolchain, linux, place, shape)?,
             How::Heat => heat::time(hadal, toolchain, linux, place, shape)?,
@@ -201,28 +204,37 @@ impl Session {
         Ok(Measured { lines, failure: None })
     }
 
+    /// A program of the harness, which measures the figures that it is told.
     fn run_program(&self, program: Program, turn: &Turn) -> Result<Measured> {
-        let Turn { work, place } = turn;
-        let (mode, place) = (self.order.mode, *place);
+        let figures = turn.work.figures.iter().map(|name| (*name).to_owned());
+        let program = program.with_args(self.arguments(turn).into_iter().chain(figures));
+        Measured::of(&self.run(&program, turn)?)
+    }
+
+    /// What programs of the harness are told besides their figures.
+    fn arguments(&self, turn: &Turn) -> [String; 2] {
         let quick = if self.order.quick { "quick-" } else { "" };
-        let arguments = [format!("{quick}{}", mode.name()), work.shape.cpus.to_string()];
-        let figures = work.figures.iter().map(|name| (*name).to_owned());
-        let program = program.with_args(arguments.into_iter().chain(figures));
-        let limit = work.limit();
+        [format!("{quick}{}", self.order.mode.name()), turn.work.shape.cpus.to_string()]
+    }
+
+    /// Runs a program in its place.
+    fn run(&self, program: &Program, turn: &Turn) -> Result<Printed> {
+        let Turn { work, place } = turn;
+        let (mode, limit) = (self.order.mode, work.limit());
         match place.system() {
             System::Image | System::Pik => {
-                let options = hadal_options(turn, &program);
+                let options = hadal_options(turn, program);
                 let options: Vec<&str> = options.iter().map(String::as_str).collect();
                 let ended = self.hadal.run_within(limit, mode, work.shape, &options, &program.words())?;
-                Measured::of(&ended)
+                Ok(Printed::of(ended))
             }
-            System::Host => Measured::of(&native::run(&program, self.toolchain.programs(), limit)?),
+            System::Host => Ok(Printed::of(native::run(program, self.toolchain.programs(), limit)?)),
             System::Guest => {
                 let linux = self.linux.as_ref().context("the Linux guest was not asked for")?;
                 let line = self.hadal.qemu_line(mode, work.shape)?;
-                let programs = std::slice::from_ref(&program);
+                let programs = std::slice::from_ref(program);
                 let guest = Guest::new(linux, &line, work.linux_parameters, Init::Mounts, programs)?;
-                Measured::of_guest(&guest.with_limit(limit).boot()?, &program)
+                Ok(Printed::of_guest(&guest.with_limit(limit).boot()?, program))
             }
         }
     }
@@ -278,6 +290,30 @@ fn setting(hadal: &Hadal, linux: Option<&Linux>, order: &Order, shape: Shape) ->
     })
 }
 
+/// What a program printed, and why it failed, if it did.
+#[derive(Debug)]
+struct Printed {
+    text: String,
+    failure: Option<String>,
+}
+
+impl Printed {
+    fn of(ended: Ended) -> Self {
+        let failure = (!ended.status.success()).then(|| format!("{}\n{}", ended.status, ended.stderr));
+        Self { text: ended.stdout, failure }
+    }
+
+    fn of_guest(ended: &Ended, program: &Program) -> Self {
+        let (text, status) = linux::outputs(&ended.stdout).into_iter().next().unwrap_or_default();
+        let failure = match status {
+            Some(0) => None,
+            Some(status) => Some(format!("{} ended with {status}\n{text}", program.file.display())),
+            None => Some(format!("the guest ended early\n{text}{}", ended.stderr)),
+        };
+        Self { text, failure }
+    }
+}
+
 /// What a run of a program gave: figures, even if it failed later.
 #[derive(Debug, Default)]
 struct Measured {
@@ -286,19 +322,8 @@ struct Measured {
 }
 
 impl Measured {
-    fn of(ended: &Ended) -> Result<Self> {
-        let failure = (!ended.status.success()).then(|| format!("{}\n{}", ended.status, ended.stderr));
-        Self::with_lines(&ended.stdout, failure)
-    }
-
-    fn of_guest(ended: &Ended, program: &Program) -> Result<Self> {
-        let (output, status) = linux::outputs(&ended.stdout).into_iter().next().unwrap_or_default();
-        let failure = match status {
-            Some(0) => None,
-            Some(status) => Some(format!("{} ended with {status}\n{output}", program.file.display())),
-            None => Some(format!("the guest ended early\n{output}{}", ended.stderr)),
-        };
-        Self::with_lines(&output, failure)
+    fn of(printed: &Printed) -> Result<Self> {
+        Self::with_lines(&printed.text, printed.failure.clone())
     }
 
     fn with_lines(output: &str, failure: Option<String>) -> Result<Self> {

@@ -14,7 +14,7 @@ times are worth something only as ratios of the same run.";
 pub(crate) fn text(results: &Results) -> String {
     let mut text = String::new();
     for mode in [Mode::Path, Mode::Parallel] {
-        for line_up in [&place::STANDARD, &place::OPENMP] {
+        for line_up in place::LINE_UPS {
             let is_meant = |entry: &&Entry| entry.mode == mode && std::ptr::eq(entry.line_up(), line_up);
             let entries: Vec<&Entry> = results.results.iter().filter(is_meant).collect();
             if !entries.is_empty() {
@@ -25,6 +25,9 @@ pub(crate) fn text(results: &Results) -> String {
     }
     for verdict in goals::overall(results) {
         text += &format!("{}: {}\n", verdict.goal, met(&verdict));
+    }
+    if lacks_nesl31(results) {
+        text += "NESL 3.1 was not measured: --nesl31 PATH names its interpreter of VCODE (vinterp)\n";
     }
     if results.results.iter().any(Entry::is_anywhere_disturbed) {
         text += &format!(
@@ -45,6 +48,13 @@ pub(crate) fn text(results: &Results) -> String {
         text += &describe(setting);
     }
     text + TCG_NOTE + "\n"
+}
+
+/// Whether there are times of programs in NESL on the host, and none of the release to set them against.
+fn lacks_nesl31(results: &Results) -> bool {
+    let is_nesl = |entry: &&Entry| entry.group() == "nesl" && entry.at(Place::Native).is_some();
+    let mut native = results.results.iter().filter(is_nesl).peekable();
+    native.peek().is_some() && native.all(|entry| entry.at(Place::Nesl31).is_none())
 }
 
 fn met(verdict: &Verdict) -> &'static str {

@@ -2,6 +2,8 @@
 //! Builds the programs from the sources that are embedded in the command, with the system's compiler. What is built is
 //! kept in the cache until a source changes.
 
+mod languages;
+
 use std::ffi::OsString;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -123,6 +125,7 @@ impl Toolchain {
     /// compilers. But for images it is dynamic: one file of gcc for libgomp and for Hadal's run-time in its place.
     pub(crate) fn openmp(&self, program: &openmp::Program, place: Place) -> Result<Program> {
         let (system, runtime) = (place.system(), place.way().runtime);
+        let libraries = program.sources.iter().any(|source| source.ends_with(".cpp")).then_some("-lstdc++");
         let (mut compiler, ending) = match (system, runtime) {
             (System::Image, _) => (Command::new(&self.hadal), ".hadal"),
             (_, Runtime::Libomp) => (Command::new("clang"), ".libomp"),
@@ -132,7 +135,10 @@ impl Toolchain {
             compiler.arg("cc").env("CC", "gcc");
         }
         compiler.args(FLAGS).args(program.flags());
-        compiler.args(program.sources.iter().map(|source| format!("bench/programs/{source}"))).arg("-lm");
+        compiler
+            .args(program.sources.iter().map(|source| format!("bench/programs/{source}")))
+            .arg("-lm")
+            .args(libraries);
         if runtime == Runtime::Libomp {
             compiler.arg(libomp_path()?);
         }
@@ -260,6 +266,10 @@ mod tests {
             let sources = match benchmark.how {
                 How::Program(name) => vec![format!("{name}.c")],
                 How::OpenMp(program) => program.sources.iter().map(|name| (*name).to_owned()).collect(),
+                How::Language(program) => {
+                    let by_hand = program.peer.iter().flat_map(|peer| peer.sources);
+                    by_hand.chain([&program.source]).map(|name| (*name).to_owned()).collect()
+                }
                 _ => Vec::new(),
             };
             for source in sources {

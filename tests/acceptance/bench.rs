@@ -30,6 +30,7 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.hadal("bench/groups", groups);
     suite.hadal("bench/openmp", openmp);
     suite.hadal("bench/nas", nas);
+    suite.hadal("bench/languages", languages);
     suite.hadal_slow("bench/boot-in-turns", boot_in_turns);
 }
 
@@ -298,6 +299,36 @@ fn nas(name: &str) -> Result<(), TestError> {
     expect_parts(&outcome.stdout_text(), &parts, &outcome)?;
     let listed = hadal(&["bench", "list", "nas"], &directory, LIMIT)?;
     expect_parts(&listed.stdout_text(), &["nas.ep.S", "nas.lu.C"], &listed)
+}
+
+/// Programs in all three languages, beside the same by hand; the answers of all are checked.
+fn languages(name: &str) -> Result<(), TestError> {
+    let directory = scratch::empty_directory(name)?;
+    let path = ["bench", "run", "--quick", "--mode", "path", "--peer", "none"];
+    let figures = ["nesl.scalar_instruction", "ndpc.fork_join"];
+    let outcome = hadal(&[&path[..], &figures].concat(), &directory, LIMIT)?;
+    expect_status(&outcome, 0)?;
+    expect_parts(&outcome.stdout_text(), &figures, &outcome)?;
+    let times = ["bench", "run", "--quick", "--mode", "parallel", "--peer", "native", "--json", "r.json"];
+    let outcome = hadal(&[&times[..], &["nesl.queens", "ndpc.queens"]].concat(), &directory, LIMIT)?;
+    expect_status(&outcome, 0)?;
+    let json = parse(&directory.join("r.json"))?;
+    let results = json["results"].as_array().map(Vec::as_slice).unwrap_or_default();
+    for name in [
+        "nesl.queens",
+        "nesl.queens_short",
+        "nesl.queens_1",
+        "ndpc.queens",
+        "ndpc.queens_short",
+        "ndpc.queens_1",
+    ] {
+        let entry = results.iter().find(|entry| entry["name"] == name);
+        let is_there = |key: &&str| entry.is_some_and(|entry| entry[*key]["median"].is_number());
+        if let Some(missing) = ["hadal", "native", "native_libgomp"].iter().find(|key| !is_there(key)) {
+            return Err(wrong(&format!("{name} has no {missing}"), &outcome));
+        }
+    }
+    Ok(())
 }
 
 fn groups(name: &str) -> Result<(), TestError> {

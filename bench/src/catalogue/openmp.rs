@@ -15,6 +15,8 @@ pub(crate) struct Program {
     pub(crate) sources: &'static [&'static str],
     /// The size of a program of NAS.
     pub(crate) class: Option<Class>,
+    /// Flags besides those of every program.
+    more_flags: &'static [&'static str],
 }
 
 /// Sizes of the NAS parallel benchmarks.
@@ -47,7 +49,12 @@ const HPCCG: Program = simple("hpccg", &["hpccg.c"]);
 const STREAM: Program = simple("stream", &["stream.c"]);
 
 const fn simple(name: &'static str, sources: &'static [&'static str]) -> Program {
-    Program { name, sources, class: None }
+    Program { name, sources, class: None, more_flags: &[] }
+}
+
+/// A program that is set against one in another language, whose run-time and programs are compiled with `-O3`.
+pub(super) const fn by_hand(name: &'static str, sources: &'static [&'static str]) -> Program {
+    Program { more_flags: &["-O3"], ..simple(name, sources) }
 }
 
 const SOLVER: [&str; 4] = ["nas/cfd.c", "nas/cfd_rhs.c", "nas/cfd_main.c", "nas/cfd_lines.c"];
@@ -80,7 +87,8 @@ impl Program {
     /// Flags of the compiler besides those of every program.
     pub(crate) fn flags(&self) -> Vec<String> {
         let class = |class: Class| format!("-DNAS_CLASS_{class:?}");
-        self.class.map(class).into_iter().chain(["-fopenmp".to_owned()]).collect()
+        let more = self.more_flags.iter().map(|flag| (*flag).to_owned());
+        self.class.map(class).into_iter().chain(["-fopenmp".to_owned()]).chain(more).collect()
     }
 }
 
@@ -164,7 +172,7 @@ pub(super) fn all() -> Vec<Benchmark> {
         for (kernel, sources, what) in NAS {
             // The list is made once and lives as long as the process.
             let name: &'static str = format!("nas.{kernel}.{class:?}").leak();
-            let program = Box::leak(Box::new(Program { name, sources, class: Some(*class) }));
+            let program = Box::leak(Box::new(Program { class: Some(*class), ..simple(name, sources) }));
             all.push(Benchmark { class: Some(*class), ..timed(name, program, Two, what) });
         }
     }

@@ -58,14 +58,14 @@ impl Colour {
 pub(super) fn of(place: Place) -> Colour {
     SERIES[match place {
         Place::Hadal | Place::Rtk => 0,
-        Place::Pik => 1,
+        Place::Pik | Place::Nesl31 => 1,
         Place::Linux | Place::LinuxLibgomp => 2,
-        Place::Native | Place::NativeLibgomp => 3,
+        Place::NativeLibgomp => 3,
         Place::PikNative => 4,
         Place::LinuxLibomp => 6,
         Place::LinuxLibgompPassive => 8,
         Place::LinuxLibompPassive => 9,
-        Place::NativeHadal => 5,
+        Place::Native | Place::NativeHadal => 5,
         Place::NativeLibomp => 7,
     }]
 }
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn places_of_a_line_up_have_different_colours() {
-        for line_up in [&place::STANDARD, &place::OPENMP] {
+        for line_up in place::LINE_UPS {
             for one in line_up.places {
                 assert_eq!(
                     line_up.places.iter().filter(|other| of(**other) == of(*one)).count(),
