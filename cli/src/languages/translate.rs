@@ -31,7 +31,9 @@ pub(super) fn source(
         // The run-time reads it, and says what is wrong with it.
         Language::Vcode => Ok(Translated::Vcode(text)),
         Language::Nesl => nesl(source, &text, arguments).map(Translated::Vcode),
-        Language::Ndpc => ndpc(source, &text, &hadal_ndpc::Options::default()).map(|output| Translated::Cpp(output.cpp)),
+        Language::Ndpc => {
+            ndpc(source, &text, &hadal_ndpc::Options::default()).map(|output| Translated::Cpp(output.cpp))
+        }
     }
 }
 
