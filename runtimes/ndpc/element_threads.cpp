@@ -26,6 +26,7 @@ __attribute__((noinline)) std::uintptr_t run_element(Elements &elements, std::in
               .running = index,
               .join = &join,
               .outer = join.outer,
+              .depth = 0,
               .older = nullptr,
               .newer = nullptr};
     Loop *before = mine.current;

@@ -8,9 +8,9 @@
 namespace ndpc {
 namespace {
 
-// Whether an earlier element of a loop around this one has failed.
-bool is_outer_cancelled(const Loop &loop) {
-    for (const Loop *outer = loop.outer; outer; outer = outer->outer) {
+// Whether an earlier element of this loop, which is around the caller, or of one around it has failed.
+bool is_cancelled(const Loop *outer) {
+    for (; outer; outer = outer->outer) {
         if (outer->join->failed_at.load(std::memory_order_relaxed) < outer->running) {
             return true;
         }
@@ -28,11 +28,13 @@ Loop *oldest_with_work(Worker &mine) {
     return loop;
 }
 
-// Offers half of what is left of the oldest loop: the largest piece there is. Not too soon after the last
-// time, so that a chain of loops too small to be divided is slowed down little by those who hope.
+// Offers half of what is left of the oldest loop: the largest piece there is. So many at once and then one in
+// so many cycles, so that a chain of loops too small to be divided is slowed down little by those who hope.
 void divide(Worker &mine) {
+    constexpr std::uint64_t offers_at_once = 16;
     std::uint64_t now = __builtin_ia32_rdtsc();
-    if (now - mine.offered_at < block_cycles) {
+    std::uint64_t paid = mine.offers_paid;
+    if (paid > now) {
         return;
     }
     Loop *loop = oldest_with_work(mine);
@@ -43,9 +45,13 @@ void divide(Worker &mine) {
     if (!piece) {
         return; // nothing to give away with; the loop goes on here
     }
-    std::int64_t middle = loop->next + (loop->end - loop->next) / 2;
+    std::int64_t left = loop->end - loop->next;
+    // Where there is not more than one element for each worker all go: they may take long, and nobody could
+    // ask for those that stay.
+    std::int64_t middle = loop->next + (left < worker_count() ? 0 : left / 2);
     *piece = {loop->join, middle, loop->end};
-    mine.offered_at = now;
+    constexpr std::uint64_t credit = (offers_at_once - 1) * block_cycles;
+    mine.offers_paid = (now - paid > credit ? now - credit : paid) + block_cycles;
     loop->end = middle;
     loop->join->pieces.fetch_add(1, std::memory_order_relaxed);
     mine.offer.store(piece, std::memory_order_seq_cst);
@@ -57,7 +63,7 @@ void divide(Worker &mine) {
 int attend(Worker &mine, Loop &loop) {
     std::uint32_t attention = scheduler.attention.load(std::memory_order_relaxed);
     if (attention >= Scheduler::one_failing) {
-        if (is_outer_cancelled(loop)) {
+        if (is_cancelled(loop.outer)) {
             return cancelled;
         }
         // Elements before the one that failed still run: theirs would be the failure.
@@ -65,10 +71,37 @@ int attend(Worker &mine, Loop &loop) {
         if (failed_at < loop.end) {
             loop.end = failed_at > loop.next ? failed_at : loop.next;
         }
+        if (failed_at < loop.running) {
+            return failed;
+        }
     }
     if ((attention & Scheduler::hungry_mask) != 0 && !mine.offer.load(std::memory_order_relaxed)) {
         divide(mine);
     }
+    return done;
+}
+
+int answer(bool &forks, const Site &site) {
+    Worker &mine = worker();
+    forks = false;
+    if (is_stack_low()) {
+        return fail_depth(site);
+    }
+    // Who asks writes the other way round: first what is asked for, then the limit.
+    mine.fork_limit.store(mine.stack_reserve, std::memory_order_seq_cst);
+    std::uint32_t attention = scheduler.attention.load(std::memory_order_seq_cst);
+    if (attention == 0) {
+        return done;
+    }
+    if (attention >= Scheduler::one_failing && is_cancelled(mine.current)) {
+        return cancelled;
+    }
+    if (!can_give(mine)) {
+        forks = (attention & Scheduler::hungry_mask) != 0;
+    } else if (attention < Scheduler::one_failing && mine.offer.load(std::memory_order_seq_cst)) {
+        return done; // whoever takes it asks again if others wait
+    }
+    ask(mine);
     return done;
 }
 
@@ -99,7 +132,8 @@ int note_failure(Worker &mine, Loop &loop, std::int64_t index, int status) {
     }
     join.failed_at.store(index, std::memory_order_relaxed);
     if (before == Join::no_failure) {
-        scheduler.attention.fetch_add(Scheduler::one_failing, std::memory_order_relaxed);
+        scheduler.attention.fetch_add(Scheduler::one_failing, std::memory_order_seq_cst);
+        ask_all();
     }
     return failed;
 }

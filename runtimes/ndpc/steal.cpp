@@ -36,13 +36,36 @@ void sleep(Worker &mine, const Join *join, bool takes_work) {
 
 } // namespace
 
+void ask(Worker &busy) {
+    // The load keeps the line shared where somebody has asked already.
+    if (busy.fork_limit.load(std::memory_order_relaxed) != Worker::has_question) {
+        busy.fork_limit.store(Worker::has_question, std::memory_order_seq_cst);
+    }
+}
+
+void ask_all() {
+    for (std::uint32_t i = 0; i < worker_count(); i++) {
+        ask(*worker_at(i));
+    }
+}
+
+namespace {
+
+// Takes what a worker offers, if anything. Where others wait it is asked for more, also by itself.
+Piece *take(Worker &from) {
+    // The load keeps the line shared while there is nothing.
+    Piece *piece = from.offer.load(std::memory_order_relaxed)
+                       ? from.offer.exchange(nullptr, std::memory_order_seq_cst)
+                       : nullptr;
+    if (piece && (scheduler.attention.load(std::memory_order_seq_cst) & Scheduler::hungry_mask) != 0) {
+        ask(from);
+    }
+    return piece;
+}
+
+} // namespace
+
 Piece *find_piece(Worker &mine) {
-    auto take = [](Worker &from) -> Piece * {
-        // The load keeps the line shared while there is nothing.
-        return from.offer.load(std::memory_order_relaxed)
-                   ? from.offer.exchange(nullptr, std::memory_order_acquire)
-                   : nullptr;
-    };
     Piece *piece = take(mine);
     for (std::uint32_t i = 1, count = worker_count(); !piece && i < count; i++) {
         piece = take(*worker_at((mine.number + i) % count));
@@ -57,6 +80,7 @@ void run_piece(Worker &mine, Piece *piece) {
               .running = piece->begin,
               .join = &join,
               .outer = join.outer,
+              .depth = halvings(piece->end - piece->begin),
               .older = nullptr,
               .newer = nullptr};
     free_block(mine.pool, piece, class_of(sizeof(Piece)));
@@ -75,13 +99,13 @@ void run_piece(Worker &mine, Piece *piece) {
 }
 
 void work_until(Worker &mine, const Join *join) {
-    bool hungry = false;
+    // A thread of the run-time's is counted as hungry before it runs.
+    bool hungry = join == nullptr;
     int tries = 0;
     while (!is_over(join)) {
         bool takes_work = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) > mine.stack_middle;
         // One's own offer may be what the join waits for.
-        Piece *piece =
-            takes_work ? find_piece(mine) : mine.offer.exchange(nullptr, std::memory_order_acquire);
+        Piece *piece = takes_work ? find_piece(mine) : take(mine);
         if (piece) {
             if (hungry) {
                 scheduler.attention.fetch_sub(Scheduler::one_hungry, std::memory_order_relaxed);
@@ -92,8 +116,9 @@ void work_until(Worker &mine, const Join *join) {
             continue;
         }
         if (!hungry && takes_work) {
-            scheduler.attention.fetch_add(Scheduler::one_hungry, std::memory_order_relaxed);
+            scheduler.attention.fetch_add(Scheduler::one_hungry, std::memory_order_seq_cst);
             hungry = true;
+            ask_all();
         }
         if (tries < looks) {
             __builtin_ia32_pause();

@@ -17,6 +17,9 @@ Piece *find_piece(Worker &mine);
 void run_piece(Worker &mine, Piece *piece);
 // Does other work until no piece of `join` is missing; without one until stop().
 void work_until(Worker &mine, const Join *join);
+// Makes the serial clone look at what is asked for, on one worker or on all.
+void ask(Worker &busy);
+void ask_all();
 // Ends a worker's sleep, now or when it tries.
 void wake_worker(Worker &sleeper);
 // Somebody asleep should look again.

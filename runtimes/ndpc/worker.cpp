@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 
+#include <bit>
 #include <cstdio>
 #include <cstdlib>
 #include <new>
@@ -14,7 +15,7 @@
 
 namespace ndpc {
 
-constinit thread_local Worker *this_worker = nullptr;
+constinit thread_local Worker *this_worker __attribute__((tls_model("initial-exec"))) = nullptr;
 Scheduler scheduler;
 
 namespace {
@@ -24,6 +25,10 @@ constexpr std::uint64_t most_stack_bytes = 4u << 20;
 constexpr std::uint64_t least_stack_bytes = 128u << 10;
 // What run-time and C library need below the deepest function of the program.
 constexpr std::uintptr_t reserve_bytes = 32u << 10;
+
+// Pieces for each worker before the serial clone is entered: enough that trees which lean somewhat are
+// shared out.
+constexpr std::uint32_t pieces_each = 8;
 
 std::atomic<Worker *> workers[most_workers];
 std::atomic<std::uint32_t> workers_made;
@@ -95,6 +100,8 @@ void become(Worker &mine) {
     find_stack(mine);
     mine.failure.site = nullptr;
     mine.current = nullptr;
+    // Somebody may have asked before: the first would-be fork looks.
+    mine.fork_limit.store(Worker::has_question, std::memory_order_relaxed);
     this_worker = &mine;
 }
 
@@ -126,6 +133,7 @@ int start_thread(std::uint32_t index, std::uint32_t count, std::uint32_t first_c
         attr.cpu = static_cast<std::int32_t>((first_cpu + index) % hrt_cpu_count());
     }
     running_threads.fetch_add(1, std::memory_order_relaxed);
+    scheduler.attention.fetch_add(Scheduler::one_hungry, std::memory_order_relaxed);
     int status = HRT_ENOMEM;
     for (std::uint64_t bytes = most_stack_bytes; status == HRT_ENOMEM && bytes >= least_stack_bytes;
          bytes /= 2) {
@@ -134,6 +142,7 @@ int start_thread(std::uint32_t index, std::uint32_t count, std::uint32_t first_c
     }
     if (status != HRT_OK) {
         running_threads.fetch_sub(1, std::memory_order_relaxed);
+        scheduler.attention.fetch_sub(Scheduler::one_hungry, std::memory_order_relaxed);
         worker->next_free = free_workers;
         free_workers = worker;
     }
@@ -167,6 +176,7 @@ int start(std::uint32_t threads_wanted, bool thread_per_element) {
     stopping.store(false, std::memory_order_relaxed);
     scheduler.thread_per_element = thread_per_element;
     scheduler.serial = count == 1;
+    scheduler.forking_depth = static_cast<std::uint32_t>(std::bit_width(count * pieces_each));
     started = true;
     for (std::uint32_t i = 1; i < count; i++) {
         if (int status = start_thread(i, count, hrt_cpu_self()); status != HRT_OK && i == 1) {

@@ -33,6 +33,8 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.hadal("languages/nesl-emit", nesl_emit);
     suite.hadal("languages/vcode-run", vcode_run);
     suite.hadal("languages/ndpc-run", ndpc_run);
+    suite.hadal("languages/ndpc-arguments", ndpc_arguments);
+    suite.hadal("languages/ndpc-serial", ndpc_serial);
     suite.hadal("languages/images", images);
     suite.hadal("languages/memory", memory);
 }
@@ -258,6 +260,47 @@ fn ndpc_run(name: &str) -> Result<(), TestError> {
         true => Ok(()),
         false => Err(wrong("the header does not declare quicksort for C", &header)),
     }
+}
+
+/// `main` applied to the arguments: in a machine, by the same program on Linux, and in an image.
+fn ndpc_arguments(name: &str) -> Result<(), TestError> {
+    let text = "function main(s, x, word) : ([int], float, [char]) -> ([float], [char]) =\n  \
+                {float(n) * x : n in s}, word;\n1 + 1;\n";
+    let dir = with_source(name, "main.ndpc", text)?;
+    let arguments = ["[3, -1]", "-0.5", "two words"];
+    let answer = "it = 2 : int\nit = [-1.5, 0.5], \"two words\" : [float], [char]\n";
+    let outcome = Hadal::new(2).limit(COMPILER_LIMIT).cwd(&dir).run(Path::new("main.ndpc"), &arguments)?;
+    expect_status(&outcome, 0)?;
+    expect_stdout(&outcome, answer)?;
+    let outcome = tool(&dir, &[&["run", "--place", "linux", "main.ndpc"], &arguments[..]].concat(), b"")?;
+    expect_stdout(&outcome, answer)?;
+    expect_status(&tool(&dir, &["cc", "main.ndpc", "-o", "main.hadal"], b"")?, 0)?;
+    let image = || Hadal::new(2).cwd(&dir);
+    expect_stdout(&image().run(Path::new("main.hadal"), &arguments)?, answer)?;
+    expect_stdout(&image().run(Path::new("main.hadal"), &[])?, "it = 2 : int\n")?;
+    let outcome = image().run(Path::new("main.hadal"), &["[3, x]", "1", ""])?;
+    expect_status(&outcome, 2)?;
+    expect_texts(&outcome, &["argument '[3, x]' for s : [int]: an int is expected at 'x]'"])?;
+    let outcome = image().run(Path::new("main.hadal"), &["[3]"])?;
+    expect_status(&outcome, 2)?;
+    expect_texts(&outcome, &["main takes 3 arguments: s : [int], x : float, word : [char]"])
+}
+
+/// The serial elision has no clones.
+fn ndpc_serial(name: &str) -> Result<(), TestError> {
+    let dir = scratch::empty_directory(name)?;
+    let source = tree(NDPC).to_string_lossy().into_owned();
+    for (line, has_clones) in [
+        (&["ndpc", "--emit", "cpp", &source][..], true),
+        (&["ndpc", "--emit", "cpp", "--serial", &source], false),
+    ] {
+        let outcome = tool(&dir, line, b"")?;
+        expect_status(&outcome, 0)?;
+        if outcome.stdout_text().contains("ndpc::Mode auto mode") != has_clones {
+            return Err(wrong("clones where there should be none, or none", &outcome));
+        }
+    }
+    Ok(())
 }
 
 /// Images of each language, run by the command.

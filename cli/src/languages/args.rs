@@ -56,6 +56,7 @@ an evaluation and, with the machine, the values.";
 #[command(after_help = "\
 Examples:
   hadal run sort.ndpc                           translates, compiles and runs
+  hadal run sort.ndpc \"[3, 1, 2]\"               with arguments for its function main
   hadal ndpc --emit cpp sort.ndpc > sort.cpp
   hadal ndpc --emit header sort.ndpc > sort.h   for callers of its functions in C and C++
   hadal cc sort.ndpc -o sort.hadal              an image
@@ -65,6 +66,10 @@ pub(crate) struct NdpcArgs {
     /// What to write to standard output
     #[arg(long, value_name = "WHAT", value_enum)]
     pub(crate) emit: NdpcEmit,
+
+    /// The serial elision: plain loops in the order of the source, to compare with and to step through
+    #[arg(long)]
+    pub(crate) serial: bool,
 
     /// The source
     #[arg(value_name = "FILE", value_hint = clap::ValueHint::FilePath)]

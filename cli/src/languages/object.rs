@@ -13,6 +13,11 @@ use crate::cc;
 use crate::cc::runtimes::{Built, FLAGS};
 use crate::failure::Failure;
 
+/// Functions of the program may be inlined into each other, also into themselves: gcc alone would stop early, because each
+/// comes in two clones. clang takes no notice of the second one.
+const INLINING: [&str; 4] =
+    ["-fno-semantic-interposition", "--param", "inline-unit-growth=100", "-Wno-unused-command-line-argument"];
+
 /// A source that is translated, and how to compile what came of it.
 pub(super) struct Unit {
     pub(super) language: Language,
@@ -58,7 +63,7 @@ impl Unit {
                 command.arg("-c").arg(&carrier);
             }
             Translated::Cpp(_) => {
-                command.args(FLAGS).arg("-I").arg(runtime.include());
+                command.args(FLAGS).args(INLINING).arg("-I").arg(runtime.include());
                 command.arg("-isystem").arg(cc::sdk::Sdk::find()?.include()).arg("-c").arg(&file);
             }
         }

@@ -31,7 +31,9 @@ pub(super) fn source(
         // The run-time reads it, and says what is wrong with it.
         Language::Vcode => Ok(Translated::Vcode(text)),
         Language::Nesl => nesl(source, &text, arguments).map(Translated::Vcode),
-        Language::Ndpc => ndpc(source, &text).map(|output| Translated::Cpp(output.cpp)),
+        Language::Ndpc => {
+            ndpc(source, &text, &hadal_ndpc::Options::default()).map(|output| Translated::Cpp(output.cpp))
+        }
     }
 }
 
@@ -71,7 +73,8 @@ pub(super) fn nesl(source: &Path, text: &str, arguments: &[OsString]) -> Result<
 
 /// `hadal ndpc --emit`
 pub(crate) fn emit_ndpc(args: &NdpcArgs) -> Result<u8, Failure> {
-    let output = ndpc(&args.file, &read(&args.file)?)?;
+    let options = hadal_ndpc::Options { serial: args.serial, ..Default::default() };
+    let output = ndpc(&args.file, &read(&args.file)?, &options)?;
     match args.emit {
         NdpcEmit::Cpp => print!("{}", output.cpp),
         NdpcEmit::Header => print!("{}", output.header),
@@ -80,9 +83,9 @@ pub(crate) fn emit_ndpc(args: &NdpcArgs) -> Result<u8, Failure> {
 }
 
 /// The C++ of a program in NDPC.
-fn ndpc(source: &Path, text: &str) -> Result<hadal_ndpc::Output, Failure> {
+fn ndpc(source: &Path, text: &str, options: &hadal_ndpc::Options) -> Result<hadal_ndpc::Output, Failure> {
     let name = source.to_string_lossy();
-    hadal_ndpc::translate(&name, text, &hadal_ndpc::Options::default()).map_err(|diagnostics| {
+    hadal_ndpc::translate(&name, text, options).map_err(|diagnostics| {
         let sources = hadal_ndpc::sources(&name, text);
         let colour = cc::shows_colours();
         let texts: Vec<String> =

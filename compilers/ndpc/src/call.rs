@@ -6,6 +6,7 @@ use hadal_front::types::Type;
 use hadal_front::{Diagnostic, Span};
 
 use crate::ctype::{cpp, is_scalar};
+use crate::each::LONGEST_ARRAY;
 use crate::primitive::{How, how};
 use crate::writer::{Writer, bare};
 
@@ -147,7 +148,14 @@ impl<'a> Writer<'_, 'a> {
             self.appended(b, parts);
             return;
         }
-        let part = self.value(expr);
+        // What is copied at once needs no sequence of its own.
+        let part = match &expr.kind {
+            ExprKind::Sequence(elements) if is_scalar(&elements[0].ty) && elements.len() <= LONGEST_ARRAY => {
+                let array = self.array(elements);
+                format!("ndpc::constant({array}, {})", elements.len())
+            }
+            _ => self.value(expr),
+        };
         parts.push(part);
     }
 
@@ -169,12 +177,17 @@ impl<'a> Writer<'_, 'a> {
         let count = parameters(&self.unit.functions[id].pattern).len();
         let arguments = self.arguments(argument, count);
         if let Some(caller) = self.instance {
-            self.unit.instances[caller].calls.insert(instance);
+            let caller = &mut self.unit.instances[caller];
+            caller.calls.insert(instance);
+            if self.loops == 0 {
+                caller.direct_calls.insert(instance);
+            }
         }
         self.block.heavy = true;
         self.mark(expr.span);
         let name = self.unit.instances[instance].name.clone();
-        self.try_line(&format!("{name}({place}, {})", join(&arguments)));
+        let mode = if self.unit.takes_mode(instance) { "mode, " } else { "" };
+        self.try_line(&format!("{name}({mode}{place}, {})", join(&arguments)));
     }
 
     /// The components of an argument.

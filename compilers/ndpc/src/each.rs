@@ -3,6 +3,7 @@
 
 use hadal_front::typed::{ApplyToEach, Expr, ExprKind, Pattern};
 
+use crate::body::DONE;
 use crate::call::{element_type, join};
 use crate::ctype::{cpp, is_scalar};
 use crate::names::Names;
@@ -10,7 +11,7 @@ use crate::primitive::How;
 use crate::writer::{Block, Writer, bare, mentions};
 
 /// What an apply-to-each goes over.
-enum Source<'e> {
+pub(crate) enum Source<'e> {
     /// A sequence at a place.
     Place(&'e Pattern, String),
     /// A literal: an array of scalars, or of pointers to what else there is.
@@ -20,51 +21,75 @@ enum Source<'e> {
 }
 
 /// The loop around a body.
-struct Loop<'e> {
+pub(crate) struct Loop<'e> {
     sources: Vec<Source<'e>>,
-    count: String,
-    index: String,
+    pub(crate) count: String,
+    pub(crate) index: String,
     /// The names before those of the body, which end with it.
-    names: Names,
+    pub(crate) names: Names,
 }
 
 /// Longer literals are sequences.
-const LONGEST_ARRAY: usize = 64;
+pub(crate) const LONGEST_ARRAY: usize = 64;
 
-const SMALL: &str = "<ndpc::Size::small>";
+/// A body of a loop, and what its item is called.
+pub(crate) struct Body {
+    pub(crate) block: Block,
+    pub(crate) item: String,
+    pub(crate) element: String,
+}
 
 impl Writer<'_, '_> {
     /// `{body : sources | filter}`
     pub(crate) fn each_into(&mut self, each: &ApplyToEach, expr: &Expr, place: &str) {
         self.mark(expr.span);
+        let element = element_type(&expr.ty);
+        if let Some((body, parts)) =
+            self.parts(each, &element, |writer, item| writer.write_into(&each.body, item))
+        {
+            let site = self.site(expr.span);
+            let mode = self.mode();
+            self.fork_line(&format!("ndpc::each_of({mode}, {place}, {site}, {body}, {parts})"));
+            return;
+        }
         let looped = self.sources(each, expr);
         let item = self.names.fresh("item");
-        let ((), body) = self.apart(|writer| {
+        let ((), block) = self.in_loop(!each.serial, |writer| {
             let names = writer.elements(&looped);
             writer.write_into(&each.body, &item);
             writer.drop_unread(names, "");
         });
-        let element = element_type(&expr.ty);
+        let body = Body { block, item, element };
         let site = self.site(expr.span);
         match &each.filter {
             Some(filter) => {
                 let keep = self.keep(&looped, filter);
-                self.filter_into(&looped, keep, (body, item, element), &site, place);
+                self.filter_into(&looped, keep, body, &site, place);
             }
             None => {
-                let function = if each.serial { "each_serial" } else { "each" };
-                let size = if body.heavy || each.serial { "" } else { SMALL };
                 self.names = looped.names;
-                let name =
-                    self.body(&looped.index, &format!("{element} &{item}"), body, "return ndpc::done;");
-                self.loop_line(&format!("ndpc::{function}{size}({place}, {}, {site}, {name})", looped.count));
+                self.each_line(&looped.index, body, &looped.count, &site, place, each.serial);
             }
         }
     }
 
+    /// The loop that gives a sequence.
+    fn each_line(&mut self, index: &str, body: Body, count: &str, site: &str, place: &str, is_serial: bool) {
+        let parameter = format!("{} &{}", body.element, body.item);
+        if !body.block.heavy {
+            let body = self.lambda("body", index, &[&parameter], body.block, "int", DONE);
+            self.loop_line(&format!("ndpc::fill({place}, {count}, {site}, {body})"));
+            return;
+        }
+        let mode = self.mode();
+        let body = self.clones("body", index, &[&parameter], body.block);
+        let function = if is_serial { "each_serial" } else { "each" };
+        self.fork_line(&format!("ndpc::{function}({mode}, {place}, {count}, {site}, {body})"));
+    }
+
     /// The condition of a filter, and the statements before it.
-    fn keep(&mut self, looped: &Loop<'_>, filter: &Expr) -> (String, Block) {
-        self.apart(|writer| {
+    pub(crate) fn keep(&mut self, looped: &Loop<'_>, filter: &Expr) -> (String, Block) {
+        self.in_loop(true, |writer| {
             let names = writer.elements(looped);
             let condition = writer.value(filter);
             writer.drop_unread(names, &condition);
@@ -72,21 +97,21 @@ impl Writer<'_, '_> {
         })
     }
 
-    /// `body` is the statements, the item that they set, and its type.
-    fn filter_into(
+    pub(crate) fn filter_into(
         &mut self,
         looped: &Loop<'_>,
         (condition, mut keep): (String, Block),
-        (body, item, element): (Block, String, String),
+        body: Body,
         site: &str,
         place: &str,
     ) {
         let (index, count) = (&looped.index, &looped.count);
         let inner = std::mem::replace(&mut self.names, looped.names.clone());
-        if !(keep.heavy || keep.fails || body.heavy || body.fails) {
+        if !(keep.heavy || keep.fails || body.block.heavy || body.block.fails) {
             keep.lines.push(format!("return {};", bare(&condition)));
-            let keep = self.lambda("keep", index, "", keep, "bool", "");
-            let body = self.lambda("body", index, &format!(", {element} &{item}"), body, "void", "");
+            let keep = self.lambda("keep", index, &[], keep, "bool", "");
+            let parameter = format!("{} &{}", body.element, body.item);
+            let body = self.lambda("body", index, &[&parameter], body.block, "void", "");
             self.loop_line(&format!("ndpc::filter_small({place}, {count}, {site}, {keep}, {body})"));
             return;
         }
@@ -95,82 +120,23 @@ impl Writer<'_, '_> {
         let (wanted, place_in_kept) = (self.names.fresh("wanted"), self.names.fresh("k"));
         self.names = outer;
         keep.lines.push(format!("{wanted} = {};", bare(&condition)));
-        let keep =
-            self.lambda("keep", index, &format!(", bool &{wanted}"), keep, "int", "return ndpc::done;");
+        let keep = self.clones("keep", index, &[&format!("bool &{wanted}")], keep);
         let kept = self.names.fresh("kept");
         self.line(format!("ndpc::Seq<int> {kept};"));
-        self.loop_line(&format!("ndpc::select({kept}, {count}, {site}, {keep})"));
-        let size = if body.heavy { "" } else { SMALL };
-        let mut whole = Block { lines: Vec::new(), heavy: body.heavy, fails: body.fails };
-        if body.mentions(index) {
+        let mode = self.mode();
+        self.fork_line(&format!("ndpc::select({mode}, {kept}, {count}, {site}, {keep})"));
+        let Body { block, item, element } = body;
+        let mut whole = Block { lines: Vec::new(), heavy: block.heavy, fails: block.fails };
+        if block.mentions(index) {
             whole.lines.push(format!("std::int64_t const {index} = {kept}[{place_in_kept}];"));
         }
-        whole.lines.extend(body.lines);
-        let name = self.body(&place_in_kept, &format!("{element} &{item}"), whole, "return ndpc::done;");
-        self.loop_line(&format!("ndpc::each{size}({place}, {kept}.count(), {site}, {name})"));
-    }
-
-    /// `sum(s)` and the like.
-    pub(crate) fn reduce_into(&mut self, expr: &Expr, how: How, argument: &Expr, place: &str) {
-        let operator = match how {
-            How::Reduce(operator) => operator,
-            _ => "Plus",
-        };
-        let combine = format!("ndpc::{operator}<{}>", cpp(&expr.ty));
-        let is_count = how == How::Count;
-        if let ExprKind::ApplyToEach(each) = &argument.kind
-            && !each.serial
-            && !(is_count && each.filter.is_some())
-        {
-            self.mark(argument.span);
-            let looped = self.sources(each, argument);
-            let item = self.names.fresh("item");
-            let ((), body) = self.apart(|writer| {
-                let names = writer.elements(&looped);
-                if is_count {
-                    let flag = writer.value(&each.body);
-                    writer.line(format!("{item} = static_cast<int>({});", bare(&flag)));
-                } else {
-                    writer.write_into(&each.body, &item);
-                }
-                writer.drop_unread(names, "");
-            });
-            let site = self.site(expr.span);
-            let whole = match &each.filter {
-                None => body,
-                Some(filter) => {
-                    let keep = self.keep(&looped, filter);
-                    if keep.1.heavy || keep.1.fails || body.heavy || body.fails {
-                        let element = element_type(&argument.ty);
-                        let items = self.temporary(&argument.ty);
-                        self.filter_into(&looped, keep, (body, item, element), &site, &items);
-                        self.loop_line(&format!("ndpc::reduce<{combine}>({place}, {items}, {site})"));
-                        return;
-                    }
-                    filtered(keep, body, &item, &combine)
-                }
-            };
-            let size = if whole.heavy { "any" } else { "small" };
-            self.names = looped.names;
-            let parameter = format!("{} &{item}", cpp(&expr.ty));
-            let name = self.body(&looped.index, &parameter, whole, "return ndpc::done;");
-            self.loop_line(&format!(
-                "ndpc::reduce_each<{combine}, ndpc::Size::{size}>({place}, {}, {site}, {name})",
-                looped.count
-            ));
-            return;
-        }
-        let items = self.value(argument);
-        let site = self.site(expr.span);
-        if is_count {
-            self.loop_line(&format!("ndpc::count_true({place}, {items}, {site})"));
-        } else {
-            self.loop_line(&format!("ndpc::reduce<{combine}>({place}, {items}, {site})"));
-        }
+        whole.lines.extend(block.lines);
+        let body = Body { block: whole, item, element };
+        self.each_line(&place_in_kept, body, &format!("{kept}.count()"), site, place, false);
     }
 
     /// Evaluates the sources and checks their lengths.
-    fn sources<'e>(&mut self, each: &'e ApplyToEach, expr: &Expr) -> Loop<'e> {
+    pub(crate) fn sources<'e>(&mut self, each: &'e ApplyToEach, expr: &Expr) -> Loop<'e> {
         let mut sources = Vec::new();
         let mut counts: Vec<String> = Vec::new();
         for (pattern, source) in &each.sources {
@@ -206,7 +172,7 @@ impl Writer<'_, '_> {
     }
 
     /// An array with the elements of a literal, which nobody but the loop sees.
-    fn array(&mut self, elements: &[Expr]) -> String {
+    pub(crate) fn array(&mut self, elements: &[Expr]) -> String {
         let ty = &elements[0].ty;
         let values: Vec<String> = elements.iter().map(|element| self.value(element)).collect();
         let name = self.names.fresh("parts");
@@ -255,7 +221,7 @@ impl Writer<'_, '_> {
     }
 
     /// The variables of the sources for the current index: the first statements of a block. Gives how many those are.
-    fn elements(&mut self, looped: &Loop<'_>) -> usize {
+    pub(crate) fn elements(&mut self, looped: &Loop<'_>) -> usize {
         let index = &looped.index;
         for source in &looped.sources {
             match source {
@@ -281,7 +247,7 @@ impl Writer<'_, '_> {
 
     /// Drops those of the first `count` statements whose variables are not read in the rest of the block or `last`:
     /// what a filter reads the body may not, and the other way round.
-    fn drop_unread(&mut self, count: usize, last: &str) {
+    pub(crate) fn drop_unread(&mut self, count: usize, last: &str) {
         for number in (0..count).rev() {
             let line = &self.block.lines[number];
             // `type const name = place;`
@@ -294,47 +260,4 @@ impl Writer<'_, '_> {
             }
         }
     }
-
-    /// A loop: a statement that takes its time.
-    fn loop_line(&mut self, operation: &str) {
-        self.block.heavy = true;
-        self.try_line(operation);
-    }
-
-    fn body(&mut self, index: &str, item: &str, block: Block, last: &str) -> String {
-        self.lambda("body", index, &format!(", {item}"), block, "int", last)
-    }
-
-    /// Writes a function object and gives its name.
-    fn lambda(
-        &mut self,
-        name: &str,
-        index: &str,
-        more: &str,
-        mut block: Block,
-        result: &str,
-        last: &str,
-    ) -> String {
-        if !last.is_empty() {
-            block.lines.push(last.into());
-        }
-        let name = self.names.fresh(name);
-        let index = if block.mentions(index) { format!(" {index}") } else { String::new() };
-        // A body that cannot fail does not make what is around it fail.
-        let fails = self.block.fails;
-        self.nest(&format!("auto {name} = [&](std::int64_t{index}{more}) -> {result} {{"), block, "};");
-        self.block.fails = fails;
-        name
-    }
-}
-
-/// The body with the filter in front: what is not wanted counts as the identity.
-fn filtered((condition, keep): (String, Block), body: Block, item: &str, combine: &str) -> Block {
-    let mut lines = keep.lines;
-    lines.push(format!("if (!({})) {{", bare(&condition)));
-    lines.push(format!("    {item} = {combine}::identity;"));
-    lines.push("    return ndpc::done;".into());
-    lines.push("}".into());
-    lines.extend(body.lines);
-    Block { lines, heavy: false, fails: false }
 }

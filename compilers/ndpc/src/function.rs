@@ -7,12 +7,17 @@ use hadal_front::types::Type;
 use crate::call::parameters;
 use crate::ctype::{cpp, declare, parameter};
 use crate::unit::{Site, Unit};
-use crate::writer::{Writer, quoted};
+use crate::writer::{Writer, mentions, quoted};
 
 /// A translated function.
 pub(crate) struct Function {
-    /// `int f(int &result, int n)`
+    pub(crate) name: String,
+    /// What callers see: `int f(int &result, int n)`.
     pub(crate) signature: String,
+    /// Whether the source calls it `main`.
+    pub(crate) is_main: bool,
+    /// Its clones take a mode ahead of the rest.
+    pub(crate) forks: bool,
     /// What stands above it.
     pub(crate) comment: String,
     /// The statements.
@@ -24,6 +29,24 @@ pub(crate) struct Function {
     pub(crate) result: Type,
 }
 
+impl Function {
+    /// What callers see, with names for all parameters.
+    pub(crate) fn entry_signature(&self) -> String {
+        let mut text = format!("int {}({} &result", self.name, cpp(&self.result));
+        for (name, ty) in &self.parameters {
+            text.push_str(", ");
+            text.push_str(&parameter(ty, name));
+        }
+        text + ")"
+    }
+
+    /// What the clones begin with: `static inline int f(ndpc::Mode auto mode, int &result, int n)`.
+    pub(crate) fn clone_signature(&self) -> String {
+        let rest = self.signature.split_once('(').map_or("", |(_, rest)| rest);
+        format!("static inline int {}(ndpc::Mode auto mode, {rest}", self.name)
+    }
+}
+
 /// A translated form.
 pub(crate) struct Form {
     pub(crate) name: String,
@@ -31,6 +54,13 @@ pub(crate) struct Form {
     pub(crate) sites: Vec<Site>,
     /// Declarations of the variables it binds.
     pub(crate) variables: Vec<String>,
+}
+
+impl Form {
+    /// Whether it takes a mode, for loops of its own or what it calls.
+    pub(crate) fn forks(&self) -> bool {
+        self.lines.iter().any(|line| mentions(line, "mode"))
+    }
 }
 
 /// Translates the function of an instance.
@@ -77,6 +107,9 @@ pub(crate) fn function(unit: &mut Unit<'_>, number: usize) -> Function {
     }
     Function {
         signature: format!("int {name}({})", text.join(", ")),
+        name,
+        is_main: source.name.eq_ignore_ascii_case("main"),
+        forks: unit.takes_mode(number),
         comment,
         lines,
         sites: std::mem::take(&mut unit.sites),

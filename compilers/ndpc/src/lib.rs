@@ -9,14 +9,18 @@
 
 #![forbid(unsafe_code)]
 
+mod body;
 mod call;
 mod ctype;
 mod each;
 mod function;
+mod layout;
 mod library;
 mod names;
 mod output;
 mod primitive;
+mod program;
+mod reduce;
 mod tail;
 mod unit;
 mod value;
@@ -37,12 +41,14 @@ use crate::unit::Unit;
 pub struct Options {
     /// `#line` directives for debuggers, in place of comments that say where statements come from.
     pub line_directives: bool,
+    /// The serial elision: loops that are never divided, and no clones.
+    pub serial: bool,
 }
 
 /// A translated program.
 #[derive(Clone, Debug)]
 pub struct Output {
-    /// The C++ source. With top-level expressions it has a `main`, unless `NDPC_NO_MAIN` is defined.
+    /// The C++ source. With top-level expressions or a function `main` it has one, unless `NDPC_NO_MAIN` is defined.
     pub cpp: String,
     /// The header for callers of its functions in C++ and C.
     pub header: String,
@@ -69,26 +75,30 @@ pub fn translate(name: &str, text: &str, options: &Options) -> Result<Output, Ve
     if !undefined.is_empty() {
         return Err(undefined);
     }
-    let mut unit = Unit::new(options, &checker, &sources);
-    for form in library.iter().chain(&forms) {
-        if let Form::Function(function) = form {
-            unit.functions.insert(function.id, function);
+    let new_unit = || {
+        let mut unit = Unit::new(options, &checker, &sources);
+        for form in library.iter().chain(&forms) {
+            if let Form::Function(function) = form {
+                unit.functions.insert(function.id, function);
+            }
         }
-    }
-    let translated = forms_in_order(&mut unit, &forms);
-    let mut functions = Vec::new();
-    while functions.len() < unit.instances.len() && unit.errors.len() < MOST_ERRORS {
-        functions.push(function::function(&mut unit, functions.len()));
-    }
+        unit
+    };
+    // Which functions fork is known when all have been translated once: callers come before what they call.
+    let mut unit = new_unit();
+    translate_all(&mut unit, &forms);
     if unit.errors.is_empty() {
-        let cpp = output::source(&unit, name, &functions, &translated);
+        let forking = unit.find_forking();
+        unit = new_unit();
+        unit.forking = forking;
+        let (functions, forms) = translate_all(&mut unit, &forms);
+        let cpp = output::source(&unit, name, &functions, &forms);
         // Those of the library that happen to be used are nobody's interface.
-        let count = functions.len();
         let own: Vec<function::Function> = functions
             .into_iter()
-            .zip(&unit.instances[..count])
-            .filter(|(_, instance)| checker.global(instance.function).span.file.0 == 0)
-            .map(|(function, _)| function)
+            .enumerate()
+            .filter(|(number, _)| !unit.is_library(*number))
+            .map(|(_, function)| function)
             .collect();
         return Ok(Output { cpp, header: output::header(name, &own) });
     }
@@ -97,6 +107,16 @@ pub fn translate(name: &str, text: &str, options: &Options) -> Result<Output, Ve
         .retain(|error| (alone || !error.consequence) && seen.insert((error.span(), error.message.clone())));
     unit.errors.sort_by_key(|error| error.span());
     Err(unit.errors)
+}
+
+/// Translates the functions that are needed, and the forms of the top level.
+fn translate_all(unit: &mut Unit<'_>, forms: &[Form]) -> (Vec<function::Function>, Vec<function::Form>) {
+    let translated = forms_in_order(unit, forms);
+    let mut functions = Vec::new();
+    while functions.len() < unit.instances.len() && unit.errors.len() < MOST_ERRORS {
+        functions.push(function::function(unit, functions.len()));
+    }
+    (functions, translated)
 }
 
 /// After so many mistakes nobody reads on.

@@ -7,6 +7,7 @@ use hadal_front::types::Type;
 
 use crate::ctype::is_scalar;
 use crate::function::{Form, Function};
+use crate::layout::push_line;
 use crate::unit::{Site, Unit};
 
 /// The C++ source.
@@ -15,8 +16,15 @@ pub(crate) fn source(unit: &Unit<'_>, name: &str, functions: &[Function], forms:
     let mut out = String::new();
     let _ = writeln!(out, "// Translated from {name} by hadal ndpc.");
     out.push_str("#include <ndpc.h>\n#include <ndpc/ndpc.h>\n\n");
-    for function in functions {
-        let _ = writeln!(out, "{};", function.signature);
+    for (number, function) in functions.iter().enumerate() {
+        if function.forks {
+            push_line(&mut out, &format!("{};", function.clone_signature()));
+        }
+        if !unit.is_library(number) {
+            push_line(&mut out, &format!("{};", function.signature));
+        } else if !function.forks {
+            push_line(&mut out, &format!("static {};", function.signature));
+        }
     }
     let variables: Vec<&String> = forms.iter().flat_map(|form| &form.variables).collect();
     out.push_str(if variables.is_empty() { "" } else { "\n// Values of the top level.\n" });
@@ -29,7 +37,13 @@ pub(crate) fn source(unit: &Unit<'_>, name: &str, functions: &[Function], forms:
                 || function.lines.iter().any(|line| crate::writer::mentions(line, &site.name))
         };
         write_sites(&mut out, function.sites.iter().filter(|site| used(site)));
-        let _ = writeln!(out, "\n{}\n{} {{", function.comment, function.signature);
+        let signature = match (function.forks, unit.is_library(number)) {
+            (true, _) => function.clone_signature(),
+            (false, true) => format!("static {}", function.signature),
+            (false, false) => function.signature.clone(),
+        };
+        let _ = writeln!(out, "\n{}", function.comment);
+        push_line(&mut out, &format!("{signature} {{"));
         if recursive[number] {
             let _ = writeln!(out, "    if (ndpc::is_stack_low()) {{");
             let _ = writeln!(out, "        return ndpc::fail_depth({});", function.depth_site);
@@ -38,13 +52,32 @@ pub(crate) fn source(unit: &Unit<'_>, name: &str, functions: &[Function], forms:
         write_lines(&mut out, &function.lines);
         out.push_str("}\n");
     }
-    for function in functions {
+    for (number, function) in functions.iter().enumerate() {
+        if unit.is_library(number) {
+            continue;
+        }
+        if function.forks {
+            let mut arguments = String::from("mode, result");
+            for (name, _) in &function.parameters {
+                arguments.push_str(", ");
+                arguments.push_str(name);
+            }
+            out.push('\n');
+            push_line(&mut out, &format!("{} {{", function.entry_signature()));
+            out.push_str("    return ndpc::call([&](ndpc::Mode auto mode) -> int {\n");
+            push_line(&mut out, &format!("        return {}({arguments});", function.name));
+            out.push_str("    });\n");
+            out.push_str("}\n");
+        }
         if let Some(binding) = binding(function) {
             out.push_str(&binding.definition);
         }
     }
-    if !forms.is_empty() {
-        write_program(&mut out, forms);
+    let main =
+        functions.iter().enumerate().find(|(number, function)| !unit.is_library(*number) && function.is_main);
+    let main = main.map(|(_, function)| function);
+    if !forms.is_empty() || main.is_some() {
+        crate::program::write(&mut out, forms, main);
     }
     out
 }
@@ -61,7 +94,7 @@ pub(crate) fn header(name: &str, functions: &[Function]) -> String {
         "// 0: done; else ndpc::failure_text() says why not. A result must not be an argument too.\n",
     );
     for function in functions {
-        let _ = writeln!(out, "{};", function.signature);
+        push_line(&mut out, &format!("{};", function.signature));
         if let Some(overload) = collection_overload(function) {
             out.push_str(&overload);
         }
@@ -73,10 +106,10 @@ pub(crate) fn header(name: &str, functions: &[Function]) -> String {
     for function in functions {
         match binding(function) {
             Some(binding) => {
-                let _ = writeln!(out, "{};", binding.declaration);
+                push_line(&mut out, &format!("{};", binding.declaration));
             }
             None => {
-                let _ = writeln!(out, "/* {}: only for C++ */", c_name(function));
+                let _ = writeln!(out, "/* {}: only for C++ */", &function.name);
             }
         }
     }
@@ -84,7 +117,7 @@ pub(crate) fn header(name: &str, functions: &[Function]) -> String {
     out
 }
 
-fn write_sites<'s>(out: &mut String, sites: impl Iterator<Item = &'s Site>) {
+pub(crate) fn write_sites<'s>(out: &mut String, sites: impl Iterator<Item = &'s Site>) {
     let mut sites = sites.peekable();
     if sites.peek().is_none() {
         return;
@@ -102,39 +135,20 @@ fn write_sites<'s>(out: &mut String, sites: impl Iterator<Item = &'s Site>) {
     out.push_str("} // namespace\n");
 }
 
-fn write_lines(out: &mut String, lines: &[String]) {
+pub(crate) fn write_lines(out: &mut String, lines: &[String]) {
     for line in lines {
-        let _ = if line.starts_with('#') { writeln!(out, "{line}") } else { writeln!(out, "    {line}") };
+        if line.starts_with('#') {
+            push_line(out, line);
+        } else {
+            push_line(out, &format!("    {line}"));
+        }
     }
-}
-
-fn write_program(out: &mut String, forms: &[Form]) {
-    out.push_str("\n#ifndef NDPC_NO_MAIN\n");
-    for form in forms {
-        write_sites(out, form.sites.iter());
-        let _ = writeln!(out, "\nstatic int {}() {{", form.name);
-        write_lines(out, &form.lines);
-        out.push_str("}\n");
-    }
-    out.push_str("\nstatic int program() {\n");
-    for form in forms {
-        let _ = writeln!(out, "    NDPC_TRY({}());", form.name);
-    }
-    out.push_str("    return ndpc::done;\n}\n\n");
-    out.push_str(
-        "int main(int argc, char **argv) { return ndpc::run_program(argc, argv, program); }\n#endif\n",
-    );
 }
 
 /// A function's binding for C.
 struct Binding {
     declaration: String,
     definition: String,
-}
-
-fn c_name(function: &Function) -> &str {
-    let signature = function.signature.strip_prefix("int ").unwrap_or(&function.signature);
-    signature.split('(').next().unwrap_or(signature)
 }
 
 /// The name of the C type, and for a sequence what its structure is called.
@@ -156,7 +170,7 @@ fn c_type(ty: &Type) -> Option<&'static str> {
 }
 
 fn binding(function: &Function) -> Option<Binding> {
-    let name = c_name(function);
+    let name = &function.name;
     let result = c_type(&function.result)?;
     let mut parameters = vec![format!("{result} *result")];
     let mut arguments = Vec::new();
@@ -190,7 +204,7 @@ fn collection_overload(function: &Function) -> Option<String> {
     if !types().any(is_flat) || types().any(|ty| !is_scalar(ty) && !is_flat(ty)) {
         return None;
     }
-    let name = c_name(function);
+    let name = &function.name;
     let collection = |ty: &Type| crate::ctype::cpp(ty).replace("ndpc::Seq<", "ndpc::Collection<");
     let mut parameters = vec![format!("{} &result", collection(&function.result))];
     let mut arguments = vec![String::from("result")];

@@ -22,6 +22,10 @@ pub(crate) struct Instance {
     pub(crate) name: String,
     /// The instances that it calls.
     pub(crate) calls: HashSet<usize>,
+    /// Those of them that it calls not only from loops, which look at the stack.
+    pub(crate) direct_calls: HashSet<usize>,
+    /// Whether a loop of its own can be divided.
+    pub(crate) has_loop: bool,
 }
 
 /// A constant of generated code that says where an operation stands.
@@ -44,6 +48,8 @@ pub(crate) struct Unit<'a> {
     pub(crate) errors: Vec<Diagnostic>,
     /// Sites of the function being written.
     pub(crate) sites: Vec<Site>,
+    /// For each instance whether it forks, itself or by what it calls; empty while that is being found out.
+    pub(crate) forking: Vec<bool>,
     index: HashMap<(GlobalId, Vec<Type>), usize>,
 }
 
@@ -59,6 +65,7 @@ impl<'a> Unit<'a> {
             names: Names::default(),
             errors: Vec::new(),
             sites: Vec::new(),
+            forking: Vec::new(),
             index: HashMap::new(),
         }
     }
@@ -93,7 +100,14 @@ impl<'a> Unit<'a> {
         }
         let name = self.names.fresh(&global.name);
         self.index.insert((id, types.clone()), self.instances.len());
-        self.instances.push(Instance { function: id, types, name, calls: HashSet::new() });
+        self.instances.push(Instance {
+            function: id,
+            types,
+            name,
+            calls: HashSet::new(),
+            direct_calls: HashSet::new(),
+            has_loop: false,
+        });
         Some(self.instances.len() - 1)
     }
 
@@ -109,22 +123,45 @@ impl<'a> Unit<'a> {
         name
     }
 
-    /// Whether each instance reaches itself by calls.
+    /// Whether each instance reaches itself by calls, none of which is from a loop.
     pub(crate) fn recursive(&self) -> Vec<bool> {
         let reaches = |start: usize| {
             let mut seen = HashSet::new();
-            let mut open: Vec<usize> = self.instances[start].calls.iter().copied().collect();
+            let mut open: Vec<usize> = self.instances[start].direct_calls.iter().copied().collect();
             while let Some(next) = open.pop() {
                 if next == start {
                     return true;
                 }
                 if seen.insert(next) {
-                    open.extend(&self.instances[next].calls);
+                    open.extend(&self.instances[next].direct_calls);
                 }
             }
             false
         };
         (0..self.instances.len()).map(reaches).collect()
+    }
+
+    /// Whether each instance forks, itself or by what it calls.
+    pub(crate) fn find_forking(&self) -> Vec<bool> {
+        let mut forking: Vec<bool> = self.instances.iter().map(|instance| instance.has_loop).collect();
+        loop {
+            let more = |number: usize| self.instances[number].calls.iter().any(|&callee| forking[callee]);
+            let next: Vec<bool> = (0..forking.len()).map(|number| forking[number] || more(number)).collect();
+            if next == forking {
+                return forking;
+            }
+            forking = next;
+        }
+    }
+
+    /// Whether the function of an instance takes a mode.
+    pub(crate) fn takes_mode(&self, instance: usize) -> bool {
+        !self.options.serial && self.forking.get(instance).copied().unwrap_or(false)
+    }
+
+    /// Whether it is a function of the library, which only this program calls.
+    pub(crate) fn is_library(&self, instance: usize) -> bool {
+        self.global(self.instances[instance].function).span.file.0 != 0
     }
 }
 

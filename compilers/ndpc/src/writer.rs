@@ -71,6 +71,8 @@ pub(crate) struct Writer<'u, 'a> {
     pub(crate) parameters: Vec<Option<(String, Type)>>,
     /// Whether the function calls itself in place of its end, which is a jump to its start.
     pub(crate) is_loop: bool,
+    /// How many loops the statements being written are in that look at the stack.
+    pub(crate) loops: u32,
     last_line: u32,
     temporaries: u32,
 }
@@ -91,6 +93,7 @@ impl<'u, 'a> Writer<'u, 'a> {
             used,
             parameters: Vec::new(),
             is_loop: false,
+            loops: 0,
             last_line: 0,
             temporaries: 0,
         }
@@ -158,6 +161,11 @@ impl<'u, 'a> Writer<'u, 'a> {
         if !after.is_empty() {
             self.line(after);
         }
+    }
+
+    /// The mode that loops are called with.
+    pub(crate) fn mode(&self) -> &'static str {
+        if self.unit.options.serial { "ndpc::InOrder()" } else { "mode" }
     }
 
     /// Reports something that the language does not have; gives an expression to go on with.

@@ -48,6 +48,11 @@ fn only_recursive_functions_look_at_the_stack() {
     assert!(!once.cpp.contains("is_stack_low"));
     let often = translated("function h(x) : int -> int = if x == 0 then 0 else 1 + h(x - 1);");
     assert!(often.cpp.contains("is_stack_low"));
+    let forks = translated("function h(x) : int -> int = if x == 0 then 0 else sum({h(y) : y in [x - 1]});");
+    assert!(!forks.cpp.contains("is_stack_low"), "a loop looks at the stack: {}", forks.cpp);
+    let both =
+        translated("function h(x) : int -> int = if x < 2 then 1 + h(x) else sum({h(y) : y in [x - 1]});");
+    assert!(both.cpp.contains("is_stack_low"), "{}", both.cpp);
     let loops = translated("function h(x) : int -> int = if x == 0 then 0 else h(x - 1);");
     assert!(loops.cpp.contains("for (;;)") && !loops.cpp.contains("is_stack_low"), "{}", loops.cpp);
 }
@@ -56,7 +61,7 @@ fn only_recursive_functions_look_at_the_stack() {
 fn lines_are_comments_or_directives() {
     let text = "function h(x) : int -> int =\n let y = x + 1\n in y * y;";
     assert!(translated(text).cpp.contains("// x.ndpc:2"));
-    let options = Options { line_directives: true };
+    let options = Options { line_directives: true, ..Options::default() };
     let output = translate("x.ndpc", text, &options).expect("a program without mistakes");
     assert!(output.cpp.contains("\n#line 2 \"x.ndpc\"\n"), "{}", output.cpp);
 }
@@ -68,8 +73,46 @@ fn small_bodies_are_told_from_others() {
          function a(s) : [int] -> [int] = {2 * x : x in s};
          function b(s) : [int] -> [int] = {g(x) : x in s};",
     );
-    assert_eq!(output.cpp.matches("ndpc::each<ndpc::Size::small>(").count(), 1, "{}", output.cpp);
-    assert_eq!(output.cpp.matches("ndpc::each(").count(), 1, "{}", output.cpp);
+    assert_eq!(output.cpp.matches("ndpc::fill(").count(), 1, "{}", output.cpp);
+    assert_eq!(output.cpp.matches("ndpc::each(mode, ").count(), 1, "{}", output.cpp);
+}
+
+#[test]
+fn what_forks_has_clones() {
+    let output = translated(
+        "function leaf(x) : int -> int = x + 1;
+         function tree(n) : int -> int = if n == 0 then leaf(n) else sum({tree(m) : m in [n - 1, n - 2]});
+         function caller(n) : int -> int = 1 + tree(n);",
+    );
+    for expected in [
+        "int leaf(int &result, int x) {",
+        "static inline int tree(ndpc::Mode auto mode, int &result, int n) {",
+        "NDPC_TRY(tree(mode, item, m));",
+        "static inline int caller(ndpc::Mode auto mode, int &result, int n) {",
+        "return ndpc::call([&](ndpc::Mode auto mode) -> int {\n        return caller(mode, result, n);",
+        "NDPC_TRY(leaf(result, n));",
+    ] {
+        assert!(output.cpp.contains(expected), "{expected}: {}", output.cpp);
+    }
+    assert!(output.header.contains("int caller(int &result, int n);"), "{}", output.header);
+}
+
+#[test]
+fn the_serial_elision_has_no_clones() {
+    let options = Options { serial: true, ..Options::default() };
+    let text = "function tree(n) : int -> int = if n == 0 then 1 else sum({tree(m) : m in [n - 1, n - 2]});
+                {tree(mode) : mode in [1:4]};";
+    let output = translate("x.ndpc", text, &options).expect("a program without mistakes");
+    assert!(!output.cpp.contains("mode, ") && !output.cpp.contains("ndpc::call"), "{}", output.cpp);
+    assert!(output.cpp.contains("int tree(int &result, int n) {"), "{}", output.cpp);
+    assert!(output.cpp.contains("ndpc::InOrder()"), "{}", output.cpp);
+}
+
+#[test]
+fn what_comes_from_the_library_is_nobody_elses() {
+    let output = translated("gcd(12, 18); rotate([1, 2, 3], 1);");
+    assert!(output.cpp.contains("static int gcd(int &result, int a, int b) {"), "{}", output.cpp);
+    assert!(!output.cpp.contains("ndpc_gcd"), "{}", output.cpp);
 }
 
 #[test]

@@ -39,6 +39,12 @@ template <class T> bool same(const Seq<T> &items, const std::vector<T> &expected
     return true;
 }
 
+template <class Test> void for_all_modes(const Test &test) {
+    test(ndpc::Forking());
+    test(ndpc::Serial());
+    test(ndpc::InOrder());
+}
+
 void test_filter(const Seq<int> &items, std::int64_t count) {
     for (int modulus : {1, 2, 7, 1000000}) {
         std::vector<int> expected, indices;
@@ -52,11 +58,14 @@ void test_filter(const Seq<int> &items, std::int64_t count) {
         auto keep = [&](std::int64_t i) { return items[i] % modulus == 0; };
         auto body = [&](std::int64_t i, int &item) { item = items[i] / 2; };
         check(filter_small(kept, count, here, keep, body) == 0 && same(kept, expected), "filter", count);
-        auto wanted = [&](std::int64_t i, bool &is_wanted) -> int {
+        auto wanted = [&](ndpc::Mode auto, std::int64_t i, bool &is_wanted) -> int {
             is_wanted = keep(i);
             return ndpc::done;
         };
-        check(select(selected, count, here, wanted) == 0 && same(selected, indices), "select", count);
+        for_all_modes([&](ndpc::Mode auto mode) {
+            check(select(mode, selected, count, here, wanted) == 0 && same(selected, indices), "select",
+                  count);
+        });
     }
 }
 
@@ -76,13 +85,14 @@ void test_scan_and_reduce(const Seq<int> &items, std::int64_t count) {
     check(ndpc::scan<ndpc::Maximum<int>>(scanned, items, here) == 0 && same(scanned, largest), "max_scan",
           count);
     check(ndpc::reduce<ndpc::Plus<int>>(total, items, here) == 0 && total == sum, "sum", count);
-    auto slow = [&](std::int64_t i, int &item) -> int {
+    auto slow = [&](ndpc::Mode auto, std::int64_t i, int &item) -> int {
         item = items[i];
         return ndpc::done;
     };
-    check(ndpc::reduce_each<ndpc::Maximum<int>, ndpc::Size::any>(total, count, here, slow) == 0 &&
-              total == most,
-          "max_val", count);
+    for_all_modes([&](ndpc::Mode auto mode) {
+        check(ndpc::reduce_each<ndpc::Maximum<int>>(mode, total, count, here, slow) == 0 && total == most,
+              "max_val", count);
+    });
 }
 
 void test_moves(const Seq<int> &items, std::int64_t count) {
@@ -116,18 +126,46 @@ double rounded_sum(std::int64_t count) {
         item = 1.0 / static_cast<double>(i + 1);
         return ndpc::done;
     };
-    double slow = 0;
-    check(ndpc::reduce_each<ndpc::Plus<double>, ndpc::Size::small>(sum, count, here, term) == 0, "float sum",
-          count);
-    check(ndpc::reduce_each<ndpc::Plus<double>, ndpc::Size::any>(slow, count, here, term) == 0 && slow == sum,
-          "float sum by elements", count);
+    check(ndpc::reduce_small<ndpc::Plus<double>>(sum, count, here, term) == 0, "float sum", count);
+    for_all_modes([&](ndpc::Mode auto mode) {
+        double slow = 0;
+        check(ndpc::reduce_each<ndpc::Plus<double>>(
+                  mode, slow, count, here,
+                  [&](ndpc::Mode auto, std::int64_t i, double &item) -> int { return term(i, item); }) == 0 &&
+                  slow == sum,
+              "float sum by elements", count);
+    });
     return sum;
+}
+
+double rounded_sum_of(const std::vector<int> &numbers) {
+    double sum = 0;
+    for (int n : numbers) {
+        sum += 1.0 / n;
+    }
+    return sum;
+}
+
+// A few elements one by one: what is combined from left to right gives the same.
+void test_parts() {
+    auto term = [](ndpc::Mode auto, int n, double &item) -> int {
+        item = 1.0 / n;
+        return ndpc::done;
+    };
+    for_all_modes([&](ndpc::Mode auto mode) {
+        double sum = 0;
+        check(ndpc::reduce_of<ndpc::Plus<double>>(mode, sum, here, term, 3, 7, 11, 13, 17, 19, 23) == 0 &&
+                  sum == rounded_sum_of({3, 7, 11, 13, 17, 19, 23}),
+              "parts", 7);
+        Seq<double> items;
+        check(ndpc::each_of(mode, items, here, term, 4, 2) == 0 && same(items, {0.25, 0.5}), "parts", 2);
+    });
 }
 
 // The lowest of many failures is told, and everything is given back.
 void test_failure(std::int64_t count) {
     Seq<Seq<int>> made;
-    auto body = [count](std::int64_t i, Seq<int> &item) -> int {
+    auto body = [count](ndpc::Mode auto, std::int64_t i, Seq<int> &item) -> int {
         NDPC_TRY(index(item, static_cast<int>(i % 10), here));
         return i >= count / 2 && i % 3 == 0 ? ndpc::fail(here, "%lld", i) : 0;
     };
@@ -135,9 +173,11 @@ void test_failure(std::int64_t count) {
     char expected[80];
     std::snprintf(expected, sizeof expected, "RUNTIME ERROR: %lld\n  in primitives, primitives.cpp",
                   static_cast<long long>(first));
-    int status = each(made, count, here, body);
-    check((status != 0) == (first < count), "a failure", count);
-    check(status == 0 || std::strcmp(ndpc::failure_text(), expected) == 0, "the first failure", count);
+    for_all_modes([&](ndpc::Mode auto mode) {
+        int status = each(mode, made, count, here, body);
+        check((status != 0) == (first < count), "a failure", count);
+        check(status == 0 || std::strcmp(ndpc::failure_text(), expected) == 0, "the first failure", count);
+    });
 }
 
 } // namespace
@@ -149,6 +189,7 @@ int main() {
     for (std::uint32_t workers : {1u, 2u, 4u, 8u}) {
         check(ndpc::start(workers, false) == 0, "a start", workers);
         std::size_t number = 0;
+        test_parts();
         for (std::int64_t count : counts) {
             for (int round = 0; round < 3; round++) {
                 std::vector<int> numbers;

@@ -8,18 +8,19 @@
 
 namespace ndpc {
 
-// result[i] by body(i, result[i]).
-template <Size size = Size::any, class T, class Body>
-int each(Seq<T> &result, std::int64_t count, const Site &site, const Body &body) {
+// result[i] by body(mode, i, result[i]).
+template <Mode M, class T, class Body>
+int each(M mode, Seq<T> &result, std::int64_t count, const Site &site, const Body &body) {
     Seq<T> made;
     NDPC_TRY(Seq<T>::make(made, count, site));
     T *to = made.data();
-    NDPC_TRY(each_element<size>(count, [&](std::int64_t i) -> int { return body(i, to[i]); }));
+    NDPC_TRY(each_element(mode, count, site,
+                          [&](Mode auto mode, std::int64_t i) -> int { return body(mode, i, to[i]); }));
     result = std::move(made);
     return done;
 }
 
-// The same for the run-time's own sequences, with bodies of a few instructions.
+// The same with bodies of a few instructions: body(i, result[i]).
 template <class T, class Body>
 int fill(Seq<T> &result, std::int64_t count, const Site &site, const Body &body) {
     Seq<T> made;
@@ -30,13 +31,13 @@ int fill(Seq<T> &result, std::int64_t count, const Site &site, const Body &body)
     return done;
 }
 
-// One element after another.
-template <class T, class Body>
-int each_serial(Seq<T> &result, std::int64_t count, const Site &site, const Body &body) {
+// One element after another, each of which may fork.
+template <Mode M, class T, class Body>
+int each_serial(M mode, Seq<T> &result, std::int64_t count, const Site &site, const Body &body) {
     Seq<T> made;
     NDPC_TRY(Seq<T>::make(made, count, site));
     for (std::int64_t i = 0; i < count; i++) {
-        NDPC_TRY(body(i, made.data()[i]));
+        NDPC_TRY(body(mode, i, made.data()[i]));
     }
     result = std::move(made);
     return done;
@@ -145,14 +146,59 @@ int filter_small(Seq<T> &result, std::int64_t count, const Site &site, const Kee
     return gather_parts(result, items, parts, begin, part_kept, site);
 }
 
-// The indices for which keep(i, wanted) sets `wanted`, in order.
-template <class Keep> int select(Seq<int> &result, std::int64_t count, const Site &site, const Keep &keep) {
-    Seq<bool> flags;
-    NDPC_TRY(each(flags, count, site, keep));
-    const bool *flag = flags.begin();
-    return filter_small(
-        result, count, site, [flag](std::int64_t i) { return flag[i]; },
-        [](std::int64_t i, int &item) { item = static_cast<int>(i); });
+template <Mode M, class Keep>
+int select(M mode, Seq<int> &result, std::int64_t count, const Site &site, const Keep &keep);
+
+// The rest of a selection, from element `next` on, divided.
+template <class Keep>
+__attribute__((noinline, cold)) int divide_selection(int *to, std::int64_t &kept, std::int64_t next,
+                                                     std::int64_t count, const Site &site, const Keep &keep) {
+    Seq<int> rest;
+    NDPC_TRY(select(Forking(), rest, count - next, site,
+                    [&, next](Mode auto mode, std::int64_t i, bool &wanted) -> int {
+                        return keep(mode, next + i, wanted);
+                    }));
+    for (int index : rest) {
+        to[kept++] = static_cast<int>(next) + index;
+    }
+    return done;
+}
+
+// The indices for which keep(mode, i, wanted) sets `wanted`, in order.
+template <Mode M, class Keep>
+int select(M mode, Seq<int> &result, std::int64_t count, const Site &site, const Keep &keep) {
+    if constexpr (std::is_same_v<M, Forking>) {
+        Seq<bool> flags;
+        NDPC_TRY(each(mode, flags, count, site, keep));
+        const bool *flag = flags.begin();
+        return filter_small(
+            result, count, site, [flag](std::int64_t i) { return flag[i]; },
+            [](std::int64_t i, int &item) { item = static_cast<int>(i); });
+    } else {
+        Seq<int> made;
+        NDPC_TRY(Seq<int>::make(made, count, site));
+        int *to = made.data();
+        std::int64_t kept = 0;
+        for (std::int64_t i = 0; i < count; i++) {
+            if ((i == 0 || i + 1 < count) && __builtin_expect(has_question(), 0)) {
+                bool forks = false;
+                NDPC_TRY(answer(forks, site));
+                if constexpr (std::is_same_v<M, Serial>) {
+                    if (forks) {
+                        NDPC_TRY(divide_selection(to, kept, i, count, site, keep));
+                        break;
+                    }
+                }
+            }
+            bool wanted = false;
+            NDPC_TRY(keep(mode, i, wanted));
+            to[kept] = static_cast<int>(i);
+            kept += wanted ? 1 : 0;
+        }
+        made.shorten(kept);
+        result = std::move(made);
+        return done;
+    }
 }
 
 // Checks that the sources of an apply-to-each have one length.

@@ -83,10 +83,6 @@ template <class T> int print(const char *name, const T &value, const char *type,
 // Seconds on a clock that runs steadily.
 double seconds();
 
-// Runs a program's forms as main() does: reads the options of the command line, starts and stops the
-// run-time, tells a failure on standard error, and gives the exit status.
-int run_program(int argc, char **argv, int (*program)());
-
 } // namespace ndpc
 
 #endif

@@ -12,6 +12,8 @@
 namespace ndpc {
 
 constexpr std::int64_t reduce_block = 2048;
+// So many items are combined from left to right, more in several lanes.
+constexpr int few_items = 7;
 
 inline std::int64_t blocks_of(std::int64_t count, std::int64_t block) { return (count + block - 1) / block; }
 
@@ -53,7 +55,7 @@ template <class T> struct Xor {
 // One block: eight sums side by side, which compilers turn into vectors, then those from left to right.
 template <class Op, class T, class Body>
 int reduce_one_block(T &result, std::int64_t begin, std::int64_t end, const Body &body) {
-    constexpr int lanes = 8;
+    constexpr int lanes = few_items + 1;
     std::int64_t i = begin;
     T sums[lanes];
     bool has_lanes = end - begin >= lanes;
@@ -83,28 +85,9 @@ int reduce_one_block(T &result, std::int64_t begin, std::int64_t end, const Body
     return done;
 }
 
-// Combines what body(i, item) gives for each i < count.
-template <class Op, Size size = Size::any, class T, class Body>
-int reduce_each(T &result, std::int64_t count, const Site &site, const Body &body) {
-    // Where an element may take long each is a block.
-    if constexpr (size == Size::any) {
-        if ((!scheduler.serial && count > 1) || scheduler.thread_per_element) {
-            // Where there are few elements the forks are what counts: no allocation beside them.
-            constexpr std::int64_t few = 8;
-            T near[few];
-            Seq<T> far;
-            T *to = near;
-            if (count > few) {
-                NDPC_TRY(Seq<T>::make(far, count, site));
-                to = far.data();
-            }
-            NDPC_TRY(each_element(count, [&](std::int64_t i) -> int { return body(i, to[i]); }));
-            return reduce_each<Op, Size::small>(result, count, site, [to](std::int64_t i, T &item) -> int {
-                item = to[i];
-                return done;
-            });
-        }
-    }
+// Combines what body(i, item) gives for each i < count, where bodies are small.
+template <class Op, class T, class Body>
+int reduce_small(T &result, std::int64_t count, const Site &site, const Body &body) {
     std::int64_t blocks = blocks_of(count, reduce_block);
     T total = Op::identity;
     if (scheduler.serial || blocks < 2) {
@@ -132,9 +115,35 @@ int reduce_each(T &result, std::int64_t count, const Site &site, const Body &bod
     return done;
 }
 
+// Combines what body(mode, i, item) gives for each i < count, where each may take long.
+template <class Op, Mode M, class T, class Body>
+int reduce_each(M mode, T &result, std::int64_t count, const Site &site, const Body &body) {
+    if constexpr (!std::is_same_v<M, Forking>) {
+        if (scheduler.serial && count > few_items) {
+            NDPC_TRY(check_stack(site));
+            return reduce_small<Op>(result, count, site,
+                                    [&](std::int64_t i, T &item) -> int { return body(mode, i, item); });
+        }
+    }
+    // Where there are few elements the forks are what counts: no allocation beside them.
+    T near[few_items];
+    Seq<T> far;
+    T *to = near;
+    if (count > few_items) {
+        NDPC_TRY(Seq<T>::make(far, count, site));
+        to = far.data();
+    }
+    NDPC_TRY(each_element(mode, count, site,
+                          [&](Mode auto mode, std::int64_t i) -> int { return body(mode, i, to[i]); }));
+    return reduce_small<Op>(result, count, site, [to](std::int64_t i, T &item) -> int {
+        item = to[i];
+        return done;
+    });
+}
+
 template <class Op, class T> int reduce(T &result, const Seq<T> &items, const Site &site) {
     const T *from = items.begin();
-    return reduce_each<Op, Size::small>(result, items.count(), site, [from](std::int64_t i, T &item) -> int {
+    return reduce_small<Op>(result, items.count(), site, [from](std::int64_t i, T &item) -> int {
         item = from[i];
         return done;
     });
@@ -143,11 +152,10 @@ template <class Op, class T> int reduce(T &result, const Seq<T> &items, const Si
 // How many are true.
 inline int count_true(int &result, const Seq<bool> &flags, const Site &site) {
     const bool *from = flags.begin();
-    return reduce_each<Plus<int>, Size::small>(result, flags.count(), site,
-                                               [from](std::int64_t i, int &item) -> int {
-                                                   item = from[i];
-                                                   return done;
-                                               });
+    return reduce_small<Plus<int>>(result, flags.count(), site, [from](std::int64_t i, int &item) -> int {
+        item = from[i];
+        return done;
+    });
 }
 
 template <class Op, class T>

@@ -28,14 +28,20 @@ struct alignas(64) Worker {
     Pool pool;
     std::uint32_t number; // among `workers`
     Worker *next_free;
-    std::uint64_t offered_at; // time stamp counter at the last offer
+    std::uint64_t offers_paid; // time stamp counter up to which the offers so far are paid for
 
     // What the others see: the piece that may be stolen, and whether the worker sleeps.
     alignas(64) std::atomic<Piece *> offer;
     std::atomic<std::uint32_t> asleep;
+    // What the stack pointer is compared with where the serial clone might fork: `stack_reserve`, or what is
+    // above every stack where somebody has a question.
+    std::atomic<std::uintptr_t> fork_limit;
+
+    static constexpr std::uintptr_t has_question = ~std::uintptr_t{0};
 };
 
-extern constinit thread_local Worker *this_worker;
+// Initial-exec: the address is a constant and no call, also in position-independent code.
+extern constinit thread_local Worker *this_worker __attribute__((tls_model("initial-exec")));
 
 // Makes the calling thread a worker.
 Worker &attach_worker();
@@ -54,6 +60,9 @@ struct Scheduler {
     alignas(64) std::atomic<std::uint32_t> attention;
     alignas(64) bool serial; // one worker: nothing is ever divided
     bool thread_per_element;
+    // Inside loops that can be halved so many times there are pieces enough for everybody: what is below them
+    // is left to the serial clone.
+    std::uint32_t forking_depth;
 };
 
 extern Scheduler scheduler;
@@ -64,10 +73,14 @@ int start(std::uint32_t threads, bool thread_per_element);
 void stop();
 std::uint32_t worker_count();
 
-// For functions that call themselves.
-inline bool is_stack_low() {
-    return reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) < worker().stack_reserve;
+inline std::uintptr_t stack_pointer() {
+    std::uintptr_t pointer;
+    asm("mov %%rsp, %0" : "=r"(pointer));
+    return pointer;
 }
+
+// For functions that call themselves.
+inline bool is_stack_low() { return stack_pointer() < worker().stack_reserve; }
 void note_depth(const Site &site);
 inline int fail_depth(const Site &site) {
     note_depth(site);
