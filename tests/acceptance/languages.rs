@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! NESL, VCODE and NDPC: sources as programs in both places, images, the prompt.
 
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -269,19 +270,22 @@ fn ndpc_arguments(name: &str) -> Result<(), TestError> {
     let dir = with_source(name, "main.ndpc", text)?;
     let arguments = ["[3, -1]", "-0.5", "two words"];
     let answer = "it = 2 : int\nit = [-1.5, 0.5], \"two words\" : [float], [char]\n";
-    let outcome = Hadal::new(2).limit(COMPILER_LIMIT).cwd(&dir).run(Path::new("main.ndpc"), &arguments)?;
+    let in_machine = |program: &str, arguments: &[&str]| {
+        let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
+        Hadal::new(2).limit(COMPILER_LIMIT).cwd(&dir).run(Path::new(program), &arguments)
+    };
+    let outcome = in_machine("main.ndpc", &arguments)?;
     expect_status(&outcome, 0)?;
     expect_stdout(&outcome, answer)?;
     let outcome = tool(&dir, &[&["run", "--place", "linux", "main.ndpc"], &arguments[..]].concat(), b"")?;
     expect_stdout(&outcome, answer)?;
     expect_status(&tool(&dir, &["cc", "main.ndpc", "-o", "main.hadal"], b"")?, 0)?;
-    let image = || Hadal::new(2).cwd(&dir);
-    expect_stdout(&image().run(Path::new("main.hadal"), &arguments)?, answer)?;
-    expect_stdout(&image().run(Path::new("main.hadal"), &[])?, "it = 2 : int\n")?;
-    let outcome = image().run(Path::new("main.hadal"), &["[3, x]", "1", ""])?;
+    expect_stdout(&in_machine("main.hadal", &arguments)?, answer)?;
+    expect_stdout(&in_machine("main.hadal", &[])?, "it = 2 : int\n")?;
+    let outcome = in_machine("main.hadal", &["[3, x]", "1", ""])?;
     expect_status(&outcome, 2)?;
     expect_texts(&outcome, &["argument '[3, x]' for s : [int]: an int is expected at 'x]'"])?;
-    let outcome = image().run(Path::new("main.hadal"), &["[3]"])?;
+    let outcome = in_machine("main.hadal", &["[3]"])?;
     expect_status(&outcome, 2)?;
     expect_texts(&outcome, &["main takes 3 arguments: s : [int], x : float, word : [char]"])
 }
