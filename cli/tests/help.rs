@@ -161,7 +161,7 @@ fn sources_with_messages() -> Vec<PathBuf> {
         .into();
     let kernel = cli().join("../kernel");
     dirs.extend(["src", "shell/src", "hrt/src", "linux/src", "linux/src/loader"].map(|dir| kernel.join(dir)));
-    dirs.extend(["linux/src/report", "linux/src/syscall/process"].map(|dir| kernel.join(dir)));
+    dirs.extend(["report/src", "linux/src/syscall/process"].map(|dir| kernel.join(dir)));
     let files = dirs.iter().flat_map(|dir| fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()));
     let calls_others = |file: &Path| ["test.rs", "tests.rs"].iter().any(|name| file.ends_with(name));
     files.filter(|file| file.extension().is_some_and(|end| end == "rs") && !calls_others(file)).collect()
