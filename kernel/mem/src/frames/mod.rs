@@ -385,59 +385,6 @@ impl FrameAllocator {
         self.zones[..zones].iter().map(Zone::used_frames).sum::<usize>() as u64 * FRAME_BYTES
     }
 
-    /// Takes a single frame from this CPU's cache, refilling it if `zone` is the CPU's own.
-    #[inline(always)]
-    fn take_cached(&self, layout: &Layout, order: u8, zone: ZoneId, class: Class) -> Option<u32> {
-        if order != 0 {
-            return None;
-        }
-        let mut cache = self.caches.get()?.this().lock();
-        if cache.zone != zone {
-            return None;
-        }
-        if cache.small.is_empty() {
-            self.refill(layout, &mut cache, class);
-        }
-        let frame = cache.small.pop()?;
-        layout.arenas.find(frame)?.set_use(frame, Use::Allocated(order));
-        Some(frame)
-    }
-
-    /// Takes a block of 2 MiB from this CPU's cache if its zone is one that the policy begins with.
-    #[inline]
-    fn take_large(&self, policy: ZonePolicy) -> Option<Block> {
-        let mut cache = self.caches.get()?.this().lock();
-        match policy {
-            ZonePolicy::Prefer(zone) | ZonePolicy::Only(zone) if zone != cache.zone => None,
-            ZonePolicy::Interleave => None,
-            _ => cache.large.pop(),
-        }
-    }
-
-    /// Puts a block of 2 MiB into this CPU's cache, or gives it back to its zone.
-    fn put_large(&self, block: Block) {
-        let (layout, arena, frame) = self.locate(block.phys(), LARGE_ORDER);
-        let found = arena.use_of(frame);
-        if found != Use::Allocated(LARGE_ORDER) {
-            bad_frame("free", block.phys(), LARGE_ORDER, found);
-        }
-        let refused = match self.caches.get() {
-            Some(caches) => caches.this().lock().put_large(arena.zone(), block),
-            None => Some(block),
-        };
-        if let Some(block) = refused {
-            block.release();
-            self.zones[arena.zone()].give(&layout.arenas, [frame].into_iter(), LARGE_ORDER);
-        }
-    }
-
-    #[inline(never)]
-    fn refill(&self, layout: &Layout, cache: &mut CpuCache, class: Class) {
-        if self.permits(5, class) {
-            self.zones[cache.zone.index()].take_singles(&layout.arenas, SMALL_BATCH, &mut cache.small);
-        }
-    }
-
     fn release(&self, pa: u64, order: u8) {
         let (layout, arena, frame) = self.locate(pa, order);
         if let Err(found) = arena.claim(frame, Use::Allocated(order), Use::Cached(order)) {
@@ -467,21 +414,6 @@ impl FrameAllocator {
                 self.put_large(block);
             }
             _ => zone.give(&layout.arenas, [frame].into_iter(), order),
-        }
-    }
-
-    /// Gives the frames in all per-CPU caches, and pre-zeroed pages, back to their zones, where they can merge.
-    fn drain_caches(&self) {
-        for zone in 0..self.zone_count() {
-            self.prezeroed.drain(ZoneId(zone as u8)).for_each(|block| self.free_prezeroed(zone, block));
-        }
-        let (Some(layout), Some(caches)) = (self.layout.get(), self.caches.get()) else { return };
-        for cache in caches.iter() {
-            let mut cache = cache.lock();
-            let zone = &self.zones[cache.zone.index()];
-            zone.give(&layout.arenas, cache.small.drain(..), 0);
-            let large = cache.large.drain(..).filter_map(|block| layout.arenas.frame(block.release()));
-            zone.give(&layout.arenas, large, LARGE_ORDER);
         }
     }
 
