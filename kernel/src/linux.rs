@@ -34,7 +34,7 @@ impl Machine for Services {
         signo: u8,
         fault: Option<FaultSignal>,
     ) {
-        control::report(&hadal_report::fatal(task, process, Some(frame), signo, fault));
+        control::report(&hadal_report::fatal(task, process, frame, signo, fault));
     }
 
     fn out_of_memory(&self, process: &Process) {

@@ -24,10 +24,12 @@ const STACK_END: u64 = 4 << 10;
 /// Bytes of code that are shown.
 const CODE_LEN: usize = 16;
 
-pub(crate) fn text(
+/// A signal is about to end the program: what the signal means, which thread got it, what memory is at the address,
+/// registers, backtrace. `frame` holds the thread's registers in program code.
+pub fn fatal(
     task: &Task,
     process: &Process,
-    frame: Option<&TrapFrame>,
+    frame: &TrapFrame,
     signo: u8,
     fault: Option<FaultSignal>,
 ) -> String {
@@ -41,13 +43,13 @@ fn write_text(
     out: &mut String,
     task: &Task,
     process: &Process,
-    frame: Option<&TrapFrame>,
+    frame: &TrapFrame,
     signo: u8,
     fault: Option<FaultSignal>,
 ) -> fmt::Result {
     write!(out, "hadal: {}: {}", program_name(process), Signal(signo))?;
     let view = View::of(process);
-    let touched = frame.and_then(|frame| Touched::of(frame, fault));
+    let touched = Touched::of(frame, fault);
     match (&touched, fault) {
         (Some(touched), _) => {
             write!(out, " at address {:#x}", touched.address)?;
@@ -71,7 +73,6 @@ fn write_text(
         thread_name(&task.name()),
         Seconds(hadal_time::now_ns().saturating_sub(process.started_ns))
     )?;
-    let Some(frame) = frame else { return Ok(()) };
     registers(out, frame)?;
     code(out, &view, frame.rip)?;
     let frames = unwind::frames(&view, unwind::registers(frame));

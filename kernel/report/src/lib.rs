@@ -26,14 +26,15 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-use hadal_hal::trap::TrapFrame;
 use hadal_linux::process::Process;
-use hadal_linux::signal::FaultSignal;
-use hadal_linux::task::{NAME_LEN, Task};
-use hadal_linux::violation::Violation;
+use hadal_linux::task::NAME_LEN;
 use hadal_mem::space::{Prot, VmaInfo};
 
 pub use code::unwind_tables;
+pub use fault::fatal;
+pub use memory::out_of_memory;
+pub use threads::list_threads;
+pub use violation::violation;
 
 /// So many times a value, for as long as a report is made; `None` when memory is out. It may come from the kernel's reserve: a
 /// report is made when memory is short, too.
@@ -42,33 +43,6 @@ fn filled<T: Clone>(value: T, len: usize) -> Option<Vec<T>> {
     values.try_reserve_exact(len).ok()?;
     values.resize(len, value);
     Some(values)
-}
-
-/// A signal is about to end the program: what the signal means, which thread got it, what memory is at the address,
-/// registers, backtrace. `frame` holds the thread's registers in program code.
-pub fn fatal(
-    task: &Task,
-    process: &Process,
-    frame: Option<&TrapFrame>,
-    signo: u8,
-    fault: Option<FaultSignal>,
-) -> String {
-    fault::text(task, process, frame, signo, fault)
-}
-
-/// The program touched memory when none was left: what uses it, and what to do.
-pub fn out_of_memory(process: &Process) -> String {
-    memory::text(process)
-}
-
-/// The program is ended for what it did in interrupt context, or with interrupts off.
-pub fn violation(process: &Process, violation: &Violation) -> String {
-    violation::text(process, violation)
-}
-
-/// Where each thread of a program is and what it waits for, all in one moment: handed to `to` in parts. For any kernel thread.
-pub fn list_threads(process: &Process, to: impl Fn(&str)) {
-    threads::report(process, to);
 }
 
 /// The program's file name.

@@ -14,7 +14,8 @@ use crate::{Bytes, Mapping, program_name};
 /// Mappings that are shown.
 const SHOWN: usize = 8;
 
-pub(crate) fn text(process: &Process) -> String {
+/// The program touched memory when none was left: what uses it, and what to do.
+pub fn out_of_memory(process: &Process) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.
     let _ = write_text(&mut out, process);

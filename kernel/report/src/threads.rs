@@ -36,8 +36,9 @@ impl Write for Text {
     }
 }
 
-/// Hands the list to `report`, and says so if memory is too short for all of it.
-pub(crate) fn report(process: &Process, report: impl Fn(&str)) {
+/// Where each thread of a program is and what it waits for, all in one moment: handed to `report` in parts, which says so if
+/// memory is too short for all of it. For any kernel thread.
+pub fn list_threads(process: &Process, report: impl Fn(&str)) {
     let mut text = Text::default();
     let outcome = snapshot::of(process)
         .map_err(|OutOfMemory| fmt::Error)

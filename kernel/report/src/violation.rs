@@ -16,7 +16,8 @@ use crate::unwind::{self, Frame};
 use crate::view::View;
 use crate::{Mapping, program_name};
 
-pub(crate) fn text(process: &Process, violation: &Violation) -> String {
+/// The program is ended for what it did in interrupt context, or with interrupts off.
+pub fn violation(process: &Process, violation: &Violation) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.
     let _ = write_text(&mut out, &program_name(process), &View::of(process), violation);
