@@ -92,6 +92,17 @@ pub(crate) const PROGRAMS: &[Checked] = &[
     Checked { name: "kmpc_threadprivate", ending: "cpp", compiler: "clang++" },
 ];
 
+/// Programs of which parts of the run-time become part, with `-flto`.
+const INLINED: &[Checked] = &[
+    gcc("api_locks"),
+    gcc("gomp_cancel"),
+    gcc("gomp_loops"),
+    gcc("gomp_sync"),
+    gcc("gomp_tasks"),
+    gcc("ompt_events"),
+    Checked { name: "kmpc_objects", ending: "cpp", compiler: "g++" },
+];
+
 /// The NAS parallel benchmarks of `bench/programs/nas`, and their sources.
 const NAS: [(&str, &[&str]); 8] = [
     ("ep", &["ep.c", "nas.c"]),
@@ -127,6 +138,13 @@ pub(crate) fn register(suite: &mut Suite) {
             on_machines(test, &program.image(test)?, Hadal::plain, &MACHINES)
         });
     }
+    for &program in INLINED {
+        suite.hadal(format!("omp/inlined/{}", program.name), move |test| {
+            let image = program.image_with(test, &["-flto=auto"])?;
+            on_machines(test, &image, Hadal::plain, &MACHINES[1..])
+        });
+    }
+    suite.hadal("omp/link-time", link_time);
     for (name, sources) in NAS {
         for compiler in ["gcc", "clang"] {
             suite.hadal(format!("omp/nas/{name}/{compiler}"), move |test| nas(test, sources, compiler));
@@ -179,6 +197,11 @@ impl Checked {
     }
 
     pub(crate) fn image(self, test: &str) -> Result<PathBuf, TestError> {
+        self.image_with(test, &[])
+    }
+
+    /// With more options.
+    fn image_with(self, test: &str, options: &[&str]) -> Result<PathBuf, TestError> {
         let directory = scratch::empty_directory(test)?;
         let output = directory.join(self.name).with_extension("hadal");
         let (subcommand, variable) = match self.ending {
@@ -186,7 +209,7 @@ impl Checked {
             _ => ("cc", "CC"),
         };
         let mut command = Command::new(hadal_command()?);
-        command.env(variable, self.compiler).arg(subcommand);
+        command.env(variable, self.compiler).arg(subcommand).args(options);
         self.add_options(&mut command, &output);
         expect_status(&run::run(command, b"", COMPILER_LIMIT)?, 0)?;
         Ok(output)
@@ -254,4 +277,40 @@ fn options(name: &str) -> Result<(), TestError> {
     let outcome = hadal(&["cc", "--openmp=mine", "a.c"], &directory, LIMIT)?;
     expect_texts(&outcome, &["--openmp=mine: no such OpenMP library", "--openmp=hadal (the default)"])?;
     expect_stdout(&outcome, "")
+}
+
+/// With `-flto`, gcc makes the run-time part of an image's program; clang and other lines get it as a library.
+fn link_time(name: &str) -> Result<(), TestError> {
+    let directory = scratch::empty_directory(name)?;
+    let source = "int main(void) {\n    int n = 0;\n#pragma omp parallel for\n    for (int i = 0; i < 8; i++) {\n\
+                  #pragma omp critical\n        n += i;\n    }\n    return n;\n}\n";
+    std::fs::write(directory.join("sum.c"), source).map_err(TestError::io("sum.c"))?;
+    let calls = |options: &[&str]| -> Result<bool, TestError> {
+        let line =
+            [&["cc", "-O2", "-fopenmp", "sum.c", "-o", "sum.hadal", "-Wl,-Map=sum.map"], options].concat();
+        expect_status(&hadal(&line, &directory, COMPILER_LIMIT)?, 0)?;
+        expect_status(
+            &Hadal::new(2).cwd(&directory).limit(LIMIT).run(&directory.join("sum.hadal"), &[])?,
+            28,
+        )?;
+        // The linker's list of what the program holds, by name.
+        let map = std::fs::read_to_string(directory.join("sum.map")).map_err(TestError::io("sum.map"))?;
+        Ok(map.lines().any(|line| line.trim_end().ends_with(" GOMP_critical_start")))
+    };
+    for (options, is_called) in [(&[][..], true), (&["-flto=auto"], false), (&["-flto", "-fno-lto"], true)] {
+        if calls(options)? != is_called {
+            return Err(TestError::Wrong(format!(
+                "with {options:?}, the run-time is called: {}",
+                !is_called
+            )));
+        }
+    }
+    // One object with, one without.
+    std::fs::write(directory.join("other.c"), "int main(void) { extern int sum(void); return sum(); }\n")
+        .map_err(TestError::io("other.c"))?;
+    let sum = ["cc", "-O2", "-fopenmp", "-c", "-Dmain=sum", "sum.c", "-o", "sum.o"];
+    expect_status(&hadal(&sum, &directory, COMPILER_LIMIT)?, 0)?;
+    let both = ["cc", "-O2", "-flto=auto", "-fopenmp", "other.c", "sum.o", "-o", "both.hadal"];
+    expect_status(&hadal(&both, &directory, COMPILER_LIMIT)?, 0)?;
+    expect_status(&Hadal::new(2).cwd(&directory).limit(LIMIT).run(&directory.join("both.hadal"), &[])?, 28)
 }

@@ -65,6 +65,8 @@ pub(crate) struct Line {
     openmp_of: Option<OpenMp>,
     /// `--openmp-tools`: whether an image loads OpenMP tools.
     pub(crate) openmp_tools: bool,
+    /// `-flto`: whether the program is optimised as a whole when it is linked.
+    pub(crate) link_time: bool,
     /// Whether Fortran's library is linked.
     pub(crate) fortran: bool,
     /// Whether `-static` or `-static-pie` is there.
@@ -146,6 +148,7 @@ impl Line {
             openmp: false,
             openmp_of: None,
             openmp_tools: false,
+            link_time: false,
             fortran: false,
             is_static: false,
             no_libraries: false,
@@ -201,6 +204,8 @@ impl Line {
                             line.openmp = true;
                         }
                         "-lgfortran" => line.fortran = true,
+                        "-fno-lto" => line.link_time = false,
+                        text if text == "-flto" || text.starts_with("-flto=") => line.link_time = true,
                         "-static" | "--static" | "-static-pie" => line.is_static = true,
                         "-nostdlib" | "-nodefaultlibs" | "-nolibc" => line.no_libraries = true,
                         _ => {}
@@ -371,6 +376,15 @@ mod tests {
         {
             assert!(line(&[&["--openmp-tools"], other].concat()).is_err(), "{other:?}");
         }
+    }
+
+    #[test]
+    fn the_last_word_on_link_time_optimisation_counts() {
+        assert!(read(&["-flto=auto", "a.c"]).link_time && read(&["-fno-lto", "-flto", "a.c"]).link_time);
+        assert!(
+            !read(&["a.c", "-flto-partition=one"]).link_time
+                && !read(&["-flto", "-fno-lto", "a.c"]).link_time
+        );
     }
 
     #[test]

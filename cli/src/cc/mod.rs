@@ -29,6 +29,7 @@ use crate::languages::{self, object::Replaced};
 use crate::pack;
 use crate::plain_qemu::{self, Medium};
 use line::{Line, Pthread, Question, Stage};
+use openmp::StaticLibrary;
 use runtimes::Built;
 use sdk::Sdk;
 
@@ -196,9 +197,9 @@ fn run_copied(mut command: Command) -> io::Result<ExitStatus> {
     copied.map(|()| status)
 }
 
-/// Adds the headers and, behind everything of the program's, the libraries; `openmp` is the directory of Hadal's OpenMP
-/// run-time, if the program is to have that.
-fn add_libraries(command: &mut Command, line: &Line, sdk: &Sdk, openmp: Option<&Path>) {
+/// Adds the headers and, behind everything of the program's, the libraries; `openmp` is Hadal's OpenMP run-time, if the
+/// program is to have that.
+fn add_libraries(command: &mut Command, line: &Line, sdk: &Sdk, openmp: Option<&StaticLibrary>) {
     command.arg("-isystem").arg(sdk.include());
     if line.no_libraries {
         return;
@@ -215,12 +216,11 @@ fn add_libraries(command: &mut Command, line: &Line, sdk: &Sdk, openmp: Option<&
         // libgomp and libstdc++, which the compiler adds behind this, must find these functions and not libc's.
         command.arg("-Wl,--whole-archive").arg(library).arg("-Wl,--no-whole-archive");
     }
-    if let Some(dir) = openmp {
+    if let Some(library) = openmp {
         if line.openmp_tools {
             command.arg(format!("-Wl,-u,{}", openmp::SEARCH_LIBRARIES));
         }
-        // The compiler asks for its own run-time by name, and finds this one.
-        command.arg("-L").arg(dir).arg(dir.join("libgomp.a"));
+        command.args(library.link_args());
     }
     command.args(&line.runtimes).args(sdk.library(core));
     if line.fortran {
@@ -237,12 +237,12 @@ fn make_image(compiler: &[OsString], line: &Line, sdk: &Sdk) -> Result<u8, Failu
     let scratch = tempfile::tempdir().context("cannot make a temporary directory")?;
     // The linker writes the name into what it reports, so it is the one that the user knows.
     let program = scratch.path().join(output.file_name().unwrap_or(OsStr::new(DEFAULT_OUTPUT)));
-    let openmp = line.has_own_openmp().then(openmp::static_dir).transpose()?;
+    let openmp = line.has_own_openmp().then(|| StaticLibrary::new(compiler, line.link_time)).transpose()?;
     let status = call(compiler, line, |command| {
         if !line.is_static {
             command.arg("-static");
         }
-        add_libraries(command, line, sdk, openmp.as_deref());
+        add_libraries(command, line, sdk, openmp.as_ref());
         command.arg("-o").arg(&program);
     })?;
     if status == 0 {

@@ -2,9 +2,11 @@
 //! Hadal's OpenMP run-time, which the command carries as sources: static for program images, and as shared libraries in the
 //! place of gcc's and LLVM's for dynamic programs.
 
+use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
 use anyhow::Context;
 
@@ -29,6 +31,10 @@ const FLAGS: [&str; 11] = [
     "-c",
 ];
 
+/// What makes the compiler keep its own form of the code, from which it can inline into the program (GCC manual, "Optimize
+/// Options"). The machine's code is there, too: `ar` lists the symbols of nothing else.
+const LINK_TIME_FLAGS: [&str; 2] = ["-flto", "-ffat-lto-objects"];
+
 /// What libhrt is compiled with beside its own flags: a shared library must not offer its symbols to the program.
 const HIDDEN: &str = "-fvisibility=hidden";
 
@@ -39,13 +45,73 @@ pub(super) const SEARCH_LIBRARIES: &str = "hadal_omp_search_libraries";
 const STATIC_NAMES: [&str; 3] = ["libgomp.a", "libomp.a", "libiomp5.a"];
 const SHARED_NAMES: [&str; 3] = ["libgomp.so.1", "libomp.so.5", "libiomp5.so"];
 
+/// The entry points of [`link_time_dir`]. Calls that gcc makes itself are not in the symbol table of link-time code, so the
+/// linker would not find these files by name and takes them as a whole.
+const ENTRY_POINTS: &str = "libgomp-entry.a";
+
+/// The static library of an image.
+pub(super) struct StaticLibrary {
+    dir: PathBuf,
+    /// Whether the compiler optimises it together with the program.
+    is_inlined: bool,
+}
+
+impl StaticLibrary {
+    /// For a program that is linked by `compiler`, with link-time optimisation or not.
+    pub(super) fn new(compiler: &[OsString], link_time: bool) -> Result<Self, Failure> {
+        // Clang's form of the code is another one, which its linkers need a plugin for.
+        let is_inlined = link_time && is_gcc(compiler);
+        let dir = if is_inlined { link_time_dir(compiler)? } else { static_dir()? };
+        Ok(Self { dir, is_inlined })
+    }
+
+    /// The arguments of the link. The compiler asks for its own run-time by name, and finds this one.
+    pub(super) fn link_args(&self) -> Vec<OsString> {
+        let mut args = vec!["-L".into(), self.dir.clone().into()];
+        if self.is_inlined {
+            let entries = self.dir.join(ENTRY_POINTS).into();
+            args.extend(["-Wl,--whole-archive".into(), entries, "-Wl,--no-whole-archive".into()]);
+        }
+        args.push(self.dir.join(STATIC_NAMES[0]).into());
+        args
+    }
+}
+
 /// The directory with the static library, under the names by which compilers ask for it. It needs libhrt.
-pub(crate) fn static_dir() -> Result<PathBuf, Failure> {
+fn static_dir() -> Result<PathBuf, Failure> {
     let compiler = super::compiler(Language::Cpp)?;
     library::in_cache("openmp", sdk::identity(&compiler, &[&FLAGS]), |dir| {
-        let objects = compile(&compiler, dir)?;
+        let objects = compile(&compiler, &FLAGS, dir)?;
         library::archive(&objects, &dir.join(STATIC_NAMES[0]))?;
         finish(dir, &STATIC_NAMES)
+    })
+}
+
+/// The same in the compiler's own form. Only the version that has written it can read it, so the compiler that links compiles
+/// it, whatever its language: drivers of gcc compile C++ by the file's name.
+fn link_time_dir(compiler: &[OsString]) -> Result<PathBuf, Failure> {
+    let flags = [&FLAGS[..], &LINK_TIME_FLAGS].concat();
+    library::in_cache("openmp-lto", sdk::identity(compiler, &[&flags]), |dir| {
+        let objects = compile(compiler, &flags, dir)?;
+        let is_entry =
+            |source: &str| ["openmp/gomp", "openmp/api"].iter().any(|of| Path::new(source).starts_with(of));
+        let (entries, others): (Vec<_>, Vec<_>) =
+            sources().into_iter().zip(objects).partition(|(source, _)| is_entry(source));
+        let objects =
+            |part: Vec<(&str, PathBuf)>| part.into_iter().map(|(_, object)| object).collect::<Vec<_>>();
+        library::archive(&objects(entries), &dir.join(ENTRY_POINTS))?;
+        library::archive(&objects(others), &dir.join(STATIC_NAMES[0]))?;
+        finish(dir, &STATIC_NAMES)
+    })
+}
+
+/// Whether a compiler is gcc, not clang, which also says that it is.
+fn is_gcc(compiler: &[OsString]) -> bool {
+    let mut command = super::command(compiler);
+    command.args(["-dM", "-E", "-x", "c", "/dev/null"]).stderr(Stdio::null());
+    command.output().is_ok_and(|output| {
+        let macros = String::from_utf8_lossy(&output.stdout);
+        macros.contains("#define __GNUC__ ") && !macros.contains("#define __clang__ ")
     })
 }
 
@@ -56,7 +122,7 @@ pub(crate) fn shared_dir() -> Result<PathBuf, Failure> {
     let identity = sdk::identity(&compiler, &[&FLAGS, &["shared", HIDDEN]])
         ^ sdk::identity(&c_compiler, &[&sdk::FLAGS]).rotate_left(1);
     library::in_cache("openmp-shared", identity, |dir| {
-        let mut objects = compile(&compiler, dir)?;
+        let mut objects = compile(&compiler, &FLAGS, dir)?;
         sdk::write_files(dir, |path| path.starts_with("src"))?;
         let sources =
             sdk::sources(|path| path.to_str().is_some_and(|path| sdk::is_of(path, &["", "sync", "linux"])));
@@ -89,11 +155,16 @@ pub(super) fn copy_to(to: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Compiles the run-time's own sources below `dir`.
-fn compile(compiler: &[std::ffi::OsString], dir: &Path) -> Result<Vec<PathBuf>, Failure> {
+/// The run-time's own sources.
+fn sources() -> Vec<&'static str> {
+    sdk::sources(|path| path.starts_with("openmp") && !path.starts_with("openmp/model"))
+}
+
+/// Compiles them below `dir`, in their order.
+fn compile(compiler: &[OsString], flags: &[&str], dir: &Path) -> Result<Vec<PathBuf>, Failure> {
     sdk::write_files(dir, |path| path.starts_with("include") || path.starts_with("openmp"))?;
-    let sources = sdk::sources(|path| path.starts_with("openmp") && !path.starts_with("openmp/model"));
-    let compilation = Compilation { compiler, flags: &FLAGS, include: &["include", "openmp"], dir };
+    let sources = sources();
+    let compilation = Compilation { compiler, flags, include: &["include", "openmp"], dir };
     compilation.run(&sources, &dir.join("objects/openmp"), &mut Progress::new(sources.len()))
 }
 

@@ -15,7 +15,7 @@
 // Of the two front ends. In an image they are there if the program calls them.
 extern "C" {
 [[gnu::weak]] void __kmpc_fork_call();
-[[gnu::weak]] void GOMP_parallel();
+[[gnu::weak]] void GOMP_parallel(void (*code)(void *), void *data, unsigned threads, unsigned flags);
 }
 
 namespace hadal::omp {

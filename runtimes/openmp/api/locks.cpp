@@ -50,24 +50,24 @@ OMP_EXPORT void omp_init_lock_with_hint(Lock *lock, uint32_t hint) {
 OMP_EXPORT void omp_destroy_lock(Lock *lock) {
     HRT_STORE(&lock->word, LOCK_FREE, HRT_RELAXED);
     if (ompt::is_on()) {
-        return ompt::with_caller(OMPT_CALLER, [=] { ompt::lock_destroy(KIND, lock); });
+        return ompt::with_caller([=] { ompt::lock_destroy(KIND, lock); });
     }
 }
-OMP_EXPORT void omp_set_lock(Lock *lock) {
+OMP_INLINED void omp_set_lock(Lock *lock) {
     if (ompt::is_on()) {
-        return ompt::with_caller(OMPT_CALLER, [=] { set_with_tool(lock); });
+        return ompt::with_caller([=] { set_with_tool(lock); });
     }
     hadal::omp::lock(*lock);
 }
-OMP_EXPORT void omp_unset_lock(Lock *lock) {
+OMP_INLINED void omp_unset_lock(Lock *lock) {
     if (ompt::is_on()) {
-        return ompt::with_caller(OMPT_CALLER, [=] { unset_with_tool(lock); });
+        return ompt::with_caller([=] { unset_with_tool(lock); });
     }
     unlock(*lock);
 }
-OMP_EXPORT int omp_test_lock(Lock *lock) {
+OMP_INLINED int omp_test_lock(Lock *lock) {
     if (ompt::is_on()) {
-        return ompt::with_caller(OMPT_CALLER, [=] { return test_with_tool(lock); });
+        return ompt::with_caller([=] { return test_with_tool(lock); });
     }
     return try_lock(*lock);
 }

@@ -116,13 +116,13 @@ OMP_EXPORT void omp_init_nest_lock_with_hint(NestLock *lock, uint32_t hint) {
 OMP_EXPORT void omp_destroy_nest_lock(NestLock *lock) {
     HRT_STORE(&lock->word, uint64_t{0}, HRT_RELAXED);
     if (ompt::is_on()) {
-        return ompt::with_caller(OMPT_CALLER, [=] { ompt::lock_destroy(KIND, lock); });
+        return ompt::with_caller([=] { ompt::lock_destroy(KIND, lock); });
     }
 }
 
 OMP_EXPORT void omp_set_nest_lock(NestLock *lock) {
     if (ompt::is_on()) {
-        return ompt::with_caller(OMPT_CALLER, [=] { set_with_tool(lock); });
+        return ompt::with_caller([=] { set_with_tool(lock); });
     }
     const Member &me = self();
     uint64_t mine = owner_of(me.task);
@@ -133,7 +133,7 @@ OMP_EXPORT void omp_set_nest_lock(NestLock *lock) {
 
 OMP_EXPORT int omp_test_nest_lock(NestLock *lock) {
     if (ompt::is_on()) {
-        return ompt::with_caller(OMPT_CALLER, [=] { return test_with_tool(lock); });
+        return ompt::with_caller([=] { return test_with_tool(lock); });
     }
     return try_nest(*lock, owner_of(self().task));
 }
@@ -152,7 +152,7 @@ OMP_EXPORT void omp_unset_nest_lock(NestLock *lock) {
         hrt_wake(reinterpret_cast<const uint32_t *>(&lock->word), 1, HRT_WAKE_KICK);
     }
     if (ompt::is_on()) {
-        return ompt::with_caller(OMPT_CALLER, [=] { ompt::nest_lock_released(lock, next == 0); });
+        return ompt::with_caller([=] { ompt::nest_lock_released(lock, next == 0); });
     }
 }
 

@@ -6,8 +6,8 @@
 
 using namespace hadal::omp;
 
-OMP_EXPORT int omp_get_thread_num() { return static_cast<int>(self().number); }
-OMP_EXPORT int omp_get_num_threads() { return static_cast<int>(self().size); }
+OMP_INLINED int omp_get_thread_num() { return static_cast<int>(self().number); }
+OMP_INLINED int omp_get_num_threads() { return static_cast<int>(self().size); }
 OMP_EXPORT int omp_get_max_threads() { return to_int(self().task->icvs->threads); }
 OMP_EXPORT int omp_get_num_procs() {
     self(); // reads the environment

@@ -3,6 +3,12 @@
 #ifndef HADAL_OMP_ABI_H
 #define HADAL_OMP_ABI_H
 
-#define OMP_EXPORT extern "C" __attribute__((visibility("default")))
+// Stays a call also where program and run-time are optimised as one (`hadal cc -flto`): a tool learns where
+// the program called from the return address.
+#define OMP_EXPORT extern "C" __attribute__((visibility("default"), noinline))
+// May become part of the program's code there: short functions that leave what is rare to others. Aligned so
+// that none crosses a page: an emulator that translates code (QEMU's TCG) cannot chain blocks that do, which
+// makes each call several times as long.
+#define OMP_INLINED extern "C" __attribute__((visibility("default"), aligned(256)))
 
 #endif

@@ -6,7 +6,7 @@ using namespace hadal::omp;
 
 OMP_EXPORT void GOMP_barrier() {
     if (ompt::is_on()) {
-        return ompt::with_caller(OMPT_CALLER, [] {
+        return ompt::with_caller([] {
             ompt::Sync sync(self(), ompt::SyncKind::BarrierExplicit);
             barrier(self());
         });
@@ -17,7 +17,7 @@ OMP_EXPORT void GOMP_barrier() {
 // In regions with a `cancel parallel`; true if the region is cancelled.
 OMP_EXPORT bool GOMP_barrier_cancel() {
     if (ompt::is_on()) {
-        return ompt::with_caller(OMPT_CALLER, [] {
+        return ompt::with_caller([] {
             ompt::Sync sync(self(), ompt::SyncKind::BarrierExplicit);
             return barrier_cancellable(self());
         });

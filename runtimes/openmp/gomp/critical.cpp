@@ -31,15 +31,15 @@ Lock &lock_of(void **name) {
 } // namespace
 
 #define CRITICAL(name, parameter, which, kind)                                                               \
-    OMP_EXPORT void GOMP_##name##_start(parameter) {                                                         \
+    OMP_INLINED void GOMP_##name##_start(parameter) {                                                        \
         if (ompt::is_on()) {                                                                                 \
-            return ompt::with_caller(OMPT_CALLER, [=] { lock_with_tool(which, ompt::MutexKind::kind); });    \
+            return ompt::with_caller([=] { lock_with_tool(which, ompt::MutexKind::kind); });                 \
         }                                                                                                    \
         lock(which);                                                                                         \
     }                                                                                                        \
-    OMP_EXPORT void GOMP_##name##_end(parameter) {                                                           \
+    OMP_INLINED void GOMP_##name##_end(parameter) {                                                          \
         if (ompt::is_on()) {                                                                                 \
-            return ompt::with_caller(OMPT_CALLER, [=] { unlock_with_tool(which, ompt::MutexKind::kind); });  \
+            return ompt::with_caller([=] { unlock_with_tool(which, ompt::MutexKind::kind); });               \
         }                                                                                                    \
         unlock(which);                                                                                       \
     }

@@ -57,10 +57,10 @@ bool next_guided(uint64_t *begin, uint64_t *end) {
 } // namespace
 
 #define NEXT(name, function)                                                                                 \
-    OMP_EXPORT bool GOMP_loop_##name##_next(long *begin, long *end) {                                        \
+    OMP_INLINED bool GOMP_loop_##name##_next(long *begin, long *end) {                                       \
         return function(word(begin), word(end));                                                             \
     }                                                                                                        \
-    OMP_EXPORT bool GOMP_loop_ull_##name##_next(ull *begin, ull *end) {                                      \
+    OMP_INLINED bool GOMP_loop_ull_##name##_next(ull *begin, ull *end) {                                     \
         return function(word(begin), word(end));                                                             \
     }
 

@@ -4,9 +4,9 @@
 
 using namespace hadal::omp;
 
-OMP_EXPORT bool GOMP_single_start() {
+OMP_INLINED bool GOMP_single_start() {
     if (ompt::is_on()) {
-        return ompt::with_caller(OMPT_CALLER, [=] { return ompt::single(self()); });
+        return ompt::with_caller([=] { return ompt::single(self()); });
     }
     return single_enter(self());
 }

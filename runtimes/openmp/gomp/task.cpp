@@ -33,7 +33,8 @@ void name_event(Task &task, void *data, void *event) {
 
 // Runs a task before its generator goes on. Its data needs no copy then: nobody changes the block meanwhile.
 // There is no tool.
-[[gnu::noinline]] void run_in_place(Member &me, Function function, void *data, unsigned flags) {
+[[gnu::noinline, gnu::aligned(256)]] void run_in_place(Member &me, Function function, void *data,
+                                                       unsigned flags) {
     Task *task = task_take_in_place(me, (flags & TASK_FINAL) != 0, (flags & TASK_UNTIED) != 0);
     if (HRT_UNLIKELY(task == nullptr)) {
         return run_in_new(me, function, data, flags);
@@ -131,30 +132,19 @@ void generate(Member &me, Function function, const TaskData &data, const TaskOpt
     task_submit(me, make_task(me, function, {data, nullptr, bytes, align}, options));
 }
 
-// The arguments of GOMP_task that are passed on the stack, one behind the other: to the calling convention
-// (System V ABI, 3.2.3) the same as a structure. So most tasks, which need only the flags, leave the others
-// where they are.
-struct More {
-    unsigned flags;
-    void **depend;
-    int priority;
-    void *event;
-};
-static_assert(sizeof(More) == 4 * sizeof(uint64_t));
-
 // Tasks that GOMP_task does not make itself.
-[[gnu::noinline]] void task_of_any_kind(Function function, const TaskData &data, bool deferred,
-                                        const More &more) {
+void task_of_any_kind(Function function, const TaskData &data, bool deferred, unsigned flags, void **depend,
+                      int priority, void *event) {
     Member &me = self();
     if (generates_none(me)) {
         return;
     }
-    TaskOptions options = options_of(more.flags, deferred, more.priority);
-    void **depend = (more.flags & TASK_DEPEND) != 0 ? more.depend : nullptr;
+    TaskOptions options = options_of(flags, deferred, priority);
+    void **dependences = (flags & TASK_DEPEND) != 0 ? depend : nullptr;
     if (ompt::is_on()) {
-        generate_with_tool(me, function, data, options, depend, more.event);
-    } else if (depend != nullptr || options.is_detachable) {
-        generate(me, function, data, options, depend, more.event);
+        generate_with_tool(me, function, data, options, dependences, event);
+    } else if (dependences != nullptr || options.is_detachable) {
+        generate(me, function, data, options, dependences, event);
     } else if (runs_at_once(me, options) || are_tasks_many(me)) {
         run_at_once(me, function, data, options, false, nullptr);
     } else {
@@ -162,29 +152,33 @@ static_assert(sizeof(More) == 4 * sizeof(uint64_t));
     }
 }
 
+// With the arguments of GOMP_task, which jumps here: the return address is the program's.
+[[gnu::noinline]] void task_special(Function function, void *data, CopyFunction copy, long bytes, long align,
+                                    bool deferred, unsigned flags, void **depend, int priority, void *event) {
+    OMPT_ENTRY();
+    TaskData all = {data, copy, static_cast<size_t>(bytes), static_cast<size_t>(align)};
+    task_of_any_kind(function, all, deferred, flags, depend, priority, event);
+}
+
 } // namespace
 
-OMP_EXPORT void GOMP_task(Function function, void *data, CopyFunction copy, long bytes, long align,
-                          bool deferred, More more) {
+OMP_INLINED void GOMP_task(Function function, void *data, CopyFunction copy, long bytes, long align,
+                           bool deferred, unsigned flags, void **depend, int priority, void *event) {
     constexpr unsigned SPECIAL = TASK_DEPEND | TASK_DETACH | TASK_PRIORITY;
     Member *me = current;
     if (HRT_UNLIKELY(me == nullptr || settings.cancellation || ompt::is_on() || copy != nullptr ||
-                     (more.flags & SPECIAL) != 0)) {
-        if (ompt::is_on()) {
-            OMPT_NOTE_CALLER();
-        }
-        TaskData all = {data, copy, static_cast<size_t>(bytes), static_cast<size_t>(align)};
-        return task_of_any_kind(function, all, deferred, more);
+                     (flags & SPECIAL) != 0)) {
+        return task_special(function, data, copy, bytes, align, deferred, flags, depend, priority, event);
     }
     if (!deferred || me->size == 1 || me->task->is_final || are_tasks_many(*me)) {
-        return run_in_place(*me, function, data, more.flags);
+        return run_in_place(*me, function, data, flags);
     }
-    queue_plain(*me, function, data, static_cast<size_t>(bytes), static_cast<size_t>(align), more.flags);
+    queue_plain(*me, function, data, static_cast<size_t>(bytes), static_cast<size_t>(align), flags);
 }
 
-OMP_EXPORT void GOMP_taskwait() {
+OMP_INLINED void GOMP_taskwait() {
     if (ompt::is_on()) {
-        return ompt::with_caller(OMPT_CALLER, [] {
+        return ompt::with_caller([] {
             ompt::Sync sync(self(), ompt::SyncKind::Taskwait);
             taskwait(self());
         });
@@ -202,6 +196,6 @@ OMP_EXPORT void GOMP_taskwait_depend(void **depend) {
 
 // `taskwait depend(...) nowait` of newer compilers: an empty task that later ones can depend on.
 OMP_EXPORT void GOMP_taskwait_depend_nowait(void **depend) {
-    Function nothing = [](void *) {};
-    GOMP_task(nothing, nullptr, nullptr, 0, 1, true, {TASK_DEPEND, depend, 0, nullptr});
+    OMPT_ENTRY();
+    task_of_any_kind([](void *) {}, {nullptr, nullptr, 0, 1}, true, TASK_DEPEND, depend, 0, nullptr);
 }

@@ -2,6 +2,7 @@
 // `allocate` directives and clauses, and the memory of depend objects. The allocator is the program's.
 #include <cstring>
 
+#include "api/allocator_traits.h"
 #include "core/allocator.h"
 #include "ident.h"
 
@@ -21,8 +22,7 @@ OMP_EXPORT void *__kmpc_calloc(Gtid, size_t count, size_t item_bytes, uintptr_t 
     return __builtin_mul_overflow(count, item_bytes, &bytes) ? nullptr : allocate_zeroed(allocator, 0, bytes);
 }
 
-// `uses_allocators`: like the user routines (api/allocators.cpp).
-struct Trait;
+// `uses_allocators`: like the user routines (api/allocator_traits.cpp).
 extern "C" {
 uintptr_t omp_init_allocator(uintptr_t space, int count, const Trait *traits);
 void omp_destroy_allocator(uintptr_t allocator);

@@ -30,7 +30,7 @@ ompt::SyncKind kind_of(const Ident *place) {
 
 OMP_EXPORT void __kmpc_barrier(const Ident *place, Gtid) {
     if (ompt::is_on()) {
-        return ompt::with_caller(OMPT_CALLER, [=] { barrier_with_tool(self(), place, false); });
+        return ompt::with_caller([=] { barrier_with_tool(self(), place, false); });
     }
     barrier(self());
 }
@@ -38,7 +38,7 @@ OMP_EXPORT void __kmpc_barrier(const Ident *place, Gtid) {
 // True if the parallel region is cancelled: the caller leaves it.
 OMP_EXPORT int32_t __kmpc_cancel_barrier(const Ident *place, Gtid) {
     if (ompt::is_on()) {
-        return ompt::with_caller(OMPT_CALLER, [=] { return barrier_with_tool(self(), place, true); });
+        return ompt::with_caller([=] { return barrier_with_tool(self(), place, true); });
     }
     return barrier_cancellable(self());
 }

@@ -22,7 +22,7 @@ namespace {
 
 OMP_EXPORT void __kmpc_critical(const Ident *, Gtid, CriticalName *name) {
     if (ompt::is_on()) {
-        return ompt::with_caller(OMPT_CALLER, [=] { lock_with_tool(name, 0); });
+        return ompt::with_caller([=] { lock_with_tool(name, 0); });
     }
     lock(name->lock);
 }
@@ -30,14 +30,14 @@ OMP_EXPORT void __kmpc_critical(const Ident *, Gtid, CriticalName *name) {
 // A hint about contention; the lock does well either way.
 OMP_EXPORT void __kmpc_critical_with_hint(const Ident *, Gtid, CriticalName *name, uint32_t hint) {
     if (ompt::is_on()) {
-        return ompt::with_caller(OMPT_CALLER, [=] { lock_with_tool(name, hint); });
+        return ompt::with_caller([=] { lock_with_tool(name, hint); });
     }
     lock(name->lock);
 }
 
 OMP_EXPORT void __kmpc_end_critical(const Ident *, Gtid, CriticalName *name) {
     if (ompt::is_on()) {
-        return ompt::with_caller(OMPT_CALLER, [=] { unlock_with_tool(name); });
+        return ompt::with_caller([=] { unlock_with_tool(name); });
     }
     unlock(name->lock);
 }

@@ -10,6 +10,6 @@ using namespace hadal::omp::kmpc;
 OMP_EXPORT void __kmpc_flush(const Ident *) {
     HRT_FENCE(HRT_SEQ_CST);
     if (ompt::is_on()) {
-        return ompt::with_caller(OMPT_CALLER, [=] { ompt::flush(self()); });
+        return ompt::with_caller([=] { ompt::flush(self()); });
     }
 }

@@ -32,6 +32,6 @@ OMP_EXPORT int32_t __kmpc_next_section(const Ident *, Gtid, int32_t count) {
 OMP_EXPORT void __kmpc_end_sections(const Ident *, Gtid) {
     leave(self());
     if (ompt::is_on()) {
-        return ompt::with_caller(OMPT_CALLER, [=] { ompt::work_close(self()); });
+        return ompt::with_caller([=] { ompt::work_close(self()); });
     }
 }

@@ -8,13 +8,13 @@ using namespace hadal::omp::kmpc;
 
 OMP_EXPORT int32_t __kmpc_single(const Ident *, Gtid) {
     if (ompt::is_on()) {
-        return ompt::with_caller(OMPT_CALLER, [=] { return ompt::single(self()); });
+        return ompt::with_caller([=] { return ompt::single(self()); });
     }
     return single_enter(self());
 }
 
 OMP_EXPORT void __kmpc_end_single(const Ident *, Gtid) {
     if (ompt::is_on()) {
-        return ompt::with_caller(OMPT_CALLER, [=] { ompt::work_close(self()); });
+        return ompt::with_caller([=] { ompt::work_close(self()); });
     }
 }

@@ -97,6 +97,6 @@ OMP_EXPORT void __kmpc_for_static_fini(const Ident *, Gtid) {
         leave(self());
     }
     if (ompt::is_on()) {
-        return ompt::with_caller(OMPT_CALLER, [=] { ompt::work_close(self()); });
+        return ompt::with_caller([=] { ompt::work_close(self()); });
     }
 }

@@ -133,7 +133,7 @@ OMP_EXPORT void __kmpc_omp_task_complete_if0(const Ident *, Gtid, KmpTask *kmp) 
 
 OMP_EXPORT int32_t __kmpc_omp_taskwait(const Ident *, Gtid) {
     if (ompt::is_on()) {
-        return ompt::with_caller(OMPT_CALLER, [] {
+        return ompt::with_caller([] {
             ompt::Sync sync(self(), ompt::SyncKind::Taskwait);
             taskwait(self());
             return 0;

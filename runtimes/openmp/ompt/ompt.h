@@ -25,12 +25,13 @@ extern thread_local constinit Caller caller [[gnu::tls_model("initial-exec")]];
 // For the functions that programs call. The calling thread is known from here on.
 void note_caller(const void *code, void *frame);
 #define OMPT_NOTE_CALLER() hadal::omp::ompt::note_caller(__builtin_return_address(0), __builtin_dwarf_cfa())
-// The same for functions that must stay short: calls `act` with nothing of theirs on the stack.
-template <typename Act> [[gnu::noinline, gnu::cold]] auto with_caller(Caller from, Act act) {
-    note_caller(from.code, from.frame);
+// The same for functions that must stay short: calls `act` with nothing of theirs on the stack. They return
+// what it returns, so that it is a jump, and the return address is the program's, whether they have become
+// part of the program (OMP_INLINED) or not.
+template <typename Act> [[gnu::noinline, gnu::cold]] auto with_caller(Act act) {
+    OMPT_NOTE_CALLER();
     return act();
 }
-#define OMPT_CALLER (hadal::omp::ompt::Caller{__builtin_return_address(0), __builtin_dwarf_cfa()})
 #define OMPT_ENTRY()                                                                                         \
     do {                                                                                                     \
         if (hadal::omp::ompt::is_on()) {                                                                     \
