@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The model checker over the synchronisation objects of `hadal/hrt.h` and the queues of tasks: the sources of
 //! `runtimes/hrt`, compiled with the checker's atomic operations, under every schedule of each scenario. So is what the OpenMP
-//! run-time forks, joins and queues tasks with.
+//! run-time forks, joins, locks and queues tasks with.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -64,7 +64,7 @@ fn check() -> Result<(), TestError> {
     let openmp_work = work.join("openmp");
     scratch::make_empty(&openmp_work)?;
     let mut sources = files(&openmp.join("model"), "cpp")?;
-    sources.extend(["core/barrier.cpp", "core/sync.cpp"].map(|source| openmp.join(source)));
+    sources.extend(["core/barrier.cpp", "core/lock.cpp", "core/sync.cpp"].map(|source| openmp.join(source)));
     compile(&openmp_work, "g++", "-std=c++20", sources)?;
     let checker = work.join("model");
     let objects = [files(&work, "o")?, files(&openmp_work, "o")?].concat();

@@ -296,7 +296,7 @@ int Explorer::wait(const std::uint32_t *word, std::uint32_t expected, std::uint6
     note("sleeps");
     actor.state = State::asleep;
     actor.woken = false;
-    actor.timed = deadline_ns != HRT_FOREVER;
+    actor.timed = deadline_ns != HRT_FOREVER && (scenario->fault & MODEL_NO_DEADLINE) == 0;
     sleepers.push_back(current);
     step(Act::resume, word);
     actor.state = State::ready;
@@ -309,6 +309,10 @@ int Explorer::wait(const std::uint32_t *word, std::uint32_t expected, std::uint6
     bool interrupted = interrupts < scenario->interrupts && (!actor.timed || choose(2) == 1);
     interrupts += interrupted ? 1 : 0;
     note(interrupted ? "is interrupted" : "times out");
+    for (unsigned thread = 0; !interrupted && deadline_ns >= MODEL_LONG_NS && thread < MODEL_THREADS;
+         thread++) {
+        memory.settle(thread);
+    }
     return interrupted ? HRT_EINTR : HRT_ETIMEDOUT;
 }
 

@@ -29,6 +29,11 @@ std::uint32_t wake_word(const std::uint32_t *word, std::uint32_t count, std::uin
 
 hrt_thread_t thread_self() { return explorer().self() + 1; }
 
+// Whoever may run is chosen at each step anyway.
+void thread_yield() {}
+
+std::uint64_t now_ns() { return 0; }
+
 std::uint32_t cpu_count() { return 4; }
 
 // Pairs of CPUs share a core, so that a tree of three has two levels.
@@ -55,6 +60,8 @@ struct hrt_calls make_table() {
     table.wait = wait_word;
     table.wake = wake_word;
     table.thread_self = thread_self;
+    table.thread_yield = thread_yield;
+    table.now_ns = now_ns;
     table.cpu_count = cpu_count;
     table.core_count = cpu_count;
     table.cpu_info = cpu_info;

@@ -24,8 +24,13 @@ enum model_fault {
     MODEL_RELEASE_RELAXED = 1, /* release stores, exchanges and fences order nothing */
     MODEL_ACQUIRE_RELAXED = 2, /* acquire loads and exchanges order nothing */
     MODEL_NO_FENCE = 4,        /* sequentially consistent fences are left out */
-    MODEL_NO_WAKE = 8          /* hrt_wake() wakes nobody */
+    MODEL_NO_WAKE = 8,         /* hrt_wake() wakes nobody */
+    MODEL_NO_DEADLINE = 16     /* deadlines never pass */
 };
+
+/* Time stands still at 0. A deadline may pass at any time; by one that is so far away or farther, every store
+ * has been seen by all. */
+#define MODEL_LONG_NS 1000000u
 
 struct model_scenario {
     const char *name;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-// Simple locks. An omp_lock_t has at least four bytes, which are a core Lock.
-#include "core/lock.h"
+// Simple locks. An omp_lock_t has at least four bytes, which are a SimpleLock.
 #include "ompt/ompt.h"
 #include "routine.h"
+#include "simple_lock.h"
 
 using namespace hadal::omp;
 
@@ -11,25 +11,25 @@ namespace {
 // Also for `test`, as LLVM's run-time has it.
 constexpr ompt::MutexKind KIND = ompt::MutexKind::Lock;
 
-void init(Lock *lock, uint32_t hint) {
-    HRT_STORE(&lock->word, LOCK_FREE, HRT_RELAXED);
+void init(SimpleLock *lock, uint32_t hint) {
+    HRT_STORE(&lock->word, SIMPLE_FREE, HRT_RELAXED);
     if (ompt::is_on()) {
         ompt::lock_init(KIND, lock, hint);
     }
 }
 
-[[gnu::noinline]] void set_with_tool(Lock *lock) {
+[[gnu::noinline]] void set_with_tool(SimpleLock *lock) {
     ompt::Acquire acquire(KIND, lock);
     hadal::omp::lock(*lock);
     acquire.end();
 }
 
-[[gnu::noinline]] void unset_with_tool(Lock *lock) {
+[[gnu::noinline]] void unset_with_tool(SimpleLock *lock) {
     unlock(*lock);
     ompt::mutex_released(KIND, lock);
 }
 
-[[gnu::noinline]] int test_with_tool(Lock *lock) {
+[[gnu::noinline]] int test_with_tool(SimpleLock *lock) {
     ompt::Acquire acquire(KIND, lock);
     bool is_mine = try_lock(*lock);
     acquire.end(is_mine);
@@ -38,46 +38,46 @@ void init(Lock *lock, uint32_t hint) {
 
 } // namespace
 
-OMP_EXPORT void omp_init_lock(Lock *lock) {
+OMP_EXPORT void omp_init_lock(SimpleLock *lock) {
     OMPT_ENTRY();
     init(lock, 0);
 }
 // There is one kind of lock for all: it is as fast as can be without contention, and sleeps with it.
-OMP_EXPORT void omp_init_lock_with_hint(Lock *lock, uint32_t hint) {
+OMP_EXPORT void omp_init_lock_with_hint(SimpleLock *lock, uint32_t hint) {
     OMPT_ENTRY();
     init(lock, hint);
 }
-OMP_EXPORT void omp_destroy_lock(Lock *lock) {
-    HRT_STORE(&lock->word, LOCK_FREE, HRT_RELAXED);
+OMP_EXPORT void omp_destroy_lock(SimpleLock *lock) {
+    HRT_STORE(&lock->word, SIMPLE_FREE, HRT_RELAXED);
     if (ompt::is_on()) {
         return ompt::with_caller([=] { ompt::lock_destroy(KIND, lock); });
     }
 }
-OMP_INLINED void omp_set_lock(Lock *lock) {
+OMP_INLINED void omp_set_lock(SimpleLock *lock) {
     if (ompt::is_on()) {
         return ompt::with_caller([=] { set_with_tool(lock); });
     }
     hadal::omp::lock(*lock);
 }
-OMP_INLINED void omp_unset_lock(Lock *lock) {
+OMP_INLINED void omp_unset_lock(SimpleLock *lock) {
     if (ompt::is_on()) {
         return ompt::with_caller([=] { unset_with_tool(lock); });
     }
     unlock(*lock);
 }
-OMP_INLINED int omp_test_lock(Lock *lock) {
+OMP_INLINED int omp_test_lock(SimpleLock *lock) {
     if (ompt::is_on()) {
         return ompt::with_caller([=] { return test_with_tool(lock); });
     }
     return try_lock(*lock);
 }
 
-OMP_FORTRAN(void, omp_init_lock, (Lock *));
-OMP_EXPORT void omp_init_lock_with_hint_(Lock *lock, const uint32_t *hint) {
+OMP_FORTRAN(void, omp_init_lock, (SimpleLock *));
+OMP_EXPORT void omp_init_lock_with_hint_(SimpleLock *lock, const uint32_t *hint) {
     OMPT_ENTRY();
     init(lock, *hint);
 }
-OMP_FORTRAN(void, omp_destroy_lock, (Lock *));
-OMP_FORTRAN(void, omp_set_lock, (Lock *));
-OMP_FORTRAN(void, omp_unset_lock, (Lock *));
-OMP_FORTRAN(int, omp_test_lock, (Lock *));
+OMP_FORTRAN(void, omp_destroy_lock, (SimpleLock *));
+OMP_FORTRAN(void, omp_set_lock, (SimpleLock *));
+OMP_FORTRAN(void, omp_unset_lock, (SimpleLock *));
+OMP_FORTRAN(int, omp_test_lock, (SimpleLock *));

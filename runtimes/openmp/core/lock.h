@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-// A lock of four bytes, free when zero: `critical`, atomic regions, omp_lock_t.
+// A lock in memory that stays as long as somebody may unlock it: `critical`, atomic regions, and what the
+// run-time itself protects. Free when zero.
+//
+// An unlock is a store and a look, not a locked instruction, which costs several times as much. So it may
+// miss a thread that goes to sleep at the same moment: the store still waits in its processor while the look
+// is over. Who has to wake up by itself for that is the sleeper (lock.cpp).
 #ifndef HADAL_OMP_LOCK_H
 #define HADAL_OMP_LOCK_H
 
@@ -10,31 +15,57 @@
 namespace hadal::omp {
 
 struct Lock {
-    uint32_t word = 0; // LOCK_*
+    uint32_t turn = 0;    // LOCK_*
+    uint32_t awaited = 0; // LOCK_*: sleepers wait on this word
 };
-// Held: by somebody; awaited: held, and somebody sleeps; starved: the same, and the unlock has to hand the
-// lock on instead of freeing it; handed: it waits for one of the sleepers.
-inline constexpr uint32_t LOCK_FREE = 0, LOCK_HELD = 1, LOCK_AWAITED = 2, LOCK_STARVED = 3, LOCK_HANDED = 4;
+// Turns. Handed: the lock waits for somebody who has been asleep.
+inline constexpr uint32_t LOCK_FREE = 0, LOCK_HELD = 1, LOCK_HANDED = 2;
+// Awaited: by nobody; by somebody who may sleep; by one who was late so often that an unlock hands the lock
+// on.
+inline constexpr uint32_t LOCK_NOT_AWAITED = 0, LOCK_AWAITED = 1, LOCK_STARVING = 2;
 
 void lock_slow(Lock &lock);
-void unlock_slow(Lock &lock);
+void lock_wake(Lock &lock);
 
 inline void lock(Lock &lock) {
-    uint32_t word = LOCK_FREE;
-    if (HRT_UNLIKELY(!HRT_CAS(&lock.word, &word, LOCK_HELD, HRT_ACQUIRE))) {
+    uint32_t turn = LOCK_FREE;
+    if (HRT_UNLIKELY(!HRT_CAS(&lock.turn, &turn, LOCK_HELD, HRT_ACQUIRE))) {
         lock_slow(lock);
     }
 }
-inline bool try_lock(Lock &lock) {
-    uint32_t word = LOCK_FREE;
-    return HRT_LOAD(&lock.word, HRT_RELAXED) == LOCK_FREE &&
-           HRT_CAS(&lock.word, &word, LOCK_HELD, HRT_ACQUIRE);
-}
 inline void unlock(Lock &lock) {
-    uint32_t word = LOCK_HELD;
-    if (HRT_UNLIKELY(!HRT_CAS(&lock.word, &word, LOCK_FREE, HRT_RELEASE))) {
-        unlock_slow(lock);
+    HRT_STORE(&lock.turn, LOCK_FREE, HRT_RELEASE);
+    if (HRT_UNLIKELY(HRT_LOAD(&lock.awaited, HRT_RELAXED) != LOCK_NOT_AWAITED)) {
+        lock_wake(lock);
     }
+}
+
+// What a waiter does before it sleeps: `look` tells how the lock is, and takes it if it can. True if it has.
+enum class Look { Taken, Held, Hopeless };
+uint32_t lock_spins_allowed();
+template <typename Try> bool lock_spin(Try look) {
+    constexpr uint32_t PAUSES_MAX = 32, YIELDS = 3;
+    // Less and less often: each look takes the line from the holder, who could do several turns in that time.
+    uint32_t pauses = 1;
+    for (uint32_t spins = lock_spins_allowed(); spins > 0;) {
+        Look found = look();
+        if (found != Look::Held) {
+            return found == Look::Taken;
+        }
+        uint32_t turn = pauses < spins ? pauses : spins;
+        pauses = pauses < PAUSES_MAX ? 2 * pauses : PAUSES_MAX;
+        for (spins -= turn; turn > 0; turn--) {
+            HRT_PAUSE();
+        }
+    }
+    for (uint32_t yields = 0; yields < YIELDS; yields++) {
+        Look found = look();
+        if (found != Look::Held) {
+            return found == Look::Taken;
+        }
+        hrt_thread_yield();
+    }
+    return false;
 }
 
 } // namespace hadal::omp

@@ -36,7 +36,7 @@ using Outlined = void (*)(int32_t *gtid, int32_t *number, ...);
 // Zeroed memory that all critical regions of one name share.
 struct CriticalName {
     Lock lock;
-    uint32_t unused[7];
+    uint32_t unused[6];
 };
 static_assert(sizeof(CriticalName) == 32);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 // Locks under the names that compilers give the user routines when they know where a call is.
+#include "api/simple_lock.h"
 #include "core/team.h"
 #include "ident.h"
 
@@ -9,12 +10,12 @@ using namespace hadal::omp::kmpc;
 // api/locks.cpp, api/nest_locks.cpp
 struct NestLock;
 extern "C" {
-void omp_init_lock(Lock *);
-void omp_init_lock_with_hint(Lock *, uint32_t);
-void omp_destroy_lock(Lock *);
-void omp_set_lock(Lock *);
-void omp_unset_lock(Lock *);
-int omp_test_lock(Lock *);
+void omp_init_lock(SimpleLock *);
+void omp_init_lock_with_hint(SimpleLock *, uint32_t);
+void omp_destroy_lock(SimpleLock *);
+void omp_set_lock(SimpleLock *);
+void omp_unset_lock(SimpleLock *);
+int omp_test_lock(SimpleLock *);
 void omp_init_nest_lock(NestLock *);
 void omp_init_nest_lock_with_hint(NestLock *, uint32_t);
 void omp_destroy_nest_lock(NestLock *);
@@ -23,14 +24,14 @@ void omp_unset_nest_lock(NestLock *);
 int omp_test_nest_lock(NestLock *);
 }
 
-OMP_EXPORT void __kmpc_init_lock(const Ident *, Gtid, Lock *lock) { omp_init_lock(lock); }
-OMP_EXPORT void __kmpc_init_lock_with_hint(const Ident *, Gtid, Lock *lock, uintptr_t hint) {
+OMP_EXPORT void __kmpc_init_lock(const Ident *, Gtid, SimpleLock *lock) { omp_init_lock(lock); }
+OMP_EXPORT void __kmpc_init_lock_with_hint(const Ident *, Gtid, SimpleLock *lock, uintptr_t hint) {
     omp_init_lock_with_hint(lock, static_cast<uint32_t>(hint));
 }
-OMP_EXPORT void __kmpc_destroy_lock(const Ident *, Gtid, Lock *lock) { omp_destroy_lock(lock); }
-OMP_EXPORT void __kmpc_set_lock(const Ident *, Gtid, Lock *lock) { omp_set_lock(lock); }
-OMP_EXPORT void __kmpc_unset_lock(const Ident *, Gtid, Lock *lock) { omp_unset_lock(lock); }
-OMP_EXPORT int __kmpc_test_lock(const Ident *, Gtid, Lock *lock) { return omp_test_lock(lock); }
+OMP_EXPORT void __kmpc_destroy_lock(const Ident *, Gtid, SimpleLock *lock) { omp_destroy_lock(lock); }
+OMP_EXPORT void __kmpc_set_lock(const Ident *, Gtid, SimpleLock *lock) { omp_set_lock(lock); }
+OMP_EXPORT void __kmpc_unset_lock(const Ident *, Gtid, SimpleLock *lock) { omp_unset_lock(lock); }
+OMP_EXPORT int __kmpc_test_lock(const Ident *, Gtid, SimpleLock *lock) { return omp_test_lock(lock); }
 
 OMP_EXPORT void __kmpc_init_nest_lock(const Ident *, Gtid, NestLock *lock) { omp_init_nest_lock(lock); }
 OMP_EXPORT void __kmpc_init_nest_lock_with_hint(const Ident *, Gtid, NestLock *lock, uintptr_t hint) {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 // Scenarios of the OpenMP run-time for the model checker of libhrt (runtimes/hrt/model): the deque of tasks,
-// and how teams fork, meet at barriers and join, with members that sleep.
+// locks, and how teams fork, meet at barriers and join, with members that sleep.
+#include <cstdlib>
 #include <new>
 
 #include "core/barrier.h"
 #include "core/deque.h"
+#include "core/lock.h"
 
 extern "C" {
 #include "model/model.h"
@@ -17,6 +19,9 @@ namespace hadal::omp {
 Settings settings;
 bool task_run_one(Member &) { return false; }
 bool task_may_find(const Member &) { return false; }
+// Waiters for locks do not spin, as in teams that may not.
+constinit thread_local Member *current = nullptr;
+void fatal(const char *, ...) { std::abort(); }
 
 } // namespace hadal::omp
 
@@ -197,6 +202,35 @@ void meet_with_tasks() {
 }
 void one_meeting() { meet(1); }
 
+// --- locks: one holder at a time, who sees what the ones before have written, and nobody sleeps for ever
+
+Lock the_lock;
+int turns;
+
+void setup_lock() {
+    setup_pair();
+    the_lock = Lock();
+    turns = 0;
+}
+void take_turns(int count) {
+    for (; count > 0; count--) {
+        current = members[0];
+        lock(the_lock);
+        MODEL_SET(turns, MODEL_GET(turns) + 1);
+        unlock(the_lock);
+    }
+}
+void one_turn() { take_turns(1); }
+void two_turns() { take_turns(2); }
+// Somebody who was late as often as the lock allows.
+void starved_turn() {
+    lock(the_lock);
+    HRT_STORE(&the_lock.awaited, LOCK_STARVING, HRT_RELAXED);
+    MODEL_SET(turns, MODEL_GET(turns) + 1);
+    unlock(the_lock);
+}
+void free_at_end() { model_check(HRT_LOAD(&the_lock.turn, HRT_RELAXED) == LOCK_FREE); }
+
 } // namespace
 
 #define TWICE "taken[item->number]++ == 0"
@@ -216,6 +250,37 @@ const struct model_scenario model_openmp_scenarios[] = {
      0,
      0,
      MODEL_RELEASE_RELAXED,
+     RACE},
+    {"openmp/lock-of-two", setup_lock, {two_turns, two_turns}, free_at_end, 3, 0, 0, 0, nullptr},
+    {"openmp/lock-of-three", setup_lock, {one_turn, one_turn, one_turn}, free_at_end, 3, 0, 0, 0, nullptr},
+    {"openmp/lock-handed-on", setup_lock, {starved_turn, one_turn, one_turn}, nullptr, 3, 0, 0, 0, nullptr},
+    {"openmp/lock-no-wake", setup_lock, {one_turn, one_turn}, nullptr, 3, 0, 0, MODEL_NO_WAKE, DEADLOCK},
+    {"openmp/lock-no-deadline",
+     setup_lock,
+     {one_turn, one_turn},
+     nullptr,
+     3,
+     0,
+     0,
+     MODEL_NO_DEADLINE,
+     DEADLOCK},
+    {"openmp/lock-no-release",
+     setup_lock,
+     {one_turn, one_turn},
+     nullptr,
+     3,
+     0,
+     0,
+     MODEL_RELEASE_RELAXED,
+     RACE},
+    {"openmp/lock-no-acquire",
+     setup_lock,
+     {one_turn, one_turn},
+     nullptr,
+     3,
+     0,
+     0,
+     MODEL_ACQUIRE_RELAXED,
      RACE},
     {"openmp/region-of-two", setup_pair, {primary, member}, nullptr, 3, 0, 0, 0, nullptr},
     {"openmp/region-of-three", setup_three, {primary, member, member}, nullptr, 1, 0, 0, 0, nullptr},
