@@ -19,9 +19,9 @@ bool is_empty(uint64_t bounds) { return begin_of(bounds) >= end_of(bounds); }
 
 uint64_t slot_of(const Member &me) { return (me.workshares - 1) % WORKSHARES; }
 
-// Of two reservations: that long apart at most, they may grow. So what a member keeps from the others is
-// worth a few times as much.
-constexpr uint64_t SHORT_CYCLES = 4000;
+// How long a member is to be busy with what it reserves, as far as the reservation before tells. What it
+// keeps from the others is worth twice as much, unless its chunks become longer.
+constexpr uint64_t RESERVED_CYCLES = 4000;
 constexpr uint64_t BATCH_MAX = 64;
 constexpr uint64_t NO_MORE = 0; // the member has had the last chunk
 
@@ -40,6 +40,15 @@ bool take_last(Member &me, const Loop &loop, Chunk *chunk) {
     *chunk = {before_last(loop), loop.trips};
     me.batch = NO_MORE;
     return true;
+}
+
+// How many chunks to reserve next.
+uint64_t batch_after(uint64_t batch, uint64_t cycles) {
+    if (cycles > RESERVED_CYCLES) {
+        uint64_t fewer = batch * RESERVED_CYCLES / cycles;
+        return fewer > 0 ? fewer : 1;
+    }
+    return batch < BATCH_MAX ? 2 * batch : BATCH_MAX;
 }
 
 // Half of what another member has left, in whole chunks, becomes the member's own; false if all have nothing.
@@ -83,7 +92,7 @@ bool ranges_next(Member &me, const Loop &loop, Chunk *chunk) {
         return false;
     }
     uint64_t now = hrt_cycles();
-    me.batch = now - me.reserved_at > SHORT_CYCLES ? 1 : me.batch < BATCH_MAX ? 2 * me.batch : me.batch;
+    me.batch = batch_after(me.batch, now - me.reserved_at);
     me.reserved_at = now;
     uint64_t *range = &me.ranges[slot_of(me)].bounds;
     uint64_t bounds = HRT_LOAD(range, HRT_RELAXED);
