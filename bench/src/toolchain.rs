@@ -20,6 +20,9 @@ use crate::place::{Place, Runtime, System, Waiting};
 /// Name below the repository's root, and content.
 const SOURCES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/sources.rs"));
 
+/// Optimises a program as a whole, when it is linked. Debian's clang needs a linker for this that is no dependency of ours.
+const LINK_TIME: &str = "-flto=auto";
+
 const FLAGS: [&str; 4] = ["-O2", "-g", "-Wall", "-Wextra"];
 
 const COMPILER_REMEDY: &str = "install gcc, g++ and libc6-dev (for libomp: clang and libomp-dev)";
@@ -122,7 +125,7 @@ impl Toolchain {
     }
 
     /// A program of OpenMP for a place, with the variables that let it have its run-time there. Flags are the same for all
-    /// compilers. But for images it is dynamic: one file of gcc for libgomp and for Hadal's run-time in its place.
+    /// compilers but for [`LINK_TIME`]. But for images it is dynamic: one file of gcc for libgomp and for Hadal's run-time in its place.
     pub(crate) fn openmp(&self, program: &openmp::Program, place: Place) -> Result<Program> {
         let (system, runtime) = (place.system(), place.way().runtime);
         let libraries = program.sources.iter().any(|source| source.ends_with(".cpp")).then_some("-lstdc++");
@@ -135,6 +138,10 @@ impl Toolchain {
             compiler.arg("cc").env("CC", "gcc");
         }
         compiler.args(FLAGS).args(program.flags());
+        if runtime != Runtime::Libomp && program.class.is_none() {
+            // What a construct costs: gcc can make an image's run-time part of the program.
+            compiler.arg(LINK_TIME);
+        }
         compiler
             .args(program.sources.iter().map(|source| format!("bench/programs/{source}")))
             .arg("-lm")
