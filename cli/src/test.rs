@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! `hadal test`: every test of the source tree, one step after the other, with one line of sums at the end.
+//! `hadal test`: every test of the source tree, one step after the other, with what failed and one line of sums at the end.
 //!
 //! The steps are formatting and lints, the host's unit and property tests, the models of the lock-free parts (loom), the
 //! acceptance programs (package `hadal-tests`), which run whole programs with this very command, and the path lengths,
 //! which must not grow. Each step's output is passed on as it comes.
+
+mod failures;
 
 use std::env;
 use std::fs;
@@ -16,6 +18,7 @@ use anyhow::Context;
 
 use crate::args::TestArgs;
 use crate::failure::Failure;
+use failures::Failures;
 
 const KERNEL_TARGET: &str = "x86_64-unknown-none";
 /// Runs only in the machine; every other crate has tests on the host.
@@ -60,6 +63,7 @@ pub(crate) fn run(args: &TestArgs) -> Result<u8, Failure> {
     let has_acceptance = root.join("tests/Cargo.toml").is_file();
     let mut total = Sums::default();
     let mut failed_steps = Vec::new();
+    let mut failures = Failures::default();
     let steps = steps(args, has_acceptance);
     let started_all = Instant::now();
     for (index, step) in steps.iter().enumerate() {
@@ -71,7 +75,7 @@ pub(crate) fn run(args: &TestArgs) -> Result<u8, Failure> {
             steps.len(),
             started_all.elapsed().as_secs() / 60
         );
-        let sums = run_step(&root, step, args)?;
+        let sums = run_step(&root, step, args, &mut failures)?;
         println!(
             "== {}: {} passed, {} failed, {:.1} s",
             step.title,
@@ -84,6 +88,9 @@ pub(crate) fn run(args: &TestArgs) -> Result<u8, Failure> {
         if sums.failed > 0 {
             failed_steps.push(step.title);
         }
+    }
+    if let Some(text) = failures.text() {
+        println!("== what failed tests said\n{text}");
     }
     if !failed_steps.is_empty() {
         println!("failed: {}", failed_steps.join(", "));
@@ -159,7 +166,7 @@ fn steps(args: &TestArgs, has_acceptance: bool) -> Vec<Step> {
 }
 
 /// Runs one step, passing its output on, and adds up its results.
-fn run_step(root: &Path, step: &Step, args: &TestArgs) -> Result<Sums, Failure> {
+fn run_step(root: &Path, step: &Step, args: &TestArgs, failures: &mut Failures) -> Result<Sums, Failure> {
     let this_command = env::current_exe().context("cannot find this command's own file")?;
     let tool = match step.tool {
         Tool::Cargo => env::var_os("CARGO").unwrap_or_else(|| "cargo".into()),
@@ -188,7 +195,9 @@ fn run_step(root: &Path, step: &Step, args: &TestArgs) -> Result<Sums, Failure> 
             let mut out = io::stdout().lock();
             // A closed pipe must not stop the tests; the sums still decide the status.
             let _ = out.write_all(&line).and_then(|()| out.write_all(b"\n"));
-            if let Some(counted) = parse_result(&String::from_utf8_lossy(&line)) {
+            let line = String::from_utf8_lossy(&line);
+            failures.read(&line);
+            if let Some(counted) = parse_result(&line) {
                 sums.passed += counted.passed;
                 sums.failed += counted.failed;
             }
