@@ -17,7 +17,7 @@ use crate::memory::layout::PAGE_SIZE;
 use crate::memory::tlb;
 use crate::sync::{Rank, SpinLock};
 use entry::{ADDRESS, DIRTY, LENT, flags_of, index, is_table, leaf};
-use growing::is_growing;
+use growing::{is_finished_table, is_growing};
 use retired::{Content, Retired};
 use tables::{Table, free_table, new_table, set_empty, split, table, table_for};
 
@@ -191,17 +191,16 @@ impl ProgramTable {
         let end = checked_end(va, len);
         let directory = va & !(bytes_of(2) - 1);
         let Some(blocks) = self.directory(va).filter(|_| end - directory < bytes_of(2)) else { return true };
-        slots(directory, bytes_of(1), va, end).any(|(slot, block)| {
-            match blocks[slot].load(Ordering::Acquire) {
-                0 => false,
-                entry if is_table(entry, 1) && !is_growing(entry) => {
-                    let pages = table(entry);
-                    groups::of(pages, block, va, end)
-                        .any(|(slot, _)| pages[slot].load(Ordering::Relaxed) != 0)
-                }
-                _ => true,
+        let mut block = va & !(bytes_of(1) - 1);
+        while block < end {
+            let entry = blocks[index(block, 1)].load(Ordering::Acquire);
+            // Most blocks have nothing, not even a table: the rest is apart, so that these take no more than this look.
+            if entry != 0 && block_may_have_pages(entry, block, va, end) {
+                return true;
             }
-        })
+            block += bytes_of(1);
+        }
+        false
     }
 
     /// Removes all pages of a range and hands each to `removed`; large pages that stick out are split. The
@@ -392,6 +391,12 @@ fn slots(base: usize, span: usize, start: usize, end: usize) -> impl Iterator<It
     let first = start.saturating_sub(base) / span;
     let last = (end - base).div_ceil(span).min(512);
     (first..last).map(move |slot| (slot, base + slot * span))
+}
+
+/// Whether the block at `base`, whose entry is not empty, may have pages of a range.
+#[inline(never)]
+fn block_may_have_pages(entry: u64, base: usize, start: usize, end: usize) -> bool {
+    !is_finished_table(entry) || groups::any(table(entry), base, start, end)
 }
 
 /// Removes the pages of a range that a table of 4 KiB pages has, which is that of the block at `base`.

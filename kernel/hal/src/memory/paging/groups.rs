@@ -28,6 +28,22 @@ pub(super) fn note_all(table: &'static Table) {
     ledger::users(phys_of(table)).store(u64::MAX, Ordering::Relaxed);
 }
 
+/// Whether a table from the address `base` on has pages that are in `start..end`.
+pub(super) fn any(table: &'static Table, base: usize, start: usize, end: usize) -> bool {
+    let noted = ledger::users(phys_of(table)).load(Ordering::Relaxed);
+    let (first, last) = bounds(base, start, end);
+    let mut groups = noted & bits(first / GROUP, last.div_ceil(GROUP));
+    while groups != 0 {
+        let line = groups.trailing_zeros() as usize * GROUP;
+        groups &= groups - 1;
+        let entries = &table[line.max(first)..(line + GROUP).min(last)];
+        if entries.iter().any(|entry| entry.load(Ordering::Relaxed) != 0) {
+            return true;
+        }
+    }
+    false
+}
+
 /// The slots of a table from the address `base` on that may have pages and are in `start..end`, with the address of each.
 pub(super) fn of(
     table: &'static Table,

@@ -87,6 +87,11 @@ pub(super) fn is_growing(entry: u64) -> bool {
     entry & (PRESENT | LARGE | GROWING) == PRESENT | GROWING
 }
 
+/// Whether an entry for a block of 2 MiB is that of a table, and of none that grows.
+pub(super) fn is_finished_table(entry: u64) -> bool {
+    entry & (PRESENT | LARGE | GROWING) == PRESENT
+}
+
 /// Fills the parts of a range that nobody has seen, and tells them.
 ///
 /// # Safety
