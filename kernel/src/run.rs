@@ -18,9 +18,10 @@ use hadal_hal::cpu;
 use hadal_hal::devices::pit;
 use hadal_hal::memory::fallible::{self, OutOfMemory};
 use hadal_hal::sync::SpinLock;
+use hadal_hal::trap;
 use hadal_linux::credentials::Credentials;
 use hadal_linux::process::{LIMIT_COUNT, Limit, Process, ProcessSetup, UNLIMITED};
-use hadal_linux::{loader, machine, strace};
+use hadal_linux::{loader, machine, strace, traps};
 use hadal_vfs::Namespace;
 use spin::Once;
 
@@ -230,8 +231,11 @@ fn prepare(
     if config.profile_hz != 0 {
         profile::start(config.profile_hz)?;
     }
-    if config.strace.is_some_and(|trace| trace.output == CallOutput::Counts) {
-        strace::counts::start().map_err(|OutOfMemory| "no memory to count system calls".to_string())?;
+    if let Some(watched) = config.strace {
+        trap::set_system_call(traps::watched_system_call);
+        if watched.output == CallOutput::Counts {
+            strace::counts::start().map_err(|OutOfMemory| "no memory to count system calls".to_string())?;
+        }
     }
     Ok(())
 }

@@ -10,7 +10,9 @@ use hadal_abi::trace::{Head, Kind, PIECE_HEAD_LEN, PieceHead, RECORD_LEN, Thread
 use hadal_hal::cpu;
 use hadal_hal::cpu::tsc;
 use hadal_hal::interrupts::irq;
+use hadal_hal::trap;
 use hadal_linux::task::Task;
+use hadal_linux::traps;
 use hadal_trace::ring::Ring;
 
 use crate::{control, symbols};
@@ -33,6 +35,8 @@ pub(crate) fn start(buffer_bytes: u64) -> Result<(), String> {
         idle_threads: (0..cpus).map(hadal_sched::idle_thread).collect(),
         vectors: vectors(),
     }));
+    // From here on calls may be recorded at any time.
+    trap::set_system_call(traps::watched_system_call);
     hadal_trace::set_enabled(true);
     Ok(())
 }

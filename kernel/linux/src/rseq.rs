@@ -128,10 +128,19 @@ fn update_cpu(task: &Task, area: usize) -> Result<()> {
     Ok(())
 }
 
-/// Whether the calling thread has an area that does not name the CPU it runs on.
-pub fn names_another_cpu(task: &Task) -> bool {
-    task.rseq.load(Ordering::Relaxed) != 0
-        && task.rseq_cpu.load(Ordering::Relaxed) != cpu::current_id() as u32
+/// Whether the calling thread runs on another CPU than its area names, or than it ran on when an area was looked for last.
+#[inline]
+pub fn has_moved(task: &Task) -> bool {
+    task.rseq_cpu.load(Ordering::Relaxed) != cpu::current_id() as u32
+}
+
+/// What that means for its area, if it has one. A bad area is a SIGSEGV.
+#[cold]
+pub fn on_move(task: &'static Task, process: &'static Process, frame: &mut TrapFrame) {
+    match task.rseq.load(Ordering::Relaxed) {
+        0 => task.rseq_cpu.store(cpu::current_id() as u32, Ordering::Relaxed),
+        area => update_area(task, process, frame, area),
+    }
 }
 
 /// The calling thread may have lost its CPU since it was in program code: names the CPU in its area, and ends a critical

@@ -40,7 +40,7 @@ pub struct Task {
     last_rbp: AtomicU64,
     /// Address of the registered rseq area, or 0.
     pub rseq: AtomicUsize,
-    /// CPU that the area names.
+    /// CPU that the area names; without one, the CPU where [`rseq::has_moved`](crate::rseq::has_moved) found none.
     pub rseq_cpu: AtomicU32,
     /// Word before the abort address of its critical sections.
     pub rseq_signature: AtomicU32,
@@ -121,6 +121,15 @@ impl Task {
     #[inline]
     pub fn current() -> &'static Task {
         Self::of(hadal_sched::current())
+    }
+
+    /// The calling task, of a thread that has been in program code: to make it ready for that took [`Task::of`].
+    ///
+    /// # Panics
+    /// If the thread is another one.
+    #[inline]
+    pub(crate) fn of_program() -> &'static Task {
+        LINKS.get(hadal_sched::current().personality()).expect("a program thread has a task")
     }
 
     /// The live task of `process` with a thread id.

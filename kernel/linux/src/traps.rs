@@ -26,25 +26,29 @@ pub(crate) const NO_CALL: u64 = u64::MAX;
 const MEMORY_TRIES: u32 = 10;
 const MEMORY_PAUSE_NS: u64 = 2_000_000;
 
-/// A program thread made a system call.
+/// A program thread made a system call, which nobody wants to see.
 pub extern "C" fn system_call(frame: &mut TrapFrame) {
-    let task = Task::current();
-    let process = task.process();
-    let mut call = Call { task, process, frame };
-    // What is needed behind the call is read from there: it has to survive in no register.
-    let word = if process.call_trace.is_some() || trace::enabled() {
-        watched_call(&mut call)
-    } else {
-        syscall::dispatch(&mut call)
-    };
-    if word == syscall::INTERRUPTED {
-        signal::decide_on_restart(call.task);
-    }
-    name_cpu(call.task, call.process, call.frame);
+    serve(frame, syscall::dispatch);
 }
 
-/// A call that somebody wants to see.
-#[cold]
+/// The same where calls are traced, or may be recorded at some time: takes the place of [`system_call`].
+pub extern "C" fn watched_system_call(frame: &mut TrapFrame) {
+    serve(frame, watched_call);
+}
+
+#[inline(always)]
+fn serve(frame: &mut TrapFrame, run: impl FnOnce(&mut Call<'_>) -> u64) {
+    let task = Task::of_program();
+    let mut call = Call { task, process: task.process(), frame };
+    // What is needed behind the call is read from there: it has to survive in no register.
+    if run(&mut call) == syscall::INTERRUPTED {
+        signal::decide_on_restart(call.task);
+    }
+    if rseq::has_moved(call.task) {
+        rseq::on_move(call.task, call.process, call.frame);
+    }
+}
+
 fn watched_call(call: &mut Call<'_>) -> u64 {
     trace::point(Kind::CallEnter, call.frame.rax, call.frame.rdi);
     let word = match &call.process.call_trace {
@@ -53,14 +57,6 @@ fn watched_call(call: &mut Call<'_>) -> u64 {
     };
     trace::point(Kind::CallExit, word, 0);
     word
-}
-
-/// The thread may have moved while it was in the kernel: its restartable-sequences area must name its CPU.
-#[inline]
-fn name_cpu(task: &'static Task, process: &'static Process, frame: &mut TrapFrame) {
-    if rseq::names_another_cpu(task) {
-        rseq::on_return(task, process, frame);
-    }
 }
 
 /// The thread is about to return to program code and has something to do first: another thread's turn, signals, the end.
@@ -175,7 +171,10 @@ fn handle_fault(frame: &mut TrapFrame) -> bool {
             let access = Access::from_error(frame.error);
             match fault(process, frame.fault_address as usize, access_of(access)) {
                 FaultOutcome::Resolved => {
-                    name_cpu(task, process, frame);
+                    // It may have waited for the page.
+                    if rseq::has_moved(task) {
+                        rseq::on_move(task, process, frame);
+                    }
                     return true;
                 }
                 FaultOutcome::OutOfMemory => {
