@@ -39,8 +39,13 @@ pub fn set_direct_memory(memory: &'static dyn DirectMemory) {
 /// map that was given to them.
 #[inline]
 pub fn in_window(address: usize, len: usize) -> bool {
+    in_program(address, len) || in_direct_memory(address, len)
+}
+
+/// Whether a range lies in the program's half.
+#[inline(always)]
+fn in_program(address: usize, len: usize) -> bool {
     address >= PROGRAM_START && address.checked_add(len).is_some_and(|end| end <= PROGRAM_END)
-        || in_direct_memory(address, len)
 }
 
 /// Whether a range is memory of the direct map that was given to the program: it is always there, to be read and written.
@@ -173,6 +178,18 @@ pub fn load_five_u64(address: usize, distance: usize) -> Result<[u64; 5], Fault>
     // SAFETY: as in `load_u64`; all five words are in what was checked.
     let (failed, values) = unsafe { load_five(address, distance) };
     result(failed).map(|()| values)
+}
+
+/// [`load_u64`] for who looks again when it fails, with that: what is not in the program's half counts as absent. No Rust
+/// function is on its way, before which registers would have to be saved.
+#[inline(always)]
+pub fn load_ordinary_u64(address: usize) -> Result<u64, Fault> {
+    if !in_program(address, 8) {
+        return Err(Fault);
+    }
+    // SAFETY: the address is in the program's half, where a fault is caught.
+    let (failed, value) = unsafe { load64(address) };
+    result(failed).map(|()| value)
 }
 
 /// Writes a 64-bit word; atomic when `address` is aligned.

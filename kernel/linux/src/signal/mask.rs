@@ -27,7 +27,7 @@ pub fn read(address: usize, size: usize) -> Result<Option<SigSet>> {
 
 /// Blocks exactly these signals in the calling thread. A signal of the process that it no longer takes goes to another
 /// thread; one that it takes from now on is delivered before it returns to program code, or is gone if it is ignored.
-#[inline]
+#[inline(always)]
 pub fn set(task: &Task, process: &Process, mask: SigSet) {
     let previous = task.signals.mask();
     let mask = mask.blockable();

@@ -254,7 +254,7 @@ fn is_interrupted_by_news(task: &Task, process: &Process) -> bool {
 
 /// Whether anything is pending that the calling thread might have to take care of. If not, it is not interrupted; if so,
 /// [`interrupted`] has to look.
-#[inline]
+#[inline(always)]
 fn has_news(task: &Task, process: &Process) -> bool {
     hadal_sched::current().set_interrupted(false);
     // Whoever makes a signal pending after this look sets the flag after this store.
