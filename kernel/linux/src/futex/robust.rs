@@ -16,11 +16,24 @@ pub(super) const WAITERS: u32 = 0x8000_0000;
 const LIMIT: usize = 2048;
 
 /// Marks every lock that the thread still holds as ownerless and wakes one waiter of each.
+#[inline]
 pub fn exit_robust_list(task: &Task) {
-    let head = task.robust_list.swap(0, Ordering::Relaxed);
-    if head == 0 {
-        return;
+    let head = task.robust_list.load(Ordering::Relaxed);
+    task.robust_list.store(0, Ordering::Relaxed);
+    if head != 0 && !is_empty(head) {
+        release_all(task, head);
     }
+}
+
+/// Whether a head is that of an empty list, as that of nearly every thread; not if it takes more to read it.
+#[inline]
+fn is_empty(head: usize) -> bool {
+    let word = |index: usize| user::load_ordinary_u64(head.wrapping_add(8 * index));
+    matches!((word(0), word(2)), (Ok(first), Ok(0)) if first & !1 == head as u64)
+}
+
+#[inline(never)]
+fn release_all(task: &Task, head: usize) {
     // struct robust_list_head { struct robust_list list; long futex_offset; struct robust_list *pending; }
     let word = |index: usize| user::load_u64(head.wrapping_add(8 * index));
     let (Ok(first), Ok(offset), Ok(pending)) = (word(0), word(1), word(2)) else { return };
