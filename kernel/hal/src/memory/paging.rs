@@ -105,10 +105,12 @@ impl ProgramTable {
     }
 
     fn install(&self, va: usize, entry: u64, size: PageSize) -> Result<(), MapError> {
-        let (table, slot) = (table_for(self.root(), va, size, || self.new_table())?, index(va, size.level()));
-        if size == PageSize::Size4K {
-            groups::note(table, slot);
+        let new = || self.new_table();
+        if size != PageSize::Size4K {
+            return set_empty(&table_for(self.root(), va, size, new)?[index(va, size.level())], entry);
         }
+        let (table, slot) = (table_for(self.root(), va, PageSize::Size4K, new)?, index(va, 0));
+        groups::note(table, slot);
         set_empty(&table[slot], entry)
     }
 

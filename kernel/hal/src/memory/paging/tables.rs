@@ -42,21 +42,14 @@ pub(super) unsafe fn free_table(pa: u64) {
 }
 
 /// Returns the table below `entry`; `new` makes one, as [`new_table`] does, if the entry is empty.
+#[inline(always)]
 pub(super) fn descend(
     entry: &AtomicU64,
     new: impl FnOnce() -> Result<u64, MapError>,
 ) -> Result<&'static Table, MapError> {
     let mut value = entry.load(Ordering::Acquire);
     if value == 0 {
-        let fresh = new()?;
-        match entry.compare_exchange(0, fresh | PRESENT | WRITABLE, Ordering::AcqRel, Ordering::Acquire) {
-            Ok(_) => return Ok(table(fresh)),
-            Err(found) => {
-                // SAFETY: made above, and never linked.
-                unsafe { free_table(fresh) };
-                value = found;
-            }
-        }
+        value = link(entry, new)?;
     }
     // In a block that grows every place is taken.
     if value & (PRESENT | LARGE | GROWING) == PRESENT {
@@ -66,7 +59,23 @@ pub(super) fn descend(
     }
 }
 
+/// Links a table where there was none; returns the entry, which may be somebody else's.
+#[cold]
+fn link(entry: &AtomicU64, new: impl FnOnce() -> Result<u64, MapError>) -> Result<u64, MapError> {
+    let fresh = new()?;
+    let own = fresh | PRESENT | WRITABLE;
+    Ok(match entry.compare_exchange(0, own, Ordering::AcqRel, Ordering::Acquire) {
+        Ok(_) => own,
+        Err(found) => {
+            // SAFETY: made above, and never linked.
+            unsafe { free_table(fresh) };
+            found
+        }
+    })
+}
+
 /// The table in which a page of a size has its entry; what is missing `new` makes.
+#[inline(always)]
 pub(super) fn table_for(
     root: &'static Table,
     va: usize,
