@@ -160,9 +160,14 @@ impl<M: Mmu> AddressSpace<M> {
         }
         let inner = self.inner.read();
         let mut outcome = Attempt::Again;
+        let mut last: Option<&Vma> = None;
         for (at, frame) in frames {
             let offset = plan.offset.wrapping_add(at as u64).wrapping_sub(page as u64);
-            let vma = inner.map.find(at).filter(|vma| {
+            // As a rule that of the one before.
+            if !last.is_some_and(|vma| vma.start <= at && at < vma.end) {
+                last = inner.map.find(at);
+            }
+            let vma = last.filter(|vma| {
                 !vma.prot.is_empty()
                     && !vma.owns_frames()
                     && shows(vma, &plan.source)
