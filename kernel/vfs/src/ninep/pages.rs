@@ -6,6 +6,7 @@
 //! So mappings, reads and writes of the machine always agree; what others change on the host is seen by reads at once, and
 //! by mappings as far as their pages have not been touched yet.
 
+use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::sync::{Arc, Weak};
 use core::ops::Range;
@@ -87,11 +88,14 @@ impl Pages {
     }
 }
 
+/// Pages side by side that are kept together: those that one fault maps.
+const GROUP: usize = 16;
+
 /// The pages given to mappings: they stay as long as a mapping may use them.
 #[derive(Default)]
 struct Given {
-    /// By number in the file, as they come from there.
-    latest: BTreeMap<u64, Arc<Page>>,
+    /// By number in the file, as they come from there: group by group.
+    latest: BTreeMap<u64, Box<[Option<Arc<Page>>; GROUP]>>,
     /// Those that others have taken the place of, by address: the file has changed meanwhile.
     earlier: BTreeMap<u64, Arc<Page>>,
 }
@@ -100,8 +104,10 @@ impl Given {
     /// Keeps a page, once.
     fn keep(&mut self, index: u64, page: Arc<Page>) {
         let phys = page.phys();
+        let group = self.latest.entry(index / GROUP as u64).or_default();
+        let before = group[(index % GROUP as u64) as usize].replace(page);
         // Two pages that are kept are not in one frame.
-        if let Some(before) = self.latest.insert(index, page).filter(|before| before.phys() != phys) {
+        if let Some(before) = before.filter(|before| before.phys() != phys) {
             self.earlier.insert(before.phys(), before);
         }
     }
@@ -208,5 +214,41 @@ impl Drop for NinepSource {
     fn drop(&mut self) {
         // The file stays open until here, so what is left can still be brought home. Nobody is there to hear of a failure.
         let _ = self.sync(0, u64::MAX);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::page_cache;
+
+    /// The first pages of a file of its own.
+    fn pages<const N: usize>() -> [Arc<Page>; N] {
+        let pages = FilePages::new(&page_cache(1 << 20), 32 * PAGE_SIZE);
+        let read = |_: u64, len: usize, take: &mut dyn FnMut(&[u8])| {
+            take(&vec![1; len]);
+            Ok(())
+        };
+        core::array::from_fn(|index| pages.page(index as u64, &|| u64::MAX, &read).unwrap().unwrap())
+    }
+
+    #[test]
+    fn given_pages_stay_when_others_take_their_place() {
+        let group = GROUP as u64;
+        let places = [0, 1, group - 1, group, 7 * group + 3];
+        let (first, second) = (pages::<5>(), pages::<5>());
+        let mut given = Given::default();
+        let mut give = |pages: &[Arc<Page>; 5]| {
+            places.into_iter().zip(pages).for_each(|(at, page)| given.keep(at, page.clone()));
+        };
+        give(&first);
+        give(&first);
+        assert!(first.iter().all(|page| Arc::strong_count(page) == 2), "kept once");
+        give(&second);
+        assert_eq!((given.latest.len(), given.earlier.len()), (3, 5));
+        let phys = |page: &Arc<Page>| page.phys();
+        let latest = given.latest.values().flat_map(|group| group.iter().flatten()).map(phys);
+        assert_eq!(latest.collect::<Vec<_>>(), second.each_ref().map(phys));
+        assert!(first.iter().all(|page| given.earlier.contains_key(&page.phys())));
     }
 }
