@@ -14,9 +14,15 @@ use crate::cc::runtimes::{Built, FLAGS};
 use crate::failure::Failure;
 
 /// Functions of the program may be inlined into each other, also into themselves: gcc alone would stop early, because each
-/// comes in two clones. clang takes no notice of the second one.
-const INLINING: [&str; 4] =
-    ["-fno-semantic-interposition", "--param", "inline-unit-growth=100", "-Wno-unused-command-line-argument"];
+/// comes in two clones, and counts what is seldom run as well. clang takes no notice of the parameters.
+const INLINING: [&str; 6] = [
+    "-fno-semantic-interposition",
+    "--param",
+    "inline-unit-growth=100",
+    "--param",
+    "max-inline-insns-recursive=1000",
+    "-Wno-unused-command-line-argument",
+];
 
 /// A source that is translated, and how to compile what came of it.
 pub(super) struct Unit {

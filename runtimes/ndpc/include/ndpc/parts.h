@@ -12,21 +12,23 @@
 
 namespace ndpc {
 
-// Elements side by side. Copies where that costs nothing: a variable that nobody points to can live in a
-// register.
+// Scalars are copied: that costs nothing, and a variable that nobody points to can live in a register.
+template <class E> constexpr bool is_copied = std::is_scalar_v<E>;
+template <class E> using Part = std::conditional_t<is_copied<E>, E, const E &>;
+
+// Elements side by side.
 template <class E, int count> struct Parts {
-    static constexpr bool is_copied = std::is_scalar_v<E>;
-    std::conditional_t<is_copied, E, const E *> parts[count];
+    std::conditional_t<is_copied<E>, E, const E *> parts[count];
 
     static auto part(const E &element) {
-        if constexpr (is_copied) {
+        if constexpr (is_copied<E>) {
             return element;
         } else {
             return &element;
         }
     }
     const E &operator[](std::int64_t index) const {
-        if constexpr (is_copied) {
+        if constexpr (is_copied<E>) {
             return parts[index];
         } else {
             return *parts[index];
@@ -57,9 +59,11 @@ __attribute__((noinline)) int divide_parts(T &result, T total, int next, const S
 
 // The same in the serial clone, when there is a question: one element after another unless that is the
 // answer.
-template <class Op, Mode M, class T, class Body, class E, int count>
+template <class Op, Mode M, class T, class Body, class E, class... Rest>
 __attribute__((noinline, cold)) int reduce_asked(M mode, T &result, T total, const Site &site,
-                                                 const Body &body, Parts<E, count> parts) {
+                                                 const Body &body, Part<E> element, Part<Rest>... rest) {
+    constexpr int count = 1 + sizeof...(rest);
+    auto parts = parts_of(element, rest...);
     for (int i = 0; i < count; i++) {
         if ((i == 0 || i + 1 < count) && has_question()) {
             bool forks = false;
@@ -86,7 +90,12 @@ __attribute__((always_inline)) inline int reduce_parts(M mode, T &result, T tota
                                                        const Rest &...rest) {
     if constexpr (may_ask) {
         if (__builtin_expect(has_question(), 0)) {
-            return reduce_asked<Op>(mode, result, total, site, body, parts_of(element, rest...));
+            // Not into `result`: what nobody points to can live in a register.
+            T asked;
+            NDPC_TRY(
+                (reduce_asked<Op, M, T, Body, E, Rest...>(mode, asked, total, site, body, element, rest...)));
+            result = asked;
+            return done;
         }
     }
     T item;
