@@ -72,8 +72,12 @@ impl Writer<'_, '_> {
                     "ndpc::reduce_each<{combine}>({mode}, {place}, {count}, {site}, {body})"
                 ));
             } else {
+                // Where nothing can fail, what follows an item that decides need not be computed.
+                let decides =
+                    !whole.fails && matches!(combine.as_str(), "ndpc::And<bool>" | "ndpc::Or<bool>");
+                let reduction = if decides { "decide" } else { "reduce_small" };
                 let body = self.lambda("body", index, &[&parameter], whole, "int", DONE);
-                self.loop_line(&format!("ndpc::reduce_small<{combine}>({place}, {count}, {site}, {body})"));
+                self.loop_line(&format!("ndpc::{reduction}<{combine}>({place}, {count}, {site}, {body})"));
             }
             return;
         }

@@ -78,6 +78,19 @@ fn small_bodies_are_told_from_others() {
 }
 
 #[test]
+fn what_can_fail_does_not_end_at_an_item_that_decides() {
+    let output = translated(
+        "function a(s) : [int] -> bool = all({x > 3 : x in s});
+         function b(s) : [int] -> bool = any({10 / x > 3 : x in s});
+         function c(s) : [int] -> int = all({x : x in s});",
+    );
+    for expected in ["ndpc::decide<ndpc::And<bool>>(", "ndpc::reduce_small<ndpc::Or<bool>>("] {
+        assert!(output.cpp.contains(expected), "{expected}: {}", output.cpp);
+    }
+    assert_eq!(output.cpp.matches("ndpc::decide").count(), 1, "{}", output.cpp);
+}
+
+#[test]
 fn what_forks_has_clones() {
     let output = translated(
         "function leaf(x) : int -> int = x + 1;

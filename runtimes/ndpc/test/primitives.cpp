@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 // The run-time's operations on sequences against loops, at lengths around every threshold, with 1 to 8
 // workers; sums of floats must be the same with all of them. Prints "primitives ok".
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
@@ -95,6 +96,24 @@ void test_scan_and_reduce(const Seq<int> &items, std::int64_t count) {
     });
 }
 
+// One item that decides, or none; with one worker little is looked at behind it.
+template <class Op> void test_decide(std::int64_t count) {
+    for (std::int64_t at : {std::int64_t{-1}, std::int64_t{0}, count / 2, count - 1}) {
+        std::atomic<std::int64_t> asked{0};
+        bool result = false;
+        auto body = [&](std::int64_t i, bool &item) -> int {
+            asked.fetch_add(1, std::memory_order_relaxed);
+            item = (i == at) != Op::identity;
+            return ndpc::done;
+        };
+        bool decided = at >= 0 && at < count;
+        check(ndpc::decide<Op>(result, count, here, body) == 0 && result == (decided != Op::identity),
+              "decide", count);
+        check(ndpc::worker_count() > 1 || asked <= (decided ? at + ndpc::decide_group : count),
+              "as many as it takes", count);
+    }
+}
+
 void test_moves(const Seq<int> &items, std::int64_t count) {
     std::vector<int> lengths, twice(items.begin(), items.end()), back;
     for (std::int64_t left = count; left > 0;) {
@@ -183,8 +202,8 @@ void test_failure(std::int64_t count) {
 } // namespace
 
 int main() {
-    const std::int64_t counts[] = {0,    1,    2,    7,    8,    9,    1023,  1024,  1025,
-                                   2047, 2048, 2049, 4096, 4097, 8191, 10240, 10241, 40000};
+    const std::int64_t counts[] = {0,    1,    2,    7,    8,    9,    63,   64,    65,    1023, 1024,
+                                   1025, 2047, 2048, 2049, 4096, 4097, 8191, 10240, 10241, 40000};
     std::vector<double> sums;
     for (std::uint32_t workers : {1u, 2u, 4u, 8u}) {
         check(ndpc::start(workers, false) == 0, "a start", workers);
@@ -200,6 +219,8 @@ int main() {
                 test_filter(items, count);
                 test_scan_and_reduce(items, count);
                 test_moves(items, count);
+                test_decide<ndpc::And<bool>>(count);
+                test_decide<ndpc::Or<bool>>(count);
                 test_failure(count);
             }
             double sum = rounded_sum(count);

@@ -85,17 +85,53 @@ int reduce_one_block(T &result, std::int64_t begin, std::int64_t end, const Body
     return done;
 }
 
-// Combines what body(i, item) gives for each i < count, where bodies are small.
-template <class Op, class T, class Body>
-int reduce_small(T &result, std::int64_t count, const Site &site, const Body &body) {
+// Groups of so many items are combined without a branch for each, so that compilers turn them into vectors.
+constexpr int decide_group = 64;
+
+// The first item of a block that decides, or the identity if none does. What is no group is short, as most
+// whole loops of this kind are.
+template <class Op, class Body>
+bool decide_one_block(std::int64_t begin, std::int64_t end, const Body &body) {
+    std::int64_t i = begin;
+    for (; i + decide_group <= end; i += decide_group) {
+        bool total = Op::identity;
+        for (int k = 0; k < decide_group; k++) {
+            bool item;
+            body(i + k, item);
+            total = Op::combine(total, item);
+        }
+        if (total != Op::identity) {
+            return total;
+        }
+    }
+    for (; i < end; i++) {
+        bool item;
+        body(i, item);
+        if (item != Op::identity) {
+            return item;
+        }
+    }
+    return Op::identity;
+}
+
+// Combines what one_block(part, begin, end) gives for the blocks of `count` items. With `decides`, parts
+// other than the identity are the result. Out of line: what is inlined is one block.
+template <class Op, bool decides, class T, class Block>
+__attribute__((noinline)) int reduce_blocks(T &result, std::int64_t count, const Site &site,
+                                            const Block &one_block) {
     std::int64_t blocks = blocks_of(count, reduce_block);
+    auto end_of = [count](std::int64_t begin) {
+        return begin + reduce_block < count ? begin + reduce_block : count;
+    };
     T total = Op::identity;
-    if (scheduler.serial || blocks < 2) {
+    if (scheduler.serial) {
         for (std::int64_t begin = 0; begin < count; begin += reduce_block) {
             T part;
-            NDPC_TRY((reduce_one_block<Op>(
-                part, begin, begin + reduce_block < count ? begin + reduce_block : count, body)));
+            NDPC_TRY(one_block(part, begin, end_of(begin)));
             total = Op::combine(total, part);
+            if (decides && total != Op::identity) {
+                break;
+            }
         }
         result = total;
         return done;
@@ -104,15 +140,39 @@ int reduce_small(T &result, std::int64_t count, const Site &site, const Body &bo
     NDPC_TRY(Seq<T>::make(parts, blocks, site));
     T *part = parts.data();
     NDPC_TRY(each_index(blocks, [&](std::int64_t i) -> int {
-        std::int64_t begin = i * reduce_block,
-                     end = begin + reduce_block < count ? begin + reduce_block : count;
-        return reduce_one_block<Op>(part[i], begin, end, body);
+        return one_block(part[i], i * reduce_block, end_of(i * reduce_block));
     }));
     for (std::int64_t i = 0; i < blocks; i++) {
         total = Op::combine(total, part[i]);
     }
     result = total;
     return done;
+}
+
+// Combines what body(i, item) gives for each i < count, where bodies are small.
+template <class Op, class T, class Body>
+int reduce_small(T &result, std::int64_t count, const Site &site, const Body &body) {
+    if (count <= reduce_block) {
+        return reduce_one_block<Op>(result, 0, count, body);
+    }
+    return reduce_blocks<Op, false>(result, count, site,
+                                    [&](T &part, std::int64_t begin, std::int64_t end) -> int {
+                                        return reduce_one_block<Op>(part, begin, end, body);
+                                    });
+}
+
+// The same of bools where bodies cannot fail: nothing is lost with the items behind one that decides.
+template <class Op, class Body>
+int decide(bool &result, std::int64_t count, const Site &site, const Body &body) {
+    if (count <= reduce_block) {
+        result = decide_one_block<Op>(0, count, body);
+        return done;
+    }
+    return reduce_blocks<Op, true>(result, count, site,
+                                   [&](bool &part, std::int64_t begin, std::int64_t end) -> int {
+                                       part = decide_one_block<Op>(begin, end, body);
+                                       return done;
+                                   });
 }
 
 // Combines what body(mode, i, item) gives for each i < count, where each may take long.
