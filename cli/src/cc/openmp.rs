@@ -35,6 +35,9 @@ const FLAGS: [&str; 11] = [
 /// Options"). The machine's code is there, too: `ar` lists the symbols of nothing else.
 const LINK_TIME_FLAGS: [&str; 2] = ["-flto", "-ffat-lto-objects"];
 
+/// Where the sources have the entry points that gcc's code calls.
+const ENTRY_FOLDERS: [&str; 2] = ["openmp/gomp", "openmp/api"];
+
 /// What libhrt is compiled with beside its own flags: a shared library must not offer its symbols to the program.
 const HIDDEN: &str = "-fvisibility=hidden";
 
@@ -45,15 +48,19 @@ pub(super) const SEARCH_LIBRARIES: &str = "hadal_omp_search_libraries";
 const STATIC_NAMES: [&str; 3] = ["libgomp.a", "libomp.a", "libiomp5.a"];
 const SHARED_NAMES: [&str; 3] = ["libgomp.so.1", "libomp.so.5", "libiomp5.so"];
 
-/// The entry points of [`link_time_dir`]. Calls that gcc makes itself are not in the symbol table of link-time code, so the
-/// linker would not find these files by name and takes them as a whole.
-const ENTRY_POINTS: &str = "libgomp-entry.a";
+/// What marks functions that may become part of a program, in the sources (core/abi.h).
+const INLINED: &str = "OMP_INLINED";
+
+/// All entry points of gcc's code, those that may become part of the program in the compiler's own form. Calls that gcc makes of
+/// directives are not in the symbol table of that form, so the linker has to take these files whole: it would ask for some when
+/// the others are compiled already, without what these need of them.
+const ENTRIES: &str = "libgomp-entries.a";
 
 /// The static library of an image.
 pub(super) struct StaticLibrary {
     dir: PathBuf,
-    /// Whether the compiler optimises it together with the program.
-    is_inlined: bool,
+    /// The directory of [`ENTRIES`], for a program that is optimised together with the run-time.
+    entries: Option<PathBuf>,
 }
 
 impl StaticLibrary {
@@ -61,15 +68,15 @@ impl StaticLibrary {
     pub(super) fn new(compiler: &[OsString], link_time: bool) -> Result<Self, Failure> {
         // Clang's form of the code is another one, which its linkers need a plugin for.
         let is_inlined = link_time && is_gcc(compiler);
-        let dir = if is_inlined { link_time_dir(compiler)? } else { static_dir()? };
-        Ok(Self { dir, is_inlined })
+        let entries = is_inlined.then(|| entries_dir(compiler)).transpose()?;
+        Ok(Self { dir: static_dir()?, entries })
     }
 
     /// The arguments of the link. The compiler asks for its own run-time by name, and finds this one.
     pub(super) fn link_args(&self) -> Vec<OsString> {
         let mut args = vec!["-L".into(), self.dir.clone().into()];
-        if self.is_inlined {
-            let entries = self.dir.join(ENTRY_POINTS).into();
+        if let Some(dir) = &self.entries {
+            let entries = dir.join(ENTRIES).into();
             args.extend(["-Wl,--whole-archive".into(), entries, "-Wl,--no-whole-archive".into()]);
         }
         args.push(self.dir.join(STATIC_NAMES[0]).into());
@@ -81,27 +88,26 @@ impl StaticLibrary {
 fn static_dir() -> Result<PathBuf, Failure> {
     let compiler = super::compiler(Language::Cpp)?;
     library::in_cache("openmp", sdk::identity(&compiler, &[&FLAGS]), |dir| {
-        let objects = compile(&compiler, &FLAGS, dir)?;
+        let objects = compile(&compiler, &FLAGS, &sources(), &dir.join("objects/openmp"), dir)?;
         library::archive(&objects, &dir.join(STATIC_NAMES[0]))?;
         finish(dir, &STATIC_NAMES)
     })
 }
 
-/// The same in the compiler's own form. Only the version that has written it can read it, so the compiler that links compiles
-/// it, whatever its language: drivers of gcc compile C++ by the file's name.
-fn link_time_dir(compiler: &[OsString]) -> Result<PathBuf, Failure> {
-    let flags = [&FLAGS[..], &LINK_TIME_FLAGS].concat();
-    library::in_cache("openmp-lto", sdk::identity(compiler, &[&flags]), |dir| {
-        let objects = compile(compiler, &flags, dir)?;
+/// The directory with [`ENTRIES`]. Only the version of a compiler that has written its form of the code can read it, so the compiler
+/// that links compiles it, whatever its language: drivers of gcc compile C++ by the file's name.
+fn entries_dir(compiler: &[OsString]) -> Result<PathBuf, Failure> {
+    let inlined_flags = [&FLAGS[..], &LINK_TIME_FLAGS].concat();
+    library::in_cache("openmp-entries", sdk::identity(compiler, &[&inlined_flags]), |dir| {
         let is_entry =
-            |source: &str| ["openmp/gomp", "openmp/api"].iter().any(|of| Path::new(source).starts_with(of));
-        let (entries, others): (Vec<_>, Vec<_>) =
-            sources().into_iter().zip(objects).partition(|(source, _)| is_entry(source));
-        let objects =
-            |part: Vec<(&str, PathBuf)>| part.into_iter().map(|(_, object)| object).collect::<Vec<_>>();
-        library::archive(&objects(entries), &dir.join(ENTRY_POINTS))?;
-        library::archive(&objects(others), &dir.join(STATIC_NAMES[0]))?;
-        finish(dir, &STATIC_NAMES)
+            |source: &&str| ENTRY_FOLDERS.iter().any(|folder| Path::new(source).starts_with(folder));
+        let is_inlined = |source: &&str| sdk::text(source).is_some_and(|text| text.contains(INLINED));
+        let (inlined, others): (Vec<_>, Vec<_>) =
+            sources().into_iter().filter(is_entry).partition(is_inlined);
+        let mut objects = compile(compiler, &inlined_flags, &inlined, &dir.join("objects/inlined"), dir)?;
+        objects.extend(compile(compiler, &FLAGS, &others, &dir.join("objects/others"), dir)?);
+        library::archive(&objects, &dir.join(ENTRIES))?;
+        finish(dir, &[ENTRIES])
     })
 }
 
@@ -122,7 +128,7 @@ pub(crate) fn shared_dir() -> Result<PathBuf, Failure> {
     let identity = sdk::identity(&compiler, &[&FLAGS, &["shared", HIDDEN]])
         ^ sdk::identity(&c_compiler, &[&sdk::FLAGS]).rotate_left(1);
     library::in_cache("openmp-shared", identity, |dir| {
-        let mut objects = compile(&compiler, &FLAGS, dir)?;
+        let mut objects = compile(&compiler, &FLAGS, &sources(), &dir.join("objects/openmp"), dir)?;
         sdk::write_files(dir, |path| path.starts_with("src"))?;
         let sources =
             sdk::sources(|path| path.to_str().is_some_and(|path| sdk::is_of(path, &["", "sync", "linux"])));
@@ -160,12 +166,17 @@ fn sources() -> Vec<&'static str> {
     sdk::sources(|path| path.starts_with("openmp") && !path.starts_with("openmp/model"))
 }
 
-/// Compiles them below `dir`, in their order.
-fn compile(compiler: &[OsString], flags: &[&str], dir: &Path) -> Result<Vec<PathBuf>, Failure> {
+/// Compiles sources of its, which are written below `dir`, to files in the directory `objects`.
+fn compile(
+    compiler: &[OsString],
+    flags: &[&str],
+    sources: &[&str],
+    objects: &Path,
+    dir: &Path,
+) -> Result<Vec<PathBuf>, Failure> {
     sdk::write_files(dir, |path| path.starts_with("include") || path.starts_with("openmp"))?;
-    let sources = sources();
     let compilation = Compilation { compiler, flags, include: &["include", "openmp"], dir };
-    compilation.run(&sources, &dir.join("objects/openmp"), &mut Progress::new(sources.len()))
+    compilation.run(sources, objects, &mut Progress::new(sources.len()))
 }
 
 /// Leaves only the library, under all its names: links to one file, which the dynamic linker loads once.

@@ -178,6 +178,12 @@ pub(super) fn sources(wanted: impl Fn(&Path) -> bool) -> Vec<&'static str> {
     FILES.iter().map(|(path, _)| *path).filter(is_source).collect()
 }
 
+/// The text of a file.
+pub(super) fn text(path: &str) -> Option<&'static str> {
+    let (_, text) = FILES.iter().find(|(name, _)| *name == path)?;
+    Some(text)
+}
+
 /// Whether a source lies in one of these folders.
 pub(super) fn is_of(path: &str, folders: &[&str]) -> bool {
     let path = Path::new(path);

@@ -6,8 +6,9 @@
 
 using namespace hadal::omp;
 
-OMP_INLINED int omp_get_thread_num() { return static_cast<int>(self().number); }
-OMP_INLINED int omp_get_num_threads() { return static_cast<int>(self().size); }
+// Calls, for gcc knows what these return and takes the calls out of loops.
+OMP_EXPORT int omp_get_thread_num() { return static_cast<int>(self().number); }
+OMP_EXPORT int omp_get_num_threads() { return static_cast<int>(self().size); }
 OMP_EXPORT int omp_get_max_threads() { return to_int(self().task->icvs->threads); }
 OMP_EXPORT int omp_get_num_procs() {
     self(); // reads the environment

@@ -3,25 +3,9 @@
 // do the same.
 #include "core/guided.h"
 #include "loop.h"
-#include "ordered.h"
 
 using namespace hadal::omp;
 using namespace hadal::omp::gomp;
-
-namespace hadal::omp::gomp {
-
-bool next_ordered(Member &me, uint64_t *begin, uint64_t *end) {
-    ordered_leave(me);
-    Chunk chunk;
-    if (!loop_next(me, &chunk)) {
-        return false;
-    }
-    tell(me.workshare->loop, chunk, begin, end);
-    me.chunk = chunk;
-    return true;
-}
-
-} // namespace hadal::omp::gomp
 
 namespace {
 

@@ -3,6 +3,8 @@
 // turns.
 #include "ordered.h"
 
+#include "loop.h"
+
 using namespace hadal::omp;
 using namespace hadal::omp::gomp;
 
@@ -18,6 +20,21 @@ namespace {
 }
 
 } // namespace
+
+namespace hadal::omp::gomp {
+
+bool next_ordered(Member &me, uint64_t *begin, uint64_t *end) {
+    ordered_leave(me);
+    Chunk chunk;
+    if (!loop_next(me, &chunk)) {
+        return false;
+    }
+    tell(me.workshare->loop, chunk, begin, end);
+    me.chunk = chunk;
+    return true;
+}
+
+} // namespace hadal::omp::gomp
 
 OMP_EXPORT void GOMP_ordered_start() {
     Member &me = self();
