@@ -96,6 +96,15 @@ impl Parser {
         Box::new(diagnostic)
     }
 
+    /// A colon in a pattern: in other languages the type of a parameter follows.
+    pub(super) fn type_in_pattern(&self) -> Box<Diagnostic> {
+        let here = self.span();
+        Box::new(
+            Diagnostic::error("expected `)`, found `:`", here, "a pattern has no types in it")
+                .help("write types behind the parameters: `function name(a, b) : (int, [int]) -> int = ...`"),
+        )
+    }
+
     /// `t` or `f` where a name must stand.
     pub(super) fn boolean_as_name(&self, span: Span) -> Box<Diagnostic> {
         let (name, value) = if self.is_true_at(span) { ("t", "true") } else { ("f", "false") };

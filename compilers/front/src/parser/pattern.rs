@@ -23,7 +23,10 @@ impl Parser {
 
     fn pattern_item(&mut self, expected: &str) -> Result<Pattern> {
         if self.is_symbol("(") {
-            let (mut pattern, span) = self.bracketed("(", ")", |parser| parser.pattern("a pattern"))?;
+            let (mut pattern, span) = self.bracketed("(", ")", |parser| {
+                let pattern = parser.pattern("a pattern")?;
+                if parser.is_symbol(":") { Err(parser.type_in_pattern()) } else { Ok(pattern) }
+            })?;
             pattern.span = span;
             return Ok(pattern);
         }
