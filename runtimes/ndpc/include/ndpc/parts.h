@@ -98,7 +98,7 @@ __attribute__((always_inline)) inline int reduce_parts(M mode, T &result, T tota
             return done;
         }
     }
-    T item;
+    T item{}; // a value, for compilers that do not follow the status
     NDPC_TRY(body(mode, element, item));
     total = Op::combine(total, item);
     if constexpr (sizeof...(rest) > 0) {
