@@ -32,11 +32,18 @@ extern __typeof__(uselocale) uselocale __attribute__((weak));
 #define KEY_ROUNDS_MAX 4
 #define KEY_CALLS_MAX (KEY_ROUNDS_MAX * HRT_KEYS_MAX)
 
+HRT_BARE __attribute__((noinline)) static void destroy_values(void (*destructor)(void *value), void *value) {
+    unsigned calls = 0;
+    do {
+        destructor(value);
+    } while (++calls < KEY_CALLS_MAX && hrt_calls->key_take(&destructor, &value));
+}
+
 HRT_BARE void hrt_keys_clean(void) {
     void (*destructor)(void *value);
     void *value;
-    for (unsigned calls = 0; calls < KEY_CALLS_MAX && hrt_calls->key_take(&destructor, &value); calls++) {
-        destructor(value);
+    if (HRT_UNLIKELY(hrt_calls->key_take(&destructor, &value))) {
+        destroy_values(destructor, value);
     }
 }
 

@@ -160,7 +160,14 @@ pub(crate) extern "C" fn key_set(key: u32, value: usize) -> Code {
 
 /// `key_take`.
 pub(crate) extern "C" fn key_take(destructor_out: usize, value_out: usize) -> bool {
-    let Some((destructor, value)) = record::current().values.take() else { return false };
+    // Hardly any thread has one at its end.
+    let values = &record::current().values;
+    values.any() && take_set(values, destructor_out, value_out)
+}
+
+#[inline(never)]
+fn take_set(values: &Values, destructor_out: usize, value_out: usize) -> bool {
+    let Some((destructor, value)) = values.take() else { return false };
     user::store_u64(destructor_out, destructor as u64).is_ok()
         && user::store_u64(value_out, value as u64).is_ok()
 }
