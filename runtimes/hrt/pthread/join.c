@@ -22,7 +22,7 @@ static int claim(pthread_t thread, struct hrt_pthread *target) {
     if (hrt_pthread_is_gone(target, life)) {
         return ESRCH;
     }
-    if (thread == pthread_self() || HRT_LOAD(&target->joins, HRT_RELAXED) == &hrt_local.pthread) {
+    if (thread == hrt_pthread_self() || HRT_LOAD(&target->joins, HRT_RELAXED) == &hrt_local.pthread) {
         return EDEADLK;
     }
     return HRT_EXCHANGE(&target->joiner, 1, HRT_ACQUIRE) == 0 ? 0 : EINVAL;

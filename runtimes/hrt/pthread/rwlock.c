@@ -33,7 +33,7 @@ static void adopt(struct hrt_posix_rwlock *lock) {
 }
 
 static bool is_mine(struct hrt_posix_rwlock *lock) {
-    return HRT_LOAD(&lock->writer, HRT_RELAXED) == pthread_self();
+    return HRT_LOAD(&lock->writer, HRT_RELAXED) == hrt_pthread_self();
 }
 
 int pthread_rwlock_init(pthread_rwlock_t *lock, const pthread_rwlockattr_t *attr) {
@@ -83,7 +83,7 @@ static int read_until(pthread_rwlock_t *lock, clockid_t clock, const struct time
 static int write_until(pthread_rwlock_t *lock, clockid_t clock, const struct timespec *time) {
     int status = lock_until(view(lock), clock, time, hrt_rwlock_trywrlock, hrt_rwlock_wrlock_until);
     if (status == HRT_OK) {
-        HRT_STORE(&view(lock)->writer, pthread_self(), HRT_RELAXED);
+        HRT_STORE(&view(lock)->writer, hrt_pthread_self(), HRT_RELAXED);
     }
     return status;
 }
@@ -117,7 +117,7 @@ int pthread_rwlock_trywrlock(pthread_rwlock_t *lock) {
     adopt(view(lock));
     int status = hrt_rwlock_trywrlock(&view(lock)->core);
     if (status == HRT_OK) {
-        HRT_STORE(&view(lock)->writer, pthread_self(), HRT_RELAXED);
+        HRT_STORE(&view(lock)->writer, hrt_pthread_self(), HRT_RELAXED);
     }
     return status;
 }
