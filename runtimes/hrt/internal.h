@@ -24,6 +24,7 @@ struct hrt_pthread {
     uint32_t life;             /* enum hrt_pthread_life */
     uint32_t joiner;           /* 1: somebody joins it */
     uint32_t ends;             /* 1: it has called pthread_exit(); else an unwinding is a cancellation */
+    uint32_t ending;           /* 1: its destructors run, or have; it cannot be cancelled any more */
     uint32_t spoilt;           /* 1: something of its libc thread is not as in a new one: use it once only */
     uint32_t cpus;             /* where it may run: 0 anywhere, n + 1 on CPU n, or HRT_PTHREAD_CPUS_OTHER */
     uint32_t is_slot;          /* 1: runs on a slot; the fields below matter */

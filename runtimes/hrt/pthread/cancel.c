@@ -82,12 +82,14 @@ int pthread_cancel(pthread_t thread) {
         if (hrt_pthread_is_gone(target, HRT_LOAD(&target->life, HRT_ACQUIRE))) {
             return ESRCH;
         }
-        if (!hrt_pthread_spoil(target)) {
+        // Either the thread, which says first that it is ending, sees that its slot is spoilt, or we see
+        // that.
+        if (!hrt_pthread_spoil(target) || HRT_LOAD(&target->ending, HRT_RELAXED) != 0) {
             return 0;
         }
     }
     int error = __pthread_cancel(thread);
-    if (error == 0 && thread != pthread_self()) {
+    if (error == 0 && thread != hrt_pthread_self()) {
         wake_waiting(thread, target);
     }
     return error;

@@ -40,13 +40,30 @@ static void land(__pthread_unwind_buf_t *landing) {
     __pthread_register_cancel(landing);
 }
 
+// No request takes effect from here on: later ones see `ending`, and libc is told only where there may be an
+// earlier one.
+static void refuse_cancellation(struct hrt_pthread *self) {
+    HRT_STORE(&self->ending, 1, HRT_RELAXED);
+    HRT_FENCE(HRT_SEQ_CST);
+    if (HRT_UNLIKELY(HRT_LOAD(&self->spoilt, HRT_RELAXED) != 0)) {
+        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+    }
+}
+
+// The slot's next thread can be cancelled as a new one can.
+static void allow_cancellation(const struct hrt_pthread *self) {
+    if (HRT_UNLIKELY(self->cancel_type != PTHREAD_CANCEL_DEFERRED)) {
+        pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, NULL);
+    }
+    if (HRT_UNLIKELY(self->cancel_state != PTHREAD_CANCEL_ENABLE)) {
+        pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
+    }
+}
+
 // The last of the thread that its name stands for. From here on its slot lets a joiner go, if there is to be
 // one.
 static void end(struct hrt_pthread *self) {
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
-    if (self->cancel_type != PTHREAD_CANCEL_DEFERRED) {
-        pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, NULL);
-    }
+    refuse_cancellation(self);
     hrt_pthread_clean();
     hrt_local.exit = NULL;
     if (HRT_LOAD(&self->spoilt, HRT_RELAXED) != 0) {
@@ -82,7 +99,7 @@ static void *run(void *arg) {
         hrt_local.leaves = self->result;
         __pthread_unwind_next(&landing);
     }
-    pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
+    allow_cancellation(self);
     __pthread_unregister_cancel(&landing);
     return self->result;
 }

@@ -7,6 +7,7 @@
 
 #include <locale.h>
 #include <semaphore.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/prctl.h>
 
@@ -118,6 +119,55 @@ static void races_at_the_end(void) {
     }
 }
 
+// A request that comes while destructors run is too late, and what they do to their thread is not the next
+// one's. libc's own threads may be cancelled there.
+extern void hrt_pthread_begins(void) __attribute__((weak));
+
+static pthread_key_t late_key;
+static sem_t in_destructor, may_leave;
+
+static void destroys_late(void *value) {
+    (void)value;
+    CHECK_EQUAL(sem_post(&in_destructor), 0);
+    while (sem_wait(&may_leave) != 0) {
+    }
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+    pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
+}
+
+static void *ends_late(void *argument) {
+    expect_fresh();
+    CHECK_EQUAL(pthread_setspecific(late_key, argument), 0);
+    return argument;
+}
+
+static void cancelled_in_a_destructor(void) {
+    CHECK_EQUAL(sem_init(&in_destructor, 0, 0), 0);
+    CHECK_EQUAL(sem_init(&may_leave, 0, 0), 0);
+    CHECK_EQUAL(pthread_key_create(&late_key, destroys_late), 0);
+    for (int i = 0; i < ROUNDS; i++) {
+        pthread_t thread;
+        void *result;
+        bool cancel = i % 2 == 0;
+        CHECK_EQUAL(pthread_create(&thread, NULL, ends_late, &i), 0);
+        CHECK_EQUAL(sem_wait(&in_destructor), 0);
+        if (cancel) {
+            CHECK_EQUAL(pthread_cancel(thread), 0);
+            usleep(1000);
+        }
+        CHECK_EQUAL(sem_post(&may_leave), 0);
+        CHECK_EQUAL(pthread_join(thread, &result), 0);
+        CHECK(result == &i || (cancel && !hrt_pthread_begins));
+        if (result != &i) {
+            CHECK_EQUAL(sem_trywait(&may_leave), 0);
+        }
+        CHECK_EQUAL(pthread_create(&thread, NULL, is_fresh, &i), 0);
+        CHECK_EQUAL(pthread_join(thread, &result), 0);
+        CHECK(result == &i);
+    }
+    CHECK_EQUAL(pthread_key_delete(late_key), 0);
+}
+
 // Who is cancelled while it joins leaves the other thread joinable.
 static sem_t may_end;
 
@@ -165,6 +215,7 @@ void part_fresh(void) {
         one_after_the_other((enum ending)(round % ENDINGS));
     }
     races_at_the_end();
+    cancelled_in_a_destructor();
     cancelled_joiner();
     CHECK_EQUAL(pthread_sigmask(SIG_SETMASK, &before, NULL), 0);
     printf("  threads begin like new ones\n");
