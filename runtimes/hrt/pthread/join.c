@@ -13,14 +13,20 @@ static void give_up(void *arg) {
     HRT_STORE(&target->joiner, 0, HRT_RELEASE);
 }
 
-// The thread may be joined by the caller, who is the only one to try.
-static int claim(pthread_t thread, struct hrt_pthread *target) {
-    uint32_t life = HRT_LOAD(&target->life, HRT_ACQUIRE);
+// Why a thread with this life cannot be joined, if it cannot.
+__attribute__((noinline)) static int refusal(const struct hrt_pthread *target, uint32_t life) {
     if (life == HRT_PTHREAD_DETACHED || life == HRT_PTHREAD_LEFT) {
         return EINVAL;
     }
-    if (hrt_pthread_is_gone(target, life)) {
-        return ESRCH;
+    return hrt_pthread_is_gone(target, life) ? ESRCH : 0;
+}
+
+// The thread may be joined by the caller, who is the only one to try.
+static inline int claim(pthread_t thread, struct hrt_pthread *target) {
+    uint32_t life = HRT_LOAD(&target->life, HRT_ACQUIRE);
+    int error = life == HRT_PTHREAD_JOINABLE ? 0 : refusal(target, life);
+    if (error != 0) {
+        return error;
     }
     if (thread == hrt_pthread_self() || HRT_LOAD(&target->joins, HRT_RELAXED) == &hrt_local.pthread) {
         return EDEADLK;
