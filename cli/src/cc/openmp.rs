@@ -68,8 +68,8 @@ impl StaticLibrary {
     pub(super) fn new(compiler: &[OsString], link_time: bool) -> Result<Self, Failure> {
         // Clang's form of the code is another one, which its linkers need a plugin for.
         let is_inlined = link_time && is_gcc(compiler);
-        let entries = is_inlined.then(|| entries_dir(compiler)).transpose()?;
-        Ok(Self { dir: static_dir()?, entries })
+        let dir = static_dir()?;
+        Ok(Self { dir, entries: is_inlined.then(|| entries_dir(compiler)).transpose()? })
     }
 
     /// The arguments of the link. The compiler asks for its own run-time by name, and finds this one.
