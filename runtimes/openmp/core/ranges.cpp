@@ -48,7 +48,7 @@ uint64_t batch_after(uint64_t batch, uint64_t cycles) {
         uint64_t fewer = batch * RESERVED_CYCLES / cycles;
         return fewer > 0 ? fewer : 1;
     }
-    return batch < BATCH_MAX ? 2 * batch : BATCH_MAX;
+    return 2 * batch < BATCH_MAX ? 2 * batch : BATCH_MAX;
 }
 
 // Half of what another member has left, in whole chunks, becomes the member's own; false if all have nothing.
