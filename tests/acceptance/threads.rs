@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use hadal_tests::case::{expect_status, expect_stdout};
 use hadal_tests::programs::{
-    CPP_LANGUAGE, CPP_TERMINATE, CPP_THREADS, FAIRNESS, LONG_CALLS, PLACES, PRIORITY, PTHREAD,
+    CPP_LANGUAGE, CPP_TERMINATE, CPP_THREADS, FAIRNESS, LONG_CALLS, PLACES, PRIORITY, PTHREAD, ROBUST_LIST,
 };
 
 use hadal_tests::{Hadal, TestError, Way};
@@ -17,6 +17,7 @@ pub(crate) fn register(suite: &mut Suite) {
         let name = format!("threads/priority-inheritance/{}", way.name());
         suite.compare(name, &PRIORITY, way, 2, |case| case);
     }
+    suite.compare("threads/robust-list", &ROBUST_LIST, Way::GccDynamic, 2, |case| case);
     for way in [Way::GccStatic, Way::ClangDynamic] {
         suite.compare(format!("threads/pthreads/{}", way.name()), &PTHREAD, way, 2, |case| case);
     }

@@ -272,6 +272,8 @@ programs! {
     PLACES = "places", ["pthread/places.c"], ["-pthread"];
     /// Priority inheritance.
     PRIORITY = "priority", ["pthread/priority.c"], ["-pthread"];
+    /// Lists of robust locks of ending threads.
+    ROBUST_LIST = "robust-list", ["pthread/robust_list.c"], ["-pthread"];
     /// The red zone under timers.
     REDZONE = "redzone", ["soundness/redzone.c", "soundness/registers.S"], ["-pthread"];
     /// Registers over system calls.

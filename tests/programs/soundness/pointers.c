@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdint.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -114,6 +115,32 @@ static void opens(void) {
     printf("openat: ok\n");
 }
 
+static unsigned long mask(void) {
+    unsigned long now = 0;
+    CHECK_EQUAL(syscall(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &now, sizeof now), 0);
+    return now;
+}
+
+static void masks(void) {
+    enum { NOTHING = 77 };
+    const unsigned long before = mask(), all = ~0ul;
+    for (int i = 1; i < BAD_ADDRESSES; i++) {
+        CHECK_ERRNO(syscall(SYS_rt_sigprocmask, SIG_SETMASK, bad_address(i), NULL, sizeof all), EFAULT);
+        CHECK_ERRNO(syscall(SYS_rt_sigprocmask, NOTHING, bad_address(i), NULL, sizeof all), EFAULT);
+        CHECK_EQUAL(mask(), before);
+    }
+    // The last bytes of memory before some that is missing.
+    CHECK_ERRNO(syscall(SYS_rt_sigprocmask, SIG_SETMASK, unmapped - 4, NULL, sizeof all), EFAULT);
+    CHECK_ERRNO(syscall(SYS_rt_sigprocmask, NOTHING, &all, NULL, sizeof all), EINVAL);
+    CHECK_ERRNO(syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, sizeof all / 2), EINVAL);
+    CHECK_EQUAL(mask(), before);
+    CHECK_EQUAL(syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, NULL, sizeof all), 0);
+    printf("blocked at most: %#lx\n", mask());
+    CHECK_EQUAL(syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof before), 0);
+    CHECK_EQUAL(mask(), before);
+    printf("rt_sigprocmask: ok\n");
+}
+
 static void futexes(void) {
     struct timespec moment = {0, 1000000};
     for (int i = 0; i < BAD_ADDRESSES; i++) {
@@ -201,6 +228,7 @@ int main(void) {
     reads();
     writes();
     opens();
+    masks();
     futexes();
     end_of_mapping();
     read_only();
