@@ -4,13 +4,11 @@
 // the lock to be handed on, so that nobody starves.
 #include "simple_lock.h"
 
-#include "core/irq.h"
+#include "core/lock_wait.h"
 
 namespace hadal::omp {
 
 namespace {
-
-constexpr uint32_t LATE_MAX = 4; // wakes in vain before a waiter counts as starved
 
 bool take(SimpleLock &lock, uint32_t from, uint32_t to) {
     return HRT_CAS(&lock.word, &from, to, HRT_ACQUIRE);
@@ -29,22 +27,14 @@ static void check_initialised(uint32_t word) {
 
 void lock_slow(SimpleLock &lock) {
     check_initialised(HRT_LOAD(&lock.word, HRT_RELAXED));
-    bool is_mine = lock_spin([&] {
+    auto look = [&] {
         uint32_t word = HRT_LOAD(&lock.word, HRT_RELAXED);
         if (word >= SIMPLE_STARVED) {
             return Look::Hopeless;
         }
         return word == SIMPLE_FREE && take(lock, SIMPLE_FREE, SIMPLE_HELD) ? Look::Taken : Look::Held;
-    });
-    if (is_mine) {
-        return;
-    }
-    if (const Member *me = current) {
-        IrqPause interrupts(*me->thread);
-        sleep_and_take(lock);
-    } else {
-        sleep_and_take(lock);
-    }
+    };
+    lock_wait(look, [&] { sleep_and_take(lock); });
 }
 
 static void sleep_and_take(SimpleLock &lock) {
@@ -58,7 +48,7 @@ static void sleep_and_take(SimpleLock &lock) {
             }
             continue;
         }
-        uint32_t wanted = late < LATE_MAX ? SIMPLE_AWAITED : SIMPLE_STARVED;
+        uint32_t wanted = late < LOCK_LATE_MAX ? SIMPLE_AWAITED : SIMPLE_STARVED;
         if (word < wanted) {
             if (!HRT_CAS(&lock.word, &word, wanted, HRT_RELAXED)) {
                 continue;

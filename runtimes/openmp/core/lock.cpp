@@ -8,7 +8,7 @@
 // awake, and who wakes up sets it again, for others that may sleep.
 #include "lock.h"
 
-#include "irq.h"
+#include "lock_wait.h"
 
 namespace hadal::omp {
 
@@ -16,7 +16,6 @@ namespace {
 
 // Several times what it costs to wake a sleeper: while somebody sleeps, each unlock wakes one, in vain.
 constexpr uint32_t SPINS_MAX = 20000;
-constexpr uint32_t LATE_MAX = 4; // wakes in vain before a waiter counts as starved
 // Longer than any processor keeps a store to itself: who has told of its sleep that long ago is seen by each
 // unlock.
 constexpr uint64_t STORES_SEEN_NS = 1'000'000;
@@ -32,7 +31,7 @@ void check_initialised(uint32_t turn) {
 void sleep_and_take(Lock &lock) {
     uint64_t deadline_ns = HRT_FOREVER;
     for (uint32_t late = 0;;) {
-        uint32_t wanted = late < LATE_MAX ? LOCK_AWAITED : LOCK_STARVING;
+        uint32_t wanted = late < LOCK_LATE_MAX ? LOCK_AWAITED : LOCK_STARVING;
         uint32_t awaited = HRT_LOAD(&lock.awaited, HRT_ACQUIRE);
         if (awaited < wanted) {
             bool is_first = awaited == LOCK_NOT_AWAITED;
@@ -79,22 +78,14 @@ uint32_t lock_spins_allowed() {
 
 void lock_slow(Lock &lock) {
     check_initialised(HRT_LOAD(&lock.turn, HRT_RELAXED));
-    bool is_mine = lock_spin([&] {
+    auto look = [&] {
         uint32_t turn = HRT_LOAD(&lock.turn, HRT_RELAXED);
         if (turn == LOCK_HANDED) {
             return Look::Hopeless;
         }
         return turn == LOCK_FREE && take(lock, LOCK_FREE) ? Look::Taken : Look::Held;
-    });
-    if (is_mine) {
-        return;
-    }
-    if (const Member *me = current) {
-        IrqPause interrupts(*me->thread);
-        sleep_and_take(lock);
-    } else {
-        sleep_and_take(lock);
-    }
+    };
+    lock_wait(look, [&] { sleep_and_take(lock); });
 }
 
 void lock_wake(Lock &lock) {

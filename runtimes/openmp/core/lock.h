@@ -40,34 +40,6 @@ inline void unlock(Lock &lock) {
     }
 }
 
-// What a waiter does before it sleeps: `look` tells how the lock is, and takes it if it can. True if it has.
-enum class Look { Taken, Held, Hopeless };
-uint32_t lock_spins_allowed();
-template <typename Try> bool lock_spin(Try look) {
-    constexpr uint32_t PAUSES_MAX = 32, YIELDS = 3;
-    // Less and less often: each look takes the line from the holder, who could do several turns in that time.
-    uint32_t pauses = 1;
-    for (uint32_t spins = lock_spins_allowed(); spins > 0;) {
-        Look found = look();
-        if (found != Look::Held) {
-            return found == Look::Taken;
-        }
-        uint32_t turn = pauses < spins ? pauses : spins;
-        pauses = pauses < PAUSES_MAX ? 2 * pauses : PAUSES_MAX;
-        for (spins -= turn; turn > 0; turn--) {
-            HRT_PAUSE();
-        }
-    }
-    for (uint32_t yields = 0; yields < YIELDS; yields++) {
-        Look found = look();
-        if (found != Look::Held) {
-            return found == Look::Taken;
-        }
-        hrt_thread_yield();
-    }
-    return false;
-}
-
 } // namespace hadal::omp
 
 #endif
