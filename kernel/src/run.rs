@@ -14,7 +14,7 @@ use hadal_abi::config::{BootAction, Filling, RunConfig};
 use hadal_abi::control::{ExitStatus, GuestMessage};
 use hadal_drivers::Devices;
 use hadal_hal::boot::BootInfo;
-use hadal_hal::cpu;
+use hadal_hal::cpu::{self, hold};
 use hadal_hal::devices::pit;
 use hadal_hal::memory::fallible::{self, OutOfMemory};
 use hadal_hal::sync::SpinLock;
@@ -151,7 +151,7 @@ fn first_thread(_: usize) -> ! {
     let (info, platform) = BOOT.lock().take().expect("the boot information is kept for this thread");
     let config = config().expect("the configuration has been read");
     if config.counts_instructions {
-        hadal_drivers::stand_still_while_host_works();
+        hold::begin();
         // The clock of a machine that stands still would jump to its next interrupt.
         pit::stop_channel_0();
     }

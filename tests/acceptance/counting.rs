@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Machines that count instructions: two runs are the same, to the instruction.
 
+use std::io::{Read, Write};
 use std::num::NonZero;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{SocketAddr, UnixStream};
 use std::panic::{self, AssertUnwindSafe};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::{fs, hint, thread};
+use std::time::Duration;
+use std::{fs, hint, process, thread};
 
 use hadal_tests::case::{expect_status, wrong};
 use hadal_tests::machine::arguments;
@@ -21,7 +26,15 @@ pub(crate) fn register(suite: &mut Suite) {
     for (name, way) in [("static", Way::GccStatic), ("dynamic", Way::GccDynamic)] {
         suite.hadal(format!("counting/repeats/{name}"), move |name| repeats(name, way));
     }
+    suite.hadal("counting/repeats/emulator-awake", repeats_with_emulator_awake);
     suite.hadal("counting/starts-at-the-program", starts_at_the_program);
+}
+
+/// What is run.
+struct What {
+    program: PathBuf,
+    argument: &'static str,
+    qemu: Option<PathBuf>,
 }
 
 /// What a run leaves: the program's output, which has readings of its clocks, the trace and the folded profile.
@@ -31,7 +44,7 @@ struct Traces {
     folded: Vec<u8>,
 }
 
-fn run(directory: &Path, number: usize, way: Way) -> Result<Traces, TestError> {
+fn run(directory: &Path, number: usize, what: &What) -> Result<Traces, TestError> {
     // Beside the program's directory, whose content the program sees.
     let files = directory.join("files");
     fs::create_dir_all(&files).map_err(TestError::io("a directory for traces"))?;
@@ -41,7 +54,11 @@ fn run(directory: &Path, number: usize, way: Way) -> Result<Traces, TestError> {
     fs::create_dir_all(&work).map_err(TestError::io("a working directory"))?;
     let hadal = Hadal::plain().option("--icount").cwd(&work).with("--trace", &trace);
     let hadal = hadal.with("--profile", &profile).with("--profile-hz", "10000").option("--stats");
-    let outcome = hadal.run(&COUNTING.build(way)?, &arguments(&["/etc/services"]))?;
+    let hadal = match &what.qemu {
+        Some(qemu) => hadal.with("--qemu", qemu),
+        None => hadal,
+    };
+    let outcome = hadal.run(&what.program, &arguments(&[what.argument]))?;
     expect_status(&outcome, 0)?;
     let counters = outcome.stderr_text();
     let counters = counters.lines().filter(|line| !line.starts_with("hadal: "));
@@ -69,22 +86,70 @@ fn on_a_busy_host<T>(work: impl FnOnce() -> T) -> T {
 }
 
 fn repeats(name: &str, way: Way) -> Result<(), TestError> {
-    on_a_busy_host(|| compare_runs(name, way))
+    let directory = scratch::empty_directory(name)?;
+    let what = What { program: COUNTING.build(way)?, argument: "/etc/services", qemu: None };
+    on_a_busy_host(|| compare_runs(&directory, &what))
 }
 
-fn compare_runs(name: &str, way: Way) -> Result<(), TestError> {
+/// QEMU moves the clock of a halted machine from its main loop. Here that runs all the time, beside a machine that halts thousands
+/// of times: it looks in the middle of what the machine does.
+fn repeats_with_emulator_awake(name: &str) -> Result<(), TestError> {
     let directory = scratch::empty_directory(name)?;
-    let first = run(&directory, 0, way)?;
+    let socket = format!("hadal-awake-{}", process::id());
+    let qemu = directory.join("qemu-with-monitor");
+    let script = format!(
+        "#!/bin/sh\nexec qemu-system-x86_64 \"$@\" -mon chardev=monitor \
+         -chardev socket,id=monitor,path={socket},abstract=on,server=on,wait=off\n"
+    );
+    fs::write(&qemu, script).map_err(TestError::io("a script that starts QEMU"))?;
+    fs::set_permissions(&qemu, fs::Permissions::from_mode(0o755))
+        .map_err(TestError::io("the script that starts QEMU"))?;
+    let address = SocketAddr::from_abstract_name(&socket).map_err(TestError::io("a socket's name"))?;
+    let is_done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_done.load(Ordering::Relaxed) {
+                // No machine runs yet, or none any more.
+                if keep_awake(&address, &is_done).is_err() {
+                    thread::sleep(Duration::from_millis(1));
+                }
+            }
+        });
+        let what = What { program: "/bin/sleep".into(), argument: "0.8", qemu: Some(qemu) };
+        let outcome = on_a_busy_host(|| compare_runs(&directory, &what));
+        is_done.store(true, Ordering::Relaxed);
+        outcome
+    })
+}
+
+/// Types at the monitor of QEMU until that ends.
+fn keep_awake(address: &SocketAddr, is_done: &AtomicBool) -> std::io::Result<()> {
+    let mut monitor = UnixStream::connect_addr(address)?;
+    monitor.set_nonblocking(true)?;
+    let mut echo = [0; 4096];
+    while !is_done.load(Ordering::Relaxed) {
+        // Too much at a time is left out.
+        match monitor.write(b"x") {
+            Err(error) if error.kind() != std::io::ErrorKind::WouldBlock => return Err(error),
+            _ => {}
+        }
+        let _ = monitor.read(&mut echo);
+        thread::sleep(Duration::from_micros(50));
+    }
+    Ok(())
+}
+
+fn compare_runs(directory: &Path, what: &What) -> Result<(), TestError> {
+    let first = run(directory, 0, what)?;
     if !first.output.contains("system calls") || first.trace.is_empty() || first.folded.is_empty() {
         return Err(TestError::Wrong(format!("something is missing:\n{}", first.output)));
     }
     for number in 1..RUNS {
-        let next = run(&directory, number, way)?;
+        let next = run(directory, number, what)?;
         if next.output != first.output {
-            return Err(TestError::Wrong(format!(
-                "run {number}:\n{}\nthe first:\n{}",
-                next.output, first.output
-            )));
+            let pairs = first.output.lines().zip(next.output.lines()).filter(|(first, next)| first != next);
+            let pairs: String = pairs.map(|(first, next)| format!("\n{first}\n  is {next}")).collect();
+            return Err(TestError::Wrong(format!("in run {number}{pairs}")));
         }
         if next.trace != first.trace {
             return Err(TestError::Wrong(format!("the trace of run {number} differs")));

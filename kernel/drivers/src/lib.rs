@@ -23,4 +23,3 @@ pub use error::{Closed, DriverError, Structure};
 pub use virtio::console::Console;
 pub use virtio::ninep::NinepTransport;
 pub use virtio::rng::Rng;
-pub use virtio::standstill::stand_still_while_host_works;

@@ -5,8 +5,7 @@
 //! While it checks its inbox by itself, no CPU has to interrupt it. On a machine with more CPUs than the host has cores, only
 //! as many CPUs poll as find a core (`overcommit.rs`): one more would take a core from the CPU that has the work.
 
-use hadal_hal::cpu;
-use hadal_hal::cpu::tsc;
+use hadal_hal::cpu::{self, hold, tsc};
 use hadal_hal::interrupts::irq;
 use hadal_hal::interrupts::irq::Masked;
 use hadal_hal::memory::tlb;
@@ -127,7 +126,10 @@ fn halt(masked: &mut Masked, own: &Cpu) {
     // A push before the store was visible sends no interrupt, so look once more.
     if own.inbox.is_empty() {
         tlb::enter_idle();
-        cpu::wait_for_interrupt(masked);
+        match hold::is_wanted() {
+            true => hold::wait_for_interrupt(masked),
+            false => cpu::wait_for_interrupt(masked),
+        }
         tlb::leave_idle();
     }
 }

@@ -19,7 +19,6 @@ use hadal_sync::{Mutex, WaitMode, WaitQueue};
 
 use super::device::{Device, Doorbell, Driver, Failure, Queue, Running};
 use super::memory::Segment;
-use super::standstill;
 use crate::pci::Function;
 use crate::{Closed, DriverError};
 
@@ -396,7 +395,7 @@ impl Port {
     fn send(&self, buffer: u16, len: usize, inside_message: bool, answer: Answer) {
         let mut transmit = self.transmit.lock();
         self.inside_message.store(inside_message, Ordering::Relaxed);
-        if !standstill::is_wanted() {
+        if !hold::is_wanted() {
             return transmit.send(buffer, len);
         }
         // One interrupt ends the hold: that of the buffer, or that of the answer, before which the buffer was sent.

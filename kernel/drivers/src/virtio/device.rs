@@ -8,12 +8,12 @@ use alloc::format;
 use alloc::sync::Arc;
 use core::sync::atomic::{AtomicBool, Ordering};
 
+use hadal_hal::cpu::hold;
 use hadal_hal::memory::mmio::Region;
 use hadal_mem::frames::{self, ZonePolicy};
 
 use super::memory::Segment;
 use super::ring::{Completion, MAX_SIZE, Ring};
-use super::standstill;
 use super::{Class, class};
 use crate::msix::{Interrupt, Msix};
 use crate::pci::{Address, Capability, ConfigSpace, Function};
@@ -222,7 +222,7 @@ impl Device {
                 queues.on_queue_interrupt()
             })?;
         // QEMU's devices tell of their configuration once they are started, at an instruction that depends on the host.
-        if self.msix.entries() > CONFIG_MESSAGE && !standstill::is_wanted() {
+        if self.msix.entries() > CONFIG_MESSAGE && !hold::is_wanted() {
             let (driver, common, address) = (driver.clone(), self.common, self.address());
             self.msix.bind(CONFIG_MESSAGE, format!("{} config", self.name()), move || {
                 if common.read8(register::STATUS) & STATUS_NEEDS_RESET != 0 {

@@ -16,7 +16,6 @@ use hadal_sync::{WaitMode, WaitQueue};
 use super::device::{Doorbell, Driver, Failure, Queue};
 use super::memory::Segment;
 use super::ring::MAX_SIZE;
-use super::standstill;
 use crate::Closed;
 
 /// Values of [`Slot::done`]; anything else is one more than the number of bytes written.
@@ -80,7 +79,7 @@ impl Exchange {
         let begun = self.space.wait_until(None, WaitMode::Uninterruptible, || self.begin(segments));
         let (slot, doorbell) = begun.unwrap_or(Err(Closed))?;
         let ring = || doorbell.into_iter().for_each(Doorbell::ring);
-        if standstill::is_wanted() {
+        if hold::is_wanted() {
             hold::until_answered(ring, || {
                 self.slots[usize::from(slot)].done.load(Ordering::Acquire) != PENDING
             });

@@ -13,7 +13,6 @@ pub(crate) mod memory;
 pub(crate) mod ninep;
 pub(crate) mod ring;
 pub(crate) mod rng;
-pub(crate) mod standstill;
 
 use crate::pci::Function;
 

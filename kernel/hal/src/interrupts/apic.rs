@@ -20,6 +20,8 @@ mod reg {
     pub(super) const ID: usize = 0x20;
     pub(super) const EOI: usize = 0xb0;
     pub(super) const SPURIOUS: usize = 0xf0;
+    /// One bit for each vector, 32 in a register, those 16 bytes apart.
+    pub(super) const REQUESTED: usize = 0x200;
     pub(super) const ICR: usize = 0x300;
     pub(super) const ICR_HIGH: usize = 0x310;
     pub(super) const LVT_TIMER: usize = 0x320;
@@ -250,6 +252,24 @@ pub fn disarm_timer() {
     } else {
         write(reg::TIMER_INITIAL, 0);
     }
+}
+
+/// Ticks until the timer of the calling CPU interrupts; 0 if it is not armed. For timers without TSC deadlines.
+pub(crate) fn timer_left() -> u64 {
+    u64::from(read(reg::TIMER_CURRENT))
+}
+
+/// Arms the timer of the calling CPU in ticks of its own, 1 to `u32::MAX`, and has it interrupt at `vector`. For timers without
+/// TSC deadlines. Interrupts are off.
+pub(crate) fn send_timer_to(vector: u8, ticks: u64) {
+    write(reg::LVT_TIMER, u32::from(vector));
+    write(reg::TIMER_INITIAL, ticks as u32);
+}
+
+/// Whether an interrupt waits to be taken by the calling CPU.
+pub(crate) fn is_requested(vector: u8) -> bool {
+    let register = reg::REQUESTED + usize::from(vector / 32) * 16;
+    read(register) & 1 << (vector % 32) != 0
 }
 
 /// What the timer of a CPU was armed with, if it was: a deadline of the time-stamp counter, or ticks that are left.

@@ -181,7 +181,6 @@ pub const VECTOR_STOP: u8 = 0xf3;
 pub const VECTOR_EVENT: u8 = 0xf4;
 /// "You are being watched": from the watchdog to the CPU that devices interrupt.
 pub const VECTOR_WATCH: u8 = 0xf5;
-
 /// The vectors above by name, for people.
 pub const NAMES: &[(u8, &str)] = &[
     (VECTOR_SPURIOUS, "spurious"),
@@ -192,6 +191,9 @@ pub const NAMES: &[(u8, &str)] = &[
     (VECTOR_EVENT, "events"),
     (VECTOR_WATCH, "watchdog"),
 ];
+
+/// The local timer, when it ends a halt of [`crate::cpu::hold`]: nobody sees it.
+pub(crate) const VECTOR_HELD: u8 = 0xf6;
 
 /// Vectors that [`register_device`] gives out.
 const DEVICES: core::ops::RangeInclusive<u8> = 0x30..=0xdf;

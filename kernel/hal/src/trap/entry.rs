@@ -28,6 +28,8 @@ global_asm!(
     "jmp {nmi}",
     ".elseif i < 32",
     "jmp {fault}",
+    ".elseif i == {held_vector}",
+    "jmp {held}",
     ".else",
     "jmp {interrupt}",
     ".endif",
@@ -37,6 +39,8 @@ global_asm!(
     nmi = sym interrupt::nmi_entry,
     fault = sym fault::fault_entry,
     interrupt = sym interrupt::interrupt_entry,
+    held = sym interrupt::held_entry,
+    held_vector = const irq::VECTOR_HELD,
 );
 
 unsafe extern "C" {

@@ -49,6 +49,29 @@ pub(super) unsafe extern "C" fn interrupt_entry() {
     );
 }
 
+/// The timer that ends a halt of [`crate::cpu::hold`]: neither counted nor traced, for it may be late. At any other place the
+/// vector is like all others.
+#[unsafe(naked)]
+pub(super) unsafe extern "C" fn held_entry() {
+    naked_asm!(
+        "cmp qword ptr [rsp + {rip}], offset hadal_held_halt_end",
+        "jne {interrupt}",
+        save_registers!(),
+        "call {end}",
+        restore_registers!(),
+        "add rsp, 16",
+        "iretq",
+        // Behind the number of the vector and the error code.
+        rip = const 16,
+        interrupt = sym interrupt_entry,
+        end = sym end_held_halt,
+    );
+}
+
+extern "C" fn end_held_halt() {
+    apic::end_of_interrupt();
+}
+
 /// Returns where the frame continues on the thread's kernel stack, or null to return to the interrupted code.
 extern "C" fn interrupt_handler(frame: &mut TrapFrame, block: &PerCpu) -> *mut TrapFrame {
     // Before the handler is looked up: see `irq::synchronize`.
