@@ -128,6 +128,8 @@ impl Order {
             (How::Language(program), Place::Nesl31) => {
                 self.nesl31.is_some() && program.language == Language::Nesl
             }
+            // What a construct costs is the run-time's, whoever compiles it.
+            (How::OpenMp(program), Place::RtkClang) => program.class.is_some(),
             (How::Language(program), place) if program.peer.is_none() && !place.runs_languages() => false,
             _ => match place.system() {
                 // More threads than cores, each on a core of its own, cannot be had here.

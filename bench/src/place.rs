@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) enum Place {
     Hadal,
     Rtk,
+    RtkClang,
     PikNative,
     Pik,
     Linux,
@@ -46,6 +47,8 @@ pub(crate) enum Runtime {
     Libomp,
     /// Hadal's, with code of gcc.
     Hadal,
+    /// Hadal's, with code of clang.
+    HadalClang,
 }
 
 /// How threads of a program of OpenMP wait.
@@ -81,11 +84,11 @@ const fn passive(way: Way) -> Way {
 
 use Place::{
     Hadal, Linux, LinuxLibgomp, LinuxLibgompPassive, LinuxLibomp, LinuxLibompPassive, Native, NativeHadal,
-    NativeLibgomp, NativeLibomp, Nesl31, Pik, PikNative, Rtk,
+    NativeLibgomp, NativeLibomp, Nesl31, Pik, PikNative, Rtk, RtkClang,
 };
 
 /// Every way, in the order of [`Place`].
-const WAYS: [Way; 14] = [
+const WAYS: [Way; 15] = [
     way(
         Hadal,
         System::Image,
@@ -101,6 +104,16 @@ const WAYS: [Way; 14] = [
         System::Image,
         Runtime::Hadal,
         ["RTK", "rtk", "an image of hadal cc -fopenmp, with Hadal's OpenMP run-time in the kernel"],
+    ),
+    way(
+        RtkClang,
+        System::Image,
+        Runtime::HadalClang,
+        [
+            "RTK clang",
+            "rtk clang",
+            "the same, compiled by clang: for programs of NAS, whose time is that of their loops",
+        ],
     ),
     way(
         PikNative,
@@ -247,6 +260,7 @@ const GUESTS: &[Place] = &[LinuxLibgomp, LinuxLibomp, LinuxLibgompPassive, Linux
 pub(crate) static OPENMP: LineUp = LineUp {
     places: &[
         Rtk,
+        RtkClang,
         PikNative,
         Pik,
         LinuxLibgomp,
@@ -258,7 +272,7 @@ pub(crate) static OPENMP: LineUp = LineUp {
         NativeLibomp,
     ],
     contests: &[
-        Contest { against: "Linux", ours: &[Rtk, PikNative, Pik], theirs: GUESTS },
+        Contest { against: "Linux", ours: &[Rtk, RtkClang, PikNative, Pik], theirs: GUESTS },
         Contest { against: "native", ours: &[NativeHadal], theirs: &[NativeLibgomp, NativeLibomp] },
     ],
     judged: &[&[Rtk, PikNative]],
@@ -335,6 +349,7 @@ mod tests {
             "pik",
             "pik_native",
             "rtk",
+            "rtk_clang",
             "native_libgomp",
             "native_libomp",
             "native_hadal",

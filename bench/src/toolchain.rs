@@ -129,16 +129,21 @@ impl Toolchain {
     pub(crate) fn openmp(&self, program: &openmp::Program, place: Place) -> Result<Program> {
         let (system, runtime) = (place.system(), place.way().runtime);
         let libraries = program.sources.iter().any(|source| source.ends_with(".cpp")).then_some("-lstdc++");
-        let (mut compiler, ending) = match (system, runtime) {
-            (System::Image, _) => (Command::new(&self.hadal), ".hadal"),
-            (_, Runtime::Libomp) => (Command::new("clang"), ".libomp"),
-            (_, Runtime::Libgomp | Runtime::Hadal) => (Command::new("gcc"), ".libgomp"),
+        let code_of = match runtime {
+            Runtime::Libgomp | Runtime::Hadal => "gcc",
+            Runtime::Libomp | Runtime::HadalClang => "clang",
+        };
+        let (mut compiler, ending) = match (system, code_of) {
+            (System::Image, "gcc") => (Command::new(&self.hadal), ".hadal"),
+            (System::Image, _) => (Command::new(&self.hadal), ".clang.hadal"),
+            (_, "gcc") => (Command::new(code_of), ".libgomp"),
+            _ => (Command::new(code_of), ".libomp"),
         };
         if system == System::Image {
-            compiler.arg("cc").env("CC", "gcc");
+            compiler.arg("cc").env("CC", code_of);
         }
         compiler.args(FLAGS).args(program.flags());
-        if runtime != Runtime::Libomp && program.class.is_none() {
+        if code_of == "gcc" && program.class.is_none() {
             // What a construct costs: gcc can make an image's run-time part of the program.
             compiler.arg(LINK_TIME);
         }

@@ -29,7 +29,7 @@ pub(super) const INK: Colour = colour("ink", 0x1d_21_27, 0xe3_e7_ec);
 pub(super) const LINE: Colour = colour("line", 0xd3_d9_df, 0x36_40_4b);
 
 /// Places in their order, then further series of a plot.
-pub(super) const SERIES: [Colour; 10] = [
+pub(super) const SERIES: [Colour; 11] = [
     colour("hadal", 0x0b_62_bd, 0x62_ac_ff),
     colour("pik", 0x78_37_c4, 0xc2_98_ff),
     colour("linux", 0xa8_43_06, 0xf2_93_4a),
@@ -40,6 +40,7 @@ pub(super) const SERIES: [Colour; 10] = [
     colour("s7", 0x4a_55_63, 0xa9_b5_c2),
     colour("s8", 0x8f_2d_2d, 0xff_a2_9a),
     colour("s9", 0x2a_3f_9d, 0xa7_b4_ff),
+    colour("s10", 0x5a_5a_10, 0xc6_c6_6c),
 ];
 
 impl Colour {
@@ -62,6 +63,7 @@ pub(super) fn of(place: Place) -> Colour {
         Place::Linux | Place::LinuxLibgomp => 2,
         Place::NativeLibgomp => 3,
         Place::PikNative => 4,
+        Place::RtkClang => 10,
         Place::LinuxLibomp => 6,
         Place::LinuxLibgompPassive => 8,
         Place::LinuxLibompPassive => 9,
