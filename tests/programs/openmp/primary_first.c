@@ -9,17 +9,25 @@
 
 enum { ROUNDS = 1000, WAITS_MOST = 100 };
 
-static int volatile done_in = -1;
+static int done_in = -1;
+
+static int done(void) {
+    int round;
+#pragma omp atomic read
+    round = done_in;
+    return round;
+}
 
 int main(void) {
     int waits = 0;
 #pragma omp parallel num_threads(2)
     for (int round = 0; round < ROUNDS; round++) {
         if (omp_get_thread_num() == 0) {
+#pragma omp atomic write
             done_in = round;
         } else {
-            waits += done_in < round;
-            while (done_in < round) {
+            waits += done() < round;
+            while (done() < round) {
             }
         }
 #pragma omp barrier
