@@ -84,13 +84,11 @@ fn wait_for_timer(masked: &mut Masked, left_ns: u64) {
         halt_for_held_timer();
     }
     let rest_ns = end.saturating_sub(cpu::tsc::read());
-    if rest_ns > EARLY_NS {
-        // So did a device.
-        apic::send_timer_to(irq::VECTOR_TIMER, rest_ns);
-    } else {
+    if rest_ns <= EARLY_NS {
         pass(rest_ns);
-        apic::send_timer_to(irq::VECTOR_TIMER, 1);
     }
+    // Otherwise a device ended the halt, and its handler may have set the timer, too: the timer's handler sets it anew.
+    apic::send_timer_to(irq::VECTOR_TIMER, 1);
     irq::unmask();
     cpu::relax();
     masked.again();
