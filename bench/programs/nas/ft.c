@@ -94,105 +94,103 @@ struct lines {
 static struct lines lines, other;
 #pragma omp threadprivate(lines, other)
 
-// The same lines with pointers: an inverse transform is a forward one with real and imaginary parts swapped.
+enum direction { FORWARD, INVERSE };
+
+// Where numbers are copied to and from: an inverse transform is a forward one with real and imaginary parts
+// swapped.
 struct view {
     double *restrict re;
     double *restrict im;
 };
 
+static inline struct view view_of(struct lines *lines, enum direction direction) {
+    return direction == FORWARD ? (struct view){lines->re, lines->im} : (struct view){lines->im, lines->re};
+}
+
 static struct complex multiply(struct complex a, struct complex b) {
     return (struct complex){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
 }
 
-// A radix-4 butterfly of `width` numbers at once: from quarters of the input, `quarter` apart, to
-// neighbouring groups of the output, multiplied by the powers of w.
-static inline void butterfly_4(struct view in, size_t quarter, struct view out, size_t width,
-                               struct complex w) {
+// A radix-4 butterfly of `width` numbers at once: from quarters of the input, `quarter` apart from `from` on,
+// to neighbouring groups of the output from `to` on, multiplied by the powers of w.
+static inline void butterfly_4(const struct lines *restrict in, size_t from, size_t quarter,
+                               struct lines *restrict out, size_t to, size_t width, struct complex w) {
     struct complex w2 = multiply(w, w), w3 = multiply(w2, w);
     size_t half = 2 * quarter, last = 3 * quarter;
 #pragma omp simd
     for (size_t i = 0; i < width; i++) {
-        double even_re = in.re[i] + in.re[half + i], even_im = in.im[i] + in.im[half + i];
-        double even_diff_re = in.re[i] - in.re[half + i], even_diff_im = in.im[i] - in.im[half + i];
-        double odd_re = in.re[quarter + i] + in.re[last + i], odd_im = in.im[quarter + i] + in.im[last + i];
+        size_t n = from + i, m = to + i;
+        double even_re = in->re[n] + in->re[n + half], even_im = in->im[n] + in->im[n + half];
+        double even_diff_re = in->re[n] - in->re[n + half], even_diff_im = in->im[n] - in->im[n + half];
+        double odd_re = in->re[n + quarter] + in->re[n + last],
+               odd_im = in->im[n + quarter] + in->im[n + last];
         // times -i
-        double odd_diff_re = in.im[quarter + i] - in.im[last + i];
-        double odd_diff_im = in.re[last + i] - in.re[quarter + i];
+        double odd_diff_re = in->im[n + quarter] - in->im[n + last];
+        double odd_diff_im = in->re[n + last] - in->re[n + quarter];
         double re1 = even_diff_re + odd_diff_re, im1 = even_diff_im + odd_diff_im;
         double re2 = even_re - odd_re, im2 = even_im - odd_im;
         double re3 = even_diff_re - odd_diff_re, im3 = even_diff_im - odd_diff_im;
-        out.re[i] = even_re + odd_re;
-        out.im[i] = even_im + odd_im;
-        out.re[width + i] = re1 * w.re - im1 * w.im;
-        out.im[width + i] = re1 * w.im + im1 * w.re;
-        out.re[2 * width + i] = re2 * w2.re - im2 * w2.im;
-        out.im[2 * width + i] = re2 * w2.im + im2 * w2.re;
-        out.re[3 * width + i] = re3 * w3.re - im3 * w3.im;
-        out.im[3 * width + i] = re3 * w3.im + im3 * w3.re;
+        out->re[m] = even_re + odd_re;
+        out->im[m] = even_im + odd_im;
+        out->re[m + width] = re1 * w.re - im1 * w.im;
+        out->im[m + width] = re1 * w.im + im1 * w.re;
+        out->re[m + 2 * width] = re2 * w2.re - im2 * w2.im;
+        out->im[m + 2 * width] = re2 * w2.im + im2 * w2.re;
+        out->re[m + 3 * width] = re3 * w3.re - im3 * w3.im;
+        out->im[m + 3 * width] = re3 * w3.im + im3 * w3.re;
     }
 }
 
-static inline void butterfly_2(struct view in, struct view out, size_t width) {
+static inline void butterfly_2(const struct lines *restrict in, struct lines *restrict out, size_t width) {
 #pragma omp simd
     for (size_t i = 0; i < width; i++) {
-        double re = in.re[width + i], im = in.im[width + i];
-        out.re[i] = in.re[i] + re;
-        out.im[i] = in.im[i] + im;
-        out.re[width + i] = in.re[i] - re;
-        out.im[width + i] = in.im[i] - im;
+        double re = in->re[i + width], im = in->im[i + width];
+        out->re[i] = in->re[i] + re;
+        out->im[i] = in->im[i] + im;
+        out->re[i + width] = in->re[i] - re;
+        out->im[i + width] = in->im[i] - im;
     }
 }
 
-static inline struct view advance(struct view view, size_t by) {
-    return (struct view){view.re + by, view.im + by};
-}
-
-static inline void swap_views(struct view *a, struct view *b) {
-    struct view kept = *a;
+static inline void swap_lines(struct lines **a, struct lines **b) {
+    struct lines *kept = *a;
     *a = *b;
     *b = kept;
 }
 
-// Transforms lines of `length` numbers by Stockham's method, which needs no reordering by reversed bits: each
-// pass leaves four times shorter transforms, interleaved four times wider. The result is in the return value,
-// one of both views.
-static struct view transform(struct view from, struct view to, size_t length) {
+// Transforms the thread's lines of `length` numbers by Stockham's method, which needs no reordering by
+// reversed bits: each pass leaves four times shorter transforms, interleaved four times wider. The result is
+// in the return value, one of both buffers.
+static struct lines *transform_lines(size_t length) {
+    struct lines *from = &lines, *to = &other;
     size_t width = BATCH;
     for (; length >= 4; length /= 4, width *= 4) {
         size_t quarter = length / 4;
         for (size_t k = 0; k < quarter; k++) {
-            butterfly_4(advance(from, k * width), quarter * width, advance(to, 4 * k * width), width,
+            butterfly_4(from, k * width, quarter * width, to, 4 * k * width, width,
                         roots[k * (SIDE_MAX / length)]);
         }
-        swap_views(&from, &to);
+        swap_lines(&from, &to);
     }
     if (length == 2) { // the last pass, whose only root is 1
         butterfly_2(from, to, width);
-        swap_views(&from, &to);
+        swap_lines(&from, &to);
     }
     return from;
 }
 
-static struct view transform_lines(size_t length, bool is_inverse) {
-    struct view from = {lines.re, lines.im}, to = {other.re, other.im};
-    if (!is_inverse) {
-        return transform(from, to, length);
-    }
-    struct view swapped = transform((struct view){from.im, from.re}, (struct view){to.im, to.re}, length);
-    return (struct view){swapped.im, swapped.re};
-}
-
 // Lines along x: tile by tile, because each row's cache line must not be evicted before all of it is used.
-static void transform_rows(struct complex (*rows)[PITCH], bool is_inverse) {
+static void transform_rows(struct complex (*rows)[PITCH], enum direction direction) {
+    struct view view = view_of(&lines, direction);
     for (size_t tile = 0; tile < SIDE_X; tile += TILE) {
         for (size_t l = 0; l < BATCH; l++) {
             for (size_t n = tile; n < tile + TILE; n++) {
-                lines.re[n * BATCH + l] = rows[l][n].re;
-                lines.im[n * BATCH + l] = rows[l][n].im;
+                view.re[n * BATCH + l] = rows[l][n].re;
+                view.im[n * BATCH + l] = rows[l][n].im;
             }
         }
     }
-    struct view result = transform_lines(SIDE_X, is_inverse);
+    struct view result = view_of(transform_lines(SIDE_X), direction);
     for (size_t tile = 0; tile < SIDE_X; tile += TILE) {
         for (size_t l = 0; l < BATCH; l++) {
             for (size_t n = tile; n < tile + TILE; n++) {
@@ -202,29 +200,33 @@ static void transform_rows(struct complex (*rows)[PITCH], bool is_inverse) {
     }
 }
 
-static inline void load_numbers(size_t n, const struct complex *from) {
+// Number n of all lines, from neighbouring places in memory and back.
+static inline void load_numbers(struct view to, size_t n, const struct complex *from) {
+#pragma omp simd
     for (size_t l = 0; l < BATCH; l++) {
-        lines.re[n * BATCH + l] = from[l].re;
-        lines.im[n * BATCH + l] = from[l].im;
+        to.re[n * BATCH + l] = from[l].re;
+        to.im[n * BATCH + l] = from[l].im;
     }
 }
 
-static inline void store_numbers(struct view result, size_t n, struct complex *to) {
+static inline void store_numbers(struct view from, size_t n, struct complex *to) {
+#pragma omp simd
     for (size_t l = 0; l < BATCH; l++) {
-        to[l] = (struct complex){result.re[n * BATCH + l], result.im[n * BATCH + l]};
+        to[l] = (struct complex){from.re[n * BATCH + l], from.im[n * BATCH + l]};
     }
 }
 
 // Transforms a plane of the state along x and y.
-static void transform_plane(struct complex (*plane)[PITCH], bool is_inverse) {
+static void transform_plane(struct complex (*plane)[PITCH], enum direction direction) {
     for (size_t y = 0; y < SIDE_Y; y += BATCH) {
-        transform_rows(&plane[y], is_inverse);
+        transform_rows(&plane[y], direction);
     }
+    struct view view = view_of(&lines, direction);
     for (size_t x = 0; x < SIDE_X; x += BATCH) {
         for (size_t y = 0; y < SIDE_Y; y++) {
-            load_numbers(y, &plane[y][x]);
+            load_numbers(view, y, &plane[y][x]);
         }
-        struct view result = transform_lines(SIDE_Y, is_inverse);
+        struct view result = view_of(transform_lines(SIDE_Y), direction);
         for (size_t y = 0; y < SIDE_Y; y++) {
             store_numbers(result, y, &plane[y][x]);
         }
@@ -264,15 +266,15 @@ static void generate_state(void) {
 static void transform_forward(void) {
 #pragma omp for schedule(static)
     for (int z = 0; z < SIDE_Z; z++) {
-        transform_plane(state[z], false);
+        transform_plane(state[z], FORWARD);
     }
 #pragma omp for collapse(2) schedule(static)
     for (int y = 0; y < SIDE_Y; y++) {
         for (int x = 0; x < SIDE_X; x += BATCH) {
             for (size_t z = 0; z < SIDE_Z; z++) {
-                load_numbers(z, &state[z][y][x]);
+                load_numbers(view_of(&lines, FORWARD), z, &state[z][y][x]);
             }
-            struct view result = transform_lines(SIDE_Z, false);
+            struct view result = view_of(transform_lines(SIDE_Z), FORWARD);
             for (size_t z = 0; z < SIDE_Z; z++) {
                 store_numbers(result, z, &spectrum[z][y][x]);
             }
@@ -297,16 +299,18 @@ static void transform_backward(int time) {
 #pragma omp for collapse(2) schedule(static)
     for (int y = 0; y < SIDE_Y; y++) {
         for (int x = 0; x < SIDE_X; x += BATCH) {
+            struct view view = view_of(&lines, INVERSE);
             for (size_t z = 0; z < SIDE_Z; z++) {
                 double decay_yz = decay_y[y] * decay_z[z];
+#pragma omp simd
                 for (size_t l = 0; l < BATCH; l++) {
                     struct complex number = spectrum[z][y][x + l];
                     double decay = decay_yz * decay_x[x + l];
-                    lines.re[z * BATCH + l] = decay * number.re;
-                    lines.im[z * BATCH + l] = decay * number.im;
+                    view.re[z * BATCH + l] = decay * number.re;
+                    view.im[z * BATCH + l] = decay * number.im;
                 }
             }
-            struct view result = transform_lines(SIDE_Z, true);
+            struct view result = view_of(transform_lines(SIDE_Z), INVERSE);
             for (size_t z = 0; z < SIDE_Z; z++) {
                 store_numbers(result, z, &state[z][y][x]);
             }
@@ -314,7 +318,7 @@ static void transform_backward(int time) {
     }
 #pragma omp for schedule(static)
     for (int z = 0; z < SIDE_Z; z++) {
-        transform_plane(state[z], true);
+        transform_plane(state[z], INVERSE);
     }
 }
 
