@@ -29,6 +29,26 @@ template <typename T> void write_run(const T *values, T *results, int64_t step, 
     }
 }
 
+// Which of `count` places, `first`, `first + step`, ..., lie from `low` to `high`: those with numbers from
+// `begin` to `end`.
+struct Clipped {
+    uint64_t begin, end;
+};
+
+inline Clipped clip_run(int64_t first, int64_t step, uint64_t count, int64_t low, int64_t high) {
+    if (step == 0) {
+        return {0, low <= first && first < high ? count : 0};
+    }
+    // How many there are before the run comes to a place that is so far ahead.
+    auto before = [=](int64_t ahead) {
+        int64_t width = step < 0 ? -step : step;
+        uint64_t places = ahead <= 0 ? 0 : static_cast<uint64_t>((ahead + width - 1) / width);
+        return places < count ? places : count;
+    };
+    return step > 0 ? Clipped{before(low - first), before(high - first)}
+                    : Clipped{before(first - high + 1), before(first - low + 1)};
+}
+
 } // namespace hadal::vcode
 
 #endif

@@ -81,6 +81,33 @@ void scatter_all(const Scatter<T> &scatter, const Bounds &source, const Bounds &
     });
 }
 
+// Runs this long on average are worth a division for each member that looks for its part of them.
+constexpr uint64_t SHARED_RUN = 16;
+
+// Runs that may meet: in their order, by whoever has the part of the result where they meet.
+template <typename T> void store_meeting(const Ranges &ranges, const T *values, T *results, uint64_t total) {
+    const Bounds &bounds = ranges.bounds;
+    uint64_t parts = bounds.total >= SHARED_RUN * bounds.segments ? gang_for(bounds.items()) : 1;
+    parts = parts < PARTS_MAX ? parts : PARTS_MAX;
+    share(parts, bounds.items(), [&](uint64_t part) {
+        int64_t low = static_cast<int64_t>(total * part / parts);
+        int64_t high = static_cast<int64_t>(total * (part + 1) / parts);
+        for (uint64_t segment = 0; segment < bounds.segments; segment++) {
+            uint64_t length = bounds.length(segment);
+            if (length == 0) {
+                continue;
+            }
+            int64_t first = static_cast<int64_t>(ranges.target(segment, 0)), step = ranges.step(segment);
+            Clipped own = clip_run(first, step, length, low, high);
+            if (own.begin < own.end) {
+                write_run(values + bounds.start(segment) + own.begin,
+                          results + first + static_cast<int64_t>(own.begin) * step, step,
+                          own.end - own.begin);
+            }
+        }
+    });
+}
+
 // By ranges of indices that all are right: runs of elements. Those that may meet are stored in their order.
 // False: some are not right, or meet and must not.
 template <typename T>
@@ -90,22 +117,21 @@ bool scatter_ranges(const Cell &indices, const Bounds &source, const Bounds &tar
     if (!ranges.index(source, target)) {
         return false;
     }
+    if (!ranges.apart()) {
+        if (may_meet) {
+            store_meeting(ranges, values, results, target.total);
+        }
+        return may_meet;
+    }
     const Bounds &bounds = ranges.bounds;
-    auto store = [&](uint64_t from, uint64_t to) {
+    for_blocks(bounds.items(), [&](uint64_t, uint64_t from, uint64_t to) {
         for_pieces(bounds, from, to, [&](uint64_t segment, uint64_t first, uint64_t last, bool) {
             if (first < last) {
                 T *run = results + ranges.target(segment, first - bounds.start(segment));
                 write_run(values + first, run, ranges.step(segment), last - first);
             }
         });
-    };
-    if (!ranges.apart()) {
-        if (may_meet) {
-            store(0, bounds.items());
-        }
-        return may_meet;
-    }
-    for_blocks(bounds.items(), [&](uint64_t, uint64_t from, uint64_t to) { store(from, to); });
+    });
     return true;
 }
 
