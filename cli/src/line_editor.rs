@@ -11,7 +11,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use hadal_shell::PROMPT;
-use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
+use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 use rustyline::completion::{Completer, FilenameCompleter, Pair};
 use rustyline::config::{CompletionType, Config};
 use rustyline::error::ReadlineError;
@@ -123,6 +123,18 @@ impl TerminalMode {
     /// Notes the mode of standard input, if that is a terminal.
     pub(crate) fn save() -> Self {
         Self(tcgetattr(rustix::stdio::stdin()).ok())
+    }
+
+    /// Notes it, and turns the terminal's own editing of lines off: what is typed while nobody reads waits, unseen, for the
+    /// next who edits a line.
+    pub(crate) fn without_editing() -> Self {
+        let saved = Self::save();
+        if let Some(mode) = &saved.0 {
+            let mut mode = mode.clone();
+            mode.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO);
+            let _ = tcsetattr(rustix::stdio::stdin(), OptionalActions::Now, &mode);
+        }
+        saved
     }
 }
 

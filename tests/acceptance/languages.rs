@@ -8,7 +8,7 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use hadal_tests::case::{expect_status, expect_stdout, expect_texts, wrong};
+use hadal_tests::case::{expect_in_order, expect_status, expect_stdout, expect_texts, wrong};
 use hadal_tests::machine::{Permit, hadal_command};
 use hadal_tests::run::{self, Running};
 use hadal_tests::{Hadal, Outcome, TestError, scratch};
@@ -29,6 +29,7 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.hadal("languages/nesl-wrong", nesl_wrong);
     suite.hadal("languages/nesl-fails", nesl_fails);
     suite.hadal("languages/nesl-prompt", nesl_prompt);
+    suite.hadal("languages/nesl-typed-ahead", nesl_typed_ahead);
     suite.hadal("languages/nesl-interrupted", nesl_interrupted);
     suite.hadal("languages/nesl-piped", nesl_piped);
     suite.hadal("languages/nesl-emit", nesl_emit);
@@ -146,6 +147,28 @@ fn nesl_prompt(name: &str) -> Result<(), TestError> {
     running.type_in(b"exit;\r")?;
     let outcome = running.finish(Duration::from_secs(30))?;
     expect_status(&outcome, 1)
+}
+
+/// Lines that are typed while a form is evaluated are taken one after another, without another key.
+fn nesl_typed_ahead(name: &str) -> Result<(), TestError> {
+    let dir = scratch::empty_directory(name)?;
+    let mut command = Command::new(hadal_command()?);
+    command.args(["nesl", "--cpus", "2"]).current_dir(&dir).env("TERM", "xterm");
+    let _permit = Permit::one();
+    let mut running = Running::start_on_terminal(command)?;
+    running.wait_for_output(PROMPT, COMPILER_LIMIT)?;
+    running.type_in(b"function fib(n) = if n < 2 then n else fib(n - 1) + fib(n - 2);\r")?;
+    running.wait_for_output("fib = fn : int -> int", PROMPT_LIMIT)?;
+    at_prompt(&running)?;
+    running.type_in(b"fib(28);\r")?;
+    running.wait_for_output("fib(28);", PROMPT_LIMIT)?;
+    // So that it is being evaluated.
+    thread::sleep(Duration::from_millis(200));
+    running.type_in(b"1000 + 1;\r1000 +\r 2;\r1000 + 3;\rexit;\r")?;
+    let outcome = running.finish(PROMPT_LIMIT)?;
+    expect_status(&outcome, 0)?;
+    let answers = ["it = 317811 : int", "it = 1001 : int", "it = 1002 : int", "it = 1003 : int"];
+    expect_in_order(&outcome, &answers)
 }
 
 /// Ctrl-C ends an evaluation; what was defined stays, and values that went with the machine are said to be gone.

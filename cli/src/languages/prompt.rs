@@ -21,6 +21,7 @@ use super::server::{Ended, Server, Slots};
 use super::translate;
 use crate::cc;
 use crate::failure::Failure;
+use crate::line_editor::TerminalMode;
 use crate::paths;
 
 /// Lines that are remembered.
@@ -79,6 +80,7 @@ fn at_terminal(evaluation: &mut Evaluation<'_>) -> Result<(), Failure> {
         // There is none before the first form.
         let _ = editor.load_history(file);
     }
+    let _terminal = TerminalMode::without_editing();
     let (mut text, mut first_line, mut line) = (String::new(), 1, 0);
     loop {
         let prompt = if text.is_empty() { PROMPT } else { PROMPT_WITHIN };
