@@ -31,6 +31,8 @@ __attribute__((cold, noinline)) void note_depth(const Site &site) {
     note(site, "Recursion too deep: the stack is used up.", 0, 0);
 }
 
+__attribute__((cold, noinline)) void leave(int status) { throw Failing{status}; }
+
 const char *failure_text() {
     constexpr int place_bytes = 400;
     static thread_local char text[Failure::text_bytes + place_bytes];

@@ -14,9 +14,9 @@ use crate::compile::Language;
 use crate::failure::Failure;
 use crate::progress::Progress;
 
-/// How a run-time and the programs that are translated to C++ for it are compiled.
-pub(crate) const FLAGS: [&str; 8] =
-    ["-std=c++20", "-O3", "-g", "-fPIC", "-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics", "-Wall"];
+/// How a run-time is compiled, and the programs that are translated to C++ for it: these throw what fails.
+pub(crate) const FLAGS: [&str; 7] =
+    ["-std=c++20", "-O3", "-g", "-fPIC", "-fno-rtti", "-fno-threadsafe-statics", "-Wall"];
 
 /// A run-time by the name of its folder in `runtimes/`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,10 +62,18 @@ impl Runtime {
         }
     }
 
+    /// Flags of its own.
+    fn more_flags(self) -> &'static [&'static str] {
+        match self {
+            Self::Vcode => &["-fno-exceptions"],
+            Self::Ndpc => &[],
+        }
+    }
+
     /// Finds it in the cache, or builds it.
     pub(crate) fn build(self) -> Result<Built, Failure> {
         let compiler = super::compiler(Language::Cpp)?;
-        let identity = sdk::identity(&compiler, &[&FLAGS, &[self.folder()]]);
+        let identity = sdk::identity(&compiler, &[&FLAGS, self.more_flags(), &[self.folder()]]);
         let dir = library::in_cache("runtimes", identity, |dir| {
             let objects = self.compile(&compiler, dir)?;
             library::archive(&objects, &dir.join(self.library()))?;
@@ -79,7 +87,7 @@ impl Runtime {
         let is_own = |path: &Path| path.starts_with(folder) && !path.starts_with(folder.join("test"));
         sdk::write_files(dir, |path| path.starts_with("include") || is_own(path))?;
         let sources = sdk::sources(is_own);
-        let flags = [&FLAGS[..], &["-c"]].concat();
+        let flags = [&FLAGS[..], self.more_flags(), &["-c"]].concat();
         let own_headers = format!("{}/include", self.folder());
         let include = ["include", self.folder(), &own_headers];
         Compilation { compiler, flags: &flags, include: &include, dir }.run(

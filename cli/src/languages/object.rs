@@ -13,15 +13,17 @@ use crate::cc;
 use crate::cc::runtimes::{Built, FLAGS};
 use crate::failure::Failure;
 
-/// Functions of the program may be inlined into each other, also into themselves: gcc alone would stop early, because each
-/// comes in two clones, and counts what is seldom run as well. clang takes no notice of the parameters.
-const INLINING: [&str; 6] = [
+/// How translated programs are compiled. Functions may be inlined into each other, also into themselves: gcc alone would stop
+/// early, because each comes in two clones, and counts what is seldom run as well. clang takes no notice of the parameters. A
+/// recursion without an end is told when it runs.
+const TRANSLATED: [&str; 7] = [
     "-fno-semantic-interposition",
     "--param",
     "inline-unit-growth=100",
     "--param",
     "max-inline-insns-recursive=1000",
     "-Wno-unused-command-line-argument",
+    "-Wno-infinite-recursion",
 ];
 
 /// A source that is translated, and how to compile what came of it.
@@ -69,7 +71,7 @@ impl Unit {
                 command.arg("-c").arg(&carrier);
             }
             Translated::Cpp(_) => {
-                command.args(FLAGS).args(INLINING).arg("-I").arg(runtime.include());
+                command.args(FLAGS).args(TRANSLATED).arg("-I").arg(runtime.include());
                 command.arg("-isystem").arg(cc::sdk::Sdk::find()?.include()).arg("-c").arg(&file);
             }
         }

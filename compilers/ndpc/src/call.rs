@@ -187,7 +187,8 @@ impl<'a> Writer<'_, 'a> {
         self.mark(expr.span);
         let name = self.unit.instances[instance].name.clone();
         let mode = if self.unit.takes_mode(instance) { "mode, " } else { "" };
-        self.try_line(&format!("{name}({mode}{place}, {})", join(&arguments)));
+        self.block.fails = true;
+        self.line(format!("{place} = {name}({mode}{});", join(&arguments)));
     }
 
     /// The components of an argument.

@@ -12,8 +12,8 @@ use crate::writer::{Writer, mentions, quoted};
 /// A translated function.
 pub(crate) struct Function {
     pub(crate) name: String,
-    /// What callers see: `int f(int &result, int n)`.
-    pub(crate) signature: String,
+    /// Its parameters in C++, without names for those that nobody reads.
+    declared: Vec<String>,
     /// Whether the source calls it `main`.
     pub(crate) is_main: bool,
     /// Its clones take a mode ahead of the rest.
@@ -30,7 +30,7 @@ pub(crate) struct Function {
 }
 
 impl Function {
-    /// What callers see, with names for all parameters.
+    /// What callers of the program see: `int f(int &result, int n)`.
     pub(crate) fn entry_signature(&self) -> String {
         let mut text = format!("int {}({} &result", self.name, cpp(&self.result));
         for (name, ty) in &self.parameters {
@@ -40,10 +40,11 @@ impl Function {
         text + ")"
     }
 
-    /// What the clones begin with: `static inline int f(ndpc::Mode auto mode, int &result, int n)`.
-    pub(crate) fn clone_signature(&self) -> String {
-        let rest = self.signature.split_once('(').map_or("", |(_, rest)| rest);
-        format!("static inline int {}(ndpc::Mode auto mode, {rest}", self.name)
+    /// What the program itself calls: `static inline int f(ndpc::Mode auto mode, int n)`.
+    pub(crate) fn signature(&self) -> String {
+        let mode = self.forks.then(|| "ndpc::Mode auto mode".to_string());
+        let parameters: Vec<String> = mode.into_iter().chain(self.declared.iter().cloned()).collect();
+        format!("static inline {} {}({})", cpp(&self.result), self.name, parameters.join(", "))
     }
 }
 
@@ -83,10 +84,10 @@ pub(crate) fn function(unit: &mut Unit<'_>, number: usize) -> Function {
     writer.check_type(&body.ty, source.name_span);
     let depth_site = writer.site(source.name_span);
     let mut named = Vec::new();
-    let mut text = vec![format!("{} &result", cpp(&body.ty))];
+    let mut declared = Vec::new();
     for part in parameters(&pattern) {
         let parameter_name = part_name(&mut writer, part);
-        text.push(parameter(&part.ty, &parameter_name));
+        declared.push(parameter(&part.ty, &parameter_name));
         let is_read = !parameter_name.starts_with("/*");
         writer.parameters.push(is_read.then(|| (parameter_name.clone(), part.ty.clone())));
         named
@@ -94,7 +95,7 @@ pub(crate) fn function(unit: &mut Unit<'_>, number: usize) -> Function {
     }
     writer.write_tail(&body);
     let mut lines = std::mem::take(&mut writer.block.lines);
-    lines.push("return ndpc::done;".into());
+    lines.push("return result;".into());
     if writer.is_loop {
         lines = std::iter::once("for (;;) {".to_string())
             .chain(
@@ -105,8 +106,9 @@ pub(crate) fn function(unit: &mut Unit<'_>, number: usize) -> Function {
             .chain(["}".to_string()])
             .collect();
     }
+    lines.insert(0, declare(&body.ty, "result"));
     Function {
-        signature: format!("int {name}({})", text.join(", ")),
+        declared,
         name,
         is_main: source.name.eq_ignore_ascii_case("main"),
         forks: unit.takes_mode(number),

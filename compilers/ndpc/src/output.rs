@@ -17,13 +17,9 @@ pub(crate) fn source(unit: &Unit<'_>, name: &str, functions: &[Function], forms:
     let _ = writeln!(out, "// Translated from {name} by hadal ndpc.");
     out.push_str("#include <ndpc.h>\n#include <ndpc/ndpc.h>\n\n");
     for (number, function) in functions.iter().enumerate() {
-        if function.forks {
-            push_line(&mut out, &format!("{};", function.clone_signature()));
-        }
+        push_line(&mut out, &format!("{};", function.signature()));
         if !unit.is_library(number) {
-            push_line(&mut out, &format!("{};", function.signature));
-        } else if !function.forks {
-            push_line(&mut out, &format!("static {};", function.signature));
+            push_line(&mut out, &format!("{};", function.entry_signature()));
         }
     }
     let variables: Vec<&String> = forms.iter().flat_map(|form| &form.variables).collect();
@@ -37,16 +33,11 @@ pub(crate) fn source(unit: &Unit<'_>, name: &str, functions: &[Function], forms:
                 || function.lines.iter().any(|line| crate::writer::mentions(line, &site.name))
         };
         write_sites(&mut out, function.sites.iter().filter(|site| used(site)));
-        let signature = match (function.forks, unit.is_library(number)) {
-            (true, _) => function.clone_signature(),
-            (false, true) => format!("static {}", function.signature),
-            (false, false) => function.signature.clone(),
-        };
         let _ = writeln!(out, "\n{}", function.comment);
-        push_line(&mut out, &format!("{signature} {{"));
+        push_line(&mut out, &format!("{} {{", function.signature()));
         if recursive[number] {
             let _ = writeln!(out, "    if (ndpc::is_stack_low()) {{");
-            let _ = writeln!(out, "        return ndpc::fail_depth({});", function.depth_site);
+            let _ = writeln!(out, "        ndpc::leave(ndpc::fail_depth({}));", function.depth_site);
             out.push_str("    }\n");
         }
         write_lines(&mut out, &function.lines);
@@ -56,19 +47,7 @@ pub(crate) fn source(unit: &Unit<'_>, name: &str, functions: &[Function], forms:
         if unit.is_library(number) {
             continue;
         }
-        if function.forks {
-            let mut arguments = String::from("mode, result");
-            for (name, _) in &function.parameters {
-                arguments.push_str(", ");
-                arguments.push_str(name);
-            }
-            out.push('\n');
-            push_line(&mut out, &format!("{} {{", function.entry_signature()));
-            out.push_str("    return ndpc::call([&](ndpc::Mode auto mode) -> int {\n");
-            push_line(&mut out, &format!("        return {}({arguments});", function.name));
-            out.push_str("    });\n");
-            out.push_str("}\n");
-        }
+        write_entry(&mut out, function);
         if let Some(binding) = binding(function) {
             out.push_str(&binding.definition);
         }
@@ -80,6 +59,24 @@ pub(crate) fn source(unit: &Unit<'_>, name: &str, functions: &[Function], forms:
         crate::program::write(&mut out, forms, main);
     }
     out
+}
+
+/// Writes the function by which callers of the program enter.
+fn write_entry(out: &mut String, function: &Function) {
+    let mode = function.forks.then_some("mode");
+    let parameters = function.parameters.iter().map(|(name, _)| name.as_str());
+    let arguments: Vec<&str> = mode.into_iter().chain(parameters).collect();
+    out.push('\n');
+    push_line(out, &format!("{} {{", function.entry_signature()));
+    let _ =
+        writeln!(out, "    return ndpc::call([&](ndpc::Mode auto{}) -> int {{", mode_name(function.forks));
+    push_line(out, &format!("        result = {}({});", function.name, arguments.join(", ")));
+    out.push_str("        return ndpc::done;\n    });\n}\n");
+}
+
+/// The name of a mode behind its type, where it is used.
+pub(crate) fn mode_name(is_used: bool) -> &'static str {
+    if is_used { " mode" } else { "" }
 }
 
 /// The header: declarations for C++, and for C those functions whose types C has.
@@ -94,7 +91,7 @@ pub(crate) fn header(name: &str, functions: &[Function]) -> String {
         "// 0: done; else ndpc::failure_text() says why not. A result must not be an argument too.\n",
     );
     for function in functions {
-        push_line(&mut out, &format!("{};", function.signature));
+        push_line(&mut out, &format!("{};", function.entry_signature()));
         if let Some(overload) = collection_overload(function) {
             out.push_str(&overload);
         }

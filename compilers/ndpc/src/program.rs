@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use crate::ctype::declare;
 use crate::function::{Form, Function};
-use crate::output::{write_lines, write_sites};
+use crate::output::{mode_name, write_lines, write_sites};
 use crate::writer::quoted;
 
 /// Writes what a program does when it runs.
@@ -50,11 +50,10 @@ fn in_order(forms: &[Form]) -> Vec<String> {
     let call = |form: &Form| format!("NDPC_TRY({}({}));", form.name, if form.forks() { "mode" } else { "" });
     let mut lines: Vec<String> = forms.iter().map(call).collect();
     lines.push("return ndpc::done;".into());
-    if forms.iter().any(Form::forks) {
-        lines.iter_mut().for_each(|line| line.insert_str(0, "    "));
-        lines.insert(0, "return ndpc::call([](ndpc::Mode auto mode) -> int {".into());
-        lines.push("});".into());
-    }
+    lines.iter_mut().for_each(|line| line.insert_str(0, "    "));
+    let mode = mode_name(forms.iter().any(Form::forks));
+    lines.insert(0, format!("return ndpc::call([](ndpc::Mode auto{mode}) -> int {{"));
+    lines.push("});".into());
     lines
 }
 

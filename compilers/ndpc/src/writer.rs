@@ -110,7 +110,7 @@ impl<'u, 'a> Writer<'u, 'a> {
     /// A statement that leaves the function when the operation fails.
     pub(crate) fn try_line(&mut self, operation: &str) {
         self.block.fails = true;
-        self.line(format!("NDPC_TRY({operation});"));
+        self.line(format!("NDPC_CHECK({operation});"));
     }
 
     /// Says where the next statements come from, once for each line.

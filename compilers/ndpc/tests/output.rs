@@ -98,12 +98,13 @@ fn what_forks_has_clones() {
          function caller(n) : int -> int = 1 + tree(n);",
     );
     for expected in [
-        "int leaf(int &result, int x) {",
-        "static inline int tree(ndpc::Mode auto mode, int &result, int n) {",
-        "NDPC_TRY(tree(mode, item, m));",
-        "static inline int caller(ndpc::Mode auto mode, int &result, int n) {",
-        "return ndpc::call([&](ndpc::Mode auto mode) -> int {\n        return caller(mode, result, n);",
-        "NDPC_TRY(leaf(result, n));",
+        "static inline int leaf(int x) {",
+        "int leaf(int &result, int x) {\n    return ndpc::call([&](ndpc::Mode auto) -> int {\n        result = leaf(x);",
+        "static inline int tree(ndpc::Mode auto mode, int n) {",
+        "item = tree(mode, m);",
+        "static inline int caller(ndpc::Mode auto mode, int n) {",
+        "return ndpc::call([&](ndpc::Mode auto mode) -> int {\n        result = caller(mode, n);",
+        "result = leaf(n);",
     ] {
         assert!(output.cpp.contains(expected), "{expected}: {}", output.cpp);
     }
@@ -116,15 +117,16 @@ fn the_serial_elision_has_no_clones() {
     let text = "function tree(n) : int -> int = if n == 0 then 1 else sum({tree(m) : m in [n - 1, n - 2]});
                 {tree(mode) : mode in [1:4]};";
     let output = translate("x.ndpc", text, &options).expect("a program without mistakes");
-    assert!(!output.cpp.contains("mode, ") && !output.cpp.contains("ndpc::call"), "{}", output.cpp);
-    assert!(output.cpp.contains("int tree(int &result, int n) {"), "{}", output.cpp);
+    assert!(!output.cpp.contains("mode, ") && !output.cpp.contains("auto mode"), "{}", output.cpp);
+    assert!(output.cpp.contains("static inline int tree(int n) {"), "{}", output.cpp);
     assert!(output.cpp.contains("ndpc::InOrder()"), "{}", output.cpp);
 }
 
 #[test]
 fn what_comes_from_the_library_is_nobody_elses() {
     let output = translated("gcd(12, 18); rotate([1, 2, 3], 1);");
-    assert!(output.cpp.contains("static int gcd(int &result, int a, int b) {"), "{}", output.cpp);
+    assert!(output.cpp.contains("static inline int gcd(int a, int b) {"), "{}", output.cpp);
+    assert!(!output.cpp.contains("int gcd(int &result"), "{}", output.cpp);
     assert!(!output.cpp.contains("ndpc_gcd"), "{}", output.cpp);
 }
 

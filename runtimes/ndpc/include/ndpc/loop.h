@@ -101,15 +101,18 @@ constexpr std::int64_t untimed_elements = 8;
 // One element by the clone that forks. Out of line, as all that is not run often: compilers inline so much in
 // a source and no more, which should go to the serial clone.
 template <class Body> __attribute__((noinline)) int run_forking(const void *body, std::int64_t index) {
-    return (*static_cast<const Body *>(body))(Forking(), index);
+    return status_of([=]() -> int { return (*static_cast<const Body *>(body))(Forking(), index); });
 }
 
 // One element, by the clone that serves where bodies have clones.
 template <class Body> int run_element(const Body &body, bool forks, std::int64_t index) {
     if constexpr (std::is_invocable_v<const Body &, Forking, std::int64_t>) {
-        return forks ? run_forking<Body>(&body, index) : body(Serial(), index);
+        if (forks) {
+            return run_forking<Body>(&body, index);
+        }
+        return status_of([&]() -> int { return body(Serial(), index); });
     } else {
-        return body(index);
+        return status_of([&]() -> int { return body(index); });
     }
 }
 

@@ -44,13 +44,15 @@ inline int check_stack(const Site &site) {
     return done;
 }
 
-// Runs the clone that serves: body(mode).
+// Enters translated functions: runs the clone that serves, body(mode), and gives a status.
 template <class Body> int call(const Body &body) {
     worker();
-    if (scheduler.serial && !scheduler.thread_per_element) {
-        return body(Serial());
-    }
-    return body(Forking());
+    return status_of([&]() -> int {
+        if (scheduler.serial && !scheduler.thread_per_element) {
+            return body(Serial());
+        }
+        return body(Forking());
+    });
 }
 
 } // namespace ndpc
