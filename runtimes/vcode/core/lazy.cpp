@@ -35,7 +35,6 @@ Pending *new_pending(Type type, uint32_t length, Cell &result) {
 
 namespace {
 
-bool is_apart(const Cell &cell) { return cell.block->pending->source == Source::Ranges; }
 uint32_t nodes_of(const Cell &cell) { return is_pending(cell) ? cell.block->pending->nodes : 0; }
 
 } // namespace
@@ -43,9 +42,6 @@ uint32_t nodes_of(const Cell &cell) { return is_pending(cell) ? cell.block->pend
 bool defer(const Elementwise &operation, Cell *operands, Cell &result) {
     uint32_t nodes = 1;
     for (uint32_t index = 0; index < operation.arity; index++) {
-        if (is_pending(operands[index]) && is_apart(operands[index]) && !compute(operands[index])) {
-            return false;
-        }
         nodes += nodes_of(operands[index]);
     }
     if (nodes > LAZY_NODES) {
@@ -98,7 +94,7 @@ void pending_drop(Pending *pending) {
 }
 
 bool compute(Cell &cell) {
-    if (is_apart(cell)) {
+    if (cell.block->pending->source == Source::Ranges) {
         return compute_ranges(cell);
     }
     constexpr uint64_t PIECE = 64 * Plan::STRIP; // what one member takes at a time

@@ -3,6 +3,7 @@
 #include "plan.h"
 
 #include "blocks.h"
+#include "ranges.h"
 
 namespace hadal::vcode {
 
@@ -69,7 +70,9 @@ uint32_t Plan::visit(const Cell &cell) {
     }
     const Pending &pending = *cell.block->pending;
     Step step{};
-    for (uint32_t index = 0; index < pending.arity; index++) {
+    // Those of ranges are no vectors of this length.
+    uint8_t arity = pending.source == Source::Operation ? pending.arity : 0;
+    for (uint32_t index = 0; index < arity; index++) {
         const Cell &operand = pending.operands[index];
         Operand &made = step.operands[index];
         made.bytes = static_cast<uint8_t>(element_bytes(operand.type));
@@ -83,7 +86,7 @@ uint32_t Plan::visit(const Cell &cell) {
     step.source = pending.source;
     step.kernel = pending.operation == nullptr ? nullptr : kernel_of(*pending.operation);
     step.type = cell.type;
-    step.arity = pending.arity;
+    step.arity = arity;
     step.pending = &pending;
     step.cell = cell;
     steps[count] = step;
@@ -118,7 +121,10 @@ bool Plan::make_outputs(bool stored) {
     for (uint32_t index = 0; index < count; index++) {
         Step &step = steps[index];
         bool root = index + 1 == count;
-        if (step.output != nullptr || (root ? !stored : step.cell.block->references <= step.uses)) {
+        // Ranges that others need as well are written anew for them: in memory they would be no ranges any
+        // more.
+        if (step.source == Source::Ranges || step.output != nullptr ||
+            (root ? !stored : step.cell.block->references <= step.uses)) {
             continue;
         }
         step.output =
@@ -213,6 +219,8 @@ const void *Plan::run(uint32_t member, uint64_t from, uint64_t to) const {
             }
             if (step.source == Source::Index) {
                 fill_index(into, *step.pending, at, size);
+            } else if (step.source == Source::Ranges) {
+                Ranges(step.cell).write(static_cast<Int *>(into), at, at + size);
             } else if (step.source == Source::Constant) {
                 if (step.output != nullptr) {
                     fill_constant(step.type, into, step.pending->word, size);

@@ -7,7 +7,7 @@
 
 namespace hadal::vcode {
 
-// Ranges are computed by themselves (ranges.h), the others by a plan.
+// Where the elements of a strip come from.
 enum class Source : uint8_t { Operation, Constant, Index, Ranges };
 
 // What a block without data stands for.

@@ -69,16 +69,23 @@ bool Ranges::apart() const {
     return wrong == 0;
 }
 
-void Ranges::write(Int *results) const {
-    for_blocks(bounds.items(), [&](uint64_t, uint64_t from, uint64_t to) {
-        for_pieces(bounds, from, to, [&](uint64_t segment, uint64_t first, uint64_t last, bool) {
-            uint32_t value = static_cast<uint32_t>(at(segment, first - bounds.start(segment)));
-            uint32_t step = static_cast<uint32_t>(steps[segment]);
-            for (uint64_t index = first; index < last; index++) {
-                results[index] = static_cast<Int>(value + step * static_cast<uint32_t>(index - first));
-            }
-        });
-    });
+void Ranges::write(Int *results, uint64_t from, uint64_t to) const {
+    // Of the segments that begin there or before, the last one has the first element: it is not empty.
+    uint64_t segment = 0, above = bounds.segments;
+    while (above - segment > 1) {
+        uint64_t middle = segment + (above - segment) / 2;
+        (bounds.start(middle) <= from ? segment : above) = middle;
+    }
+    for (uint64_t first = from; first < to; segment++) {
+        uint64_t end = bounds.end(segment), last = end < to ? end : to;
+        uint32_t value = static_cast<uint32_t>(at(segment, first - bounds.start(segment)));
+        uint32_t step = static_cast<uint32_t>(steps[segment]);
+        Int *run = results + (first - from);
+        for (uint64_t index = 0; index < last - first; index++) {
+            run[index] = static_cast<Int>(value + step * static_cast<uint32_t>(index));
+        }
+        first = last;
+    }
 }
 
 bool defer_ranges(const Cell &starts, const Cell &steps, const Cell &descriptor, Cell &result) {
@@ -99,7 +106,9 @@ bool compute_ranges(Cell &cell) {
     if (results == nullptr) {
         return false;
     }
-    Ranges(cell).write(results);
+    Ranges ranges(cell);
+    for_blocks(cell.length,
+               [&](uint64_t, uint64_t from, uint64_t to) { ranges.write(results + from, from, to); });
     Block *block = cell.block;
     Pending *pending = block->pending;
     block->data = results;

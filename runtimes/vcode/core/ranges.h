@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 // INDEX over segments, put off: numbers that go up by steps in each segment. Who moves elements by such
-// indices moves runs of them, and the indices are never in memory.
+// indices moves runs of them, and elementwise operations write them to their strips: so they are in memory
+// only if something else needs them.
 #ifndef HADAL_VCODE_RANGES_H
 #define HADAL_VCODE_RANGES_H
 
@@ -42,7 +43,8 @@ class Ranges {
     uint64_t target(uint64_t segment, uint64_t place) const {
         return (flat ? 0 : into->start(segment)) + static_cast<uint32_t>(at(segment, place));
     }
-    void write(Int *results) const;
+    // Writes the numbers of elements `from` to `to`.
+    void write(Int *results, uint64_t from, uint64_t to) const;
 
     const Bounds bounds;
 

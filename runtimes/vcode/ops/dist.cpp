@@ -77,7 +77,7 @@ bool routine_index(Machine &machine, const Instruction &) {
     if (results == nullptr) {
         return false;
     }
-    Ranges(starts, steps, descriptor).write(results);
+    Ranges(starts, steps, descriptor).write(results, 0, bounds.total);
     return finish(machine, 3, result);
 }
 
