@@ -149,14 +149,20 @@ fn nesl_prompt(name: &str) -> Result<(), TestError> {
     expect_status(&outcome, 1)
 }
 
-/// Lines that are typed while a form is evaluated are taken one after another, without another key.
-fn nesl_typed_ahead(name: &str) -> Result<(), TestError> {
+/// `hadal nesl` on a terminal, at its first prompt.
+fn start_prompt(name: &str) -> Result<Running, TestError> {
     let dir = scratch::empty_directory(name)?;
     let mut command = Command::new(hadal_command()?);
     command.args(["nesl", "--cpus", "2"]).current_dir(&dir).env("TERM", "xterm");
-    let _permit = Permit::one();
-    let mut running = Running::start_on_terminal(command)?;
+    let running = Running::start_on_terminal(command)?;
     running.wait_for_output(PROMPT, COMPILER_LIMIT)?;
+    Ok(running)
+}
+
+/// Lines that are typed while a form is evaluated are taken one after another, without another key.
+fn nesl_typed_ahead(name: &str) -> Result<(), TestError> {
+    let _permit = Permit::one();
+    let mut running = start_prompt(name)?;
     running.type_in(b"function fib(n) = if n < 2 then n else fib(n - 1) + fib(n - 2);\r")?;
     running.wait_for_output("fib = fn : int -> int", PROMPT_LIMIT)?;
     at_prompt(&running)?;
@@ -173,12 +179,8 @@ fn nesl_typed_ahead(name: &str) -> Result<(), TestError> {
 
 /// Ctrl-C ends an evaluation; what was defined stays, and values that went with the machine are said to be gone.
 fn nesl_interrupted(name: &str) -> Result<(), TestError> {
-    let dir = scratch::empty_directory(name)?;
-    let mut command = Command::new(hadal_command()?);
-    command.args(["nesl", "--cpus", "2"]).current_dir(&dir).env("TERM", "xterm");
     let _permit = Permit::one();
-    let mut running = Running::start_on_terminal(command)?;
-    running.wait_for_output(PROMPT, COMPILER_LIMIT)?;
+    let mut running = start_prompt(name)?;
     for (typed, answer) in [
         ("x = [4, 5];\r", "x = [4, 5] : [int]"),
         ("function fib(n) = if n < 2 then n else fib(n - 1) + fib(n - 2);\r", "fib = fn : int -> int"),
