@@ -11,6 +11,9 @@ use hadal_hal::interrupts::apic;
 use hadal_time::Source;
 use spin::Once;
 
+/// The part that has a trial of its own.
+pub(crate) const PAGE_TABLES: &str = "page tables";
+
 static CLOCK: Once<Source> = Once::new();
 
 /// One part of the machine and what is used of it.
@@ -34,6 +37,7 @@ pub(crate) fn chosen() -> Vec<Chosen> {
         Chosen { part: "clock", choice: clock() },
         Chosen { part: "idle", choice: idle() },
         Chosen { part: "vector state", choice: vectors() },
+        path(PAGE_TABLES, if cpu::has_gigabyte_pages() { "pages up to 1 GiB" } else { "pages up to 2 MiB" }),
     ]
 }
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A short trial of the paths that the kernel takes: one thread goes from CPU to CPU, which sleep until it comes (interrupts or
-//! stores, idle loop), waits there for the timer, compares the clock and calculates. For the machine report.
+//! stores, idle loop), waits there for the timer, compares the clock and calculates; then two threads with page tables of their
+//! own take turns ([`tables`]). For the machine report.
+
+mod tables;
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -55,9 +58,17 @@ pub(crate) fn run() -> Paths {
     while begun.is_ok() && !TRIP.over.load(Ordering::Acquire) && now_ns() < limit {
         hadal_sched::sleep_until(now_ns() + WAIT_NS);
     }
+    let of_tables = match tables::run(limit) {
+        Ok(turns) => Trial::Passed(format!("two at a time on each CPU, {turns} turns")),
+        Err(wrong) => Trial::Failed(wrong),
+    };
+    let trial = |part| match part {
+        paths::PAGE_TABLES => of_tables.clone(),
+        part => begun.clone().map_or_else(Trial::Failed, |()| trial_of(part)),
+    };
     let trials = paths::chosen().into_iter().map(|path| Path {
         part: path.part.to_string(),
-        trial: begun.clone().map_or_else(Trial::Failed, |()| trial_of(path.part)),
+        trial: trial(path.part),
         choice: path.choice,
     });
     Paths { paths: trials.collect(), cpuid: leaves() }

@@ -243,6 +243,12 @@ fn doctor_report(name: &str) -> Result<(), TestError> {
             return Err(TestError::Wrong(format!("{part} is not {choice}, tried and passed\n{json}")));
         }
     }
+    let of_tables = paths.iter().find(|path| path["part"] == "page tables");
+    if !of_tables
+        .is_some_and(|path| path["trial"]["passed"].as_str().is_some_and(|text| text.contains(" turns")))
+    {
+        return Err(TestError::Wrong(format!("two page tables were not tried, or it failed\n{json}")));
+    }
     let leaves = run["machine"]["cpuid"].as_array().unwrap_or(&empty);
     if run["passed"] != true || !leaves.iter().any(|leaf| leaf["leaf"] == 7) {
         return Err(TestError::Wrong(format!("the run has not passed, or lacks CPUID leaf 7\n{json}")));

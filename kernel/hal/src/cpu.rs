@@ -121,6 +121,13 @@ pub fn has_rdtscp() -> bool {
         .is_some_and(|features| features.has_rdtscp())
 }
 
+/// Whether there are pages of 1 GiB.
+pub fn has_gigabyte_pages() -> bool {
+    raw_cpuid::CpuId::new()
+        .get_extended_processor_and_feature_identifiers()
+        .is_some_and(|features| features.has_1gib_pages())
+}
+
 /// Whether the CPU has MONITOR and MWAIT.
 pub fn has_monitor() -> bool {
     #[cfg(feature = "sim")]

@@ -193,7 +193,7 @@ impl Task {
     ) -> Result<&'static Task, SpawnError> {
         let process = parent.process();
         let thread = hadal_sched::create(entry, arg, None)?;
-        if !thread.context().set_program(fs_base, false) {
+        if !thread.context().set_program(process.space.switchable(), fs_base, false) {
             hadal_sched::discard(thread);
             return Err(SpawnError::NoMemory);
         }

@@ -49,6 +49,8 @@ pub struct PerCpu {
     pub(crate) tlb_seen: AtomicU64,
     /// Set while the CPU idles and flushes on leaving instead of on request.
     pub(crate) tlb_lazy: AtomicBool,
+    /// Number of the page table that it has loaded, or [`crate::memory::tlb::CHANGING`].
+    pub(crate) page_table: AtomicU32,
     /// Address of the [`crate::threads::context::Context`] that the CPU runs, or 0.
     pub(crate) context: AtomicUsize,
     /// Address of the context that gave the CPU up last and whose vector registers nobody else has used since, or 0.
@@ -104,6 +106,7 @@ impl PerCpu {
             handlers: AtomicU32::new(0),
             tlb_seen: AtomicU64::new(0),
             tlb_lazy: AtomicBool::new(false),
+            page_table: AtomicU32::new(crate::memory::tlb::CHANGING),
             context: AtomicUsize::new(0),
             live_context: AtomicUsize::new(0),
             trap_stacks: AtomicU64::new(0),
@@ -170,6 +173,8 @@ pub(crate) mod offset {
     pub(crate) const CPU_ID: usize = core::mem::offset_of!(PerCpu, cpu_id);
     pub(crate) const ATTENTION: usize = core::mem::offset_of!(PerCpu, attention);
     pub(crate) const SYSTEM_CALLS: usize = core::mem::offset_of!(PerCpu, system_calls);
+    pub(crate) const TLB_SEEN: usize = core::mem::offset_of!(PerCpu, tlb_seen);
+    pub(crate) const PAGE_TABLE: usize = core::mem::offset_of!(PerCpu, page_table);
     pub(crate) const HANDLERS: usize = core::mem::offset_of!(PerCpu, handlers);
     pub(crate) const HANDLER_RSP: usize = core::mem::offset_of!(PerCpu, handler.rsp);
 }

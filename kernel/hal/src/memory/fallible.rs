@@ -55,7 +55,7 @@ pub fn give_back_unused() {
     #[cfg(target_os = "none")]
     if crate::interrupts::irq::enabled() {
         SHRINKER.get().inspect(|give_back| give_back());
-        crate::memory::paging::program().give_tables_back();
+        crate::memory::paging::give_tables_back();
         crate::memory::heap::give_back_unused();
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The one page table of ring 0: the kernel's half, built once, and the program's window.
+//! Page tables: in each the kernel's half, built once, and the window of one program.
 //!
-//! Entries are atomic words. [`ProgramTable::map`] installs them by compare-and-swap, so that CPUs which fault on
+//! Entries are atomic words. [`PageTable::map`] installs them by compare-and-swap, so that CPUs which fault on
 //! neighbouring pages do not wait for each other; removing and changing ranges is excluded by the caller (the address
 //! space's lock). Table pages that a removal leaves empty are freed, or used again, once no CPU can walk them any more
 //! ([`crate::memory::tlb`]).
@@ -9,23 +9,23 @@
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use spin::Once;
-
 use crate::cpu::percpu;
 use crate::memory::frames::Block;
 use crate::memory::layout::PAGE_SIZE;
 use crate::memory::tlb;
 use crate::sync::{Rank, SpinLock};
+use crate::threads::link::AtomicRef;
 use entry::{ADDRESS, DIRTY, LENT, flags_of, index, is_table, leaf};
 use growing::{is_finished_table, is_growing};
 use retired::{Content, Retired};
-use tables::{Table, free_table, new_table, set_empty, split, table, table_for};
+use tables::{Table, free_table, new_table, phys_of, set_empty, split, table, table_for};
 
 mod entry;
 mod groups;
 mod growing;
 mod kernel_half;
 mod page;
+mod pool;
 mod retired;
 mod stale;
 mod tables;
@@ -39,6 +39,9 @@ pub use kernel_half::root;
 #[cfg(target_os = "none")]
 pub use kernel_half::{activate, build};
 pub use page::{Fresh, Page, Unmapped};
+#[cfg(target_os = "none")]
+pub(crate) use pool::give_tables_back;
+pub use pool::{OwnedPageTable, Switchable, take};
 pub use stale::Stale;
 
 /// Why an entry could not be made.
@@ -70,38 +73,70 @@ pub enum Place {
     Absent(BlockState),
 }
 
-/// The low half of the page table.
-pub struct ProgramTable {
-    root: Once<&'static Table>,
+/// Which page table; 0 is none.
+pub(crate) type TableNumber = u32;
+
+/// A page table. Its kernel's half is the same as in all others; its low half belongs to whoever has the
+/// [`OwnedPageTable`]. Page tables live for ever and are used again (decision 0004), so a CPU may have one loaded whose owner
+/// is gone.
+pub struct PageTable {
+    root: &'static Table,
+    /// Physical address of the top-level table, for CR3.
+    root_pa: u64,
+    number: TableNumber,
     retired: SpinLock<Retired>,
+    /// The table that was made before.
+    previous: AtomicRef<PageTable>,
+    /// The next one that nobody owns, if nobody owns this.
+    next_free: AtomicRef<PageTable>,
 }
 
-static PROGRAM: ProgramTable =
-    ProgramTable { root: Once::new(), retired: SpinLock::ranked(Rank::PageTables, Retired::new()) };
+impl PageTable {
+    fn new(root: &'static Table, number: TableNumber) -> Self {
+        Self {
+            root,
+            root_pa: phys_of(root),
+            number,
+            retired: SpinLock::ranked(Rank::PageTables, Retired::new(number)),
+            previous: AtomicRef::none(),
+            next_free: AtomicRef::none(),
+        }
+    }
 
-/// The page table of the program's window.
-pub fn program() -> &'static ProgramTable {
-    &PROGRAM
-}
+    /// Where [`crate::threads::context`] finds the number and CR3.
+    pub(crate) const NUMBER_AT: usize = core::mem::offset_of!(Self, number);
+    pub(crate) const ROOT_AT: usize = core::mem::offset_of!(Self, root_pa);
 
-impl ProgramTable {
+    pub(crate) fn number(&self) -> TableNumber {
+        self.number
+    }
+
     fn root(&self) -> &'static Table {
-        self.root.get().expect("page tables are built before programs run")
+        self.root
     }
 
     /// Maps one page, whose memory is the table's from then on; callers may race, and the loser gets its page back with
     /// [`MapError::AlreadyMapped`].
     ///
     /// # Panics
-    /// If the address is not aligned to the page's size or not in the program's half.
+    /// If the address is not aligned to the page's size or not in the program's half, or the page was taken out of another
+    /// table.
     pub fn map<S>(&self, va: usize, page: Page<S>, flags: PageFlags) -> Result<(), (MapError, Page<S>)> {
         let size = page.size();
         assert!(va.is_multiple_of(size.bytes()) && va < PROGRAM_HALF, "no place for a page: {va:#x}");
         percpu::count_page_table_change();
+        let from = self.check_origin(&page);
         let bits = page.into_bits();
         self.install(va, leaf(bits, size, flags), size)
             // SAFETY: made above, and not installed.
-            .map_err(|error| (error, unsafe { Page::from_entry(bits, size) }))
+            .map_err(|error| (error, unsafe { Page::from_entry(bits, size, from) }))
+    }
+
+    /// The table that a page was taken out of: this one or none, since some CPU may still find it there.
+    fn check_origin<S>(&self, page: &Page<S>) -> TableNumber {
+        let from = page.table();
+        assert!(from == 0 || from == self.number, "a page goes from one table to another by a flush");
+        from
     }
 
     fn install(&self, va: usize, entry: u64, size: PageSize) -> Result<(), MapError> {
@@ -130,7 +165,7 @@ impl ProgramTable {
         None
     }
 
-    /// What [`ProgramTable::lookup`] and [`ProgramTable::block`] say about an address, with one look.
+    /// What [`PageTable::lookup`] and [`PageTable::block`] say about an address, with one look.
     #[inline]
     pub fn place(&self, va: usize) -> Place {
         let mut current = self.root();
@@ -224,7 +259,7 @@ impl ProgramTable {
             match blocks[index(va, 1)].load(Ordering::Acquire) {
                 0 => return Ok(()),
                 entry if is_table(entry, 1) && !is_growing(entry) => {
-                    unmap_small(table(entry), block, va, end, removed);
+                    unmap_small(table(entry), block, va, end, self.number, removed);
                     return Ok(());
                 }
                 _ => {}
@@ -243,7 +278,7 @@ impl ProgramTable {
         removed: &mut dyn FnMut(usize, Page<Unmapped>, PageFlags),
     ) -> Result<(), MapError> {
         if level == 0 {
-            unmap_small(current, base, start, end, removed);
+            unmap_small(current, base, start, end, self.number, removed);
             return Ok(());
         }
         let span = bytes_of(level);
@@ -258,11 +293,11 @@ impl ProgramTable {
                 percpu::count_page_table_change();
                 let entry = self.take_growing(&current[slot]);
                 // SAFETY: the page was given by `map_part`, and the block taken out.
-                let page = unsafe { Page::from_entry(entry, PageSize::Size2M) };
+                let page = unsafe { Page::from_entry(entry, PageSize::Size2M, self.number) };
                 removed(va, page, flags_of(entry));
             } else if is_table(entry, level) {
                 if level == 1 {
-                    unmap_small(table(entry), va, start, end, removed);
+                    unmap_small(table(entry), va, start, end, self.number, removed);
                 } else {
                     self.unmap_level(table(entry), level - 1, va, start, end, removed)?;
                 }
@@ -274,7 +309,7 @@ impl ProgramTable {
                 }
             } else if covered {
                 // SAFETY: a slot of a table of this level, which leads to no other table.
-                unsafe { unmap_page(&current[slot], va, PageSize::of_level(level), removed) };
+                unsafe { unmap_page(&current[slot], va, PageSize::of_level(level), self.number, removed) };
             } else {
                 let below = split(&current[slot], entry, level)?;
                 self.unmap_level(below, level - 1, va, start, end, removed)?;
@@ -361,8 +396,40 @@ impl ProgramTable {
         }
     }
 
+    /// Takes out all tables of the low half, whose pages are gone.
+    ///
+    /// # Panics
+    /// If a page is left.
+    fn take_out_tables(&self) {
+        for slot in &self.root[..index(PROGRAM_HALF, 3)] {
+            let entry = slot.swap(0, Ordering::AcqRel);
+            if entry != 0 {
+                self.take_out_below(table(entry), 2);
+                self.retire(entry & ADDRESS, Content::Zeros);
+            }
+        }
+    }
+
+    fn take_out_below(&self, current: &'static Table, level: usize) {
+        for slot in current {
+            let entry = slot.load(Ordering::Acquire);
+            if entry == 0 {
+                continue;
+            }
+            assert!(is_table(entry, level) && !is_growing(entry), "a page table is given back with a page");
+            if level > 1 {
+                self.take_out_below(table(entry), level - 1);
+            } else {
+                let is_empty = table(entry).iter().all(|entry| entry.load(Ordering::Relaxed) == 0);
+                assert!(is_empty, "a page table is given back with a page");
+            }
+            slot.store(0, Ordering::Release);
+            self.retire(entry & ADDRESS, Content::Zeros);
+        }
+    }
+
     /// Frees the tables that are kept to be used again.
-    pub(crate) fn give_tables_back(&self) {
+    fn give_tables_back(&self) {
         while let Some(pa) = self.retired.lock().pop() {
             // SAFETY: it was taken out, and every CPU has flushed since.
             unsafe { free_table(pa) };
@@ -401,28 +468,31 @@ fn block_may_have_pages(entry: u64, base: usize, start: usize, end: usize) -> bo
     !is_finished_table(entry) || groups::any(table(entry), base, start, end)
 }
 
-/// Removes the pages of a range that a table of 4 KiB pages has, which is that of the block at `base`.
+/// Removes the pages of a range that a table of 4 KiB pages has, which is that of the block at `base` in the page table with
+/// that number.
 fn unmap_small(
     current: &'static Table,
     base: usize,
     start: usize,
     end: usize,
+    number: TableNumber,
     removed: &mut dyn FnMut(usize, Page<Unmapped>, PageFlags),
 ) {
     for (slot, va) in groups::take(current, base, start, end) {
         // SAFETY: a slot of a table of 4 KiB pages.
-        unsafe { unmap_page(&current[slot], va, PageSize::Size4K, removed) };
+        unsafe { unmap_page(&current[slot], va, PageSize::Size4K, number, removed) };
     }
 }
 
 /// Removes the page of an entry, if there is one.
 ///
 /// # Safety
-/// The slot is one of a program's, for pages of that size, and leads to no table.
+/// The slot is one of that page table's low half, for pages of that size, and leads to no table.
 unsafe fn unmap_page(
     slot: &AtomicU64,
     va: usize,
     size: PageSize,
+    number: TableNumber,
     removed: &mut dyn FnMut(usize, Page<Unmapped>, PageFlags),
 ) {
     if slot.load(Ordering::Relaxed) == 0 {
@@ -433,7 +503,7 @@ unsafe fn unmap_page(
     let entry = slot.swap(0, Ordering::AcqRel);
     if entry != 0 {
         // SAFETY: of a program's pages `map` makes the entries, and this one was taken out by the swap.
-        let page = unsafe { Page::from_entry(entry, size) };
+        let page = unsafe { Page::from_entry(entry, size, number) };
         removed(va, page, flags_of(entry));
     }
 }

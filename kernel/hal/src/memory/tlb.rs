@@ -5,17 +5,26 @@
 //! a waiter needs no list of acknowledgements and requests from several CPUs merge. An idle CPU marks itself lazy: it is
 //! not interrupted, and flushes when it leaves idle. Generation and flag are accessed with sequential consistency: either
 //! the idle CPU sees the new generation or the requester sees that it is no longer lazy.
+//!
+//! A flush is of one page table, and of the CPUs that run it: who loads a page table forgets what he knew. A CPU that goes from
+//! one to another says so first ([`CHANGING`]), then reads the generation, loads the table, and says which
+//! (`threads/context/switch_code.rs`). Either it finds the change there, or the requester sees that it may not have.
 
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use crate::cpu::percpu;
+use crate::cpu::percpu::{self, PerCpu};
 use crate::interrupts::{apic, irq};
 use crate::memory::layout::PAGE_SIZE;
+use crate::memory::paging::{PageTable, TableNumber};
 use crate::memory::phys;
 use crate::{cpu, sync};
 
-static GENERATION: AtomicU64 = AtomicU64::new(0);
+/// The switch between page tables reads it.
+pub(crate) static GENERATION: AtomicU64 = AtomicU64::new(0);
 static SHOOTDOWNS: AtomicU64 = AtomicU64::new(0);
+
+/// What a CPU's block has for the number of its page table while it goes from one to another, and as long as there is one.
+pub(crate) const CHANGING: TableNumber = 0;
 
 /// Above this many pages a whole flush is cheaper than one instruction a page.
 const RANGE_LIMIT_PAGES: usize = 32;
@@ -94,9 +103,10 @@ pub fn fill(first: usize, pages: usize) {
     }
 }
 
-/// The proof that every CPU has forgotten what it knew of a range before a certain flush.
+/// The proof that every CPU has forgotten what it knew of a range of one page table before a certain flush.
 #[derive(Clone, Copy, Debug)]
 pub struct Flushed {
+    table: TableNumber,
     start: usize,
     end: usize,
     through: u64,
@@ -109,14 +119,14 @@ impl Flushed {
     }
 
     /// Whether pages of a range are forgotten that were removed when the newest flush was `before`.
-    pub(crate) fn covers(&self, start: usize, end: usize, before: u64) -> bool {
-        self.start <= start && end <= self.end && before < self.through
+    pub(crate) fn covers(&self, table: TableNumber, start: usize, end: usize, before: u64) -> bool {
+        self.table == table && self.start <= start && end <= self.end && before < self.through
     }
 
-    /// The proof of a flush of simulated TLBs.
+    /// The proof of a flush of simulated TLBs, for pages that no table has had.
     #[cfg(not(target_os = "none"))]
     pub fn simulated(va: usize, len: usize, through: u64) -> Self {
-        Self { start: va, end: va.saturating_add(len), through }
+        Self { table: 0, start: va, end: va.saturating_add(len), through }
     }
 }
 
@@ -125,28 +135,43 @@ pub(crate) fn newest() -> u64 {
     GENERATION.load(Ordering::Relaxed)
 }
 
-/// Makes every CPU forget a range before it returns. For process context with interrupts on.
-pub fn shootdown(va: usize, len: usize) -> Flushed {
+/// Makes every CPU forget a range of a page table before it returns. For process context with interrupts on.
+pub fn shootdown(table: &PageTable, va: usize, len: usize) -> Flushed {
+    shootdown_of(table.number(), va, len)
+}
+
+pub(crate) fn shootdown_of(table: TableNumber, va: usize, len: usize) -> Flushed {
     // Not only `irq::enabled`: a program may have interrupts off, and then the loop below answers for it.
     sync::may_wait_for_cpus();
     flush_local_range(va, len);
-    let flushed = |through| Flushed { start: va, end: va.saturating_add(len), through };
+    let flushed = |through| Flushed { table, start: va, end: va.saturating_add(len), through };
     if cpu::count() == 1 {
         return flushed(newest() + 1);
     }
     SHOOTDOWNS.fetch_add(1, Ordering::Relaxed);
     let generation = begin_lazy();
-    kick_until(generation);
+    wait_for(generation, |block| runs(block, table));
+    flushed(generation)
+}
+
+/// Interrupts every CPU that is not idle, and returns when all have been: what the caller has stored before, all see.
+pub fn interrupt_all() {
+    sync::may_wait_for_cpus();
+    wait_for(begin_lazy(), |_| true);
+}
+
+/// Waits until the other CPUs that are concerned have flushed for a generation, and interrupts them for it.
+fn wait_for(generation: u64, concerns: impl Fn(&PerCpu) -> bool) {
+    kick_until(generation, &concerns);
     for other in 0..cpu::count() {
         // A CPU never waits for itself: its own range is flushed, and it takes requests of others meanwhile.
-        while other != cpu::current_id() && behind(other, generation) {
+        while other != cpu::current_id() && behind(other, generation, &concerns) {
             if !irq::enabled() {
                 service();
             }
             cpu::relax();
         }
     }
-    flushed(generation)
 }
 
 /// Starts a flush that nobody waits for: when [`completed`] has reached the returned generation, no CPU uses a
@@ -155,23 +180,27 @@ pub fn begin_lazy() -> u64 {
     GENERATION.fetch_add(1, Ordering::SeqCst) + 1
 }
 
-/// The newest generation that every CPU has flushed everything for.
-pub fn completed() -> Flushed {
+/// The newest generation for which every CPU has flushed everything of a page table.
+pub fn completed(table: &PageTable) -> Flushed {
+    completed_of(table.number())
+}
+
+pub(crate) fn completed_of(table: TableNumber) -> Flushed {
     let newest = GENERATION.load(Ordering::SeqCst);
-    let of = |id| if behind(id, newest) { seen(id) } else { newest };
+    let of = |id| if behind(id, newest, |block| runs(block, table)) { seen(id) } else { newest };
     let through = (0..cpu::count()).map(of).min().unwrap_or(newest);
-    Flushed { start: 0, end: usize::MAX, through }
+    Flushed { table, start: 0, end: usize::MAX, through }
 }
 
-/// Asks the CPUs that have not flushed for the newest generation to do it now.
-pub fn kick() {
+/// Asks the CPUs that have not flushed a page table for the newest generation to do it now.
+pub fn kick(table: &PageTable) {
     service();
-    kick_until(GENERATION.load(Ordering::SeqCst));
+    kick_until(GENERATION.load(Ordering::SeqCst), |block| runs(block, table.number()));
 }
 
-fn kick_until(generation: u64) {
+fn kick_until(generation: u64, concerns: impl Fn(&PerCpu) -> bool) {
     for other in 0..cpu::count() {
-        if other != cpu::current_id() && behind(other, generation) {
+        if other != cpu::current_id() && behind(other, generation, &concerns) {
             apic::send_ipi(other, irq::VECTOR_TLB);
         }
     }
@@ -181,8 +210,15 @@ fn seen(id: usize) -> u64 {
     percpu::of(id).tlb_seen.load(Ordering::SeqCst)
 }
 
-fn behind(id: usize, generation: u64) -> bool {
-    seen(id) < generation && !percpu::of(id).tlb_lazy.load(Ordering::SeqCst)
+fn behind(id: usize, generation: u64, concerns: impl Fn(&PerCpu) -> bool) -> bool {
+    let block = percpu::of(id);
+    seen(id) < generation && !block.tlb_lazy.load(Ordering::SeqCst) && concerns(block)
+}
+
+/// Whether a CPU may know something of a page table.
+fn runs(block: &PerCpu, table: TableNumber) -> bool {
+    let running = block.page_table.load(Ordering::SeqCst);
+    running == CHANGING || running == table
 }
 
 /// Flushes this CPU if a generation is open; called by the interrupt, on leaving idle, and on thread switches but the short

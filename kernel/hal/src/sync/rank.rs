@@ -32,6 +32,7 @@ pub enum Rank {
     /// What [`SpinLock::new`](super::SpinLock::new) gives.
     #[default]
     Leaf,
+    PageTablePool,
     PageTables,
     HeapOfCpu,
     Heap,
@@ -67,6 +68,7 @@ impl Rank {
         Self::ThreadTable,
         Self::BlockStock,
         Self::Leaf,
+        Self::PageTablePool,
         Self::PageTables,
         Self::HeapOfCpu,
         Self::Heap,

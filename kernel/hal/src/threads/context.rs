@@ -21,8 +21,10 @@ use crate::cpu::fpu;
 use crate::cpu::percpu::{self, PerCpu};
 use crate::interrupts::irq;
 use crate::interrupts::irq::Off;
+use crate::memory::paging::{PageTable, Switchable};
 use crate::memory::{fallible, tlb};
 use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::threads::link::AtomicRef;
 use crate::{cpu, sync};
 
 use switch_code::{
@@ -56,7 +58,8 @@ pub struct Context {
     stack: UnsafeCell<Option<Box<KernelStack>>>,
     /// Vector state and first FS base of program code; kernel threads have none.
     program: UnsafeCell<Option<Program>>,
-    has_program: AtomicBool,
+    /// The page table of a thread that has such a state. All others take what the CPU has.
+    table: AtomicRef<PageTable>,
     /// The per-CPU block of the CPU that saved the vector registers last, or 0.
     saved_on: AtomicUsize,
 }
@@ -84,7 +87,7 @@ impl Context {
             stack_top: AtomicU64::new(0),
             stack: UnsafeCell::new(None),
             program: UnsafeCell::new(None),
-            has_program: AtomicBool::new(false),
+            table: AtomicRef::none(),
             saved_on: AtomicUsize::new(0),
         }
     }
@@ -165,9 +168,9 @@ impl Context {
         true
     }
 
-    /// Gives the context fresh program state, or that of the calling thread. Returns `false` when memory for it is out. The
-    /// context must not be runnable.
-    pub fn set_program(&self, fs_base: u64, inherit: bool) -> bool {
+    /// Gives the context a page table and fresh program state, or that of the calling thread. Returns `false` when memory for it
+    /// is out. The context must not be runnable.
+    pub fn set_program(&self, table: Switchable, fs_base: u64, inherit: bool) -> bool {
         let mut change = self.change();
         if change.program().is_none() {
             drop(change);
@@ -183,7 +186,7 @@ impl Context {
         }
         program.fs_base = fs_base;
         self.saved_on.store(0, Ordering::Relaxed);
-        self.has_program.store(true, Ordering::Relaxed);
+        self.table.store(Some(table.0), Ordering::Relaxed);
         true
     }
 
@@ -196,15 +199,20 @@ impl Context {
         drop(memory);
     }
 
-    /// Forgets the program state before the context is reused for another thread; its memory is kept.
+    #[inline(always)]
+    fn has_program(&self) -> bool {
+        self.table.bits(Ordering::Relaxed) != 0
+    }
+
+    /// Forgets the program state and the page table before the context is reused for another thread; its memory is kept.
     pub fn clear_program(&self) {
-        self.has_program.store(false, Ordering::Relaxed);
+        self.table.store(None, Ordering::Relaxed);
     }
 
     /// Saves the vector registers, which stay valid as long as no other program thread runs on this CPU.
     #[inline(always)]
     fn save_vectors(&self, block: &PerCpu) {
-        if !self.has_program.load(Ordering::Relaxed) {
+        if !self.has_program() {
             return;
         }
         // SAFETY: the running context belongs to this CPU.
@@ -219,7 +227,7 @@ impl Context {
     /// CPU up says so in `live_context`.
     #[inline(always)]
     fn load_vectors(&self) {
-        if !self.has_program.load(Ordering::Relaxed) {
+        if !self.has_program() {
             return;
         }
         // SAFETY: the running context belongs to this CPU.
@@ -296,7 +304,7 @@ unsafe extern "C" fn start() {
 /// The program state of a thread that has not run yet.
 extern "C" fn load_first_state(context: &'static Context) {
     context.load_vectors();
-    if context.has_program.load(Ordering::Relaxed) {
+    if context.has_program() {
         // SAFETY: the running context belongs to this CPU.
         if let Some(program) = unsafe { &*context.program.get() } {
             set_fs_base(program.fs_base);
@@ -521,6 +529,20 @@ pub(crate) static FSGSBASE: AtomicBool = AtomicBool::new(false);
 /// Whether programs may use WRFSBASE (AT_HWCAP2 bit 1).
 pub fn has_fsgsbase() -> bool {
     FSGSBASE.load(Ordering::Relaxed)
+}
+
+/// From now on a switch looks whether the next context has another page table than the CPU, which loads it then. When this
+/// returns, every CPU's does: until then none may have a context to run that has another one.
+pub(crate) fn begin_table_switches() {
+    static BEGUN: spin::Once<()> = spin::Once::new();
+    BEGUN.call_once(|| {
+        PIECES.use_tables(FSGSBASE.load(Ordering::Relaxed));
+        for cpu in 0..cpu::count() {
+            percpu::of(cpu).quick_key.store(0, Ordering::SeqCst);
+        }
+        // A switch that has begun has interrupts off; an idle CPU says that it is before this looks, or reads what is stored.
+        tlb::interrupt_all();
+    });
 }
 
 /// Turns the FSGSBASE instructions on where the CPU has them; on every CPU.

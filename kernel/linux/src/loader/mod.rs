@@ -101,10 +101,11 @@ static STARTING: SpinLock<Option<&'static Process>> = SpinLock::new(None);
 /// program. Not inline: a caller has enough on its kernel stack.
 #[inline(never)]
 pub fn start(setup: Box<ProcessSetup>) -> Result<&'static Process, StartError> {
-    let space = ProgramSpace::new(KernelMmu, frames::global(), Layout::default());
+    let mmu = KernelMmu::new().map_err(|_| StartError::NoMemory)?;
+    let space = ProgramSpace::new(mmu, frames::global(), Layout::default());
     let process = Process::new(setup, space);
     let thread = hadal_sched::create(first_thread, 0, None).map_err(|_| StartError::NoMemory)?;
-    if !thread.context().set_program(0, false) {
+    if !thread.context().set_program(process.space.switchable(), 0, false) {
         hadal_sched::discard(thread);
         return Err(StartError::NoMemory);
     }

@@ -2,7 +2,7 @@
 //! What the address space needs from the machine: a page table and the TLBs.
 
 use hadal_hal::memory::frames::Block;
-use hadal_hal::memory::paging;
+use hadal_hal::memory::paging::{self, OwnedPageTable, Switchable};
 pub use hadal_hal::memory::paging::{
     BlockState, Growth, MapError, Page, PageFlags, PageSize, Place, Unmapped,
 };
@@ -59,33 +59,46 @@ pub trait Mmu: Send + Sync {
     fn kick(&self);
 }
 
-/// The machine's page table and TLBs.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct KernelMmu;
+/// A page table of the machine, and what its CPUs know of it.
+pub struct KernelMmu {
+    table: OwnedPageTable,
+}
+
+impl KernelMmu {
+    /// A page table with nothing in its window.
+    pub fn new() -> Result<Self, MapError> {
+        paging::take().map(|table| Self { table })
+    }
+
+    /// What threads have to run on it.
+    pub fn switchable(&self) -> Switchable {
+        self.table.switchable()
+    }
+}
 
 impl Mmu for KernelMmu {
     fn map<S>(&self, va: usize, page: Page<S>, flags: PageFlags) -> Result<(), (MapError, Page<S>)> {
-        paging::program().map(va, page, flags)
+        self.table.map(va, page, flags)
     }
 
     fn map_part<S>(&self, va: usize, page: Page<S>, flags: PageFlags) -> Result<(), (MapError, Page<S>)> {
-        paging::program().map_part(va, page, flags)
+        self.table.map_part(va, page, flags)
     }
 
     fn grow(&self, va: usize, whole: bool) -> Growth {
-        paging::program().grow(va, whole)
+        self.table.grow(va, whole)
     }
 
     fn complete(&self, va: usize) {
-        paging::program().complete(va);
+        self.table.complete(va);
     }
 
     fn large(&self, va: usize) -> Option<(u64, PageFlags)> {
-        paging::program().large(va)
+        self.table.large(va)
     }
 
     fn may_have_pages(&self, va: usize, len: usize) -> bool {
-        paging::program().may_have_pages(va, len)
+        self.table.may_have_pages(va, len)
     }
 
     fn unmap(
@@ -94,32 +107,32 @@ impl Mmu for KernelMmu {
         len: usize,
         removed: &mut dyn FnMut(usize, Page<Unmapped>, PageFlags),
     ) -> Result<(), MapError> {
-        paging::program().unmap(va, len, removed)
+        self.table.unmap(va, len, removed)
     }
 
     fn take_dirty(&self, va: usize, len: usize, dirty: &mut dyn FnMut(usize)) {
-        paging::program().take_dirty(va, len, dirty);
+        self.table.take_dirty(va, len, dirty);
     }
 
     fn protect(&self, va: usize, len: usize, flags: PageFlags) -> Result<(), MapError> {
-        paging::program().protect(va, len, flags)
+        self.table.protect(va, len, flags)
     }
 
     fn lookup(&self, va: usize) -> Option<(u64, PageSize, PageFlags)> {
-        paging::program().lookup(va)
+        self.table.lookup(va)
     }
 
     fn copy_page(&self, va: usize, offset: usize, len: usize, to: &Block) -> bool {
-        paging::program().copy_page(va, offset, len, to)
+        self.table.copy_page(va, offset, len, to)
     }
 
     fn block(&self, va: usize) -> BlockState {
-        paging::program().block(va)
+        self.table.block(va)
     }
 
     #[inline]
     fn place(&self, va: usize) -> Place {
-        paging::program().place(va)
+        self.table.place(va)
     }
 
     fn flush_local(&self, va: usize, len: usize) {
@@ -127,7 +140,7 @@ impl Mmu for KernelMmu {
     }
 
     fn shootdown(&self, va: usize, len: usize) -> Flushed {
-        tlb::shootdown(va, len)
+        tlb::shootdown(&self.table, va, len)
     }
 
     fn begin_lazy(&self) -> u64 {
@@ -135,10 +148,10 @@ impl Mmu for KernelMmu {
     }
 
     fn completed(&self) -> Flushed {
-        tlb::completed()
+        tlb::completed(&self.table)
     }
 
     fn kick(&self) {
-        tlb::kick();
+        tlb::kick(&self.table);
     }
 }

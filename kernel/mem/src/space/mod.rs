@@ -45,6 +45,7 @@ mod write_back;
 use core::sync::atomic::AtomicUsize;
 
 use hadal_hal::memory::frames::FrameSource;
+use hadal_hal::memory::paging::Switchable;
 use hadal_hal::memory::{fallible, layout};
 use hadal_hal::sync::{Rank, RwSpinLock, WriteGuard};
 
@@ -78,8 +79,21 @@ pub const WINDOW_END: usize = layout::PROGRAM_END;
 /// Most mappings (`vm.max_map_count`): enough for a hundred thousand stacks with their guards.
 pub const MAX_MAPPINGS: usize = 262_144;
 
-/// The window of ring 0.
+/// A program's window.
 pub type ProgramSpace = AddressSpace<KernelMmu>;
+
+impl ProgramSpace {
+    /// What threads have to run in it.
+    pub fn switchable(&self) -> Switchable {
+        self.mmu.switchable()
+    }
+
+    /// Makes every CPU that runs a thread in it take an interrupt before it returns (`membarrier`).
+    pub fn interrupt_cpus(&self) {
+        // A shootdown of nothing.
+        let _ = self.mmu.shootdown(0, 0);
+    }
+}
 
 /// Where things go in a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -254,10 +254,13 @@ impl<M: Mmu> AddressSpace<M> {
         drop(released.mappings);
     }
 
-    /// Empties the window: everything is unmapped and freed, the break forgotten.
+    /// Empties the window: everything is unmapped and freed, the break forgotten, and new mappings are not locked.
     pub fn clear(&self) {
         let (start, end) = (super::WINDOW_START, super::WINDOW_END);
-        self.change().brk = None;
+        {
+            let mut inner = self.change();
+            (inner.brk, inner.future) = (None, None);
+        }
         // The window's borders are no page's middle, so nothing has to be split, and this cannot fail.
         let _ = self.unmap(start, end - start);
         self.reclaim();

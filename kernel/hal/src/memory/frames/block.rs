@@ -33,7 +33,7 @@
 
 use alloc::boxed::Box;
 use core::num::NonZeroU64;
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use super::ledger;
 use crate::memory::layout::PAGE_SIZE;
@@ -76,21 +76,29 @@ impl Block {
         if order == 0 {
             ledger::users(pa).store(0, Ordering::Relaxed);
         }
-        Self { name: NonZeroU64::MIN | (pa | u64::from(order) << ORDER_AT) }
+        // SAFETY: as the caller says.
+        unsafe { Self::named(Self::name(pa, order)) }
     }
 
-    /// The block as a word, never 0, for [`Block::named`]; the claim stays.
+    /// Address and order of a block as a word, never 0.
+    #[inline(always)]
+    pub(crate) fn name(pa: u64, order: u8) -> u64 {
+        pa | u64::from(order) << ORDER_AT | 1
+    }
+
+    /// The block as its name, for [`Block::named`]; the claim stays.
     #[inline]
-    pub(super) fn into_name(self) -> u64 {
+    pub(crate) fn into_name(self) -> u64 {
         self.name.get()
     }
 
     /// # Safety
-    /// The name was given by [`Block::into_name`], and the claim is the caller's to give away.
-    #[inline]
-    pub(super) unsafe fn named(name: u64) -> Self {
-        // SAFETY: as the caller says.
-        unsafe { Self::owned(name & ADDRESS, (name >> ORDER_AT & ORDER) as u8) }
+    /// As for [`Block::owned`], which made the name or has made a block of it before. The word of a single frame says how often it
+    /// is lent.
+    #[inline(always)]
+    pub(crate) unsafe fn named(name: u64) -> Self {
+        // SAFETY: bit 0 is set in all names.
+        Self { name: unsafe { NonZeroU64::new_unchecked(name) } }
     }
 
     /// Gives the memory up: it is nobody's. Returns its address.
@@ -99,15 +107,21 @@ impl Block {
     /// If it is lent.
     #[inline]
     pub fn release(self) -> u64 {
-        self.must_not_be_lent();
+        self.word_when_not_lent();
         ledger::release(self.phys(), 1 << self.order());
         self.phys()
     }
 
+    /// The ledger's word for the block, which is free for other uses.
+    ///
+    /// # Panics
+    /// If the block is lent.
     #[inline]
-    pub(super) fn must_not_be_lent(&self) {
-        let lent = self.order() == 0 && ledger::users(self.phys()).load(Ordering::Acquire) != 0;
+    pub(super) fn word_when_not_lent(&self) -> &'static AtomicU64 {
+        let word = ledger::users(self.phys());
+        let lent = self.order() == 0 && word.load(Ordering::Acquire) != 0;
         assert!(!lent, "the frame at {:#x} is freed while it is lent", self.phys());
+        word
     }
 
     /// Keeps the memory claimed without an owner that knows: for what [`Block::owned`] will make a block of again.
@@ -128,16 +142,26 @@ impl Block {
         Box::leak(Box::new(self))
     }
 
+    #[inline(always)]
+    pub(crate) fn phys_of(name: u64) -> u64 {
+        name & ADDRESS
+    }
+
+    #[inline(always)]
+    pub(crate) fn order_of(name: u64) -> u8 {
+        (name >> ORDER_AT & ORDER) as u8
+    }
+
     /// Physical address of the first byte.
     #[inline]
     pub fn phys(&self) -> u64 {
-        self.name.get() & ADDRESS
+        Self::phys_of(self.name.get())
     }
 
     /// The block has `4096 << order()` bytes.
     #[inline]
     pub fn order(&self) -> u8 {
-        (self.name.get() >> ORDER_AT & ORDER) as u8
+        Self::order_of(self.name.get())
     }
 
     /// Size of the block.

@@ -54,9 +54,9 @@ impl Chain {
     /// If it is lent.
     pub fn push(&mut self, block: Block) {
         self.bytes += block.bytes() as u64;
-        block.must_not_be_lent();
+        let word = block.word_when_not_lent();
         let name = block.into_name();
-        link(name).store(self.first, Ordering::Relaxed);
+        word.store(self.first, Ordering::Relaxed);
         if self.first == END {
             self.last = name;
         }
@@ -70,8 +70,9 @@ impl Chain {
             return None;
         }
         self.first = link(name).load(Ordering::Relaxed);
+        let (pa, order) = (Block::phys_of(name), Block::order_of(name));
         // SAFETY: `push` has put the owner of the block in, under this name, and it is in the chain no more.
-        let block = unsafe { Block::named(name) };
+        let block = unsafe { Block::owned(pa, order) };
         self.bytes -= block.bytes() as u64;
         Some(block)
     }

@@ -32,7 +32,7 @@ bitflags! {
         const EXEC = 4;
         /// It is device memory.
         const UNCACHED = 8;
-        /// It has been written since it was mapped, or since [`ProgramTable::take_dirty`].
+        /// It has been written since it was mapped, or since [`super::PageTable::take_dirty`].
         const DIRTY = 16;
     }
 }

@@ -14,7 +14,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use super::entry::{ADDRESS, DIRTY, LARGE, PRESENT, WRITABLE, flags_of, index, is_table, leaf};
 use super::retired::Content;
 use super::tables::{Table, descend, free_table, table};
-use super::{MapError, PROGRAM_HALF, Page, PageFlags, PageSize, ProgramTable};
+use super::{MapError, PROGRAM_HALF, Page, PageFlags, PageSize, PageTable};
 use crate::cpu;
 use crate::cpu::percpu;
 use crate::memory::frames::ledger;
@@ -113,15 +113,16 @@ unsafe fn fill(parts: &Table, page: u64, range: core::ops::Range<usize>, mut fil
     }
 }
 
-impl ProgramTable {
+impl PageTable {
     /// Maps the part at `va` of a large page, which the caller has filled, and makes the page one that grows. It is the table's
     /// from then on; callers may race, and the loser gets its page back with [`MapError::AlreadyMapped`].
     ///
     /// # Panics
-    /// If the page is not of 2 MiB, or the address not that of a page in the program's half.
+    /// If the page is not of 2 MiB or was taken out of another table, or the address not that of a page in the program's half.
     pub fn map_part<S>(&self, va: usize, page: Page<S>, flags: PageFlags) -> Result<(), (MapError, Page<S>)> {
         assert!(va.is_multiple_of(PAGE_SIZE) && va < PROGRAM_HALF, "no place for a page: {va:#x}");
         assert!(page.size() == PageSize::Size2M && page.phys() != 0, "only pages of 2 MiB grow");
+        self.check_origin(&page);
         percpu::count_page_table_change();
         match self.begin_growth(va, page.phys(), flags) {
             Ok(()) => {
@@ -265,7 +266,7 @@ impl ProgramTable {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     extern crate std;
 
     use alloc::vec;
@@ -276,14 +277,13 @@ mod tests {
     use spin::Once;
 
     use super::super::tables::new_table;
-    use super::super::{BlockState, Place, Retired};
+    use super::super::{BlockState, Place};
     use super::*;
     use crate::memory::frames::{self, Block, FrameSource, host_arena, host_read, host_write};
     use crate::memory::tlb;
-    use crate::sync::{Rank, SpinLock};
 
     const LARGE_BYTES: usize = PARTS * PAGE_SIZE;
-    const AT: usize = 0x1234_0000_0000;
+    pub(in super::super) const AT: usize = 0x1234_0000_0000;
     const RW: PageFlags = PageFlags::READ.union(PageFlags::WRITE);
 
     /// Frames for tables, one after the other.
@@ -310,12 +310,13 @@ mod tests {
         }
     }
 
-    fn empty() -> ProgramTable {
+    pub(in super::super) fn set_frames() {
         frames::set_source(&Tables);
-        let made =
-            ProgramTable { root: Once::new(), retired: SpinLock::ranked(Rank::PageTables, Retired::new()) };
-        made.root.call_once(|| table(new_table().expect("a frame")));
-        made
+    }
+
+    fn empty() -> PageTable {
+        set_frames();
+        PageTable::new(table(new_table().expect("a frame")), 1)
     }
 
     #[test]
@@ -339,11 +340,11 @@ mod tests {
         Page::from(block)
     }
 
-    fn present(table: &ProgramTable) -> usize {
+    fn present(table: &PageTable) -> usize {
         (0..PARTS).filter(|part| table.lookup(AT + part * PAGE_SIZE).is_some()).count()
     }
 
-    fn byte(table: &ProgramTable, offset: usize) -> u8 {
+    fn byte(table: &PageTable, offset: usize) -> u8 {
         let va = AT + offset;
         let (pa, size, _) = table.lookup(va).expect("a page");
         let mut read = [0];
@@ -472,14 +473,14 @@ mod tests {
         assert_eq!(count(), 1);
         let second = touch(1);
         assert!(first != second && count() == 2, "some CPU may walk the first one");
-        tlb::kick();
+        tlb::kick(&table);
         assert_eq!((touch(1), count()), (first, 2));
-        tlb::kick();
+        tlb::kick(&table);
         // That of a block that was touched twice is not used again, whatever is behind it.
         assert_eq!((touch(2), count()), (second, 2));
-        tlb::kick();
+        tlb::kick(&table);
         assert_eq!((touch(1), count()), (first, 1));
-        tlb::kick();
+        tlb::kick(&table);
         table.give_tables_back();
         assert_eq!(count(), 0);
         // Many come before a flush, and in the end few are kept.
@@ -490,10 +491,10 @@ mod tests {
             assert_eq!(table.unmap(AT, LARGE_BYTES, &mut |_, _, _| removed += 1), Ok(()));
             assert_eq!(removed, 1);
         }
-        tlb::kick();
+        tlb::kick(&table);
         for _ in 0..200 {
             table.retire(new_table().expect("a frame"), Content::Zeros);
-            tlb::kick();
+            tlb::kick(&table);
         }
         assert_eq!(count(), 64);
     }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The kernel's half of the page table: built once, and extended by device memory at start.
+//! The kernel's half of page tables: built once, in the first, and extended by device memory.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use super::MapError;
 use super::entry::{GLOBAL, PageFlags, PageSize, index, leaf};
 use super::tables::{Table, new_table, set_empty, table, table_for};
+use super::{MapError, pool};
 use crate::memory::layout::{DEVICE_MAP, PAGE_SIZE};
 
 /// Makes an entry of the kernel's.
@@ -38,10 +38,10 @@ fn install_run(
     Ok(())
 }
 
-/// Physical address of the top-level table; the start-up code of other processors reads it.
+/// Physical address of the first page table's top-level table; the start-up code of other processors reads it.
 pub(crate) static ROOT: AtomicU64 = AtomicU64::new(0);
 
-/// Physical address of the top-level table, for CR3.
+/// Physical address of the first page table's top-level table, for CR3.
 pub fn root() -> u64 {
     ROOT.load(Ordering::Acquire)
 }
@@ -61,7 +61,8 @@ pub(crate) fn map_device(pa: u64, len: usize) {
         } else {
             PageSize::Size4K
         };
-        match install(kernel_root(), DEVICE_MAP + at as usize, leaf(at, size, flags) | GLOBAL, size) {
+        let va = DEVICE_MAP + at as usize;
+        match install(kernel_root(), va, leaf(at, size, flags) | GLOBAL, size) {
             Ok(()) | Err(MapError::AlreadyMapped) => {}
             Err(MapError::NoMemory) => {
                 panic!("out of memory for the page tables of device memory at {at:#x}")
@@ -69,14 +70,18 @@ pub(crate) fn map_device(pa: u64, len: usize) {
         }
         at += size.bytes() as u64;
     }
+    // No device is larger than what one entry of a top-level table spans.
+    for at in [pa, end - 1] {
+        pool::share_kernel_entry(DEVICE_MAP + at as usize);
+    }
 }
 
 #[cfg(target_os = "none")]
 mod build {
     use super::new_table;
     use super::*;
+    use crate::cpu;
     use crate::memory::layout::{DIRECT_MAP, KERNEL_BASE};
-    use crate::memory::paging::PROGRAM;
     use crate::memory::tlb;
 
     unsafe extern "C" {
@@ -106,16 +111,14 @@ mod build {
             let entry = leaf((start - KERNEL_BASE) as u64, PageSize::Size4K, flags) | GLOBAL;
             install_run(root, start..end, entry, PageSize::Size4K, new_table)?;
         }
-        let gigabyte_pages = raw_cpuid::CpuId::new()
-            .get_extended_processor_and_feature_identifiers()
-            .is_some_and(|features| features.has_1gib_pages());
+        let gigabyte_pages = cpu::has_gigabyte_pages();
         for range in memory {
             let (start, bytes) = (range.start, range.end - range.start);
             map_direct(root, range, gigabyte_pages)?;
             // SAFETY: the caller gives memory, and it was mapped above.
             unsafe { tlb::note_fill_memory(start, bytes) };
         }
-        PROGRAM.root.call_once(|| root);
+        pool::set_first(root_pa);
         Ok(())
     }
 

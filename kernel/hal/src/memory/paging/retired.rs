@@ -4,12 +4,15 @@
 
 use core::sync::atomic::Ordering;
 
+use super::TableNumber;
 use super::tables::table;
 use crate::memory::frames::ledger;
 use crate::memory::tlb;
 
 /// Table pages taken out, the oldest first: a list through the pages themselves, so that taking one out needs no memory.
 pub(super) struct Retired {
+    /// What they were taken out of.
+    of: TableNumber,
     first: u64,
     last: u64,
     count: usize,
@@ -39,8 +42,8 @@ const ARBITRARY: u64 = 1 << 1;
 const FLUSH_AT: u32 = 2;
 
 impl Retired {
-    pub(super) const fn new() -> Self {
-        Self { first: 0, last: 0, count: 0, completed: 0 }
+    pub(super) const fn new(of: TableNumber) -> Self {
+        Self { of, first: 0, last: 0, count: 0, completed: 0 }
     }
 
     #[cfg(test)]
@@ -101,7 +104,7 @@ impl Retired {
 
     fn is_over(&mut self, flush: u64) -> bool {
         if flush > self.completed {
-            self.completed = tlb::completed().through();
+            self.completed = tlb::completed_of(self.of).through();
         }
         flush <= self.completed
     }

@@ -3,16 +3,19 @@
 
 use core::mem;
 
-use super::{Page, Unmapped};
+use super::{Page, TableNumber, Unmapped};
 use crate::memory::frames::Chain;
 use crate::memory::tlb::{self, Flushed};
 
-/// Blocks that some CPU may still reach at the addresses where they were mapped. Only the proof of a flush frees them; what
-/// is dropped is leaked. (A share in a frame ends at once: whoever has lent it keeps the frame until the flush.)
+/// Blocks that some CPU may still reach at the addresses where one page table had them. Only the proof of a flush frees them;
+/// what is dropped is leaked. (A share in a frame ends at once: whoever has lent it keeps the frame until the flush.)
 #[derive(Debug)]
 #[must_use = "its blocks have to be freed after a flush"]
 pub struct Stale {
     blocks: Chain,
+    /// The page table: the bits that one of the pages had in its number, and those that all had. They are told apart in the end
+    /// only.
+    table: (TableNumber, TableNumber),
     /// The addresses are in this range.
     start: usize,
     end: usize,
@@ -29,7 +32,7 @@ impl Default for Stale {
 impl Stale {
     /// No pages.
     pub const fn new() -> Self {
-        Self { blocks: Chain::new(), start: usize::MAX, end: 0, before: 0 }
+        Self { blocks: Chain::new(), table: (0, TableNumber::MAX), start: usize::MAX, end: 0, before: 0 }
     }
 
     /// Memory that waits, in bytes.
@@ -37,18 +40,19 @@ impl Stale {
         self.blocks.bytes()
     }
 
-    /// Adds a page that was mapped at an address.
+    /// Adds a page that was mapped at an address, in the same page table as the others.
     pub fn push(&mut self, va: usize, page: Page<Unmapped>) {
         let end = va + page.size().bytes();
-        if let Some(block) = page.into_unmapped_block() {
-            self.blocks.push(block);
+        if let Some(table) = page.add_to(&mut self.blocks) {
+            self.table = (self.table.0 | table, self.table.1 & table);
             (self.start, self.end) = (self.start.min(va), self.end.max(end));
             self.before = tlb::newest();
         }
     }
 
-    /// Adds what waits elsewhere.
+    /// Adds what waits elsewhere, of the same page table.
     pub fn join(&mut self, mut other: Self) {
+        self.table = (self.table.0 | other.table.0, self.table.1 & other.table.1);
         self.blocks.join(mem::take(&mut other.blocks));
         (self.start, self.end) = (self.start.min(other.start), self.end.max(other.end));
         self.before = self.before.max(other.before);
@@ -59,16 +63,16 @@ impl Stale {
     /// # Panics
     /// If the flush does not prove that.
     pub fn flushed(self, flush: &Flushed) -> Chain {
-        assert!(
-            self.blocks.is_empty() || flush.covers(self.start, self.end, self.before),
-            "no flush of the pages"
-        );
+        let (one, all) = self.table;
+        let is_flushed = one == all && flush.covers(one, self.start, self.end, self.before);
+        assert!(self.blocks.is_empty() || is_flushed, "no flush of the pages");
         self.blocks
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::PageSize;
     use super::*;
     use crate::memory::frames::{Block, host_arena};
 
@@ -84,7 +88,7 @@ mod tests {
         let mut both = stale(0x1_0000);
         both.join(stale(0x5_0000));
         assert_eq!(both.bytes(), 8192);
-        let flush = tlb::shootdown(0x1_0000, 0x4_1000);
+        let flush = tlb::shootdown_of(0, 0x1_0000, 0x4_1000);
         let mut chain = both.flushed(&flush);
         assert!(chain.pop().is_some() && chain.pop().is_some() && chain.pop().is_none());
     }
@@ -92,13 +96,30 @@ mod tests {
     #[test]
     #[should_panic(expected = "no flush")]
     fn a_flush_of_another_range_does_not() {
-        let _ = stale(0x1_0000).flushed(&tlb::shootdown(0x1_1000, 0x1000));
+        let _ = stale(0x1_0000).flushed(&tlb::shootdown_of(0, 0x1_1000, 0x1000));
+    }
+
+    #[test]
+    #[should_panic(expected = "no flush")]
+    fn a_flush_of_another_table_does_not() {
+        let _ = stale(0x1_0000).flushed(&tlb::shootdown_of(1, 0, 1 << 47));
+    }
+
+    #[test]
+    #[should_panic(expected = "no flush")]
+    fn pages_of_two_tables_are_not_freed_together() {
+        let mut both = stale(0x1_0000);
+        let block = Block::claim(host_arena(2 << 20), 0).unwrap();
+        // SAFETY: the block is given away here.
+        let page = unsafe { Page::from_entry(block.into_phys(), PageSize::Size4K, 1) };
+        both.push(0x2_0000, page);
+        let _ = both.flushed(&tlb::shootdown_of(1, 0, 1 << 47));
     }
 
     #[test]
     #[should_panic(expected = "no flush")]
     fn an_earlier_flush_does_not() {
-        let earlier = tlb::shootdown(0, 1 << 47);
+        let earlier = tlb::shootdown_of(0, 0, 1 << 47);
         tlb::begin_lazy();
         let _ = stale(0x1_0000).flushed(&earlier);
     }

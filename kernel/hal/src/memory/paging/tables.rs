@@ -6,7 +6,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use super::entry::{ADDRESS, LARGE, PRESENT, PageSize, WRITABLE, index};
 use super::growing::GROWING;
 use super::{MapError, groups};
-use crate::memory::frames::{self, Block};
+use crate::memory::frames::{self, Block, ledger};
 use crate::memory::layout::PAGE_SIZE;
 use crate::memory::phys;
 
@@ -102,7 +102,12 @@ pub(super) fn split(slot: &AtomicU64, entry: u64, level: usize) -> Result<&'stat
     let span = PAGE_SIZE as u64 * if level == 2 { 512 } else { 1 };
     let keep = entry & !ADDRESS & if level == 1 { !LARGE } else { !0 };
     for (part, small) in below.iter().enumerate() {
-        small.store(((entry & ADDRESS) + part as u64 * span) | keep, Ordering::Relaxed);
+        let pa = (entry & ADDRESS) + part as u64 * span;
+        if level == 1 {
+            // It becomes a single frame, which nobody has lent.
+            ledger::users(pa).store(0, Ordering::Relaxed);
+        }
+        small.store(pa | keep, Ordering::Relaxed);
     }
     groups::note_all(below);
     slot.store(pa | PRESENT | WRITABLE, Ordering::Release);

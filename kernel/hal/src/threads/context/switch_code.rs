@@ -6,6 +6,9 @@ use core::mem::offset_of;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
 use super::Context;
+use crate::cpu::percpu::offset;
+use crate::memory::paging::PageTable;
+use crate::memory::tlb;
 
 pub(super) type SwitchCode = unsafe extern "C" fn(*const Context, *const Context);
 
@@ -36,17 +39,22 @@ macro_rules! pop_callee_saved {
     };
 }
 
-// The full and the light switch, keeping and ending the claim; and all of it once more for CPUs without the FSGSBASE
-// instructions. rdi: the context that gives the CPU up; rsi: the one that gets it, as it finds after the switch. The core
-// goes from stack to stack, with FS base and its return address on each; what else a context needs back is further up.
+// The full and the light switch, keeping and ending the claim; all of it once more for CPUs without the FSGSBASE
+// instructions; and all of that for machines with several page tables. rdi: the context that gives the CPU up; rsi: the one
+// that gets it, as it finds after the switch. The core goes from stack to stack, with FS base and its return address on each;
+// what else a context needs back is further up. Each of the stacks may be in a program's window, so the page table changes in
+// between.
 macro_rules! switch_code {
-    ($core:ident, $stacks:ident, $light:ident, $save_fs:literal, $load_fs:literal, $claim:literal) => {
+    (
+        $core:ident, $stacks:ident, $light:ident, $save_fs:literal, $load_fs:literal, $table:literal, $claim:literal
+    ) => {
         #[unsafe(naked)]
         unsafe extern "C" fn $core(from: *const Context, to: *const Context) {
             naked_asm!(
                 on_cpu!($save_fs),
                 "push rax",
                 "mov [rdi + {rsp}], rsp",
+                concat!($table, "/* {enter_table} */"),
                 "mov rsp, [rsi + {rsp}]",
                 concat!($claim, "/* {claimed_by} */"),
                 "pop rax",
@@ -54,6 +62,7 @@ macro_rules! switch_code {
                 "ret",
                 rsp = const offset_of!(Context, rsp),
                 claimed_by = const offset_of!(Context, claimed_by),
+                enter_table = sym enter_table,
             )
         }
 
@@ -89,41 +98,79 @@ macro_rules! switch_code {
         }
     };
 }
-switch_code!(
-    core_keep_fsgsbase,
-    stacks_keep_fsgsbase,
-    light_keep_fsgsbase,
-    "rdfsbase rax",
-    "wrfsbase rax",
-    ""
+
+/// The four pairs of functions of a machine with one page table, or with several.
+macro_rules! switch_codes {
+    ($table:literal, [$($fsgsbase_keep:ident)*], [$($fsgsbase_release:ident)*], [$($msr_keep:ident)*], [$($msr_release:ident)*]) => {
+        switch_code!($($fsgsbase_keep,)* "rdfsbase rax", "wrfsbase rax", $table, "");
+        switch_code!(
+            $($fsgsbase_release,)* "rdfsbase rax", "wrfsbase rax", $table,
+            "mov qword ptr [rdi + {claimed_by}], 0"
+        );
+        switch_code!(
+            $($msr_keep,)*
+            "mov ecx, 0xc0000100; rdmsr; shl rdx, 32; or rax, rdx",
+            "mov rdx, rax; shr rdx, 32; mov ecx, 0xc0000100; wrmsr",
+            $table,
+            ""
+        );
+        switch_code!(
+            $($msr_release,)*
+            "mov ecx, 0xc0000100; rdmsr; shl rdx, 32; or rax, rdx",
+            "mov rdx, rax; shr rdx, 32; mov ecx, 0xc0000100; wrmsr",
+            $table,
+            "mov qword ptr [rdi + {claimed_by}], 0"
+        );
+    };
+}
+switch_codes!(
+    "",
+    [core_keep_fsgsbase stacks_keep_fsgsbase light_keep_fsgsbase],
+    [core_release_fsgsbase stacks_release_fsgsbase light_release_fsgsbase],
+    [core_keep_msr stacks_keep_msr light_keep_msr],
+    [core_release_msr stacks_release_msr light_release_msr]
 );
-switch_code!(
-    core_release_fsgsbase,
-    stacks_release_fsgsbase,
-    light_release_fsgsbase,
-    "rdfsbase rax",
-    "wrfsbase rax",
-    "mov qword ptr [rdi + {claimed_by}], 0"
-);
-switch_code!(
-    core_keep_msr,
-    stacks_keep_msr,
-    light_keep_msr,
-    "mov ecx, 0xc0000100; rdmsr; shl rdx, 32; or rax, rdx",
-    "mov rdx, rax; shr rdx, 32; mov ecx, 0xc0000100; wrmsr",
-    ""
-);
-switch_code!(
-    core_release_msr,
-    stacks_release_msr,
-    light_release_msr,
-    "mov ecx, 0xc0000100; rdmsr; shl rdx, 32; or rax, rdx",
-    "mov rdx, rax; shr rdx, 32; mov ecx, 0xc0000100; wrmsr",
-    "mov qword ptr [rdi + {claimed_by}], 0"
+// The stack is of no use here: the way back is in a register.
+switch_codes!(
+    "lea rax, [rip + 2f]; jmp {enter_table}; 2:",
+    [core_keep_fsgsbase_tables stacks_keep_fsgsbase_tables light_keep_fsgsbase_tables],
+    [core_release_fsgsbase_tables stacks_release_fsgsbase_tables light_release_fsgsbase_tables],
+    [core_keep_msr_tables stacks_keep_msr_tables light_keep_msr_tables],
+    [core_release_msr_tables stacks_release_msr_tables light_release_msr_tables]
 );
 
-/// The pieces that fit the machine; chosen once, before the first switch, since all of them share a stack's layout but not
-/// all CPUs have the instructions.
+/// Loads the page table of the context in rsi if it has one and the CPU another; goes on at rax. What this CPU stores and in
+/// which order others rely on: see [`crate::memory::tlb`]. XCHG is a full fence; a load of CR3 flushes what is not global.
+#[unsafe(naked)]
+unsafe extern "C" fn enter_table() {
+    naked_asm!(
+        "mov rcx, [rsi + {table}]",
+        "test rcx, rcx",
+        "jz 2f",
+        "mov edx, [rcx + {number}]",
+        "cmp edx, gs:[{page_table}]",
+        "je 2f",
+        "mov r9d, {changing}",
+        "xchg gs:[{page_table}], r9d",
+        "mov r8, [rip + {generation}]",
+        "mov r9, [rcx + {root}]",
+        on_cpu!("mov cr3, r9"),
+        "mov gs:[{tlb_seen}], r8",
+        "mov gs:[{page_table}], edx",
+        "2:",
+        "jmp rax",
+        table = const offset_of!(Context, table),
+        number = const PageTable::NUMBER_AT,
+        root = const PageTable::ROOT_AT,
+        page_table = const offset::PAGE_TABLE,
+        tlb_seen = const offset::TLB_SEEN,
+        generation = sym tlb::GENERATION,
+        changing = const tlb::CHANGING,
+    )
+}
+
+/// The pieces that fit the machine. All of them share a stack's layout. Whether the CPUs have the instructions is known before
+/// the first switch; a second page table may come at any time.
 pub(super) struct Pieces {
     pub(super) light_keep: AtomicPtr<()>,
     pub(super) light_release: AtomicPtr<()>,
@@ -144,6 +191,27 @@ impl Pieces {
         self.light_release.store(light_release_fsgsbase as *mut (), Ordering::Relaxed);
         self.stacks_keep.store(stacks_keep_fsgsbase as *mut (), Ordering::Relaxed);
         self.stacks_release.store(stacks_release_fsgsbase as *mut (), Ordering::Relaxed);
+    }
+
+    /// Each of them by itself does what it did, and looks for page tables beside.
+    pub(super) fn use_tables(&self, fsgsbase: bool) {
+        let pieces: [SwitchCode; 4] = if fsgsbase {
+            [
+                light_keep_fsgsbase_tables,
+                light_release_fsgsbase_tables,
+                stacks_keep_fsgsbase_tables,
+                stacks_release_fsgsbase_tables,
+            ]
+        } else {
+            [
+                light_keep_msr_tables,
+                light_release_msr_tables,
+                stacks_keep_msr_tables,
+                stacks_release_msr_tables,
+            ]
+        };
+        let places = [&self.light_keep, &self.light_release, &self.stacks_keep, &self.stacks_release];
+        places.iter().zip(pieces).for_each(|(place, piece)| place.store(piece as *mut (), Ordering::SeqCst));
     }
 }
 

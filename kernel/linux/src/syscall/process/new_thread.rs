@@ -55,7 +55,7 @@ pub(super) fn start(call: &Call<'_>, arguments: &Arguments) -> Result<usize> {
     }
     let affinity = call.task.thread().affinity();
     let thread = hadal_sched::create(first_code, 0, affinity).map_err(|_| Errno::EAGAIN)?;
-    if !thread.context().set_program(fs_base, true) {
+    if !thread.context().set_program(call.process.space.switchable(), fs_base, true) {
         hadal_sched::discard(thread);
         return Err(Errno::EAGAIN);
     }

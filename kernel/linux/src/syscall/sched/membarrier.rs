@@ -35,7 +35,10 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     }
     match call.uint(0) {
         QUERY => return Ok(ALL as usize),
-        GLOBAL | GLOBAL_EXPEDITED => {}
+        GLOBAL | GLOBAL_EXPEDITED => {
+            tlb::interrupt_all();
+            return Ok(0);
+        }
         command @ (REGISTER_GLOBAL_EXPEDITED | REGISTER_PRIVATE_EXPEDITED | REGISTER_SYNC_CORE) => {
             REGISTERED.fetch_or(command, Ordering::Relaxed);
             return Ok(0);
@@ -48,7 +51,6 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
         }
         _ => return Err(Errno::EINVAL),
     }
-    // A shootdown of nothing: every CPU that runs program code has taken an interrupt when it returns.
-    let _ = tlb::shootdown(0, 0);
+    call.process.space.interrupt_cpus();
     Ok(0)
 }
