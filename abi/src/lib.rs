@@ -8,6 +8,7 @@
 //! - [`symbols`]: names of the kernel's functions, behind the configuration in the same boot module.
 //! - [`paths`]: what the kernel uses of a machine, and whether that works.
 //! - [`calls`]: the trace of system calls.
+//! - [`script`]: the first line of a script.
 //! - [`profile`]: samples of where the CPUs were.
 //! - [`trace`]: records of what happened when, and their end of the channel.
 //! - [`machine`]: the few device constants that both sides name.
@@ -25,6 +26,7 @@ pub mod image;
 pub mod machine;
 pub mod paths;
 pub mod profile;
+pub mod script;
 pub mod status;
 pub mod stream_file;
 pub mod symbols;

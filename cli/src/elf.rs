@@ -18,7 +18,9 @@ use object::read::elf::{Dyn as _, FileHeader as _, ProgramHeader as _};
 use object::{Endianness, ReadCache, ReadRef};
 
 use crate::program_image::WrongImage;
-use crate::script::{self, ScriptError};
+use hadal_abi::script::LineError;
+
+use crate::script;
 use crate::values::Bytes;
 
 const EHDR_LEN: u64 = 64;
@@ -55,7 +57,7 @@ pub(crate) enum ElfError {
     #[error("is a script, not an ELF program (it starts with \"{0}\")")]
     Script(String),
     #[error("{0}")]
-    BadScript(#[from] ScriptError),
+    BadScript(#[from] LineError),
     #[error("is a script whose interpreter {} was not found", .0.display())]
     NoScriptInterpreter(PathBuf),
     #[error(

@@ -178,7 +178,7 @@ fn interpreter(
             return Err(wrong(ElfError::NestedScripts));
         }
         depth += 1;
-        // One machine runs one program: what `env` would become takes its place at once.
+        // What `env` would become takes its place at once, and its libraries are checked.
         let command = script.command_of_env();
         let interpreter = match &command {
             Some(command) if !command[0].as_bytes().contains(&b'/') => {

@@ -90,6 +90,10 @@ impl Machine for Services {
         hadal_hrt::thread_ends();
     }
 
+    fn outlives_program(&self) -> bool {
+        hadal_hrt::outlives_program()
+    }
+
     fn waits_for(&self, thread: u32) -> Option<(&'static str, u64)> {
         hadal_hrt::waits_for(thread)
     }

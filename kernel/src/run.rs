@@ -21,6 +21,7 @@ use hadal_hal::sync::SpinLock;
 use hadal_hal::trap;
 use hadal_linux::credentials::Credentials;
 use hadal_linux::process::{LIMIT_COUNT, Limit, Process, ProcessSetup, UNLIMITED};
+use hadal_linux::program::Program;
 use hadal_linux::{loader, machine, strace, traps};
 use hadal_vfs::Namespace;
 use spin::Once;
@@ -275,9 +276,12 @@ fn setup(
         credentials: Credentials::new(config.uid, config.gid, config.groups.clone()),
         files: *files,
         limits: limits(config),
-        executable: config.program.clone(),
-        arguments: argv,
-        environment: config.env.clone(),
+        program: Program {
+            executable: config.program.clone(),
+            name: config.program.clone(),
+            arguments: argv,
+            environment: config.env.clone(),
+        },
         call_trace: config.strace,
         fills_at_once: config.filling == Filling::Mapping && surroundings.zones == 1,
     }))

@@ -2,7 +2,7 @@
 //! What Linux tells programs: auxiliary vector, vDSO, clocks, /proc and /sys, limits, pipes.
 
 use hadal_tests::Way;
-use hadal_tests::programs::{DIE, EPOLL, OTHERS, QUEUES, SOCKETS, SYSTEM};
+use hadal_tests::programs::{DIE, EPOLL, EXEC, OTHERS, QUEUES, SOCKETS, SYSTEM};
 
 use crate::suite::Suite;
 
@@ -23,6 +23,12 @@ pub(crate) fn register(suite: &mut Suite) {
         suite.compare(format!("linux/queues/{cpus}cpus"), &QUEUES, Way::GccDynamic, cpus, |case| case);
     }
     suite.compare("linux/queues/musl", &QUEUES, Way::MuslStatic, 2, |case| case);
+    for cpus in [1, 2, 4, 8] {
+        suite.compare(format!("linux/exec/{cpus}cpus"), &EXEC, Way::GccDynamic, cpus, |case| case);
+    }
+    for way in [Way::GccStatic, Way::GccStaticPie, Way::MuslStatic] {
+        suite.compare(format!("linux/exec/{}", way.name()), &EXEC, way, 2, |case| case);
+    }
     suite.compare("linux/others", &OTHERS, Way::GccDynamic, 2, |case| case);
     for (how, status) in
         [("return", 0), ("exit", 1), ("return", 119), ("exit", 255), ("return", 256), ("thread", 45)]

@@ -365,6 +365,8 @@ programs! {
         "linux/system/ids.c"], ["-pthread"];
     /// What is said about other processes.
     OTHERS = "others", ["linux/others.c"], [];
+    /// Programs that become others.
+    EXEC = "exec", ["linux/exec.c"], ["-pthread"];
     /// The three streams.
     STREAMS = "streams", ["linux/streams.c"], [];
     /// The least program.

@@ -133,6 +133,14 @@ impl Credentials {
         self.effective().0 == 0
     }
 
+    /// `execve`: what is in effect can be come back to.
+    pub(crate) fn keep_effective(&self) {
+        for ids in [&self.user, &self.group] {
+            let mut ids = ids.lock();
+            ids.saved = ids.effective;
+        }
+    }
+
     /// Whether a user and a group are not those the program started with, which the host knows it by.
     pub fn are_new(&self, uid: u32, gid: u32) -> bool {
         (uid, gid) != self.start

@@ -47,6 +47,8 @@ pub trait Machine: Sync {
     fn call_table(&self) -> (usize, usize);
     /// The calling thread of the program is about to end, in whatever way; it is still complete.
     fn thread_ends(&self);
+    /// Whether the program has made something in the kernel that does not end with it.
+    fn outlives_program(&self) -> bool;
     /// What a thread of the program waits for in a call that is none of Linux's: a noun and a number or address.
     fn waits_for(&self, thread: u32) -> Option<(&'static str, u64)>;
     /// Whether a thread of the program has nothing to run: one that a run-time keeps for the next piece of work.

@@ -24,6 +24,7 @@ use crate::attributes::Attributes;
 use crate::credentials::Credentials;
 use crate::futex::Futexes;
 use crate::machine;
+use crate::program::Program;
 use crate::refused::Refused;
 use crate::signal::ProcessSignals;
 use crate::signal::number::SIGSEGV;
@@ -68,12 +69,8 @@ pub struct ProcessSetup {
     pub files: FdTable,
     /// Resource limits by number (`RLIMIT_*`).
     pub limits: [Limit; LIMIT_COUNT],
-    /// Absolute path of the executable.
-    pub executable: Vec<u8>,
-    /// Arguments, for `/proc/self/cmdline`.
-    pub arguments: Vec<Vec<u8>>,
-    /// Environment, for `/proc/self/environ`.
-    pub environment: Vec<Vec<u8>>,
+    /// What it runs.
+    pub program: Program,
     /// System calls that are watched: lines go to [`machine::Machine::trace`], counts are kept ([`crate::strace::counts`]).
     pub call_trace: Option<CallTrace>,
     /// Memory is filled when it is mapped ([`crate::filling`]), not at the first touch.
@@ -102,12 +99,7 @@ pub struct Process {
     pub futexes: Futexes,
     /// Resource limits by number.
     pub limits: SpinLock<[Limit; LIMIT_COUNT]>,
-    /// Absolute path of the executable.
-    pub executable: Vec<u8>,
-    /// Arguments.
-    pub arguments: Vec<Vec<u8>>,
-    /// Environment.
-    pub environment: Vec<Vec<u8>>,
+    program: SpinLock<Arc<Program>>,
     /// Auxiliary vector as the program got it, for `/proc/self/auxv`.
     pub auxiliary: SpinLock<Vec<u8>>,
     /// Stack pointer at the start, for `/proc/self/stat`.
@@ -119,7 +111,9 @@ pub struct Process {
     /// Monotonic time of the start.
     pub started_ns: u64,
     threads: SpinLock<ThreadSet>,
-    /// 0 while running; else [`ending`] and the encoded [`ExitStatus`].
+    /// Commands of `membarrier` that the program has registered for.
+    pub(crate) registered_barriers: AtomicU32,
+    /// 0 while running; else [`ENDING`] and the encoded [`ExitStatus`], or [`REPLACING`].
     ending: AtomicU32,
     /// CPU time of the machine's programs when this one began.
     run_ns_before: u64,
@@ -140,9 +134,14 @@ const BATCH: usize = 64;
 
 const ENDING: u32 = 1 << 31;
 const BY_SIGNAL: u32 = 1 << 8;
+/// One thread replaces the program, and all others leave as if it ended.
+const REPLACING: u32 = 1 << 9;
 
 /// How long threads may take to leave before they are interrupted in a way that cannot be turned off.
 const NMI_DELAY_NS: u64 = 50_000_000;
+
+/// How long to wait before looking again whether they have.
+const LEAVING_NS: u64 = 50_000;
 
 /// The timer of [`Process::end`]: program code in ring 0 may have turned interrupts off.
 fn send_nmis(_: usize) {
@@ -170,15 +169,14 @@ impl Process {
             signals: ProcessSignals::new(),
             futexes: Futexes::default(),
             limits: SpinLock::ranked(Rank::Process, setup.limits),
-            executable: setup.executable,
-            arguments: setup.arguments,
-            environment: setup.environment,
+            program: SpinLock::ranked(Rank::Process, Arc::new(setup.program)),
             auxiliary: SpinLock::new(Vec::new()),
             stack_start: AtomicUsize::new(0),
             call_trace: setup.call_trace,
             fills_at_once: setup.fills_at_once,
             started_ns: hadal_time::now_ns(),
             threads: SpinLock::ranked(Rank::Process, ThreadSet::new()),
+            registered_barriers: AtomicU32::new(0),
             ending: AtomicU32::new(0),
             run_ns_before: hadal_sched::program_time_ns(),
             run_ns: AtomicU64::new(0),
@@ -192,6 +190,17 @@ impl Process {
     /// Process id: the thread id of the first thread.
     pub fn pid(&self) -> u32 {
         self.pid.load(Ordering::Relaxed)
+    }
+
+    /// What it runs.
+    pub fn program(&self) -> Arc<Program> {
+        self.program.lock().clone()
+    }
+
+    /// From now on it runs another program.
+    pub(crate) fn set_program(&self, program: Arc<Program>) {
+        let previous = core::mem::replace(&mut *self.program.lock(), program);
+        drop(previous);
     }
 
     /// The working directory.
@@ -347,15 +356,35 @@ impl Process {
             ExitStatus::Exited(code) => ENDING | u32::from(code),
             ExitStatus::Signaled(number) => ENDING | BY_SIGNAL | u32::from(number),
         };
-        if self.ending.compare_exchange(0, code, Ordering::AcqRel, Ordering::Relaxed).is_err() {
-            return;
+        let first = |now| (now == 0 || now == ENDING | REPLACING).then_some(code);
+        if self.ending.fetch_update(Ordering::AcqRel, Ordering::Relaxed, first).is_ok() {
+            self.drive_out();
         }
+    }
+
+    /// Makes every thread look whether it has to leave, wherever it is.
+    fn drive_out(&self) {
         for task in self.tasks() {
             task.thread().set_interrupted(true);
             task.thread().poke();
         }
         // Threads of a program are few against the machine's life; without memory for the timer the host's limit is left.
         let _ = hadal_sched::call_at(hadal_time::now_ns() + NMI_DELAY_NS, send_nmis, 0);
+    }
+
+    /// Ends all threads but the calling one; false if the process ends, and the caller has to leave, too.
+    pub(crate) fn end_other_threads(&self) -> bool {
+        let begun = self.ending.compare_exchange(0, ENDING | REPLACING, Ordering::AcqRel, Ordering::Relaxed);
+        if begun.is_err() {
+            return false;
+        }
+        if self.thread_count() > 1 {
+            self.drive_out();
+        }
+        while self.thread_count() > 1 {
+            hadal_sched::sleep_until(hadal_time::now_ns() + LEAVING_NS);
+        }
+        self.ending.compare_exchange(ENDING | REPLACING, 0, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 
     /// Ends the process as if by SIGSEGV for something that it did in interrupt context, or with interrupts off; the first
@@ -380,7 +409,7 @@ impl Process {
         let _ = self.space.sync_all();
         self.files.clear();
         let status = self.ending().unwrap_or(ExitStatus::Exited(0));
-        let refused = self.refused.text(&self.executable, status);
+        let refused = self.refused.text(&self.program().executable, status);
         if !refused.is_empty() {
             machine::get().report(&refused);
         }

@@ -55,6 +55,13 @@ impl Refused {
         }
     }
 
+    /// Another program begins.
+    pub(crate) fn forget(&self) {
+        let previous = self.write.lock().take();
+        drop(previous);
+        self.domain.store(NONE, Ordering::Relaxed);
+    }
+
     /// Notes that there are no sockets of a domain.
     pub(crate) fn note_socket(&self, domain: u32) {
         self.domain.store(domain, Ordering::Relaxed);

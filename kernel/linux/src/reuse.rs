@@ -33,7 +33,7 @@ pub fn renew(task: &Task, process: &Process) {
 fn undo(task: &Task, process: &Process) {
     alt_stack::disarm(task);
     numa::set_of_thread(task, None);
-    task.set_name(loader::name(process));
+    task.set_name(loader::thread_name(&process.program().name));
     task.set_altered(false);
 }
 

@@ -28,9 +28,9 @@ const fn private(name: &'static str, content: fn(&Process, &Task, bool) -> Resul
 
 pub(super) static FILES: [ProcessFile; 16] = [
     private("auxv", |process, _, _| Ok(process.auxiliary.lock().clone())),
-    public("cmdline", |process, _, _| Ok(terminated(&process.arguments))),
+    public("cmdline", |process, _, _| Ok(terminated(&process.program().arguments))),
     public("cpuset", |_, _, _| Ok(b"/\n".to_vec())),
-    private("environ", |process, _, _| Ok(terminated(&process.environment))),
+    private("environ", |process, _, _| Ok(terminated(&process.program().environment))),
     public("limits", |process, _, _| Ok(limits(process).into_bytes())),
     public("loginuid", |_, _, _| Ok(b"4294967295".to_vec())),
     public("maps", |process, _, _| maps::maps(process)),

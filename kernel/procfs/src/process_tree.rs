@@ -73,7 +73,7 @@ const LINKS: [(&str, Jump); 3] = [
     ("cwd", |process| Ok((*process.cwd()).clone())),
     ("exe", |process| {
         let root = process.namespace.root();
-        process.namespace.resolve(&process.caller(), &root, &process.executable, Follow::Yes)
+        process.namespace.resolve(&process.caller(), &root, &process.program().executable, Follow::Yes)
     }),
     ("root", |process| Ok(process.namespace.root())),
 ];

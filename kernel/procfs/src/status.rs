@@ -33,12 +33,13 @@ impl Sizes {
     /// Linux's division: writable private memory is data, executable mappings are the program's or a library's.
     fn of(process: &Process) -> Self {
         let mut sizes = Self::default();
+        let program = process.program();
         process.space.vmas(&mut |vma| {
             let len = vma.end - vma.start;
             if vma.flags.contains(VmaFlags::STACK) && vma.name == Name::Static("[stack]") {
                 sizes.stack += len;
             } else if vma.prot.contains(Prot::EXEC) && !vma.prot.contains(Prot::WRITE) {
-                let own = matches!(&vma.name, Name::Path(path) if path.as_bytes() == process.executable);
+                let own = matches!(&vma.name, Name::Path(path) if path.as_bytes() == program.executable);
                 *(if own { &mut sizes.code } else { &mut sizes.libraries }) += len;
             } else if vma.prot.contains(Prot::WRITE) && !vma.shared {
                 sizes.data += len;

@@ -47,7 +47,8 @@ fn filled<T: Clone>(value: T, len: usize) -> Option<Vec<T>> {
 
 /// The program's file name.
 fn program_name(process: &Process) -> String {
-    let name = process.executable.rsplit(|&byte| byte == b'/').next().unwrap_or(b"?");
+    let program = process.program();
+    let name = program.executable.rsplit(|&byte| byte == b'/').next().unwrap_or(b"?");
     String::from_utf8_lossy(name).into_owned()
 }
 

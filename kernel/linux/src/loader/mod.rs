@@ -2,8 +2,9 @@
 //! From a file to the first instruction of a program.
 //!
 //! [`start`] makes the process and its first thread; everything else happens on that thread's kernel stack, where files may
-//! be waited for and program memory may fault: `image` reads the ELF headers, `map` places the segments, `stack` builds
-//! what the program finds on its stack, `shared_pages` is the vDSO.
+//! be waited for and program memory may fault: [`prepare`] opens what is needed and follows the first lines of scripts,
+//! `image` reads the ELF headers; [`load`] places the segments (`map`), `stack` builds what the program finds on its stack,
+//! `shared_pages` is the vDSO. `execve` does the same on the calling thread.
 
 mod image;
 mod map;
@@ -15,19 +16,23 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
+use hadal_abi::script;
 use hadal_hal::sync::SpinLock;
 use hadal_hal::threads::context;
 use hadal_hal::trap::{self, TrapFrame};
 use hadal_mem::frames;
 use hadal_mem::space::{KernelMmu, Layout, ProgramSpace, SpaceError};
-use hadal_vfs::{Access, FileKind, Follow, OpenFile, OpenFlags};
+use hadal_vfs::{Access, FileKind, Follow, Location, OpenFile, OpenFlags};
 
 pub use image::{HEAD_LEN, Image, ImageError};
 
 use crate::Errno;
 use crate::machine;
 use crate::process::{Process, ProcessSetup};
+use crate::program::Program;
 use crate::task::{NAME_LEN, Task};
+
+pub(crate) use stack::text_limit;
 
 /// Why a program did not start.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,6 +47,8 @@ pub enum StartError {
     Image(Vec<u8>, ImageError),
     /// The interpreter that it names cannot be opened.
     Interpreter(Vec<u8>, Errno),
+    /// The interpreter's ELF headers cannot be used.
+    InterpreterImage(Vec<u8>, ImageError),
     /// Its segments do not fit.
     Map(Vec<u8>, SpaceError),
     /// Arguments and environment do not fit on the stack.
@@ -71,7 +78,9 @@ impl fmt::Display for StartError {
             }
             Self::NotAFile(path) => write!(f, "{}: not a regular file", Path(path)),
             Self::Read(path, error) => write!(f, "{}: cannot be read ({error})", Path(path)),
-            Self::Image(path, error) => write!(f, "{}: {error}", Path(path)),
+            Self::Image(path, error) | Self::InterpreterImage(path, error) => {
+                write!(f, "{}: {error}", Path(path))
+            }
             Self::Interpreter(path, error) => write!(
                 f,
                 "the interpreter {} cannot be opened ({error}): install the C library that the program was linked with, or \
@@ -94,6 +103,20 @@ impl fmt::Display for StartError {
     }
 }
 
+impl StartError {
+    /// What `execve` says.
+    pub(crate) fn errno(&self) -> Errno {
+        match self {
+            Self::Open(_, error) | Self::Read(_, error) | Self::Interpreter(_, error) => *error,
+            Self::NotAFile(_) => Errno::EACCES,
+            Self::Image(..) => Errno::ENOEXEC,
+            Self::InterpreterImage(..) => Errno::ELIBBAD,
+            Self::TooManyArguments => Errno::E2BIG,
+            Self::Map(..) | Self::NoMemory => Errno::ENOMEM,
+        }
+    }
+}
+
 /// The process whose first thread is being started.
 static STARTING: SpinLock<Option<&'static Process>> = SpinLock::new(None);
 
@@ -111,7 +134,7 @@ pub fn start(setup: Box<ProcessSetup>) -> Result<&'static Process, StartError> {
     }
     let task = Task::of(thread);
     task.prepare(process, None);
-    task.set_name(name(process));
+    task.set_name(thread_name(&process.program().name));
     if task.publish().is_err() {
         hadal_sched::discard(thread);
         return Err(StartError::NoMemory);
@@ -121,10 +144,10 @@ pub fn start(setup: Box<ProcessSetup>) -> Result<&'static Process, StartError> {
     Ok(process)
 }
 
-/// The name of a program's first thread: the program's file name.
-pub(crate) fn name(process: &Process) -> [u8; NAME_LEN] {
+/// The name of the first thread of a program that was started by this path: the file name.
+pub(crate) fn thread_name(path: &[u8]) -> [u8; NAME_LEN] {
     let mut name = [0; NAME_LEN];
-    let file_name = process.executable.rsplit(|&byte| byte == b'/').next().unwrap_or(b"");
+    let file_name = path.rsplit(|&byte| byte == b'/').next().unwrap_or(b"");
     let len = file_name.len().min(NAME_LEN - 1);
     name[..len].copy_from_slice(&file_name[..len]);
     name
@@ -132,12 +155,114 @@ pub(crate) fn name(process: &Process) -> [u8; NAME_LEN] {
 
 fn first_thread(_: usize) -> ! {
     let process = STARTING.lock().take().expect("a process is being started");
-    match load(process) {
+    match load_first(process) {
         Ok(frame) => trap::enter_program(|| frame),
         Err(error) => {
             machine::get().cannot_start(&error);
             Task::current().exit()
         }
+    }
+}
+
+fn load_first(process: &Process) -> Result<TrapFrame, StartError> {
+    let program = process.program();
+    let place =
+        find(process, &program.name).map_err(|error| StartError::Open(program.name.clone(), error))?;
+    load(process, prepare(process, place, program)?)
+}
+
+fn find(process: &Process, path: &[u8]) -> crate::Result<Location> {
+    process.namespace.resolve(&process.caller(), &process.cwd(), path, Follow::Yes)
+}
+
+/// A program whose files are open and can be loaded.
+pub(crate) struct Prepared {
+    file: ElfFile,
+    interpreter: Option<ElfFile>,
+    program: Arc<Program>,
+}
+
+/// Opens the program at a place, and what it needs. Of a script that is its interpreter, which gets the script's path as an
+/// argument.
+pub(crate) fn prepare(
+    process: &Process,
+    mut place: Location,
+    mut program: Arc<Program>,
+) -> Result<Prepared, StartError> {
+    let mut path = program.name.clone();
+    for _ in 0..=script::MOST_NESTED {
+        let opened = Opened::new(process, place, path, StartError::Open)?;
+        let line = match script::parse(&opened.head) {
+            None => {
+                let file = opened.into_elf(StartError::Image)?;
+                let interpreter = file.open_interpreter(process)?;
+                Arc::make_mut(&mut program).executable = file.file.location().path().to_vec();
+                return Ok(Prepared { file, interpreter, program });
+            }
+            Some(Err(_)) => return Err(StartError::Image(opened.path, ImageError::NotElf)),
+            Some(Ok(line)) => line,
+        };
+        let (interpreter, argument) = (line.interpreter.to_vec(), line.argument.map(<[u8]>::to_vec));
+        let of_script = Arc::make_mut(&mut program);
+        let first = [Some(interpreter.clone()), argument, Some(opened.path)];
+        of_script.arguments.splice(..of_script.arguments.len().min(1), first.into_iter().flatten());
+        place = find(process, &interpreter).map_err(|error| StartError::Open(interpreter.clone(), error))?;
+        path = interpreter;
+    }
+    Err(StartError::Open(path, Errno::ELOOP))
+}
+
+/// An error about the file with a path.
+type Refusal<E> = fn(Vec<u8>, E) -> StartError;
+
+/// A file that may be executed, and its first bytes.
+struct Opened {
+    file: Arc<OpenFile>,
+    path: Vec<u8>,
+    head: Vec<u8>,
+    len: u64,
+}
+
+impl Opened {
+    fn new(
+        process: &Process,
+        place: Location,
+        path: Vec<u8>,
+        refuse: Refusal<Errno>,
+    ) -> Result<Self, StartError> {
+        if place.inode().kind() != FileKind::Regular {
+            return Err(StartError::NotAFile(path));
+        }
+        let caller = process.caller();
+        let allowed = process.namespace.access_at(&caller, &place, Access::EXECUTE);
+        allowed.map_err(|error| refuse(path.clone(), error))?;
+        let file = process.namespace.open_at(&caller, place, OpenFlags::empty());
+        let file = file.map_err(|error| refuse(path.clone(), error))?;
+        let mut opened = Self { file, path, head: Vec::new(), len: 0 };
+        opened.len = opened.file.metadata().map_err(|error| opened.unreadable(error))?.size;
+        opened.read_head(4096)?;
+        Ok(opened)
+    }
+
+    fn unreadable(&self, error: Errno) -> StartError {
+        StartError::Read(self.path.clone(), error)
+    }
+
+    fn read_head(&mut self, most: usize) -> Result<(), StartError> {
+        self.head.resize(most.min(HEAD_LEN).min(self.len as usize), 0);
+        let read = self.file.read_at(0, &mut self.head).map_err(|error| self.unreadable(error))?;
+        self.head.truncate(read);
+        Ok(())
+    }
+
+    fn into_elf(mut self, refuse: Refusal<ImageError>) -> Result<ElfFile, StartError> {
+        let mut image = Image::parse(&self.head, self.len);
+        if image == Err(ImageError::Truncated) && self.len as usize > self.head.len() {
+            self.read_head(HEAD_LEN)?;
+            image = Image::parse(&self.head, self.len);
+        }
+        let image = image.map_err(|error| refuse(self.path.clone(), error))?;
+        Ok(ElfFile { file: self.file, path: self.path, image })
     }
 }
 
@@ -149,35 +274,11 @@ struct ElfFile {
 }
 
 impl ElfFile {
-    fn open(
-        process: &Process,
-        path: &[u8],
-        refuse: fn(Vec<u8>, Errno) -> StartError,
-    ) -> Result<Self, StartError> {
-        let path = path.to_vec();
-        let caller = process.caller();
-        let start = process.cwd();
-        let place = process.namespace.resolve(&caller, &start, &path, Follow::Yes);
-        let place = place.map_err(|error| refuse(path.clone(), error))?;
-        if place.inode().kind() != FileKind::Regular {
-            return Err(StartError::NotAFile(path));
-        }
-        let allowed = process.namespace.access_at(&caller, &place, Access::EXECUTE);
-        allowed.map_err(|error| refuse(path.clone(), error))?;
-        let file = process.namespace.open_at(&caller, place, OpenFlags::empty());
-        let file = file.map_err(|error| refuse(path.clone(), error))?;
-        let unreadable = |error| StartError::Read(path.clone(), error);
-        let len = file.metadata().map_err(unreadable)?.size;
-        let mut head = alloc::vec![0; HEAD_LEN.min(len as usize).min(4096)];
-        let mut read = file.read_at(0, &mut head).map_err(unreadable)?;
-        let mut image = Image::parse(&head[..read], len);
-        if image == Err(ImageError::Truncated) && len as usize > head.len() {
-            head.resize(HEAD_LEN.min(len as usize), 0);
-            read = file.read_at(0, &mut head).map_err(unreadable)?;
-            image = Image::parse(&head[..read], len);
-        }
-        let image = image.map_err(|error| StartError::Image(path.clone(), error))?;
-        Ok(Self { file, path, image })
+    fn open_interpreter(&self, process: &Process) -> Result<Option<Self>, StartError> {
+        let Some(path) = self.interpreter()? else { return Ok(None) };
+        let place = find(process, &path).map_err(|error| StartError::Interpreter(path.clone(), error))?;
+        let opened = Opened::new(process, place, path, StartError::Interpreter)?;
+        opened.into_elf(StartError::InterpreterImage).map(Some)
     }
 
     fn interpreter(&self) -> Result<Option<Vec<u8>>, StartError> {
@@ -189,14 +290,15 @@ impl ElfFile {
     }
 }
 
-fn load(process: &'static Process) -> Result<TrapFrame, StartError> {
-    let program = ElfFile::open(process, &process.executable, StartError::Open)?;
-    let base = map::place(process, &program, map::Kind::Program)?;
+/// Fills the window, which is empty, with a program; returns its first registers. For the process's only thread.
+pub(crate) fn load(process: &Process, prepared: Prepared) -> Result<TrapFrame, StartError> {
+    let Prepared { file, interpreter, program } = prepared;
+    process.set_program(program);
+    let base = map::place(process, &file, map::Kind::Program)?;
     process.space.set_brk(base.end);
     let mut entry = base.entry;
     let mut interpreter_base = 0;
-    if let Some(path) = program.interpreter()? {
-        let interpreter = ElfFile::open(process, &path, StartError::Interpreter)?;
+    if let Some(interpreter) = interpreter {
         let placed = map::place(process, &interpreter, map::Kind::Interpreter)?;
         entry = placed.entry;
         interpreter_base = placed.start;
@@ -205,10 +307,10 @@ fn load(process: &'static Process) -> Result<TrapFrame, StartError> {
     let start = stack::Start {
         entry: base.entry,
         interpreter_base,
-        headers: program.image.headers_address.map(|address| address + base.bias),
-        header_count: program.image.header_count,
+        headers: file.image.headers_address.map(|address| address + base.bias),
+        header_count: file.image.header_count,
         vdso,
-        executable_stack: program.image.executable_stack,
+        executable_stack: file.image.executable_stack,
     };
     let rsp = stack::build(process, &start)?;
     context::set_fs_base(0);

@@ -8,7 +8,7 @@ use hadal_hal::memory::user;
 use hadal_hal::threads::context;
 use hadal_mem::space::{PAGE_SIZE, Prot, SpaceError, WINDOW_END};
 use linux_raw_sys::auxvec::*;
-use linux_raw_sys::general::RLIMIT_STACK;
+use linux_raw_sys::general::{PATH_MAX, RLIMIT_STACK};
 
 use super::{StartError, map};
 use crate::machine;
@@ -65,23 +65,39 @@ impl Writer {
     }
 }
 
+/// Bytes of the stack of a program that is started now.
+fn stack_bytes(process: &Process) -> usize {
+    let soft = process.limits.lock()[RLIMIT_STACK as usize].soft;
+    (soft.clamp(STACK_MIN, STACK_MAX) as usize).next_multiple_of(PAGE_SIZE)
+}
+
+/// Part of the stack that arguments and environment may have, and all else that is there first.
+const START_SHARE: usize = 4;
+/// What else that is: the auxiliary vector, and what it points to.
+const OTHERS: usize = 4096 + PATH_MAX as usize;
+
+/// Bytes that arguments, environment and the pointers to them may have on the stack of a program that is started now.
+pub(crate) fn text_limit(process: &Process) -> usize {
+    stack_bytes(process) / START_SHARE - OTHERS
+}
+
 /// Maps the stack and fills it; returns the stack pointer for the first instruction.
 pub(super) fn build(process: &Process, start: &Start) -> Result<usize, StartError> {
-    let soft = process.limits.lock()[RLIMIT_STACK as usize].soft;
-    let len = (soft.clamp(STACK_MIN, STACK_MAX) as usize).next_multiple_of(PAGE_SIZE);
+    let len = stack_bytes(process);
     let top = (WINDOW_END - TOP_GAP) & !(PAGE_SIZE - 1);
     let prot = Prot::READ | Prot::WRITE | if start.executable_stack { Prot::EXEC } else { Prot::empty() };
     map::map_stack(process, top - len, len, prot)
         .map_err(|error| StartError::Map(b"[stack]".to_vec(), error))?;
 
-    let mut writer = Writer { at: top - 8, limit: top - len / 4 };
-    let program_name = writer.push_text(&process.executable)?;
+    let mut writer = Writer { at: top - 8, limit: top - len / START_SHARE };
+    let program = process.program();
+    let program_name = writer.push_text(&program.name)?;
     let mut environment = Vec::new();
-    for text in process.environment.iter().rev() {
+    for text in program.environment.iter().rev() {
         environment.push(writer.push_text(text)?);
     }
     let mut arguments = Vec::new();
-    for text in process.arguments.iter().rev() {
+    for text in program.arguments.iter().rev() {
         arguments.push(writer.push_text(text)?);
     }
     let platform = writer.push_text(b"x86_64")?;

@@ -153,6 +153,18 @@ impl Actions {
         self.replace(&mut self.table.lock(), signo, action)
     }
 
+    /// Gives every signal that has a handler its default action.
+    pub(crate) fn forget_handlers(&self) {
+        let mut table = self.table.lock();
+        for signo in 1..=COUNT {
+            let action = match table[usize::from(signo) - 1].disposition {
+                Disposition::Ignore => Action { disposition: Disposition::Ignore, ..Action::DEFAULT },
+                Disposition::Default | Disposition::Handler(_) => Action::DEFAULT,
+            };
+            self.replace(&mut table, signo, action);
+        }
+    }
+
     /// Changes a line of the table, which is locked.
     fn replace(&self, table: &mut Table, signo: u8, action: Action) -> Action {
         let disposition = action.disposition;
@@ -226,6 +238,16 @@ mod tests {
         actions.set(SIGCHLD, Action::DEFAULT);
         actions.set(SIGUSR1, Action::DEFAULT);
         assert_eq!((actions.caught(), actions.ignored_on_request()), (SigSet::EMPTY, SigSet::EMPTY));
+    }
+
+    #[test]
+    fn another_program_has_no_handlers_and_ignores_the_same() {
+        let actions = Actions::new();
+        actions.set(SIGUSR1, handler(general::SA_RESTART.into()));
+        actions.set(SIGCHLD, Action { disposition: Disposition::Ignore, ..Action::DEFAULT });
+        actions.forget_handlers();
+        assert_eq!(actions.get(SIGUSR1), Action::DEFAULT);
+        assert_eq!((actions.caught(), actions.ignored_on_request()), (SigSet::EMPTY, SigSet::of(&[SIGCHLD])));
     }
 
     #[test]

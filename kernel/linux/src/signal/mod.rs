@@ -229,6 +229,15 @@ pub fn set_action(process: &Process, signo: u8, action: action::Action) -> actio
     previous
 }
 
+/// The process of the calling thread, its only one, gets another program: handlers and the timers of `timer_create` are gone,
+/// with what these have sent; what is ignored stays ignored.
+pub(crate) fn forget_program(task: &Task, process: &Process) {
+    process.signals.actions.forget_handlers();
+    process.signals.timers.delete_all();
+    process.signals.pending.forget_timers();
+    task.signals.pending.forget_timers();
+}
+
 /// Signals that may be delivered to the calling thread now.
 fn deliverable(task: &Task, process: &Process) -> SigSet {
     let blocked = task.signals.mask().minus(task.signals.awaited.get());

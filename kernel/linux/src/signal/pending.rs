@@ -92,6 +92,21 @@ impl Pending {
         }
         info
     }
+
+    /// Drops what timers of `timer_create` have sent, which are gone.
+    pub(crate) fn forget_timers(&self) {
+        let mut queue = self.queue.lock();
+        let mut dropped = SigSet::EMPTY;
+        queue.retain(|info| {
+            let stays = info.code != super::info::code::TIMER;
+            if !stays {
+                dropped = dropped.with(info.signo);
+            }
+            stays
+        });
+        let is_left = |signo: u8| queue.iter().any(|info| info.signo == signo);
+        dropped.iter().filter(|&signo| !is_left(signo)).for_each(|signo| self.set.remove(signo));
+    }
 }
 
 #[cfg(test)]
@@ -121,6 +136,19 @@ mod tests {
         pending.push(queued(1, 0), 100);
         pending.push(queued(SIGSEGV, 0), 100);
         assert_eq!(pending.take(SigSet::ALL).map(|info| info.signo), Some(SIGSEGV));
+    }
+
+    #[test]
+    fn timers_that_are_gone_leave_nothing() {
+        let pending = Pending::new();
+        let of_timer = |signo| Info { code: code::TIMER, ..Info::kernel(signo) };
+        for info in [of_timer(10), of_timer(40), queued(40, 1), queued(12, 0)] {
+            assert_eq!(pending.push(info, 100), Pushed::New);
+        }
+        pending.forget_timers();
+        assert_eq!(pending.set(), SigSet::of(&[12, 40]));
+        assert_eq!(pending.take(SigSet::of(&[40])).map(|info| info.code), Some(code::QUEUE));
+        assert_eq!(pending.set(), SigSet::of(&[12]));
     }
 
     #[test]

@@ -127,11 +127,19 @@ fn push_again(pending: &Pending, info: Info, limit: u64) -> Result<()> {
 }
 
 fn ignored(process: &Process, signo: u8) -> Sent {
-    static SAID: AtomicBool = AtomicBool::new(false);
-    if default::stops(signo) && !SAID.swap(true, Ordering::Relaxed) {
-        log::warn!("{}: signals that stop a program have no effect", process.executable.escape_ascii());
+    if default::stops(signo) {
+        say_that_nothing_stops(process);
     }
     Sent::Ignored
+}
+
+#[cold]
+fn say_that_nothing_stops(process: &Process) {
+    static SAID: AtomicBool = AtomicBool::new(false);
+    if !SAID.swap(true, Ordering::Relaxed) {
+        let program = process.program();
+        log::warn!("{}: signals that stop a program have no effect", program.executable.escape_ascii());
+    }
 }
 
 /// Makes a thread look at its signals.

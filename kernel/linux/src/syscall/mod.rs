@@ -158,7 +158,7 @@ fn unknown(process: &Process, number: u64) -> Result<usize> {
         let name = usize::try_from(number).ok().and_then(Sysno::new).map_or("unknown", |call| call.name());
         log::warn!(
             "{}: system call {number} ({name}) is not there: ENOSYS",
-            process.executable.escape_ascii()
+            process.program().executable.escape_ascii()
         );
     }
     Err(Errno::ENOSYS)

@@ -107,6 +107,12 @@ impl ProcessTimers {
         Ok(())
     }
 
+    /// Ends all timers that `timer_create` made.
+    pub(crate) fn delete_all(&self) {
+        let timers = core::mem::take(&mut *self.posix.lock());
+        timers.iter().flatten().for_each(|posix| posix.timer.delete());
+    }
+
     /// An interval timer.
     pub(crate) fn interval(&self, process: &'static Process, which: Interval) -> Result<TimerRef> {
         let mut timer = self.interval[which as usize].lock();

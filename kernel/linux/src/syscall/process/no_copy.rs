@@ -14,7 +14,7 @@ pub(super) fn refuse(call: &Call<'_>, name: &str, why: &str) -> Result<usize> {
     if !SAID.swap(true, Ordering::Relaxed) {
         machine::get().report(&format!(
             "hadal: {}: {name} is not there for a program in the kernel's address space: {why}\n",
-            call.process.executable.escape_ascii()
+            call.process.program().executable.escape_ascii()
         ));
     }
     Err(Errno::ENOSYS)
@@ -22,6 +22,20 @@ pub(super) fn refuse(call: &Call<'_>, name: &str, why: &str) -> Result<usize> {
 
 /// Why there is no `fork`.
 pub(super) const NO_COPY: &str = "it would need a copy of the address space, which comes with the isolated mode of a later version. Threads work; for several processes run the program on Linux";
-/// Why there is no `execve`.
+/// Why there is no `vfork`.
 pub(super) const NO_SECOND: &str =
-    "one machine runs one program for now. Start the other program with `hadal run`";
+    "one machine runs one program at a time for now. Start the other program with `hadal run`";
+
+/// Refuses to replace a program that has made what the kernel keeps until the machine ends.
+pub(super) fn must_leave_nothing(call: &Call<'_>, name: &str) -> Result<()> {
+    if !machine::get().outlives_program() {
+        return Ok(());
+    }
+    refuse(
+        call,
+        name,
+        "it has made threads, keys, events, timers or handlers by hadal/hrt.h, which stay until the machine ends. \
+         Start the other program with `hadal run`",
+    )
+    .map(drop)
+}

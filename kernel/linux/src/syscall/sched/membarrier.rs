@@ -6,7 +6,7 @@
 //!
 //! Refused: PRIVATE_EXPEDITED_RSEQ, flags (EINVAL); PRIVATE commands before their registration (EPERM).
 
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::Ordering;
 
 use hadal_hal::memory::tlb;
 
@@ -24,15 +24,13 @@ const SYNC_CORE: u32 = 1 << 5;
 const REGISTER_SYNC_CORE: u32 = 1 << 6;
 const ALL: u32 = (1 << 7) - 1;
 
-/// Registrations; one program runs on the machine.
-static REGISTERED: AtomicU32 = AtomicU32::new(0);
-
 signature!(Hex, Hex, Int);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     if call.uint(1) != 0 {
         return Err(Errno::EINVAL);
     }
+    let registered = &call.process.registered_barriers;
     match call.uint(0) {
         QUERY => return Ok(ALL as usize),
         GLOBAL | GLOBAL_EXPEDITED => {
@@ -40,12 +38,12 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
             return Ok(0);
         }
         command @ (REGISTER_GLOBAL_EXPEDITED | REGISTER_PRIVATE_EXPEDITED | REGISTER_SYNC_CORE) => {
-            REGISTERED.fetch_or(command, Ordering::Relaxed);
+            registered.fetch_or(command, Ordering::Relaxed);
             return Ok(0);
         }
         command @ (PRIVATE_EXPEDITED | SYNC_CORE) => {
             // Each command's registration is the next bit.
-            if REGISTERED.load(Ordering::Relaxed) & command << 1 == 0 {
+            if registered.load(Ordering::Relaxed) & command << 1 == 0 {
                 return Err(Errno::EPERM);
             }
         }

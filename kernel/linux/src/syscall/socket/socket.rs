@@ -54,7 +54,7 @@ fn refuse(call: &Call<'_>) -> Result<usize> {
     if !SAID.swap(true, Ordering::Relaxed) {
         log::warn!(
             "{}: there is no network: socket() of domain {} is EAFNOSUPPORT",
-            call.process.executable.escape_ascii(),
+            call.process.program().executable.escape_ascii(),
             call.int(0)
         );
     }
