@@ -10,7 +10,7 @@ use hadal_hal::cpu;
 use hadal_hal::memory::paging::Stale;
 use hadal_hal::memory::user;
 use hadal_mem::frames::{self, ZonePolicy};
-use hadal_mem::space::{KernelMmu, Mmu, PAGE_SIZE, Page, PageFlags};
+use hadal_mem::space::{KernelMmu, Mmu, PAGE_SIZE, Page, PageFlags, Reach};
 use hadal_time::now_ns;
 
 /// Turns of each thread on each CPU.
@@ -66,7 +66,7 @@ fn empty(table: &KernelMmu) {
     let mut removed = Stale::new();
     let unmapped = table.unmap(AT, PAGE_SIZE, &mut |va, page, _| removed.push(va, page));
     assert_eq!(unmapped, Ok(()), "a small page is removed whole");
-    let flush = table.shootdown(AT, PAGE_SIZE);
+    let flush = table.shootdown(AT, PAGE_SIZE, Reach::Table);
     frames::global().free_chain(removed.flushed(&flush));
 }
 

@@ -57,6 +57,10 @@ impl FrameSource for TestFrames {
         self.in_use.fetch_sub(1, Ordering::SeqCst);
         self.free.lock().unwrap().push(block.release());
     }
+
+    fn split(&self, _: u64, order: u8) {
+        assert_eq!(order, 0);
+    }
 }
 
 /// An empty file system in memory that anybody may write to.

@@ -14,6 +14,7 @@ mod block;
 mod chain;
 pub(crate) mod ledger;
 mod lent;
+mod share;
 
 use core::sync::atomic::AtomicU32;
 
@@ -26,6 +27,7 @@ pub use ledger::host_arena;
 #[cfg(target_os = "none")]
 pub use ledger::init;
 pub use lent::Lent;
+pub(crate) use share::Share;
 
 use crate::memory::layout::PAGE_SIZE;
 
@@ -58,6 +60,8 @@ pub trait FrameSource: Sync {
     fn has_spare(&self, bytes: usize) -> bool;
     /// Takes a block back that it has given.
     fn free(&self, block: Block);
+    /// A block that it has given is from now on as many single frames, which come back one by one.
+    fn split(&self, pa: u64, order: u8);
 }
 
 static SOURCE: Once<&'static dyn FrameSource> = Once::new();

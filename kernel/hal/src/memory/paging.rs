@@ -15,7 +15,7 @@ use crate::memory::layout::PAGE_SIZE;
 use crate::memory::tlb;
 use crate::sync::{Rank, SpinLock};
 use crate::threads::link::AtomicRef;
-use entry::{ADDRESS, DIRTY, LENT, flags_of, index, is_table, leaf};
+use entry::{ADDRESS, DIRTY, LENT, SHARED, WRITABLE, flags_of, index, is_table, leaf};
 use growing::{is_finished_table, is_growing};
 use retired::{Content, Retired};
 use tables::{Table, free_table, new_table, phys_of, set_empty, split, table, table_for};
@@ -27,6 +27,7 @@ mod kernel_half;
 mod page;
 mod pool;
 mod retired;
+mod sharing;
 mod stale;
 mod tables;
 
@@ -107,6 +108,11 @@ impl PageTable {
     pub(crate) const NUMBER_AT: usize = core::mem::offset_of!(Self, number);
     pub(crate) const ROOT_AT: usize = core::mem::offset_of!(Self, root_pa);
 
+    #[cfg(target_os = "none")]
+    pub(crate) fn root_pa(&self) -> u64 {
+        self.root_pa
+    }
+
     pub(crate) fn number(&self) -> TableNumber {
         self.number
     }
@@ -121,12 +127,12 @@ impl PageTable {
     /// # Panics
     /// If the address is not aligned to the page's size or not in the program's half, or the page was taken out of another
     /// table.
-    pub fn map<S>(&self, va: usize, page: Page<S>, flags: PageFlags) -> Result<(), (MapError, Page<S>)> {
+    pub fn map<S>(&self, va: usize, page: Page<S>, mut flags: PageFlags) -> Result<(), (MapError, Page<S>)> {
         let size = page.size();
         assert!(va.is_multiple_of(size.bytes()) && va < PROGRAM_HALF, "no place for a page: {va:#x}");
         percpu::count_page_table_change();
         let from = self.check_origin(&page);
-        let bits = page.into_bits();
+        let bits = page.into_bits(&mut flags);
         self.install(va, leaf(bits, size, flags), size)
             // SAFETY: made above, and not installed.
             .map_err(|error| (error, unsafe { Page::from_entry(bits, size, from) }))
@@ -513,7 +519,10 @@ fn protect_page(slot: &AtomicU64, level: usize, flags: PageFlags) {
     let entry = slot.load(Ordering::Acquire);
     if entry != 0 {
         percpu::count_page_table_change();
-        let new = leaf(entry & (ADDRESS | LENT), PageSize::of_level(level), flags);
+        let mut new = leaf(entry & (ADDRESS | LENT | SHARED), PageSize::of_level(level), flags);
+        if entry & SHARED != 0 {
+            new &= !WRITABLE;
+        }
         // Only a processor that sets the dirty bit can interfere.
         let _ = slot.fetch_update(Ordering::AcqRel, Ordering::Acquire, |entry| Some(new | entry & DIRTY));
     }

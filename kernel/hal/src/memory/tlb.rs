@@ -26,6 +26,9 @@ static SHOOTDOWNS: AtomicU64 = AtomicU64::new(0);
 /// What a CPU's block has for the number of its page table while it goes from one to another, and as long as there is one.
 pub(crate) const CHANGING: TableNumber = 0;
 
+/// Stands for all page tables.
+pub(crate) const ALL: TableNumber = TableNumber::MAX;
+
 /// Above this many pages a whole flush is cheaper than one instruction a page.
 const RANGE_LIMIT_PAGES: usize = 32;
 
@@ -120,13 +123,16 @@ impl Flushed {
 
     /// Whether pages of a range are forgotten that were removed when the newest flush was `before`.
     pub(crate) fn covers(&self, table: TableNumber, start: usize, end: usize, before: u64) -> bool {
-        self.table == table && self.start <= start && end <= self.end && before < self.through
+        (self.table == table || self.table == ALL)
+            && self.start <= start
+            && end <= self.end
+            && before < self.through
     }
 
-    /// The proof of a flush of simulated TLBs, for pages that no table has had.
+    /// The proof of a flush of simulated TLBs, for pages that no table has had or several.
     #[cfg(not(target_os = "none"))]
     pub fn simulated(va: usize, len: usize, through: u64) -> Self {
-        Self { table: 0, start: va, end: va.saturating_add(len), through }
+        Self { table: ALL, start: va, end: va.saturating_add(len), through }
     }
 }
 
@@ -152,6 +158,11 @@ pub(crate) fn shootdown_of(table: TableNumber, va: usize, len: usize) -> Flushed
     let generation = begin_lazy();
     wait_for(generation, |block| runs(block, table));
     flushed(generation)
+}
+
+/// Makes every CPU forget a range, whichever page table it runs, before it returns. As [`shootdown`].
+pub fn shootdown_everywhere(va: usize, len: usize) -> Flushed {
+    shootdown_of(ALL, va, len)
 }
 
 /// Interrupts every CPU that is not idle, and returns when all have been: what the caller has stored before, all see.
@@ -183,6 +194,17 @@ pub fn begin_lazy() -> u64 {
 /// The newest generation for which every CPU has flushed everything of a page table.
 pub fn completed(table: &PageTable) -> Flushed {
     completed_of(table.number())
+}
+
+/// The newest generation for which every CPU has flushed everything of all page tables.
+pub fn completed_everywhere() -> Flushed {
+    completed_of(ALL)
+}
+
+/// Whether no CPU knows what another page table than the caller's has lost before a flush.
+pub(crate) fn is_over_elsewhere(flush: u64) -> bool {
+    // A single CPU has loaded the caller's table since.
+    cpu::count() == 1 || completed_of(ALL).through >= flush
 }
 
 pub(crate) fn completed_of(table: TableNumber) -> Flushed {
@@ -218,7 +240,7 @@ fn behind(id: usize, generation: u64, concerns: impl Fn(&PerCpu) -> bool) -> boo
 /// Whether a CPU may know something of a page table.
 fn runs(block: &PerCpu, table: TableNumber) -> bool {
     let running = block.page_table.load(Ordering::SeqCst);
-    running == CHANGING || running == table
+    table == ALL || running == CHANGING || running == table
 }
 
 /// Flushes this CPU if a generation is open; called by the interrupt, on leaving idle, and on thread switches but the short
@@ -230,6 +252,24 @@ pub fn service() {
         flush_local();
         block.tlb_seen.store(newest, Ordering::SeqCst);
     }
+}
+
+/// Loads a page table on the calling CPU, whose interrupts are off, unless it has it: what
+/// `threads/context/switch_code.rs` does on the way to another thread.
+pub(crate) fn load(table: &PageTable) {
+    let block = percpu::this();
+    if block.page_table.load(Ordering::Relaxed) == table.number() {
+        return;
+    }
+    block.page_table.swap(CHANGING, Ordering::SeqCst);
+    let newest = GENERATION.load(Ordering::SeqCst);
+    #[cfg(target_os = "none")]
+    // SAFETY: its kernel's half is the same as that of the table that is loaded, and the stack is there.
+    unsafe {
+        core::arch::asm!("mov cr3, {}", in(reg) table.root_pa(), options(nostack));
+    }
+    block.tlb_seen.store(newest, Ordering::SeqCst);
+    block.page_table.store(table.number(), Ordering::Release);
 }
 
 /// Marks this CPU idle: it touches no program memory until [`leave_idle`].

@@ -190,6 +190,39 @@ impl Context {
         true
     }
 
+    /// Runs `act` on another page table: the memory that it finds in the low half is that of a program which the running context
+    /// is none of.
+    ///
+    /// # Panics
+    /// If the context is not the one that the calling CPU runs.
+    pub fn visit<R>(&self, table: Switchable, act: impl FnOnce() -> R) -> R {
+        let own = self.enter(Some(table.0));
+        let result = act();
+        self.enter(own);
+        result
+    }
+
+    /// Makes the running context one of a page table, or of none; returns what it was of.
+    fn enter(&self, table: Option<&'static PageTable>) -> Option<&'static PageTable> {
+        let _irq = irq::disable();
+        assert!(self.is_running_here(), "a thread changes its own page table");
+        let before = self.table.load(Ordering::Relaxed);
+        self.table.store(table, Ordering::Relaxed);
+        if let Some(table) = table {
+            tlb::load(table);
+        }
+        before
+    }
+
+    /// Gives the running context another page table, at once.
+    ///
+    /// # Panics
+    /// If the context is not the one that the calling CPU runs, with program state.
+    pub fn change_table(&self, table: Switchable) {
+        assert!(self.has_program(), "a thread of a program changes its page table");
+        self.enter(Some(table.0));
+    }
+
     /// Frees the kernel stack and the memory of the program state, if the context has any. It must not be runnable.
     pub fn give_memory_back(&self) {
         let mut change = self.change();

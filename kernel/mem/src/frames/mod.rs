@@ -529,6 +529,10 @@ impl FrameSource for FrameAllocator {
     fn free(&self, block: Block) {
         self.free(block);
     }
+
+    fn split(&self, pa: u64, order: u8) {
+        self.split(pa, order);
+    }
 }
 
 /// Whether a request is one of those that a test lets fail.

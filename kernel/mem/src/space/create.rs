@@ -86,6 +86,9 @@ impl<M: Mmu> AddressSpace<M> {
         limit: Option<usize>,
     ) -> Result<usize, SpaceError> {
         check(&mut request)?;
+        if let MapBacking::SharedAnonymous = &request.backing {
+            self.give_object(&mut request)?;
+        }
         if let MapBacking::File { source, shared: true, .. } = &request.backing
             && source.is_written_back()
             && request.max_prot.contains(Prot::WRITE)
@@ -93,7 +96,6 @@ impl<M: Mmu> AddressSpace<M> {
             self.counters.note_written_back();
         }
         match &request.backing {
-            MapBacking::SharedAnonymous => self.counters.note_shared(),
             MapBacking::File { source, shared: true, .. } if !source.is_kernels_own() => {
                 self.counters.note_shared();
             }
@@ -112,7 +114,7 @@ impl<M: Mmu> AddressSpace<M> {
                     if inner.quarantine.busy(addr, addr + len).is_some() {
                         removed.get_or_insert_with(Removed::default).stale = true;
                     }
-                    let vma = vma_of(&mut inner.objects, request, addr);
+                    let vma = vma_of(request, addr);
                     inner.map.insert(vma);
                     break addr;
                 }
@@ -214,15 +216,12 @@ fn check(request: &mut MapRequest) -> Result<(), SpaceError> {
     Ok(())
 }
 
-/// The mapping that was asked for; shared objects are numbered.
+/// The mapping that was asked for.
 #[inline]
-fn vma_of(objects: &mut u64, request: MapRequest, start: usize) -> Vma {
+fn vma_of(request: MapRequest, start: usize) -> Vma {
     let backing = match request.backing {
         MapBacking::Anonymous => Backing::Anonymous,
-        MapBacking::SharedAnonymous => {
-            *objects += 1;
-            Backing::SharedAnonymous { object: *objects, offset: 0 }
-        }
+        MapBacking::SharedAnonymous => unreachable!("it has got its object"),
         MapBacking::File { source, offset, shared } => Backing::File {
             own_frames: !source.can_share() || (!shared && request.prot.contains(Prot::WRITE)),
             source,

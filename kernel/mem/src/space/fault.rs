@@ -47,6 +47,8 @@ enum Plan {
     Shared(SharedPlan),
     /// The page is there, and its content is on its way to another frame.
     Moving,
+    /// A copy of a page that other windows have, too.
+    Copy(Choice),
 }
 
 /// The first touch of a block of 2 MiB.
@@ -125,6 +127,7 @@ impl<M: Mmu> AddressSpace<M> {
             Plan::Small { first, pages, choice } => self.fill_small(page, first, pages, &choice),
             Plan::File(plan) => self.fill_from_file(page, plan),
             Plan::Shared(plan) => self.map_shared(page, plan),
+            Plan::Copy(choice) => self.copy_shared(page, &choice),
             Plan::Moving => {
                 self.wait_for_move(page);
                 Attempt::Over(FaultOutcome::Resolved)
@@ -163,27 +166,36 @@ impl<M: Mmu> AddressSpace<M> {
             return Plan::Done(FaultOutcome::Protection);
         }
         let block = match self.mmu.place(page) {
+            Place::Present(flags) if access == FaultAccess::Write && flags.contains(PageFlags::SHARED) => {
+                return self.plan_copy(page, vma);
+            }
             Place::Present(flags) => return self.plan_spurious(page, vma, flags),
             Place::Absent(block) => block,
         };
         match &vma.backing {
             Backing::File { own_frames: true, .. } => Plan::File(self.plan_file(page, vma)),
             Backing::File { .. } => Plan::Shared(SharedPlan::new(page, vma)),
-            Backing::Anonymous | Backing::SharedAnonymous { .. } => {
-                self.plan_anonymous(page, vma, block, allow_large, inner.generation)
-            }
+            Backing::Anonymous => self.plan_anonymous(page, vma, block, allow_large, inner.generation),
         }
+    }
+
+    /// The page is there, but others have it, too.
+    fn plan_copy(&self, page: usize, vma: &Vma) -> Plan {
+        self.take_back(page, vma).map_or(Plan::Done(FaultOutcome::Resolved), Plan::Copy)
     }
 
     /// The page is there and its mapping permits the access: another CPU was faster, or this one's TLB is behind.
     #[inline(never)]
     fn plan_spurious(&self, page: usize, vma: &Vma, flags: PageFlags) -> Plan {
         self.mmu.flush_local(page, PAGE_SIZE);
-        if !flags.contains(vma.prot.page_flags()) {
+        let is_shared = flags.contains(PageFlags::SHARED);
+        let permitted =
+            vma.prot.page_flags().difference(if is_shared { PageFlags::WRITE } else { PageFlags::empty() });
+        if !flags.contains(permitted) {
             return Plan::Moving;
         }
         // The page table agrees with the mapping, so a second try meets the page as it should be.
-        debug_assert_eq!(flags.difference(PageFlags::DIRTY), vma.prot.page_flags());
+        debug_assert_eq!(flags.difference(PageFlags::DIRTY | PageFlags::SHARED), permitted);
         Plan::Done(FaultOutcome::Resolved)
     }
 

@@ -196,7 +196,7 @@ impl<M: Mmu> AddressSpace<M> {
 fn source_of(vma: &Vma) -> &Arc<dyn PageSource> {
     match &vma.backing {
         Backing::File { source, .. } => source,
-        Backing::Anonymous | Backing::SharedAnonymous { .. } => unreachable!("planned for a file"),
+        Backing::Anonymous => unreachable!("planned for a file"),
     }
 }
 

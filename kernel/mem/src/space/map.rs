@@ -49,6 +49,11 @@ impl VmaMap {
         }
     }
 
+    /// No mappings, and new ones go where they go here.
+    pub(super) fn empty_copy(&self) -> Self {
+        Self::new(self.top)
+    }
+
     pub(super) fn count(&self) -> usize {
         self.tree.len()
     }

@@ -11,7 +11,7 @@ use core::sync::atomic::Ordering;
 use hadal_hal::memory::frames::Block;
 use hadal_hal::memory::paging::Stale;
 
-use super::mmu::{Page, PageFlags, PageSize};
+use super::mmu::{Page, PageFlags, PageSize, Reach};
 use super::{AddressSpace, LARGE_BYTES, Mmu, PAGE_SIZE, page_start};
 use crate::frames::{Frame, ZoneId, ZonePolicy};
 
@@ -75,16 +75,26 @@ impl<M: Mmu> AddressSpace<M> {
                 Ok(None) => continue,
                 Err(outcome) => return outcome,
             };
-            self.mmu.shootdown(moving.va, size.bytes());
+            self.flush_moving(&moving);
             let copied = self.copy_moving(&moving, &new);
             if let Some(old) = copied.then(|| self.end_move(&moving, new)).flatten() {
-                let flush = self.mmu.shootdown(moving.va, size.bytes());
-                self.frames.free_chain(old.flushed(&flush));
+                self.free_moved(&moving, old);
                 return Moved::There;
             }
             self.restore(page);
         }
         Moved::Busy
+    }
+
+    /// Frees the old block of a page that was moved, or ends the share in it.
+    pub(super) fn free_moved(&self, moving: &Moving, old: Stale) {
+        let flush = self.mmu.shootdown(moving.va, moving.size.bytes(), Reach::of(&old));
+        self.frames.free_chain(old.flushed(&flush));
+    }
+
+    /// Makes every CPU forget a page that begins to move.
+    pub(super) fn flush_moving(&self, moving: &Moving) {
+        self.mmu.shootdown(moving.va, moving.size.bytes(), Reach::Table);
     }
 
     /// The page at an address, whole if it is one that grows. The lock is held.
@@ -140,11 +150,12 @@ impl<M: Mmu> AddressSpace<M> {
     }
 
     /// Gives a page the rights that its mapping has.
-    fn restore(&self, page: usize) {
+    pub(super) fn restore(&self, page: usize) {
         let inner = self.change();
         let Some(vma) = inner.map.find(page) else { return };
         let Some((_, size, flags)) = self.mmu.lookup(page) else { return };
-        let wanted = vma.prot.page_flags();
+        let mut wanted = vma.prot.page_flags();
+        wanted.set(PageFlags::WRITE, wanted.contains(PageFlags::WRITE) && !flags.contains(PageFlags::SHARED));
         if !flags.contains(wanted) {
             // Fails only to split a page, and this is a whole one.
             let _ = self.mmu.protect(page & !(size.bytes() - 1), size.bytes(), wanted);

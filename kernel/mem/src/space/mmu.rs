@@ -2,11 +2,27 @@
 //! What the address space needs from the machine: a page table and the TLBs.
 
 use hadal_hal::memory::frames::Block;
-use hadal_hal::memory::paging::{self, OwnedPageTable, Switchable};
+use hadal_hal::memory::paging::{self, OwnedPageTable, Stale, Switchable};
 pub use hadal_hal::memory::paging::{
     BlockState, Growth, MapError, Page, PageFlags, PageSize, Place, Unmapped,
 };
 use hadal_hal::memory::tlb::{self, Flushed};
+
+/// Which CPUs a flush concerns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// Those that run the page table.
+    Table,
+    /// All: other page tables have had the same memory.
+    Everywhere,
+}
+
+impl Reach {
+    /// What pages ask for that wait for a flush.
+    pub fn of(stale: &Stale) -> Self {
+        if stale.was_shared() { Self::Everywhere } else { Self::Table }
+    }
+}
 
 /// Page table and TLBs of the program's window. `map`, `map_part` and `grow` may race with each other; the address space excludes everything else on
 /// the same range.
@@ -42,6 +58,11 @@ pub trait Mmu: Send + Sync {
     fn lookup(&self, va: usize) -> Option<(u64, PageSize, PageFlags)>;
     /// Copies bytes at an offset of the page at `va` to the same place in a block of its size; false if there is no such page.
     fn copy_page(&self, va: usize, offset: usize, len: usize, to: &Block) -> bool;
+    /// Gives another page table its own pages of a range, which both share then; nothing is mapped there in the other one. Counts
+    /// the bytes: after an error a part is shared.
+    fn share(&self, other: &Self, va: usize, len: usize, bytes: &mut usize) -> Result<(), MapError>;
+    /// Makes the page at `va` its own again, with these flags, if nobody else shares it any more. May race with itself.
+    fn unshare(&self, va: usize, flags: PageFlags) -> bool;
     /// What is mapped in the 2 MiB block around `va`.
     fn block(&self, va: usize) -> BlockState;
     /// What is at `va`: what [`Mmu::lookup`] and [`Mmu::block`] say, at once.
@@ -50,11 +71,11 @@ pub trait Mmu: Send + Sync {
     /// Makes this CPU forget a range.
     fn flush_local(&self, va: usize, len: usize);
     /// Makes every CPU forget a range before it returns.
-    fn shootdown(&self, va: usize, len: usize) -> Flushed;
+    fn shootdown(&self, va: usize, len: usize, reach: Reach) -> Flushed;
     /// Starts a flush that nobody waits for; it is over when [`Mmu::completed`] has reached the returned number.
     fn begin_lazy(&self) -> u64;
     /// The newest flush that every CPU has done.
-    fn completed(&self) -> Flushed;
+    fn completed(&self, reach: Reach) -> Flushed;
     /// Asks the CPUs that lag behind to flush now.
     fn kick(&self);
 }
@@ -126,6 +147,14 @@ impl Mmu for KernelMmu {
         self.table.copy_page(va, offset, len, to)
     }
 
+    fn share(&self, other: &Self, va: usize, len: usize, bytes: &mut usize) -> Result<(), MapError> {
+        self.table.share(&other.table, va, len, bytes)
+    }
+
+    fn unshare(&self, va: usize, flags: PageFlags) -> bool {
+        self.table.unshare(va, flags)
+    }
+
     fn block(&self, va: usize) -> BlockState {
         self.table.block(va)
     }
@@ -139,16 +168,22 @@ impl Mmu for KernelMmu {
         tlb::flush_local_range(va, len);
     }
 
-    fn shootdown(&self, va: usize, len: usize) -> Flushed {
-        tlb::shootdown(&self.table, va, len)
+    fn shootdown(&self, va: usize, len: usize, reach: Reach) -> Flushed {
+        match reach {
+            Reach::Table => tlb::shootdown(&self.table, va, len),
+            Reach::Everywhere => tlb::shootdown_everywhere(va, len),
+        }
     }
 
     fn begin_lazy(&self) -> u64 {
         tlb::begin_lazy()
     }
 
-    fn completed(&self) -> Flushed {
-        tlb::completed(&self.table)
+    fn completed(&self, reach: Reach) -> Flushed {
+        match reach {
+            Reach::Table => tlb::completed(&self.table),
+            Reach::Everywhere => tlb::completed_everywhere(),
+        }
     }
 
     fn kick(&self) {

@@ -2,8 +2,8 @@
 //! The program's window: the low half of the address space, as its programs see it.
 //!
 //! [`AddressSpace`] keeps the mappings (`map.rs`, `vma.rs`), and changes page table and TLBs through [`Mmu`] (`mmu.rs`). One
-//! operation is one file: `create.rs` (mmap), `unmap.rs`, `protect.rs`, `remap.rs`, `advise.rs`, `brk.rs`, `fault.rs`.
-//! Content of files comes from a [`PageSource`]. Frames that were unmapped pass through `quarantine.rs`.
+//! operation is one file: `create.rs` (mmap), `unmap.rs`, `protect.rs`, `remap.rs`, `advise.rs`, `brk.rs`, `fork.rs`, `fault.rs`.
+//! Content of files comes from a [`PageSource`], and so does memory that processes share (`shared_memory.rs`). Frames that were unmapped pass through `quarantine.rs`.
 //!
 //! # Rules
 //! - A mapping costs nothing until it is touched. [`AddressSpace::fault`] fills one page, a few neighbours, or 2 MiB.
@@ -21,6 +21,7 @@ mod brk;
 mod create;
 mod fault;
 mod file_fault;
+mod fork;
 mod lock;
 mod map;
 mod migrate;
@@ -33,6 +34,7 @@ mod query;
 mod relocate;
 mod remap;
 mod room;
+mod shared_memory;
 mod source;
 mod stats;
 #[cfg(test)]
@@ -53,7 +55,9 @@ pub use advise::Advice;
 pub use create::{MapBacking, MapRequest, Placement};
 pub use lock::Lock;
 pub use migrate::Moved;
-pub use mmu::{BlockState, Growth, KernelMmu, MapError, Mmu, Page, PageFlags, PageSize, Place, Unmapped};
+pub use mmu::{
+    BlockState, Growth, KernelMmu, MapError, Mmu, Page, PageFlags, PageSize, Place, Reach, Unmapped,
+};
 pub use policy::{Mode, Policy, Zones, use_thread_policies};
 pub use query::SharedKey;
 pub use remap::{RemapMode, RemapRequest};
@@ -91,7 +95,7 @@ impl ProgramSpace {
     /// Makes every CPU that runs a thread in it take an interrupt before it returns (`membarrier`).
     pub fn interrupt_cpus(&self) {
         // A shootdown of nothing.
-        let _ = self.mmu.shootdown(0, 0);
+        let _ = self.mmu.shootdown(0, 0, Reach::Table);
     }
 }
 
@@ -180,8 +184,6 @@ struct Inner {
     generation: u64,
     /// First and current program break.
     brk: Option<(usize, usize)>,
-    /// Shared anonymous objects so far.
-    objects: u64,
     /// How new mappings are locked.
     future: Option<Lock>,
 }
@@ -194,7 +196,6 @@ impl<M: Mmu> AddressSpace<M> {
             quarantine: Quarantine::new(),
             generation: 0,
             brk: None,
-            objects: 0,
             future: None,
         };
         Self {

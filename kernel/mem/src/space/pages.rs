@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use hadal_hal::memory::fallible;
 use hadal_hal::memory::paging::Stale;
 
-use super::mmu::{MapError, PageFlags};
+use super::mmu::{MapError, PageFlags, Reach};
 use super::quarantine::{Held, Released};
 use super::source::PageSource;
 use super::vma::Vma;
@@ -56,8 +56,15 @@ impl<M: Mmu> AddressSpace<M> {
         let Some((pa, flags)) = self.mmu.large(edge) else { return Ok(()) };
         // Giving one small page the flags that it has splits the large one.
         self.mmu.protect(edge, PAGE_SIZE, flags).map_err(|_| SpaceError::NoMemory)?;
-        self.frames.split(pa, LARGE_ORDER);
+        self.note_split(pa, flags);
         Ok(())
+    }
+
+    /// A large page with these flags was split. Of one that is shared the others may have done that before.
+    pub(super) fn note_split(&self, pa: u64, flags: PageFlags) {
+        if !flags.contains(PageFlags::SHARED) {
+            self.frames.split(pa, LARGE_ORDER);
+        }
     }
 
     /// Removes the pages that a mapping has in a range that [`Self::split_edges`] has prepared. The lock is held for writing.
@@ -146,7 +153,7 @@ impl<M: Mmu> AddressSpace<M> {
     /// Flushes a range on every CPU if need be, then frees what was removed from it. No lock is held.
     pub(super) fn finish_now(&self, start: usize, end: usize, removed: Removed) {
         if removed.stale {
-            let flush = self.mmu.shootdown(start, end - start);
+            let flush = self.mmu.shootdown(start, end - start, Reach::of(&removed.frames));
             self.frames.free_chain(removed.frames.flushed(&flush));
         }
         bring_up_to_date(&removed.written);
@@ -187,7 +194,8 @@ impl<M: Mmu> AddressSpace<M> {
             over.mappings = mappings;
         }
         if inner.quarantine.has_sealed() {
-            over.join(inner.quarantine.release_completed(&self.mmu.completed()));
+            let completed = self.mmu.completed(inner.quarantine.reach());
+            over.join(inner.quarantine.release_completed(&completed));
         }
         // If nothing has come, there is no more than the last time that something did.
         let crowded = stale && (inner.quarantine.is_crowded() || self.is_missed(inner.quarantine.bytes()));
@@ -215,7 +223,7 @@ impl<M: Mmu> AddressSpace<M> {
         self.frames.free_chain(deferred.over.frames);
         if !deferred.written.is_empty() {
             let (start, end) = deferred.range;
-            self.mmu.shootdown(start, end - start);
+            self.mmu.shootdown(start, end - start, Reach::Table);
             bring_up_to_date(&deferred.written);
         }
         drop(deferred.over.mappings);
@@ -230,10 +238,11 @@ impl<M: Mmu> AddressSpace<M> {
             let mut inner = self.change();
             // Nobody else may release it before the flush below is over.
             inner.quarantine.seal(|| u64::MAX);
-            inner.quarantine.span()
+            let reach = inner.quarantine.reach();
+            inner.quarantine.span().map(|span| (span, reach))
         };
-        let Some((start, end, ticket)) = span else { return false };
-        let flush = self.mmu.shootdown(start, end - start);
+        let Some(((start, end, ticket), reach)) = span else { return false };
+        let flush = self.mmu.shootdown(start, end - start, reach);
         let released = self.change().quarantine.release_through(ticket, &flush);
         self.frames.free_chain(released.frames);
         drop(released.mappings);
@@ -248,7 +257,8 @@ impl<M: Mmu> AddressSpace<M> {
             if inner.quarantine.is_empty() {
                 return;
             }
-            inner.quarantine.release_completed(&self.mmu.completed())
+            let completed = self.mmu.completed(inner.quarantine.reach());
+            inner.quarantine.release_completed(&completed)
         };
         self.frames.free_chain(released.frames);
         drop(released.mappings);

@@ -13,6 +13,7 @@ use hadal_hal::memory::frames::Chain;
 use hadal_hal::memory::paging::Stale;
 use hadal_hal::memory::tlb::Flushed;
 
+use super::mmu::Reach;
 use super::vma::Vma;
 
 /// Ranges after which a batch is sealed.
@@ -30,6 +31,8 @@ pub(super) struct Quarantine {
     ranges: usize,
     /// Memory in all batches.
     bytes: u64,
+    /// Sealed batches with memory that was shared.
+    shared: usize,
     /// Batches that were released so far.
     releases: u64,
     next_id: u64,
@@ -94,7 +97,15 @@ impl Released {
 
 impl Quarantine {
     pub(super) fn new() -> Self {
-        Self { open: Batch::default(), sealed: VecDeque::new(), ranges: 0, bytes: 0, releases: 0, next_id: 0 }
+        Self {
+            open: Batch::default(),
+            sealed: VecDeque::new(),
+            ranges: 0,
+            bytes: 0,
+            shared: 0,
+            releases: 0,
+            next_id: 0,
+        }
     }
 
     /// Bytes of memory that wait.
@@ -164,6 +175,7 @@ impl Quarantine {
         let mut batch = core::mem::take(&mut self.open);
         batch.id = self.next_id;
         batch.flush = begin();
+        self.shared += usize::from(batch.held.frames.was_shared());
         self.sealed.push_back(batch);
     }
 
@@ -172,6 +184,12 @@ impl Quarantine {
         let start = self.sealed.iter().map(|batch| batch.span.0).min()?;
         let end = self.sealed.iter().map(|batch| batch.span.1).max()?;
         Some((start, end, self.next_id))
+    }
+
+    /// Which CPUs the flushes concern that are waited for.
+    #[inline]
+    pub(super) fn reach(&self) -> Reach {
+        if self.shared == 0 { Reach::Table } else { Reach::Everywhere }
     }
 
     /// Takes out the batches whose flush is `completed`.
@@ -190,6 +208,7 @@ impl Quarantine {
             self.ranges -= batch.ranges.len();
             self.bytes -= batch.held.frames.bytes();
             self.releases += 1;
+            self.shared -= usize::from(batch.held.frames.was_shared());
             released.frames.join(batch.held.frames.flushed(flush));
             released.mappings.extend(batch.held.mappings);
         }

@@ -7,7 +7,7 @@
 use arrayvec::ArrayVec;
 
 use super::mmu::{BlockState, MapError, Page, PageFlags, PageSize, Unmapped};
-use super::{AddressSpace, LARGE_BYTES, LARGE_ORDER, Mmu, PAGE_SIZE, SpaceError};
+use super::{AddressSpace, LARGE_BYTES, Mmu, PAGE_SIZE, SpaceError};
 
 /// Pages removed at a time.
 const PIECE_PAGES: usize = 32;
@@ -40,11 +40,11 @@ impl<M: Mmu> AddressSpace<M> {
 
     /// Moves the pages of one 2 MiB block, or of a part of it.
     fn move_block(&self, from: usize, to: usize, len: usize, flags: PageFlags) -> Result<(), MapError> {
-        if let Some((pa, _)) = self.mmu.large(from) {
+        if let Some((pa, old)) = self.mmu.large(from) {
             let fits = to.is_multiple_of(LARGE_BYTES) && self.mmu.block(to) == BlockState::Empty;
             if !fits {
                 self.mmu.protect(from, PAGE_SIZE, flags)?;
-                self.frames.split(pa, LARGE_ORDER);
+                self.note_split(pa, old);
             }
         }
         self.move_small(from, to, len, flags)

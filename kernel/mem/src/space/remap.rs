@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Growing, shrinking and moving a mapping (`mremap`). How pages move is in `relocate.rs`.
 
+use super::mmu::Reach;
 use super::pages::{Deferred, Removed};
 use super::room::Room;
 use super::vma::Vma;
@@ -156,14 +157,14 @@ impl<M: Mmu> AddressSpace<M> {
         new: usize,
         result: Result<Option<Deferred>, SpaceError>,
     ) -> Result<usize, SpaceError> {
-        self.mmu.shootdown(old, len);
+        self.mmu.shootdown(old, len, Reach::Table);
         match result {
             Ok(deferred) => {
                 self.finish_later(deferred);
                 Ok(new)
             }
             Err(error) => {
-                self.mmu.shootdown(new, len);
+                self.mmu.shootdown(new, len, Reach::Table);
                 Err(error)
             }
         }

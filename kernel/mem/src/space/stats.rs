@@ -36,6 +36,15 @@ impl Counters {
         }
     }
 
+    /// Notes for a copy of the window what there may be in it.
+    pub(super) fn copy_to(&self, other: &Self) {
+        for (own, copy) in
+            [(&self.written_back, &other.written_back), (&self.shared_mappings, &other.shared_mappings)]
+        {
+            copy.store(own.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+    }
+
     pub(super) fn count_fault(&self) {
         self.faults.fetch_add(1, Ordering::Relaxed);
     }

@@ -90,9 +90,7 @@ impl fmt::Display for Name {
 pub(super) enum Backing {
     /// Zeros.
     Anonymous,
-    /// Zeros, and another process could have them too: object and offset of the mapping's start in it.
-    SharedAnonymous { object: u64, offset: u64 },
-    /// A file, from `offset` on: a copy of each page, or the file's own frames. What is private and cannot be written
+    /// A file, or memory that processes share, from `offset` on: a copy of each page, or the file's own frames. What is private and cannot be written
     /// shows the file's frames, too, until [`Vma::take_copies`].
     File { source: Arc<dyn PageSource>, offset: u64, shared: bool, own_frames: bool },
 }
@@ -103,7 +101,7 @@ impl Backing {
         let mut moved = self.clone();
         match &mut moved {
             Self::Anonymous => {}
-            Self::SharedAnonymous { offset, .. } | Self::File { offset, .. } => *offset += delta,
+            Self::File { offset, .. } => *offset += delta,
         }
         moved
     }
@@ -112,10 +110,6 @@ impl Backing {
     fn continues_in(&self, len: u64, next: &Self) -> bool {
         match (self, next) {
             (Self::Anonymous, Self::Anonymous) => true,
-            (
-                Self::SharedAnonymous { object, offset },
-                Self::SharedAnonymous { object: next_object, offset: next_offset },
-            ) => object == next_object && offset + len == *next_offset,
             (
                 Self::File { source, offset, shared, own_frames },
                 Self::File { source: next, offset: next_offset, shared: next_shared, own_frames: next_own },
@@ -152,7 +146,7 @@ impl Vma {
     /// Whether its frames belong to the address space (and not to a file's source).
     pub(super) fn owns_frames(&self) -> bool {
         match &self.backing {
-            Backing::Anonymous | Backing::SharedAnonymous { .. } => true,
+            Backing::Anonymous => true,
             Backing::File { own_frames, .. } => *own_frames,
         }
     }
@@ -189,7 +183,6 @@ impl Vma {
     pub(super) fn is_shared(&self) -> bool {
         match &self.backing {
             Backing::Anonymous => false,
-            Backing::SharedAnonymous { .. } => true,
             Backing::File { shared, .. } => *shared,
         }
     }
@@ -215,13 +208,11 @@ impl Vma {
         self.prot.contains(Prot::EXEC) || self.flags.contains(VmaFlags::HUGE)
     }
 
-    /// Offset of `addr` in the file or shared object; 0 for private anonymous memory.
+    /// Offset of `addr` in the file; 0 for anonymous memory.
     pub(super) fn offset_of(&self, addr: usize) -> u64 {
         match &self.backing {
             Backing::Anonymous => 0,
-            Backing::SharedAnonymous { offset, .. } | Backing::File { offset, .. } => {
-                offset + (addr - self.start) as u64
-            }
+            Backing::File { offset, .. } => offset + (addr - self.start) as u64,
         }
     }
 
@@ -258,7 +249,6 @@ impl Vma {
     pub(super) fn info(&self) -> VmaInfo {
         let (id, offset) = match &self.backing {
             Backing::Anonymous => (SourceId::default(), 0),
-            Backing::SharedAnonymous { object, offset } => (SourceId { dev: 0, ino: *object }, *offset),
             Backing::File { source, offset, .. } => (source.id(), *offset),
         };
         VmaInfo {

@@ -8,6 +8,7 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use super::mmu::Reach;
 use super::pages::Removed;
 use super::source::{PageSource, SourceId};
 use super::vma::{Prot, Vma};
@@ -64,7 +65,7 @@ impl<M: Mmu> AddressSpace<M> {
             }
         }
         if let Some((first, last)) = hull {
-            self.mmu.shootdown(first, last + PAGE_SIZE - first);
+            self.mmu.shootdown(first, last + PAGE_SIZE - first, Reach::Table);
         }
         let mut result = Ok(());
         for (file, offset, len) in parts {

@@ -15,6 +15,8 @@ pub(super) const LARGE: u64 = 1 << 7;
 pub(super) const GLOBAL: u64 = 1 << 8;
 /// Software bit: the frame is lent to the table, and somebody else's.
 pub(super) const LENT: u64 = 1 << 10;
+/// Software bit: the memory is shared with other tables, and written by nobody.
+pub(super) const SHARED: u64 = 1 << 52;
 /// Software bit: the page keeps its content although the program may not touch it now.
 const KEPT: u64 = 1 << 9;
 const NO_EXECUTE: u64 = 1 << 63;
@@ -34,6 +36,8 @@ bitflags! {
         const UNCACHED = 8;
         /// It has been written since it was mapped, or since [`super::PageTable::take_dirty`].
         const DIRTY = 16;
+        /// Other tables have the same memory: it is not written, whatever else is permitted.
+        const SHARED = 32;
     }
 }
 
@@ -120,5 +124,6 @@ pub(super) fn flags_of(entry: u64) -> PageFlags {
     flags.set(PageFlags::EXEC, entry & NO_EXECUTE == 0);
     flags.set(PageFlags::UNCACHED, entry & CACHE_DISABLE != 0);
     flags.set(PageFlags::DIRTY, entry & DIRTY != 0);
+    flags.set(PageFlags::SHARED, entry & SHARED != 0);
     flags
 }

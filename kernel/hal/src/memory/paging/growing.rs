@@ -126,7 +126,7 @@ impl PageTable {
         percpu::count_page_table_change();
         match self.begin_growth(va, page.phys(), flags) {
             Ok(()) => {
-                page.into_bits();
+                page.into_bits(&mut PageFlags::empty());
                 Ok(())
             }
             Err(error) => Err((error, page)),
@@ -308,6 +308,8 @@ pub(super) mod tests {
         fn free(&self, block: Block) {
             block.release();
         }
+
+        fn split(&self, _: u64, _: u8) {}
     }
 
     pub(in super::super) fn set_frames() {

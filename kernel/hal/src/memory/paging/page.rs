@@ -21,8 +21,11 @@
 
 use core::marker::PhantomData;
 
-use super::{ADDRESS, LENT, PageSize, TableNumber};
-use crate::memory::frames::{Block, Chain, Lent};
+use super::entry::SHARED;
+use super::{ADDRESS, LENT, PageFlags, PageSize, TableNumber};
+use crate::memory::frames::{Block, Chain, Lent, Share};
+use crate::memory::layout::PAGE_SIZE;
+use crate::memory::tlb;
 
 /// Of a page that no table has had.
 #[derive(Debug, PartialEq, Eq)]
@@ -36,6 +39,8 @@ pub enum Unmapped {}
 enum Memory {
     Own(OwnBlock),
     Lent(Lent),
+    /// A share in a block.
+    Shared(OwnBlock),
 }
 
 /// The name of a block, and the number of the table that it was taken out of, or 0 if none has had it. In one word, so that a page
@@ -81,6 +86,11 @@ impl OwnBlock {
         // SAFETY: as `named` was told.
         unsafe { Block::named(self.name()) }
     }
+
+    fn into_share(self) -> Share {
+        // SAFETY: the name of a share was kept in `Memory::Shared`.
+        unsafe { Share::named(self.name()) }
+    }
 }
 
 impl From<Block> for OwnBlock {
@@ -90,7 +100,7 @@ impl From<Block> for OwnBlock {
     }
 }
 
-/// The memory of a page: a block, which the table owns while it is mapped, or a frame that is lent to it.
+/// The memory of a page: a block, which the table owns while it is mapped, or has a share in, or a frame that is lent to it.
 #[derive(Debug, PartialEq, Eq)]
 #[must_use = "a page that is dropped is never freed"]
 pub struct Page<S = Fresh> {
@@ -118,32 +128,104 @@ impl Page {
     pub fn into_block(self) -> Option<Block> {
         match self.memory {
             Memory::Own(own) => Some(own.into_block()),
-            Memory::Lent(_) => None,
+            // Only what was mapped is shared.
+            Memory::Lent(_) | Memory::Shared(_) => None,
         }
     }
 }
 
 impl Page<Unmapped> {
-    /// The frames of a large page.
+    /// The frames of a large page. If it was shared as a whole until now, `first` hears of it.
     ///
     /// # Panics
     /// If it is a frame that is lent.
-    pub fn split(self) -> impl Iterator<Item = Self> {
-        let Memory::Own(own) = self.memory else { panic!("frames are lent one by one") };
-        let table = own.table();
-        own.into_block().split().map(move |frame| {
-            // SAFETY: the frame is given away here.
-            let own = unsafe { OwnBlock::named(frame.into_name(), table) };
-            Self { memory: Memory::Own(own), state: PhantomData }
+    pub fn split<F: FnOnce(u64, u8)>(self, first: F) -> impl Iterator<Item = Self> + use<F> {
+        let (own, is_shared) = match self.memory {
+            Memory::Own(own) => (own, false),
+            Memory::Shared(own) => (own, true),
+            Memory::Lent(_) => panic!("frames are lent one by one"),
+        };
+        let (table, pa, count) = (own.table(), own.phys(), 1 << own.order());
+        if is_shared {
+            own.into_share().split(first);
+        } else {
+            own.into_block().split().for_each(|frame| {
+                let _ = frame.into_name();
+            });
+        }
+        (0..count).map(move |part| {
+            // SAFETY: the frames are those of the block or the share, which is given away.
+            let own = unsafe { OwnBlock::named(Block::name(pa + part * PAGE_SIZE as u64, 0), table) };
+            let memory = if is_shared { Memory::Shared(own) } else { Memory::Own(own) };
+            Self { memory, state: PhantomData }
         })
     }
 
-    /// Adds the block, if it is one, to a chain; the table in which some CPU may still find it.
+    /// Adds the block, if it is one or this is the last share in it, to a chain; the tables in which some CPU may still find it.
+    #[inline]
     pub(super) fn add_to(self, chain: &mut Chain) -> Option<TableNumber> {
-        let Memory::Own(own) = self.memory else { return None };
+        let Memory::Own(own) = self.memory else { return self.end_share(chain) };
         let table = own.table();
         chain.push(own.into_block());
         Some(table)
+    }
+
+    #[inline(never)]
+    fn end_share(self, chain: &mut Chain) -> Option<TableNumber> {
+        let Memory::Shared(own) = self.memory else { return None };
+        let mut is_last = false;
+        own.into_share().end(&mut |block| {
+            is_last = true;
+            chain.push(block);
+        });
+        is_last.then_some(tlb::ALL)
+    }
+
+    /// Whether it is a frame that is lent.
+    pub fn is_lent(&self) -> bool {
+        matches!(self.memory, Memory::Lent(_))
+    }
+
+    /// Whether it is a share of memory.
+    pub fn is_shared(&self) -> bool {
+        matches!(self.memory, Memory::Shared(_))
+    }
+
+    /// Two pages of the same memory, which both share; or the page as it was, if there are too many of them.
+    ///
+    /// # Panics
+    /// If it is a frame that is lent.
+    pub fn share(self) -> Result<(Self, Self), Self> {
+        let share = match self.memory {
+            Memory::Own(own) => Share::first(own.into_block()),
+            Memory::Shared(own) => own.into_share(),
+            Memory::Lent(_) => panic!("what is lent has an owner who lends it again"),
+        };
+        let page = |share: Share| {
+            // SAFETY: the share is given away here. Which table had it does not matter.
+            let own = unsafe { OwnBlock::named(share.into_name(), 0) };
+            Self { memory: Memory::Shared(own), state: PhantomData }
+        };
+        match share.again() {
+            Some(other) => Ok((page(share), page(other))),
+            None => Err(page(share)),
+        }
+    }
+
+    /// The page as the only owner of its memory, if nobody else has a share in it any more.
+    pub fn unshare(self) -> Result<Self, Self> {
+        let Memory::Shared(own) = self.memory else { return Ok(self) };
+        let table = own.table();
+        let share = own.into_share();
+        let is_only = share.is_only();
+        let name = if is_only { share.into_block().into_name() } else { share.into_name() };
+        // SAFETY: block or share is given away here.
+        let own = unsafe { OwnBlock::named(name, table) };
+        if is_only {
+            Ok(Self { memory: Memory::Own(own), state: PhantomData })
+        } else {
+            Err(Self { memory: Memory::Shared(own), state: PhantomData })
+        }
     }
 }
 
@@ -151,7 +233,7 @@ impl<S> Page<S> {
     /// Physical address of the first byte.
     pub fn phys(&self) -> u64 {
         match &self.memory {
-            Memory::Own(own) => own.phys(),
+            Memory::Own(own) | Memory::Shared(own) => own.phys(),
             Memory::Lent(share) => share.phys(),
         }
     }
@@ -159,7 +241,9 @@ impl<S> Page<S> {
     /// Its size.
     pub fn size(&self) -> PageSize {
         match &self.memory {
-            Memory::Own(own) => PageSize::of_order(own.order()).unwrap_or(PageSize::Size4K),
+            Memory::Own(own) | Memory::Shared(own) => {
+                PageSize::of_order(own.order()).unwrap_or(PageSize::Size4K)
+            }
             Memory::Lent(_) => PageSize::Size4K,
         }
     }
@@ -172,14 +256,19 @@ impl<S> Page<S> {
     /// The table that it was taken out of, or 0.
     pub(super) fn table(&self) -> TableNumber {
         match &self.memory {
-            Memory::Own(own) => own.table(),
+            Memory::Own(own) | Memory::Shared(own) => own.table(),
             Memory::Lent(_) => 0,
         }
     }
 
-    /// Gives the memory to an entry, as the bits that say what it is.
-    pub(super) fn into_bits(self) -> u64 {
+    /// Gives the memory to an entry, as the bits that say what it is; what is shared is not written.
+    #[inline]
+    pub(super) fn into_bits(self, flags: &mut PageFlags) -> u64 {
         match self.memory {
+            Memory::Shared(own) => {
+                flags.remove(PageFlags::WRITE);
+                own.phys() | SHARED
+            }
             Memory::Own(own) => own.phys(),
             Memory::Lent(share) => share.into_phys() | LENT,
         }
@@ -193,9 +282,10 @@ impl<S> Page<S> {
         let pa = entry & ADDRESS;
         // SAFETY: as the caller says.
         let memory = unsafe {
-            match entry & LENT {
+            match entry & (LENT | SHARED) {
                 0 => Memory::Own(OwnBlock::named(Block::name(pa, size.order()), table)),
-                _ => Memory::Lent(Lent::shared(pa)),
+                LENT => Memory::Lent(Lent::shared(pa)),
+                _ => Memory::Shared(OwnBlock::named(Block::name(pa, size.order()), table)),
             }
         };
         Self { memory, state: PhantomData }

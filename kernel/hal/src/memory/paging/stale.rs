@@ -35,6 +35,11 @@ impl Stale {
         Self { blocks: Chain::new(), table: (0, TableNumber::MAX), start: usize::MAX, end: 0, before: 0 }
     }
 
+    /// Whether some of it was shared: then every CPU has to flush, whichever page table it runs.
+    pub fn was_shared(&self) -> bool {
+        !self.blocks.is_empty() && self.table.0 == tlb::ALL
+    }
+
     /// Memory that waits, in bytes.
     pub fn bytes(&self) -> u64 {
         self.blocks.bytes()
@@ -64,7 +69,9 @@ impl Stale {
     /// If the flush does not prove that.
     pub fn flushed(self, flush: &Flushed) -> Chain {
         let (one, all) = self.table;
-        let is_flushed = one == all && flush.covers(one, self.start, self.end, self.before);
+        // What was shared any CPU may find.
+        let table = if one == all { one } else { tlb::ALL };
+        let is_flushed = flush.covers(table, self.start, self.end, self.before);
         assert!(self.blocks.is_empty() || is_flushed, "no flush of the pages");
         self.blocks
     }

@@ -3,10 +3,10 @@
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use super::entry::{ADDRESS, LARGE, PRESENT, PageSize, WRITABLE, index};
+use super::entry::{ADDRESS, LARGE, PRESENT, PageSize, SHARED, WRITABLE, index};
 use super::growing::GROWING;
 use super::{MapError, groups};
-use crate::memory::frames::{self, Block, ledger};
+use crate::memory::frames::{self, Block, Share, ledger};
 use crate::memory::layout::PAGE_SIZE;
 use crate::memory::phys;
 
@@ -98,12 +98,21 @@ pub(super) fn set_empty(slot: &AtomicU64, entry: u64) -> Result<(), MapError> {
 /// Replaces a large page by a table of 512 pages with the same flags.
 pub(super) fn split(slot: &AtomicU64, entry: u64, level: usize) -> Result<&'static Table, MapError> {
     let pa = new_table()?;
+    if level == 1 && entry & SHARED != 0 {
+        // SAFETY: the entry's share becomes those of the entries below.
+        let share = unsafe { Share::named(Block::name(entry & ADDRESS, PageSize::Size2M.order())) };
+        share.split(|pa, order| {
+            if let Some(source) = frames::source() {
+                source.split(pa, order);
+            }
+        });
+    }
     let below = table(pa);
     let span = PAGE_SIZE as u64 * if level == 2 { 512 } else { 1 };
     let keep = entry & !ADDRESS & if level == 1 { !LARGE } else { !0 };
     for (part, small) in below.iter().enumerate() {
         let pa = (entry & ADDRESS) + part as u64 * span;
-        if level == 1 {
+        if level == 1 && entry & SHARED == 0 {
             // It becomes a single frame, which nobody has lent.
             ledger::users(pa).store(0, Ordering::Relaxed);
         }

@@ -334,7 +334,7 @@ fn a_touch_ends_a_move() {
     let new = || frames.alloc_program(0, ZonePolicy::Only(ZoneId(1))).expect("frame");
     for touch in [FaultAccess::Read, FaultAccess::Write] {
         let moving = machine.space.begin_move(at, PageSize::Size4K).expect("a page").expect("of this size");
-        machine.sim.shootdown(at, PAGE);
+        machine.sim.shootdown(at, PAGE, Reach::Table);
         machine.check_tlbs();
         let new = new();
         assert!(machine.space.copy_moving(&moving, &new));

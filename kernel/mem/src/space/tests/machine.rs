@@ -32,8 +32,18 @@ impl Machine {
 
     pub(super) fn on(frames: &'static FrameAllocator, cpus: usize) -> Self {
         let sim = Sim::new(cpus);
+        sim.state().frames = Some(frames);
         let space = AddressSpace::new(sim.clone(), frames, Layout::default());
         Self { space, sim, frames, free_before: frames.stats().free_bytes }
+    }
+
+    /// A copy of the window, with TLBs of its own.
+    pub(super) fn fork(&self) -> Result<Self, SpaceError> {
+        let cpus = self.sim.cpus();
+        let copy = Self::on(self.frames, cpus);
+        copy.sim.join(&self.sim);
+        self.space.copy_to(&copy.space)?;
+        Ok(copy)
     }
 
     pub(super) fn map(&self, len: usize, prot: Prot) -> usize {

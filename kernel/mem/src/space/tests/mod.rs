@@ -5,6 +5,7 @@ mod calls;
 mod file;
 mod files;
 mod filling;
+mod forks;
 mod locks;
 mod machine;
 mod model;

@@ -2,7 +2,7 @@
 //! A simulated page table, with TLBs that forget nothing by themselves.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 use hadal_hal::memory::frames::{self, Block};
 use hadal_hal::memory::tlb::Flushed;
@@ -13,6 +13,9 @@ use super::machine::{LARGE, PAGE};
 use crate::frames::FrameAllocator;
 
 type Entry = (u64, PageSize, PageFlags);
+
+/// The page tables of one machine.
+type Family = Arc<Mutex<Vec<Weak<Mutex<SimState>>>>>;
 
 /// What [`Sim`] keeps.
 #[derive(Default)]
@@ -30,6 +33,10 @@ pub(super) struct SimState {
     pub(super) cpu: usize,
     /// Tables that can still be made.
     budget: usize,
+    /// Hears of large pages that were shared and are split.
+    pub(super) frames: Option<&'static FrameAllocator>,
+    /// All windows on the same machine, this one among them.
+    family: Family,
     pub(super) shootdowns: usize,
     pub(super) kicks: usize,
 }
@@ -51,6 +58,22 @@ impl Sim {
 
     pub(super) fn state(&self) -> MutexGuard<'_, SimState> {
         self.0.lock().expect("simulation")
+    }
+
+    /// The window is on the same machine as another one.
+    pub(super) fn join(&self, other: &Self) {
+        let family = other.state().family.clone();
+        let mut members = family.lock().expect("family");
+        if members.is_empty() {
+            members.push(Arc::downgrade(&other.0));
+        }
+        members.push(Arc::downgrade(&self.0));
+        drop(members);
+        self.state().family = family;
+    }
+
+    pub(super) fn cpus(&self) -> usize {
+        self.state().tlbs.len()
     }
 
     pub(super) fn set_budget(&self, tables: usize) {
@@ -109,7 +132,10 @@ impl SimState {
             Some((start, (_, PageSize::Size2M, flags))) if start != at => {
                 self.make_table(start)?;
                 let (page, _) = self.pages.remove(&start).expect("a large page");
-                for (part, page) in page.split().enumerate() {
+                let frames = self.frames;
+                let first =
+                    |pa, order| frames.expect("pages are shared where frames are known").split(pa, order);
+                for (part, page) in page.split(first).enumerate() {
                     self.pages.insert(start + part * PAGE, (page, flags));
                 }
             }
@@ -176,12 +202,21 @@ impl SimState {
                         panic!("CPU {cpu} has a page at {page:#x} that is gone");
                     });
                     assert_eq!(pa, now + (page - start) as u64, "CPU {cpu} sees an old page at {page:#x}");
-                    let rights = flags.difference(PageFlags::DIRTY);
+                    let rights = flags.difference(PageFlags::DIRTY | PageFlags::SHARED);
                     assert!(now_flags.contains(rights), "CPU {cpu} has rights at {page:#x} that are gone");
                 }
             }
         }
     }
+}
+
+/// What is shared is not written.
+fn permitted(page: &Page<Unmapped>, mut flags: PageFlags) -> PageFlags {
+    if page.is_shared() {
+        flags.remove(PageFlags::WRITE);
+        flags.insert(PageFlags::SHARED);
+    }
+    flags
 }
 
 impl Mmu for Sim {
@@ -202,7 +237,9 @@ impl Mmu for Sim {
         {
             return Err((error, page));
         }
-        state.pages.insert(va, (page.as_unmapped(), flags));
+        let page = page.as_unmapped();
+        let flags = permitted(&page, flags);
+        state.pages.insert(va, (page, flags));
         Ok(())
     }
 
@@ -250,7 +287,8 @@ impl Mmu for Sim {
 
     fn may_have_pages(&self, va: usize, len: usize) -> bool {
         let state = self.state();
-        state.lookup(va).is_some() || !state.keys(va, len).is_empty()
+        let grows = state.growing.keys().any(|&block| block < va + len && va < block + LARGE);
+        grows || state.lookup(va).is_some() || !state.keys(va, len).is_empty()
     }
 
     fn unmap(
@@ -292,7 +330,7 @@ impl Mmu for Sim {
         state.split(va + len)?;
         for at in state.keys(va, len) {
             let entry = state.pages.get_mut(&at).expect("page");
-            entry.1 = flags | entry.1.intersection(PageFlags::DIRTY);
+            entry.1 = permitted(&entry.0, flags) | entry.1.intersection(PageFlags::DIRTY);
         }
         Ok(())
     }
@@ -336,11 +374,61 @@ impl Mmu for Sim {
         state.tlbs[cpu].retain(|&page, _| page < va || page >= va + len);
     }
 
-    fn shootdown(&self, va: usize, len: usize) -> Flushed {
+    fn share(&self, other: &Self, va: usize, len: usize, bytes: &mut usize) -> Result<(), MapError> {
+        let (mut state, mut of_other) = (self.state(), other.state());
+        for at in state.keys(va, len) {
+            state.complete(at);
+            let (page, flags) = state.pages.remove(&at).expect("page");
+            if page.is_lent() {
+                state.pages.insert(at, (page, flags));
+                continue;
+            }
+            if page.size() == PageSize::Size4K
+                && let Err(error) = of_other.make_table(SimState::block(at))
+            {
+                state.pages.insert(at, (page, flags));
+                return Err(error);
+            }
+            *bytes += page.size().bytes();
+            let (one, two) = page.share().expect("few shares");
+            let flags = permitted(&one, flags);
+            state.pages.insert(at, (one, flags));
+            of_other.pages.insert(at, (two, flags.difference(PageFlags::DIRTY)));
+        }
+        Ok(())
+    }
+
+    fn unshare(&self, va: usize, flags: PageFlags) -> bool {
+        let mut state = self.state();
+        let Some((start, _)) = state.lookup(va) else { return false };
+        let (page, before) = state.pages.remove(&start).expect("page");
+        if !page.is_shared() {
+            state.pages.insert(start, (page, before));
+            return false;
+        }
+        let (page, flags, is_own) = match page.unshare() {
+            Ok(page) => (page, flags, true),
+            Err(page) => (page, before, false),
+        };
+        state.pages.insert(start, (page, flags));
+        is_own
+    }
+
+    fn shootdown(&self, va: usize, len: usize, reach: Reach) -> Flushed {
         let mut state = self.state();
         state.shootdowns += 1;
-        for tlb in &mut state.tlbs {
-            tlb.retain(|&page, _| page < va || page >= va + len);
+        let forget = |state: &mut SimState| {
+            for tlb in &mut state.tlbs {
+                tlb.retain(|&page, _| page < va || page >= va + len);
+            }
+        };
+        forget(&mut state);
+        if reach == Reach::Everywhere {
+            let family = state.family.clone();
+            drop(state);
+            for member in family.lock().expect("family").iter().filter_map(Weak::upgrade) {
+                forget(&mut member.lock().expect("simulation"));
+            }
         }
         Flushed::simulated(va, len, u64::MAX)
     }
@@ -351,7 +439,11 @@ impl Mmu for Sim {
         state.generation
     }
 
-    fn completed(&self) -> Flushed {
+    fn completed(&self, reach: Reach) -> Flushed {
+        if reach == Reach::Everywhere {
+            // Each window counts flushes of its own.
+            return Flushed::simulated(0, usize::MAX, 0);
+        }
         let through = self.state().seen.iter().copied().min().unwrap_or(0);
         Flushed::simulated(0, usize::MAX, through)
     }
