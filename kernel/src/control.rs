@@ -9,6 +9,9 @@ use hadal_abi::control::{
     Decoder, ExitStatus, GuestMessage, Header, HostMessage, MAX_PAYLOAD_LEN, OutputStream, VERSION,
 };
 use hadal_drivers::Console;
+use hadal_linux::family;
+use hadal_linux::process::Process;
+use hadal_linux::signal::number::{SIGINT, SIGQUIT};
 use hadal_linux::signal::{Info, send};
 use spin::Once;
 
@@ -143,26 +146,40 @@ fn handle(message: HostMessage) {
         HostMessage::FileAnswer(answer) => stdio::answered(answer),
         HostMessage::Signal(number) => signal(number),
         HostMessage::ReportThreads => {
-            if let Some(process) = run::process() {
-                hadal_report::list_threads(process, report);
-            }
+            list_threads(report);
             const SIGKILL: u8 = 9;
             end::machine(ExitStatus::Signaled { signal: SIGKILL });
         }
         HostMessage::ListThreads => {
-            if let Some(process) = run::process() {
-                hadal_report::list_threads(process, |text| send_pieces(text, GuestMessage::ThreadList));
-            }
+            list_threads(|text| send_pieces(text, GuestMessage::ThreadList));
             send(&GuestMessage::ThreadList(String::new()));
         }
         HostMessage::Clock { realtime_ns } => hadal_time::set_realtime(realtime_ns),
     }
 }
 
-/// A signal from the person outside: Ctrl-C, or output that nobody reads any more.
+/// Lists the threads of all processes, those of the machine's program first.
+fn list_threads(tell: impl Fn(&str)) {
+    let Some(first) = run::process() else { return };
+    let others =
+        || family::all().filter(|process| family::is_alive(process) && !core::ptr::eq(*process, first));
+    for process in core::iter::once(first).chain(others()) {
+        process.visit(|| hadal_report::list_threads(process, &tell));
+    }
+}
+
+/// A signal from the person outside: Ctrl-C, or output that nobody reads any more. What is typed is for all processes of the
+/// program's group, as by a terminal.
 pub(crate) fn signal(number: u8) {
-    let Some(process) = run::process() else { return };
-    if let Err(error) = send::to_process(process, Info::kernel(number)) {
-        log::warn!("signal {number} from outside was lost: {error}");
+    let Some(first) = run::process() else { return };
+    let (group, _) = family::group_and_session(first);
+    let is_typed = matches!(number, SIGINT | SIGQUIT);
+    let is_meant = |process: &&'static Process| {
+        core::ptr::eq(*process, first) || is_typed && family::group_and_session(process).0 == group
+    };
+    for process in family::all().filter(is_meant) {
+        if let Err(error) = send::to_process(process, Info::kernel(number)) {
+            log::warn!("signal {number} from outside was lost: {error}");
+        }
     }
 }

@@ -78,7 +78,7 @@ pub(crate) fn list() -> Vec<Counter> {
         Counter::of_all("time since boot, ns", hadal_time::now_ns()),
     ];
     if let Some(process) = run::process() {
-        let space = process.space.stats();
+        let space = process.space().stats();
         list.extend([
             Counter::of_all("program memory resident, bytes", space.resident_bytes as u64),
             Counter::of_all("program memory resident at most, bytes", space.resident_peak_bytes as u64),

@@ -290,7 +290,7 @@ fn setup(
 /// Takes back the memory of a program that has ended, so that another one can start.
 pub(crate) fn forget_program(process: &'static Process) {
     *PROCESS.lock() = None;
-    process.space.clear();
+    process.space().clear();
 }
 
 fn limits(config: &RunConfig) -> [Limit; LIMIT_COUNT] {

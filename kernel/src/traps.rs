@@ -5,6 +5,8 @@ use hadal_hal::interrupts::handler::{Handler, HandlerError};
 use hadal_hal::interrupts::irq::Off;
 use hadal_hal::trap::spinning;
 use hadal_hal::trap::{Access, Hooks, TrapFrame};
+use hadal_linux::process::Process;
+use hadal_linux::task::Task;
 use hadal_linux::traps;
 
 use crate::{panic, profile, run};
@@ -39,14 +41,14 @@ impl Hooks for Kernel {
     }
 
     fn per_cpu_pointer_lost(&self, frame: &TrapFrame) {
-        match run::process() {
+        match process() {
             Some(process) => traps::per_cpu_pointer_lost(process, frame),
             None => panic::kernel_fault(frame),
         }
     }
 
     fn handler_failed(&self, handler: Handler, error: HandlerError, frame: &TrapFrame) {
-        match run::process() {
+        match process() {
             Some(process) => traps::handler_failed(process, handler, error, frame),
             None => panic::kernel_fault(frame),
         }
@@ -64,4 +66,9 @@ impl Hooks for Kernel {
         panic::stop_this_cpu(frame);
         traps::held(frame);
     }
+}
+
+/// Whose thread runs on the calling CPU; of one that runs none of a program's, that of the machine's program.
+fn process() -> Option<&'static Process> {
+    Task::current().try_process().or_else(run::process)
 }

@@ -20,6 +20,9 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.hadal("scripts/lines", lines);
     suite.hadal("scripts/refused", refused);
     suite.hadal("scripts/path", in_path);
+    for cpus in [1, 2, 4] {
+        suite.hadal(format!("scripts/processes/{cpus}cpus"), move |name| processes(name, cpus));
+    }
     suite.hadal("scripts/bash-reads-no-startup-file", startup_file);
 }
 
@@ -82,6 +85,61 @@ fn refused(name: &str) -> Result<(), TestError> {
     let outcome = Hadal::new(1).cwd(&directory).run(Path::new("./env-none"), &[])?;
     expect_status(&outcome, status::CANNOT_START.into())?;
     expect_texts(&outcome, &["interpreter no-such-command was not found"])
+}
+
+/// What shells do with processes.
+const PROCESSES: &str = r#"#!/bin/bash
+cd "$(dirname "$0")"
+for i in 1 2 3 4 5; do echo "line $i" | sed 's/line/row/'; done | sort -r | head -3
+[ "$(date +%Y)" -ge 2026 ] && echo the year is known
+(exit 4); echo "a subshell ended with $?"
+sleep 0.05 & wait $!; echo "a job ended with $?"
+for n in 1 2 3; do (sleep 0.0$n; exit $n) & done; for job in $(jobs -p); do wait $job; echo "waited: $?"; done
+cat <<EOF | tr a-z A-Z | wc -c
+here is a document
+EOF
+trap 'echo got TERM' TERM; kill -TERM $$; echo goes on
+sh -c 'kill -KILL $$'; echo "killed: $?"
+seq 1 100 | xargs -n 10 echo | tail -1
+find . -name '*.txt' -exec cat {} + | sort
+printf 'a b
+c d
+' | while read -r one two; do echo "$two $one"; done
+diff <(seq 3) <(seq 4); echo "differs: $?"
+coproc cat; echo through a coprocess >&"${COPROC[1]}"; read -r line <&"${COPROC[0]}"; echo "$line"
+exec {COPROC[1]}>&-; wait
+f() { [ "$1" -eq 0 ] && return; echo "$(f $(($1 - 1)))$1"; }; f 12
+yes | head -2000 | md5sum
+{ echo out; echo err >&2; } 2>&1 | sort
+timeout 0.1 sleep 5; echo "timed out: $?"
+nice -n 1 env A=b sh -c 'echo $A'
+awk 'BEGIN { while (("seq 3" | getline x) > 0) s += x; print s; system("exit 5") }'
+perl -e 'if (!(my $p = fork())) { exit 3 } wait; print $? >> 8, " ", `echo back`;'
+sleep 100 & exit 6
+"#;
+
+/// A script with jobs, pipelines, subshells and traps does what it does on Linux; the job that it leaves behind is ended.
+fn processes(name: &str, cpus: u32) -> Result<(), TestError> {
+    let directory = scratch::empty_directory(name)?;
+    write(&directory, "script", PROCESSES)?;
+    for (file, text) in [
+        (
+            "one.txt", "one
+",
+        ),
+        (
+            "two.txt", "two
+",
+        ),
+    ] {
+        fs::write(directory.join(file), text).map_err(TestError::io(file.to_owned()))?;
+    }
+    let mut native = Command::new("./script");
+    native.current_dir(&directory);
+    let on_linux = run::run(native, b"", LIMIT)?;
+    let on_hadal = Hadal::new(cpus).cwd(&directory).run(Path::new("./script"), &[])?;
+    expect_same(&on_linux, &on_hadal, false)?;
+    expect_texts(&on_hadal, &["1 process that the program had left behind was ended with it"])
 }
 
 /// A name without a slash is a file of the working directory, or else a command.

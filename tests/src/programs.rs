@@ -367,6 +367,8 @@ programs! {
     OTHERS = "others", ["linux/others.c"], [];
     /// Programs that become others.
     EXEC = "exec", ["linux/exec.c"], ["-pthread"];
+    /// Processes and their children.
+    PROCESSES = "processes", ["linux/processes.c"], ["-pthread"];
     /// The three streams.
     STREAMS = "streams", ["linux/streams.c"], [];
     /// The least program.

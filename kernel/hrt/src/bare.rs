@@ -46,7 +46,7 @@ fn add(kind_address: usize, entry: usize) -> Result<(), Status> {
     let protector = user::load_u64(context::fs_base() as usize + PROTECTOR).unwrap_or(0);
     let Ok(task) = Task::spawn(parent, begin, protector as usize, block as u64) else {
         // The addresses go back; there is nothing else to be done about a failure.
-        let _ = process.space.unmap(bottom - PAGE_SIZE, size + PAGE_SIZE);
+        let _ = process.space().unmap(bottom - PAGE_SIZE, size + PAGE_SIZE);
         return Err(Status::TryAgain);
     };
     let record = record::of(task.thread().id());
@@ -63,15 +63,15 @@ fn add(kind_address: usize, entry: usize) -> Result<(), Status> {
 
 /// Maps a stack with a guard below; returns its lowest address.
 fn map_stack(process: &Process, size: usize) -> Option<usize> {
-    let guard = process.space.map(MapRequest::anonymous(size + PAGE_SIZE, Prot::empty())).ok()?;
+    let guard = process.space().map(MapRequest::anonymous(size + PAGE_SIZE, Prot::empty())).ok()?;
     let mut request = MapRequest::anonymous(size, Prot::READ | Prot::WRITE);
     request.placement = Placement::Fixed(guard + PAGE_SIZE);
     request.flags = VmaFlags::STACK;
     request.name = Name::Static("[stack:hrt]");
-    match process.space.map(request) {
+    match process.space().map(request) {
         Ok(bottom) => Some(bottom),
         Err(_) => {
-            let _ = process.space.unmap(guard, size + PAGE_SIZE);
+            let _ = process.space().unmap(guard, size + PAGE_SIZE);
             None
         }
     }

@@ -206,7 +206,7 @@ fn enter(own: &'static Record, kind_address: usize) -> Result<(), Status> {
     if own.stack_top.load(Ordering::Relaxed) == 0 {
         // A stack that libc made: the mapping ends at the guard, or further down if stacks are cut from one mapping.
         let pointer = call::program_stack_pointer();
-        let mapping = Task::current().process().space.find(pointer);
+        let mapping = Task::current().process().space().find(pointer);
         let lowest = pointer.saturating_sub(kind.0.stack_bytes as usize);
         own.stack_bottom.store(mapping.map_or(lowest, |vma| vma.start.max(lowest)), Ordering::Relaxed);
         own.stack_top.store(pointer, Ordering::Relaxed);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Attributes of a process that it sets for itself and reads back (`prctl`), and that change nothing else.
 
-use core::sync::atomic::AtomicU8;
+use core::sync::atomic::{AtomicU8, Ordering};
 
 /// The attributes.
 pub struct Attributes {
@@ -11,6 +11,16 @@ pub struct Attributes {
     pub parent_death_signal: AtomicU8,
     /// `PR_SET_NO_NEW_PRIVS`.
     pub no_new_rights: AtomicU8,
+}
+
+impl Attributes {
+    /// Becomes those of a new child.
+    pub(crate) fn take_over(&self, parent: &Self) {
+        for (own, its) in [(&self.dumpable, &parent.dumpable), (&self.no_new_rights, &parent.no_new_rights)] {
+            own.store(its.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+        self.parent_death_signal.store(0, Ordering::Relaxed);
+    }
 }
 
 impl Default for Attributes {

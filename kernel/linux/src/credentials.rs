@@ -104,6 +104,14 @@ pub struct Credentials {
     pub groups: Vec<u32>,
 }
 
+impl Clone for Credentials {
+    fn clone(&self) -> Self {
+        let copy = Self::new(self.start.0, self.start.1, self.groups.clone());
+        copy.take_over(self);
+        copy
+    }
+}
+
 impl Credentials {
     /// Those of a program that starts.
     pub fn new(uid: u32, gid: u32, groups: Vec<u32>) -> Self {
@@ -131,6 +139,15 @@ impl Credentials {
     /// Whether the program acts as the superuser.
     pub fn is_privileged(&self) -> bool {
         self.effective().0 == 0
+    }
+
+    /// Becomes those of another process of the same start.
+    pub(crate) fn take_over(&self, other: &Self) {
+        *self.user.lock() = other.user();
+        *self.group.lock() = other.group();
+        let (user, group) = other.effective();
+        self.effective[0].store(user, Ordering::Relaxed);
+        self.effective[1].store(group, Ordering::Relaxed);
     }
 
     /// `execve`: what is in effect can be come back to.

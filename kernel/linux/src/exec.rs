@@ -14,6 +14,7 @@ use hadal_hal::memory::fallible::{self, MakeRoom};
 use hadal_vfs::Location;
 
 use crate::call::Call;
+use crate::family;
 use crate::loader::{self, Prepared};
 use crate::memory::{self, Text};
 use crate::process::{ExitStatus, Process};
@@ -103,7 +104,7 @@ fn read_texts(mut address: usize, room: &mut usize) -> Result<Vec<Vec<u8>>> {
 
 /// Lets go of what a new program does not have from the old one. The calling thread is the only one.
 #[inline(never)]
-fn forget(task: &Task, process: &Process) {
+fn forget(task: &Task, process: &'static Process) {
     alt_stack::disarm(task);
     for address in [&task.clear_child_tid, &task.robust_list, &task.rseq] {
         address.store(0, Ordering::Relaxed);
@@ -116,6 +117,10 @@ fn forget(task: &Task, process: &Process) {
     process.refused.forget();
     process.files.exec();
     // What was written to files has to be there before the new program looks; nobody is left to hear of a failure.
-    let _ = process.space.sync_all();
-    process.space.clear();
+    let _ = process.space().sync_all();
+    if !process.has_own_window() {
+        task.thread().context().change_table(process.own_space().switchable());
+    }
+    process.leave_window();
+    family::note_replaced(process);
 }

@@ -27,7 +27,7 @@ pub(crate) fn populate(process: &Process, start: usize, len: usize) -> Result<()
     let mut at = start;
     while at < end {
         let next = (at - at % TURN).saturating_add(TURN).min(end);
-        process.space.populate(at, next - at)?;
+        process.space().populate(at, next - at)?;
         if !process.goes_on() {
             break;
         }

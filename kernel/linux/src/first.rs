@@ -31,15 +31,6 @@ pub fn named(process: &Process, id: i32) -> Result<Named> {
     }
 }
 
-/// The process that an id means, 0 being the calling one: each leads its process group and its session.
-pub fn leader(process: &Process, id: i32) -> Result<usize> {
-    let named = if id == 0 { Named::Own } else { named(process, id)? };
-    Ok(match named {
-        Named::Own => process.pid(),
-        Named::First => PID,
-    } as usize)
-}
-
 /// `EPERM` for a program that may not send process 1 a signal; from one that may, process 1 ignores all.
 pub fn may_signal(credentials: &Credentials) -> Result<()> {
     let user = credentials.user();

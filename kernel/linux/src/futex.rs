@@ -7,6 +7,7 @@ use hadal_hal::memory::user;
 use hadal_sched::{Kick, Thread, thread, wake_all};
 use hadal_sync::words::{self, BadWord, Counts, Nodes, Words, with_word};
 use hadal_sync::{AllThreads, WaitError};
+use spin::Once;
 
 pub use hadal_sync::words::{ANY, Key};
 
@@ -40,7 +41,7 @@ pub fn check(address: usize) -> Result<()> {
 
 /// [`key`] of a word that was checked.
 pub fn key_of(process: &Process, address: usize, private: bool) -> Key {
-    private_key(process, address, private).unwrap_or_else(|| match process.space.shared_key(address) {
+    private_key(process, address, private).unwrap_or_else(|| match process.space().shared_key(address) {
         Some(key) => Key::shared((key.source.dev, key.source.ino), key.offset),
         None => Key::private(address),
     })
@@ -49,7 +50,7 @@ pub fn key_of(process: &Process, address: usize, private: bool) -> Key {
 /// The same if it takes no look at the mapping: most programs share nothing, and wait on words all the time.
 #[inline(always)]
 pub fn private_key(process: &Process, address: usize, private: bool) -> Option<Key> {
-    if private || !process.space.has_shared() { Some(Key::private(address)) } else { None }
+    if private || !process.space().has_shared() { Some(Key::private(address)) } else { None }
 }
 
 /// The waiters of a process; none at first.
@@ -66,17 +67,31 @@ impl Default for Futexes {
     }
 }
 
+/// Threads that wait on words of memory that processes share.
+static SHARED: Once<Box<Words<BUCKETS>>> = Once::new();
+
 impl Futexes {
+    /// Where those are who wait on a word.
+    #[inline(always)]
+    fn of(&self, key: &Key) -> &Words<BUCKETS> {
+        if key.is_private() { &self.words } else { shared() }
+    }
+
     /// Takes up to `count` waiters whose bits meet `bitset` out and wakes them; returns how many.
     #[inline(always)]
     pub fn wake(&self, key: &Key, count: usize, bitset: u32) -> usize {
         if count == 1 {
-            let Some(index) = self.words.take_one(&AllThreads, (key, bitset)) else { return 0 };
+            let Some(index) = self.of(key).take_one(&AllThreads, (key, bitset)) else { return 0 };
             unpark(index);
             return 1;
         }
-        self.words.wake(&AllThreads, (key, bitset), count, |batch| wake_all(batch, Kick::Yes))
+        self.of(key).wake(&AllThreads, (key, bitset), count, |batch| wake_all(batch, Kick::Yes))
     }
+}
+
+#[cold]
+fn shared() -> &'static Words<BUCKETS> {
+    SHARED.call_once(Box::default)
 }
 
 #[inline]
@@ -96,7 +111,7 @@ pub fn wait(
     bitset: u32,
 ) -> Result<()> {
     let thread = hadal_sched::current();
-    let words = &process.futexes.words;
+    let words = process.futexes.of(&key);
     let node = AllThreads.node(thread.id());
     let look = || user::load_u32(address).map(|value| value == expected);
     let joined = loop {
@@ -163,7 +178,15 @@ pub fn requeue(
     expected: Option<u32>,
 ) -> Result<(usize, usize)> {
     let most = Counts { woken: wake, moved: requeue };
-    let words = &process.futexes.words;
+    if from.is_private() != to.is_private() {
+        // Who waits in one place does not wait in another: all wake, and look again.
+        let look = expected.map(|_| user::load_u32(address)).transpose().map_err(efault)?;
+        if look != expected {
+            return Err(Errno::EAGAIN);
+        }
+        return Ok((process.futexes.wake(&from, wake.saturating_add(requeue), ANY), 0));
+    }
+    let words = process.futexes.of(&from);
     let look = || match expected {
         Some(expected) => user::load_u32(address).map(|value| value == expected),
         None => Ok(true),

@@ -22,7 +22,7 @@ pub(crate) fn limit(process: &Process) -> Option<usize> {
 
 /// The same where it matters only if new mappings may be locked.
 pub(crate) fn limit_if_used(process: &Process) -> Option<usize> {
-    if process.space.uses_locks() { limit(process) } else { None }
+    if process.space().uses_locks() { limit(process) } else { None }
 }
 
 /// `EPERM` for a program that may lock nothing.
@@ -34,7 +34,7 @@ pub(crate) fn check(process: &Process) -> Result<()> {
 pub(crate) fn has_locked(process: &Process, start: usize, len: usize) -> bool {
     let end = start.saturating_add(len);
     let mut at = start;
-    while let Some(vma) = process.space.next_mapping(at).filter(|vma| vma.start < end) {
+    while let Some(vma) = process.space().next_mapping(at).filter(|vma| vma.start < end) {
         if vma.lock().is_some() {
             return true;
         }
@@ -47,7 +47,7 @@ pub(crate) fn has_locked(process: &Process, start: usize, len: usize) -> bool {
 /// its share of the memory: a program that locks everything has large stacks of which it uses little.
 #[inline]
 pub(crate) fn fill(process: &Process, start: usize, len: usize) {
-    if process.space.uses_locks() {
+    if process.space().uses_locks() {
         fill_locked(process, start, len);
     }
 }
@@ -55,7 +55,7 @@ pub(crate) fn fill(process: &Process, start: usize, len: usize) {
 fn fill_locked(process: &Process, start: usize, len: usize) {
     let end = start.saturating_add(len);
     let mut at = start;
-    while let Some(vma) = process.space.next_mapping(at).filter(|vma| vma.start < end) {
+    while let Some(vma) = process.space().next_mapping(at).filter(|vma| vma.start < end) {
         let (from, until) = (vma.start.max(at), vma.end.min(end));
         let free = frames::global().stats().free_bytes;
         let fits = (until - from) as u64 <= free - free / KEPT_SHARE;
@@ -70,7 +70,7 @@ fn fill_locked(process: &Process, start: usize, len: usize) {
 /// no memory.
 pub(crate) fn fill_named(process: &Process, start: usize, end: usize) -> Result<()> {
     let mut at = start;
-    while let Some(vma) = process.space.next_mapping(at).filter(|vma| vma.start < end) {
+    while let Some(vma) = process.space().next_mapping(at).filter(|vma| vma.start < end) {
         let (from, until) = (vma.start.max(at), vma.end.min(end));
         if vma.lock() == Some(Lock::Full) {
             match filling::populate(process, from, until - from) {

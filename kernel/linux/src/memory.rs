@@ -24,7 +24,7 @@ pub fn efault(_: Fault) -> Errno {
 
 /// Whether the program may access all of a range in a way: what its mappings say, or memory of the direct map.
 pub fn permits(process: &Process, address: usize, len: usize, access: FaultAccess) -> bool {
-    len == 0 || process.space.check_range(address, len, access) || user::in_direct_memory(address, len)
+    len == 0 || process.space().check_range(address, len, access) || user::in_direct_memory(address, len)
 }
 
 /// Reads bytes.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! A program: its memory, files, signal actions, limits and threads.
 //!
-//! Processes are leaked: a record outlives its program, so that late wakers and `/proc` readers need no reference count on
-//! the path of every system call.
+//! Records are never freed, but used again ([`crate::family`]), so that late wakers and `/proc` readers need no reference count
+//! on the path of every system call. A process is known by the id of its first thread, whose control block stays until
+//! somebody has waited for the process.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -13,15 +14,18 @@ use arrayvec::ArrayVec;
 use hadal_abi::calls::CallTrace;
 use hadal_hal::cpu;
 use hadal_hal::interrupts::apic;
-use hadal_hal::memory::fallible::OutOfMemory;
+use hadal_hal::memory::fallible::{self, OutOfMemory};
 use hadal_hal::sync::{Rank, SpinLock};
-use hadal_mem::space::ProgramSpace;
-use hadal_vfs::synthetic::Children;
+use hadal_hal::threads::link::AtomicRef;
+use hadal_mem::frames;
+use hadal_mem::space::{KernelMmu, Layout, MapError, ProgramSpace};
+use hadal_vfs::synthetic::Children as Entries;
 use hadal_vfs::{Caller, FdTable, Location, Namespace};
-use spin::Once;
 
+use crate::Errno;
 use crate::attributes::Attributes;
 use crate::credentials::Credentials;
+use crate::family::{self, Family};
 use crate::futex::Futexes;
 use crate::machine;
 use crate::program::Program;
@@ -80,8 +84,11 @@ pub struct ProcessSetup {
 /// A program with its threads.
 pub struct Process {
     pid: AtomicU32,
-    /// The program's window of the address space.
-    pub space: ProgramSpace,
+    /// The window that it runs in: its own, or that of the parent that waits for it (`vfork`).
+    space: AtomicRef<ProgramSpace>,
+    own_space: ProgramSpace,
+    /// Parent, children, group and session.
+    pub(crate) family: Family,
     /// Where paths are looked up.
     pub namespace: Arc<Namespace>,
     /// The root directory at the start, for absolute paths: they start anywhere.
@@ -109,14 +116,16 @@ pub struct Process {
     /// Memory is filled when it is mapped.
     pub fills_at_once: bool,
     /// Monotonic time of the start.
-    pub started_ns: u64,
+    started_ns: AtomicU64,
     threads: SpinLock<ThreadSet>,
     /// Commands of `membarrier` that the program has registered for.
     pub(crate) registered_barriers: AtomicU32,
     /// 0 while running; else [`ENDING`] and the encoded [`ExitStatus`], or [`REPLACING`].
     ending: AtomicU32,
-    /// CPU time of the machine's programs when this one began.
-    run_ns_before: u64,
+    /// CPU time of the machine's programs when this one began; of no use when there are several.
+    run_ns_before: AtomicU64,
+    /// CPU time of threads that have ended, since there are several processes.
+    ended_ns: AtomicU64,
     /// What [`Process::run_time_ns`] has returned at most.
     run_ns: AtomicU64,
     /// What `prctl` sets and gives back.
@@ -124,10 +133,13 @@ pub struct Process {
     /// What it was refused and Linux would have given it.
     pub refused: Refused,
     /// Its directory in `/proc`, once somebody has looked for it.
-    pub directory: Once<Arc<dyn Children>>,
+    pub directory: SpinLock<Option<Arc<dyn Entries>>>,
     /// Why the program ends, when it is for what it did in interrupt context: reported in the end.
     violation: SpinLock<Option<Violation>>,
 }
+
+/// What a process takes of kernel memory: its record and its lists of waiters.
+const RECORD_BYTES: usize = 32 << 10;
 
 /// Threads that are listed at once.
 const BATCH: usize = 64;
@@ -154,12 +166,24 @@ fn send_nmis(_: usize) {
     }
 }
 
+/// What the last thread of a process leaves behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Remains {
+    /// The thread's control block is nobody's.
+    Nothing,
+    /// The control block stays: with it the number of the process, or of its first thread.
+    ControlBlock,
+}
+
 impl Process {
     /// Makes a process without threads.
-    pub fn new(setup: Box<ProcessSetup>, space: ProgramSpace) -> &'static Self {
-        Box::leak(Box::new(Self {
+    pub fn new(setup: Box<ProcessSetup>) -> Result<&'static Self, MapError> {
+        let own_space = ProgramSpace::new(KernelMmu::new()?, frames::global(), Layout::default());
+        let process = Box::leak(Box::new(Self {
             pid: AtomicU32::new(0),
-            space,
+            space: AtomicRef::none(),
+            own_space,
+            family: Family::new(),
             root: setup.namespace.root(),
             namespace: setup.namespace,
             cwd: SpinLock::ranked(Rank::Process, Arc::new(setup.cwd)),
@@ -174,17 +198,154 @@ impl Process {
             stack_start: AtomicUsize::new(0),
             call_trace: setup.call_trace,
             fills_at_once: setup.fills_at_once,
-            started_ns: hadal_time::now_ns(),
+            started_ns: AtomicU64::new(0),
             threads: SpinLock::ranked(Rank::Process, ThreadSet::new()),
             registered_barriers: AtomicU32::new(0),
             ending: AtomicU32::new(0),
-            run_ns_before: hadal_sched::program_time_ns(),
+            run_ns_before: AtomicU64::new(0),
+            ended_ns: AtomicU64::new(0),
             run_ns: AtomicU64::new(0),
             attributes: Attributes::default(),
             refused: Refused::default(),
-            directory: Once::new(),
+            directory: SpinLock::new(None),
             violation: SpinLock::new(None),
-        }))
+        }));
+        process.space.store(Some(&process.own_space), Ordering::Relaxed);
+        process.begin();
+        family::add(process);
+        Ok(process)
+    }
+
+    /// Makes a process like `parent`, in a fresh record or one that is used again: a window that is empty, or the parent's, and
+    /// copies of everything else. It has no threads.
+    pub(crate) fn copy(parent: &'static Self, shares_window: bool) -> crate::Result<&'static Self> {
+        let limits = *parent.limits.lock();
+        let process = match family::take_free() {
+            Some(process) => process,
+            None => Self::new_checked(Box::new(ProcessSetup {
+                namespace: parent.namespace.clone(),
+                cwd: (*parent.cwd()).clone(),
+                umask: 0,
+                credentials: parent.credentials.clone(),
+                files: FdTable::new(0),
+                limits,
+                program: Program::default(),
+                call_trace: parent.call_trace,
+                fills_at_once: parent.fills_at_once,
+            }))?,
+        };
+        match process.take_over(parent, shares_window) {
+            Ok(()) => Ok(process),
+            Err(error) => {
+                process.discard();
+                Err(error)
+            }
+        }
+    }
+
+    /// [`Process::new`] for what a program asks for.
+    fn new_checked(setup: Box<ProcessSetup>) -> crate::Result<&'static Self> {
+        fallible::admit(RECORD_BYTES)?;
+        Self::new(setup).map_err(|_| Errno::ENOMEM)
+    }
+
+    /// Makes the record that of a copy.
+    fn take_over(&'static self, parent: &'static Self, shares_window: bool) -> crate::Result<()> {
+        self.begin();
+        self.set_cwd(parent.cwd());
+        self.umask.store(parent.umask.load(Ordering::Relaxed), Ordering::Relaxed);
+        self.credentials.take_over(&parent.credentials);
+        let limits = *parent.limits.lock();
+        *self.limits.lock() = limits;
+        self.set_program(parent.program());
+        let auxiliary = parent.auxiliary.lock().clone();
+        *self.auxiliary.lock() = auxiliary;
+        self.stack_start.store(parent.stack_start.load(Ordering::Relaxed), Ordering::Relaxed);
+        let barriers = parent.registered_barriers.load(Ordering::Relaxed);
+        self.registered_barriers.store(barriers, Ordering::Relaxed);
+        self.attributes.take_over(&parent.attributes);
+        self.signals.take_over(&parent.signals);
+        self.files.take_over(&parent.files)?;
+        if shares_window {
+            self.enter_window(parent);
+        } else {
+            parent.space().copy_to(&self.own_space).map_err(|_| Errno::ENOMEM)?;
+        }
+        Ok(())
+    }
+
+    /// A fresh or used record becomes that of a process.
+    fn begin(&self) {
+        self.started_ns.store(hadal_time::now_ns(), Ordering::Relaxed);
+        self.run_ns_before.store(hadal_sched::program_time_ns(), Ordering::Relaxed);
+        self.ended_ns.store(0, Ordering::Relaxed);
+        self.run_ns.store(0, Ordering::Relaxed);
+        self.ending.store(0, Ordering::Release);
+        self.pid.store(0, Ordering::Relaxed);
+        self.refused.forget();
+        let directory = self.directory.lock().take();
+        drop(directory);
+    }
+
+    /// Lets go of a process that was made and has no thread.
+    pub(crate) fn discard(&'static self) {
+        self.leave_window();
+        self.files.clear();
+        family::put_back(self);
+    }
+
+    /// The window that it runs in.
+    #[inline(always)]
+    pub fn space(&self) -> &'static ProgramSpace {
+        self.space.load(Ordering::Relaxed).expect("a process has a window")
+    }
+
+    /// Runs in another process's window from now on.
+    fn enter_window(&self, other: &'static Self) {
+        let owner = other.window_owner();
+        owner.family.hold();
+        self.space.store(Some(&owner.own_space), Ordering::Relaxed);
+        self.family.set_window_of(Some(owner));
+    }
+
+    /// Whose window it runs in.
+    fn window_owner(&'static self) -> &'static Self {
+        self.family.window_of().unwrap_or(self)
+    }
+
+    /// Whether the window is its own.
+    pub(crate) fn has_own_window(&self) -> bool {
+        self.family.window_of().is_none()
+    }
+
+    /// Goes back to the window of its own, which is empty. The calling thread, if it is one of the process, loads its page table
+    /// first.
+    pub(crate) fn leave_window(&'static self) {
+        match self.family.window_of() {
+            // If others run in it, it is emptied when they have left.
+            None if !self.family.is_held_once() => {}
+            None => self.own_space.clear(),
+            Some(owner) => {
+                self.space.store(Some(&self.own_space), Ordering::Relaxed);
+                self.family.set_window_of(None);
+                family::let_go(owner);
+            }
+        }
+    }
+
+    /// Runs `act` in the process's window: for a kernel thread that looks at its memory, or a thread of its own.
+    pub fn visit<R>(&self, act: impl FnOnce() -> R) -> R {
+        hadal_sched::current().context().visit(self.space().switchable(), act)
+    }
+
+    /// The window of its own.
+    pub(crate) fn own_space(&self) -> &ProgramSpace {
+        &self.own_space
+    }
+
+    /// Monotonic time of the start.
+    pub fn started_ns(&self) -> u64 {
+        self.started_ns.load(Ordering::Relaxed)
     }
 
     /// Process id: the thread id of the first thread.
@@ -261,15 +422,37 @@ impl Process {
     }
 
     /// Takes a thread that ends off the list; the last one ends the program.
-    pub(crate) fn remove_thread(&'static self, tid: u32) {
+    pub(crate) fn remove_thread(&'static self, tid: u32) -> Remains {
         let last = {
             let mut threads = self.threads.lock();
             threads.remove(tid);
             threads.is_empty()
         };
-        if last {
-            self.finish();
+        // Afterwards the record may be another's.
+        let pid = self.pid();
+        let is_buried = last && self.finish();
+        match (tid == pid, is_buried) {
+            (true, false) => return Remains::ControlBlock,
+            (false, true) => hadal_sched::release(hadal_sched::thread(pid - 1)),
+            (true, true) | (false, false) => {}
         }
+        Remains::Nothing
+    }
+
+    /// A thread ends that has run for so long.
+    pub(crate) fn note_run_time(&self, ns: u64) {
+        self.ended_ns.fetch_add(ns, Ordering::Relaxed);
+    }
+
+    /// There are several processes from now on: the time of threads that have ended is known from here on.
+    pub(crate) fn begin_counting(&self) {
+        let live: u64 = self.tasks().map(|task| task.thread().run_time_ns()).sum();
+        self.ended_ns.store(self.machine_time_ns().saturating_sub(live), Ordering::Relaxed);
+    }
+
+    /// CPU time of the machine's programs since it has begun.
+    fn machine_time_ns(&self) -> u64 {
+        hadal_sched::program_time_ns().saturating_sub(self.run_ns_before.load(Ordering::Relaxed))
     }
 
     /// Whether a live thread has this id.
@@ -328,7 +511,12 @@ impl Process {
 
     /// CPU time of all threads, past and present.
     pub fn run_time_ns(&self) -> u64 {
-        let now = hadal_sched::program_time_ns().saturating_sub(self.run_ns_before);
+        let now = if family::are_several() {
+            let live: u64 = self.tasks().map(|task| task.thread().run_time_ns()).sum();
+            self.ended_ns.load(Ordering::Relaxed) + live
+        } else {
+            self.machine_time_ns()
+        };
         // CPUs are looked at one after the other, so a later look may miss what an earlier one saw.
         self.run_ns.fetch_max(now, Ordering::Relaxed).max(now)
     }
@@ -400,19 +588,28 @@ impl Process {
         self.end(ExitStatus::Signaled(SIGSEGV));
     }
 
-    fn finish(&'static self) {
+    /// The last thread has left. Returns whether nobody will wait for the process.
+    fn finish(&'static self) -> bool {
         let violation = self.violation.lock().take();
         if let Some(violation) = violation {
             machine::get().violation(self, &violation);
         }
-        // This brings the last of a file to the host; the memory goes with the machine. Nobody is left to hear of a failure.
-        let _ = self.space.sync_all();
+        // This brings the last of a file to the host. Nobody is left to hear of a failure.
+        let _ = self.space().sync_all();
         self.files.clear();
         let status = self.ending().unwrap_or(ExitStatus::Exited(0));
         let refused = self.refused.text(&self.program().executable, status);
         if !refused.is_empty() {
             machine::get().report(&refused);
         }
-        machine::get().program_ended(status);
+        if self.family.is_first() {
+            // The memory goes with the machine.
+            family::end_others(self);
+            machine::get().program_ended(status);
+            return false;
+        }
+        self.signals.end();
+        self.leave_window();
+        family::end(self, status)
     }
 }

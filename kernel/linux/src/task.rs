@@ -15,10 +15,11 @@ use hadal_hal::trace::{self, Kind};
 use hadal_hal::trap::TrapFrame;
 use hadal_sched::{SpawnError, Thread};
 
+use crate::family;
 use crate::futex;
 use crate::machine;
 use crate::numa;
-use crate::process::Process;
+use crate::process::{Process, Remains};
 use crate::restart::Interruption;
 use crate::schedule::Schedule;
 use crate::signal::{self, TaskSignals, alt_stack};
@@ -132,6 +133,12 @@ impl Task {
         LINKS.get(hadal_sched::current().personality()).expect("a program thread has a task")
     }
 
+    /// The live task with a thread id, of whatever process.
+    pub(crate) fn of_any(tid: u32) -> Option<&'static Task> {
+        let process = family::find_by_thread(tid)?;
+        Self::find(process, tid)
+    }
+
     /// The live task of `process` with a thread id.
     pub fn find(process: &Process, tid: u32) -> Option<&'static Task> {
         process.has_thread(tid).then(|| Self::of(hadal_sched::thread(tid - 1)))
@@ -193,7 +200,7 @@ impl Task {
     ) -> Result<&'static Task, SpawnError> {
         let process = parent.process();
         let thread = hadal_sched::create(entry, arg, None)?;
-        if !thread.context().set_program(process.space.switchable(), fs_base, false) {
+        if !thread.context().set_program(process.space().switchable(), fs_base, false) {
             hadal_sched::discard(thread);
             return Err(SpawnError::NoMemory);
         }
@@ -284,8 +291,20 @@ impl Task {
             futex::wake_address(process, clear, 1);
         }
         signal::leave(self, process);
+        if family::are_several() {
+            process.note_run_time(self.thread().run_time_ns());
+        }
+        if self.tid() != process.pid() {
+            self.process.store(None, Ordering::Release);
+        }
+        match process.remove_thread(self.tid()) {
+            Remains::Nothing => hadal_sched::exit(),
+            Remains::ControlBlock => hadal_sched::exit_kept(),
+        }
+    }
+
+    /// The process whose first thread it was is over.
+    pub(crate) fn leave_process(&self) {
         self.process.store(None, Ordering::Release);
-        process.remove_thread(self.tid());
-        hadal_sched::exit()
     }
 }

@@ -128,7 +128,7 @@ fn access_of(access: Access) -> FaultAccess {
 fn fault(process: &Process, address: usize, access: FaultAccess) -> FaultOutcome {
     let mut tries = 0;
     loop {
-        let outcome = process.space.fault(address, access);
+        let outcome = process.space().fault(address, access);
         if outcome != FaultOutcome::OutOfMemory || tries == MEMORY_TRIES || process.ending().is_some() {
             return outcome;
         }

@@ -19,7 +19,7 @@ pub(super) fn maps(process: &Process) -> Result<Vec<u8>> {
     let mut text = String::new();
     let mut at = 0;
     // One at a time: memory is not asked for under the lock of the mappings.
-    while let Some(vma) = process.space.next_mapping(at) {
+    while let Some(vma) = process.space().next_mapping(at) {
         text.make_room(NAME_COLUMN + 64 + name_bytes(&vma.name))?;
         // Writing to a string cannot fail.
         let _ = line(&mut text, &vma);
@@ -77,7 +77,7 @@ pub(super) fn numa_maps(process: &Process, task: &Task) -> Result<Vec<u8>> {
     let mut text = String::new();
     let of_thread = numa::of_thread(task);
     let mut at = 0;
-    while let Some(vma) = process.space.next_mapping(at) {
+    while let Some(vma) = process.space().next_mapping(at) {
         text.make_room(LINE_BYTES + name_bytes(&vma.name))?;
         // Writing to a string cannot fail.
         let _ = numa_line(&mut text, process, &vma, of_thread.as_deref());
@@ -88,7 +88,7 @@ pub(super) fn numa_maps(process: &Process, task: &Task) -> Result<Vec<u8>> {
 
 fn numa_line(text: &mut String, process: &Process, vma: &VmaInfo, of_thread: Option<&Policy>) -> fmt::Result {
     write!(text, "{:08x} ", vma.start)?;
-    let policy = process.space.policy_at(vma.start).flatten();
+    let policy = process.space().policy_at(vma.start).flatten();
     numa::show(text, policy.as_deref().or(of_thread))?;
     match &vma.name {
         Name::Static("[stack]") => text.push_str(" stack"),
@@ -99,7 +99,7 @@ fn numa_line(text: &mut String, process: &Process, vma: &VmaInfo, of_thread: Opt
             name(text, path);
         }
     }
-    let (by_zone, own) = process.space.pages_by_zone(vma.start, vma.end);
+    let (by_zone, own) = process.space().pages_by_zone(vma.start, vma.end);
     let pages: usize = by_zone.iter().sum();
     if own > 0 {
         write!(text, " anon={own} dirty={own}")?;

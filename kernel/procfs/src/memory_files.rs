@@ -36,7 +36,7 @@ pub(super) fn add(proc: &Directory) {
 
 /// The figures of the program that asks.
 fn window() -> SpaceStats {
-    Task::current().try_process().map(|process| process.space.stats()).unwrap_or_default()
+    Task::current().try_process().map(|process| process.space().stats()).unwrap_or_default()
 }
 
 /// What programs look for, and zeros where there is nothing of the kind (swap, huge pages set aside).

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `/proc/self`, `/proc/PID`, `/proc/thread-self` and `/proc/PID/task/TID`.
 //!
-//! A program sees itself and process 1, the kernel's own. As on Linux a thread's id works in place of the process's, and is not listed.
+//! A program sees all processes, and process 1, the kernel's own. As on Linux a thread's id works in place of the process's, and is
+//! not listed.
 
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use hadal_linux::first;
 use hadal_linux::process::Process;
 use hadal_linux::task::{NAME_LEN, Task};
+use hadal_linux::{family, first};
 use hadal_vfs::synthetic::{Child, Children, Directory, Generated, LinkTarget, generated_file, link};
 use hadal_vfs::{Errno, FileKind, Follow, Location, Result};
 
@@ -37,26 +38,29 @@ struct Processes;
 impl Children for Processes {
     fn lookup(&self, name: &[u8]) -> Option<Child> {
         let id = u32::try_from(number_after(name, "")?).ok()?;
-        let process = calling().ok()?;
         if id == first::PID {
+            let process = calling().ok()?;
             return Some(Child::Directory(Arc::new(first_process::Entries { process, of_thread: false })));
         }
-        let known = id == process.pid() || process.has_thread(id);
-        known.then(|| Child::Directory(directory_of(process)))
+        let process = family::find(id).or_else(|| family::find_by_thread(id))?;
+        Some(Child::Directory(directory_of(process)))
     }
 
     fn list(&self) -> Result<Vec<(Vec<u8>, FileKind)>> {
         // Process 1 comes first, and programs look for it there.
-        let ids = [Some(first::PID), calling().ok().map(Process::pid)];
-        numbered(ids.into_iter().flatten(), FileKind::Directory)
+        let mut ids: Vec<u32> = core::iter::once(first::PID).chain(family::all().map(Process::pid)).collect();
+        ids.sort_unstable();
+        numbered(ids.into_iter(), FileKind::Directory)
     }
 }
 
 /// The directory of a process, which the process keeps.
 fn directory_of(process: &'static Process) -> Arc<dyn Children> {
-    let make =
-        || -> Arc<dyn Children> { Arc::new(Entries { process, tid: process.pid(), of_thread: false }) };
-    process.directory.call_once(make).clone()
+    if let Some(directory) = &*process.directory.lock() {
+        return directory.clone();
+    }
+    let made: Arc<dyn Children> = Arc::new(Entries { process, tid: process.pid(), of_thread: false });
+    process.directory.lock().get_or_insert(made).clone()
 }
 
 /// The directory of a process, or of one of its threads.

@@ -8,7 +8,7 @@ use core::sync::atomic::Ordering;
 
 use hadal_hal::cpu;
 use hadal_linux::credentials::Ids;
-use hadal_linux::first;
+use hadal_linux::family;
 use hadal_linux::process::Process;
 use hadal_linux::signal::SigSet;
 use hadal_linux::task::{NAME_LEN, Task};
@@ -34,7 +34,7 @@ impl Sizes {
     fn of(process: &Process) -> Self {
         let mut sizes = Self::default();
         let program = process.program();
-        process.space.vmas(&mut |vma| {
+        process.space().vmas(&mut |vma| {
             let len = vma.end - vma.start;
             if vma.flags.contains(VmaFlags::STACK) && vma.name == Name::Static("[stack]") {
                 sizes.stack += len;
@@ -50,12 +50,15 @@ impl Sizes {
 }
 
 /// The letter and the word for what a thread does.
-fn state(task: &Task) -> (char, &'static str) {
+fn state(process: &Process, task: &Task) -> (char, &'static str) {
+    if !family::is_alive(process) {
+        return ('Z', "zombie");
+    }
     if task.thread().is_parked() { ('S', "sleeping") } else { ('R', "running") }
 }
 
 pub(super) fn statm(process: &Process) -> String {
-    let (stats, sizes) = (process.space.stats(), Sizes::of(process));
+    let (stats, sizes) = (process.space().stats(), Sizes::of(process));
     let pages = |bytes: usize| bytes / PAGE_SIZE;
     alloc::format!(
         "{} {} {} {} 0 {} 0\n",
@@ -72,7 +75,7 @@ const STAT_BYTES: usize = 18 * (DIGITS_MAX + 1) + NAME_LEN + 128;
 
 /// The 52 numbers of proc(5); 0 where there is nothing of the kind. Monitors read them all the time.
 pub(super) fn stat(process: &Process, task: &Task, of_thread: bool) -> Vec<u8> {
-    let stats = process.space.stats();
+    let stats = process.space().stats();
     let (faults, reads) = (stats.faults.saturating_sub(stats.file_reads), stats.file_reads);
     let run_ns = if of_thread { task.thread().run_time_ns() } else { process.run_time_ns() };
     let pid = if of_thread { task.tid() } else { process.pid() };
@@ -92,7 +95,7 @@ pub(super) fn stat(process: &Process, task: &Task, of_thread: bool) -> Vec<u8> {
     text.number_and(resident_limit, b" 0 0 ");
     text.number_and((stats.resident_bytes / PAGE_SIZE) as u64, b" ");
     text.number_and(stats.mapped_bytes as u64, b" ");
-    text.number_and(ticks(process.started_ns), b" ");
+    text.number_and(ticks(process.started_ns()), b" ");
     // Time until a timer expires.
     text.number_and(process.thread_count() as u64, b" 0 ");
     // Time in the kernel, times of children, priority and nice value.
@@ -100,12 +103,12 @@ pub(super) fn stat(process: &Process, task: &Task, of_thread: bool) -> Vec<u8> {
     // Of children.
     text.number_and(reads, b" 0 ");
     text.number_and(faults, b" 0 ");
-    let group = u64::from(process.pid());
+    let (group, session) = family::group_and_session(process);
     // No terminal, and no group there; flags.
-    text.number_and(group, b" 0 -1 0 ");
-    text.number_and(group, b" ");
-    text.number_and(first::PID.into(), b" ");
-    text.bytes(&[b')', b' ', state(task).0 as u8, b' ']);
+    text.number_and(session.into(), b" 0 -1 0 ");
+    text.number_and(group.into(), b" ");
+    text.number_and(family::parent_id(process).into(), b" ");
+    text.bytes(&[b')', b' ', state(process, task).0 as u8, b' ']);
     text.text(process_files::name_of(&task.name()));
     text.bytes(b" (");
     text.number(pid.into());
@@ -119,13 +122,13 @@ pub(super) fn status(process: &Process, task: &Task) -> String {
 }
 
 fn write_status(text: &mut String, process: &Process, task: &Task) -> fmt::Result {
-    let (letter, word) = state(task);
+    let (letter, word) = state(process, task);
     let credentials = &process.credentials;
     writeln!(text, "Name:\t{}", String::from_utf8_lossy(process_files::name_of(&task.name())))?;
     writeln!(text, "Umask:\t{:04o}", process.umask.load(Ordering::Relaxed))?;
     writeln!(text, "State:\t{letter} ({word})")?;
     writeln!(text, "Tgid:\t{}\nNgid:\t0\nPid:\t{}", process.pid(), task.tid())?;
-    writeln!(text, "PPid:\t{}\nTracerPid:\t0", first::PID)?;
+    writeln!(text, "PPid:\t{}\nTracerPid:\t0", family::parent_id(process))?;
     for (name, ids) in [("Uid", credentials.user()), ("Gid", credentials.group())] {
         // The last is for files, where the effective one is used.
         let Ids { real, effective, saved } = ids;
@@ -165,11 +168,11 @@ fn write_status(text: &mut String, process: &Process, task: &Task) -> fmt::Resul
 }
 
 fn memory(text: &mut String, process: &Process) -> fmt::Result {
-    let (stats, sizes) = (process.space.stats(), Sizes::of(process));
+    let (stats, sizes) = (process.space().stats(), Sizes::of(process));
     let figures = [
         ("VmPeak", stats.mapped_peak_bytes),
         ("VmSize", stats.mapped_bytes),
-        ("VmLck", process.space.locked_bytes()),
+        ("VmLck", process.space().locked_bytes()),
         ("VmPin", 0),
         ("VmHWM", stats.resident_peak_bytes),
         ("VmRSS", stats.resident_bytes + stats.shared_bytes),

@@ -71,7 +71,7 @@ fn write_text(
         hadal_hal::cpu::current_id(),
         task.tid(),
         thread_name(&task.name()),
-        Seconds(hadal_time::now_ns().saturating_sub(process.started_ns))
+        Seconds(hadal_time::now_ns().saturating_sub(process.started_ns()))
     )?;
     registers(out, frame)?;
     code(out, &view, frame.rip)?;

@@ -24,7 +24,7 @@ pub fn out_of_memory(process: &Process) -> String {
 
 fn write_text(out: &mut String, process: &Process) -> fmt::Result {
     let global = frames::global();
-    let (stats, window) = (global.stats(), process.space.stats());
+    let (stats, window) = (global.stats(), process.space().stats());
     writeln!(out, "hadal: {}: out of memory", program_name(process))?;
     writeln!(
         out,
@@ -57,7 +57,7 @@ fn write_text(out: &mut String, process: &Process) -> fmt::Result {
 /// The largest mappings that the program can touch, without a copy of the whole map: memory is short.
 fn largest(process: &Process) -> Vec<VmaInfo> {
     let mut found: Vec<VmaInfo> = Vec::with_capacity(SHOWN + 1);
-    process.space.vmas(&mut |vma| {
+    process.space().vmas(&mut |vma| {
         if !vma.prot.is_empty() {
             let at = found.partition_point(|other| other.end - other.start >= vma.end - vma.start);
             if at < SHOWN {

@@ -80,7 +80,7 @@ fn write_text(
     names: &Names,
 ) -> fmt::Result {
     let count = snapshot.threads.len() + snapshot.more;
-    let since_start = Seconds(snapshot.now_ns.saturating_sub(process.started_ns));
+    let since_start = Seconds(snapshot.now_ns.saturating_sub(process.started_ns()));
     let plural = if count == 1 { "" } else { "s" };
     writeln!(out, "hadal: {}: {count} thread{plural}, {since_start} after the start", program_name(process))?;
     let frames_at = |index: usize| frames.get(index).map_or(&[][..], Vec::as_slice);

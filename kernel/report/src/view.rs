@@ -63,7 +63,7 @@ pub(crate) struct View<'a> {
 impl<'a> View<'a> {
     /// A live process. Reading memory needs no thread of the process, but what is not resident can be read only by one.
     pub(crate) fn of(process: &'a Process) -> Self {
-        let next_mapping = |address: u64| process.space.next_mapping(address as usize);
+        let next_mapping = |address: u64| process.space().next_mapping(address as usize);
         let memory = |address: u64, buffer: &mut [u8]| user::copy_from(buffer, address as usize).is_ok();
         Self::new(Box::new(next_mapping), Box::new(memory), Box::new(|name| open_file(process, name)))
     }

@@ -87,8 +87,8 @@ pub use realtime::{
 pub use relay::wake_and_park_call;
 pub use spin::look as look_for_spinning;
 pub use store_watch::{can_sleep_on_stores, idles_on_stores, sleep_on_store};
-pub use switch::{Wake, attend, exit, park, sleep_until, yield_now};
-pub use table::{SpawnError, create, discard, live_threads, on_new_threads, thread, threads};
+pub use switch::{Wake, attend, exit, exit_kept, park, release, sleep_until, yield_now};
+pub use table::{SpawnError, create, discard, find_thread, live_threads, on_new_threads, thread, threads};
 pub use thread::{Info, PRIORITIES, PRIORITY_DEFAULT, Params, Policy, State, Thread};
 pub use timers::{TimerHandle, call_at, cancel_handler, handler_at, interrupt_within, on_timer_interrupt};
 pub use tlb_growth::let_tlbs_grow;

@@ -6,6 +6,7 @@
 use hadal_hal::cpu::percpu::{self, attention};
 use hadal_hal::cpu::tsc;
 use hadal_hal::interrupts::irq::{self, Masked};
+use hadal_hal::sync::atomic::Ordering;
 use hadal_hal::sync::may_wait;
 use hadal_hal::threads::context::Claim;
 use hadal_hal::trace::{self, Kind};
@@ -123,14 +124,32 @@ pub fn attend() {
 
 /// Ends the calling thread; its control block and stack are reused.
 pub fn exit() -> ! {
+    // The next user of the control block waits until this CPU has left the stack.
+    end(|thread| TABLE.give_back(thread))
+}
+
+/// Ends the calling thread, but keeps its control block, and with it its number, until somebody calls [`release`].
+pub fn exit_kept() -> ! {
+    end(|thread| thread.is_kept.store(true, Ordering::Release))
+}
+
+/// Gives back the control block of a thread that ends, or has ended, by [`exit_kept`]: waits until it does.
+pub fn release(thread: &'static Thread) {
+    while !thread.is_kept.swap(false, Ordering::Acquire) {
+        yield_now();
+    }
+    TABLE.give_back(thread);
+}
+
+#[inline(always)]
+fn end(let_go: impl FnOnce(&'static Thread)) -> ! {
     let thread = current();
     gang::forget(thread);
     thread.end_realtime();
     let mut masked = irq::mask();
     thread.context.clear_program();
     trace::point(Kind::ThreadExit, 0, 0);
-    // The next user of the control block waits until this CPU has left the stack.
-    TABLE.give_back(thread);
+    let_go(thread);
     leave(turn(&mut masked), thread, Saves::CalleeSaved);
     unreachable!("a thread that has exited was run again");
 }

@@ -49,6 +49,12 @@ pub(crate) static TABLE: Table = Table {
 };
 
 impl Table {
+    /// The thread with an index, if there was one.
+    fn find(&'static self, index: u32) -> Option<&'static Thread> {
+        let index = index as usize;
+        self.chunks.get(index / CHUNK)?.get().map(|chunk| &chunk[index % CHUNK])
+    }
+
     #[inline]
     pub(crate) fn get(&'static self, index: u32) -> &'static Thread {
         let index = index as usize;
@@ -192,6 +198,11 @@ pub fn create(
     trace::point(Kind::ThreadCreate, u64::from(thread.id()), entry as usize as u64);
     thread.token.set_new();
     Ok(thread)
+}
+
+/// The thread with an index, alive or not, if there was one.
+pub fn find_thread(index: u32) -> Option<&'static Thread> {
+    TABLE.find(index)
 }
 
 /// Lets go of a thread that was made and is not started.

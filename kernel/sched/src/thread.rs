@@ -7,7 +7,7 @@ use hadal_hal::cpu;
 use hadal_hal::cpu::percpu::attention;
 use hadal_hal::cpu::set::CpuSet;
 use hadal_hal::cpu::tsc;
-use hadal_hal::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use hadal_hal::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use hadal_hal::sync::{Rank, SpinLock};
 use hadal_hal::threads::companion::Companion;
 use hadal_hal::threads::context::Context;
@@ -126,6 +126,8 @@ pub struct Thread {
     index: u32,
     /// The function that it was made for, or 0.
     pub(crate) entry: AtomicUsize,
+    /// It has ended, and nobody has released it yet.
+    pub(crate) is_kept: AtomicBool,
     companion: Companion,
     personality: Companion,
     /// The CPU it may run on, [`ANYWHERE`] or [`IN_SET`].
@@ -165,6 +167,7 @@ impl Thread {
             params: AtomicU32::new(DEFAULT_PARAMS.0),
             index,
             entry: AtomicUsize::new(0),
+            is_kept: AtomicBool::new(false),
             companion: Companion::new(),
             personality: Companion::new(),
             binding: AtomicU32::new(ANYWHERE),

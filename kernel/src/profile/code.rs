@@ -115,7 +115,7 @@ pub(super) fn executable(process: &Process) -> Vec<VmaInfo> {
     let mut mapped: Vec<VmaInfo> = Vec::new();
     let mut at = 0;
     // One at a time: memory is not asked for under the lock of the mappings.
-    while let Some(vma) = process.space.next_mapping(at)
+    while let Some(vma) = process.space().next_mapping(at)
         && mapped.len() < MAX_MAPPINGS
     {
         at = vma.end;

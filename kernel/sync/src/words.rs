@@ -45,6 +45,12 @@ impl Key {
         Self { source, offset }
     }
 
+    /// Whether it is known by its address.
+    #[inline]
+    pub fn is_private(&self) -> bool {
+        self.source.0 == u64::MAX
+    }
+
     #[inline]
     fn bucket(&self, count: usize) -> usize {
         let mixed = (self.offset >> 2 ^ self.source.1).wrapping_mul(0x9e37_79b9_7f4a_7c15);

@@ -192,6 +192,19 @@ impl FdTable {
         }
     }
 
+    /// Gives the table, which is empty, the descriptors of another one (`fork`).
+    pub fn take_over(&self, other: &Self) -> Result<()> {
+        self.set_limit(MAX_DESCRIPTORS);
+        for fd in other.taken(0, u32::MAX) {
+            // One that is closed meanwhile is not there.
+            if let (Ok(file), Ok(close_on_exec)) = (other.get(fd), other.close_on_exec(fd)) {
+                self.replace(fd, file, close_on_exec)?;
+            }
+        }
+        self.set_limit(other.limit());
+        Ok(())
+    }
+
     /// Closes what `execve` closes.
     pub fn exec(&self) {
         for fd in self.taken(0, u32::MAX) {

@@ -83,7 +83,7 @@ pub fn unlock_pi(task: &Task, process: &Process, address: usize, key: Key) -> Re
             }
             given
         };
-        process.futexes.words.hand_over(&AllThreads, &key, decide, unpark);
+        process.futexes.of(&key).hand_over(&AllThreads, &key, decide, unpark);
         if let Some(outcome) = done {
             return outcome;
         }

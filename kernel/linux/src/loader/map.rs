@@ -51,7 +51,7 @@ pub(super) fn place(process: &Process, elf: &ElfFile, kind: Kind) -> Result<Plac
     let source = file.clone().page_source().ok_or_else(unmappable)?;
     let name: Arc<str> = String::from_utf8_lossy(elf.file.location().path()).into();
     // What lies between the segments is not the program's.
-    process.space.unmap(start, image.span()).map_err(failed)?;
+    process.space().unmap(start, image.span()).map_err(failed)?;
     for segment in &image.segments {
         map_segment(process, segment, bias, &source, &name).map_err(failed)?;
         let (first, end) = (segment.first_page() + bias, segment.end_page() + bias);
@@ -63,7 +63,7 @@ pub(super) fn place(process: &Process, elf: &ElfFile, kind: Kind) -> Result<Plac
 fn reserve(process: &Process, len: usize, placement: Placement) -> Result<usize, SpaceError> {
     let mut request = MapRequest::anonymous(len, Prot::empty());
     request.placement = placement;
-    process.space.map(request)
+    process.space().map(request)
 }
 
 fn reserve_at(process: &Process, start: usize, len: usize) -> Result<usize, SpaceError> {
@@ -83,7 +83,7 @@ fn reserve_anywhere(process: &Process, len: usize, align: usize, kind: Kind) -> 
     let start = found.next_multiple_of(align);
     for (at, extra) in [(found, start - found), (start + len, found + slack - start)] {
         if extra > 0 {
-            process.space.unmap(at, extra)?;
+            process.space().unmap(at, extra)?;
         }
     }
     Ok(start)
@@ -108,7 +108,7 @@ fn map_segment(
         request.name = Name::Path(name.clone());
         request.backing =
             MapBacking::File { source: source.clone(), offset: segment.offset - lead as u64, shared: false };
-        process.space.map(request)?;
+        process.space().map(request)?;
         // The rest of the last file page starts as zeros, to the page's end: the dynamic linker allocates from there.
         if segment.memory_len > segment.file_len && segment.prot.contains(Prot::WRITE) {
             user::zero(file_end, zero_from - file_end).map_err(|_| SpaceError::Io)?;
@@ -117,7 +117,7 @@ fn map_segment(
     if end > zero_from {
         let mut request = MapRequest::anonymous(end - zero_from, segment.prot);
         request.placement = Placement::Fixed(zero_from);
-        process.space.map(request)?;
+        process.space().map(request)?;
     }
     Ok(())
 }
@@ -128,5 +128,5 @@ pub(super) fn map_stack(process: &Process, start: usize, len: usize, prot: Prot)
     request.placement = Placement::FixedNoReplace(start);
     request.flags = VmaFlags::STACK;
     request.name = Name::Static("[stack]");
-    process.space.map(request).map(drop)
+    process.space().map(request).map(drop)
 }

@@ -20,13 +20,13 @@ use hadal_abi::script;
 use hadal_hal::sync::SpinLock;
 use hadal_hal::threads::context;
 use hadal_hal::trap::{self, TrapFrame};
-use hadal_mem::frames;
-use hadal_mem::space::{KernelMmu, Layout, ProgramSpace, SpaceError};
+use hadal_mem::space::SpaceError;
 use hadal_vfs::{Access, FileKind, Follow, Location, OpenFile, OpenFlags};
 
 pub use image::{HEAD_LEN, Image, ImageError};
 
 use crate::Errno;
+use crate::family;
 use crate::machine;
 use crate::process::{Process, ProcessSetup};
 use crate::program::Program;
@@ -124,11 +124,9 @@ static STARTING: SpinLock<Option<&'static Process>> = SpinLock::new(None);
 /// program. Not inline: a caller has enough on its kernel stack.
 #[inline(never)]
 pub fn start(setup: Box<ProcessSetup>) -> Result<&'static Process, StartError> {
-    let mmu = KernelMmu::new().map_err(|_| StartError::NoMemory)?;
-    let space = ProgramSpace::new(mmu, frames::global(), Layout::default());
-    let process = Process::new(setup, space);
+    let process = Process::new(setup).map_err(|_| StartError::NoMemory)?;
     let thread = hadal_sched::create(first_thread, 0, None).map_err(|_| StartError::NoMemory)?;
-    if !thread.context().set_program(process.space.switchable(), 0, false) {
+    if !thread.context().set_program(process.space().switchable(), 0, false) {
         hadal_sched::discard(thread);
         return Err(StartError::NoMemory);
     }
@@ -139,6 +137,7 @@ pub fn start(setup: Box<ProcessSetup>) -> Result<&'static Process, StartError> {
         hadal_sched::discard(thread);
         return Err(StartError::NoMemory);
     }
+    family::begin_first(process);
     *STARTING.lock() = Some(process);
     thread.start();
     Ok(process)
@@ -295,7 +294,7 @@ pub(crate) fn load(process: &Process, prepared: Prepared) -> Result<TrapFrame, S
     let Prepared { file, interpreter, program } = prepared;
     process.set_program(program);
     let base = map::place(process, &file, map::Kind::Program)?;
-    process.space.set_brk(base.end);
+    process.space().set_brk(base.end);
     let mut entry = base.entry;
     let mut interpreter_base = 0;
     if let Some(interpreter) = interpreter {

@@ -76,12 +76,12 @@ pub(super) fn map(process: &Process) -> Result<usize, SpaceError> {
         request.max_prot = prot;
         request.name = Name::Static(name);
         request.backing = MapBacking::File { source: pages.clone(), offset, shared: true };
-        process.space.map(request)
+        process.space().map(request)
     };
     let data_len = vdso::VVAR_BYTES;
     let mut whole = MapRequest::anonymous(data_len + code_len, Prot::empty());
     whole.placement = Placement::Anywhere;
-    let base = process.space.map(whole)?;
+    let base = process.space().map(whole)?;
     place(data_len, Placement::Fixed(base), Prot::READ, 0, "[vvar]")?;
     place(code_len, Placement::Fixed(base + data_len), Prot::READ | Prot::EXEC, data_len as u64, "[vdso]")
 }

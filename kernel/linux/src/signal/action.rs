@@ -153,6 +153,15 @@ impl Actions {
         self.replace(&mut self.table.lock(), signo, action)
     }
 
+    /// Becomes the actions of another process.
+    pub(crate) fn take_over(&self, other: &Self) {
+        let actions = *other.table.lock();
+        let mut table = self.table.lock();
+        for (signo, action) in (1..=COUNT).zip(actions) {
+            self.replace(&mut table, signo, action);
+        }
+    }
+
     /// Gives every signal that has a handler its default action.
     pub(crate) fn forget_handlers(&self) {
         let mut table = self.table.lock();

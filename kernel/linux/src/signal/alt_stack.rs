@@ -137,6 +137,15 @@ pub fn set(task: &Task, raw: RawStack, sp: u64) -> Result<()> {
     Ok(())
 }
 
+/// Gives a new thread that of another.
+pub(crate) fn copy(from: &Task, to: &Task) {
+    let stack = get(from);
+    if stack != AltStack::NONE {
+        to.signals.alt_stack.put(stack);
+        to.set_altered(true);
+    }
+}
+
 /// Takes it away from the calling thread.
 pub(crate) fn disarm(task: &Task) {
     task.signals.alt_stack.put(AltStack::NONE);

@@ -80,6 +80,11 @@ impl Info {
         Self::new(signo, code, [two(pid, uid), 0, 0, 0])
     }
 
+    /// A child has ended: its id and owner, its exit status or the signal that ended it, and its CPU time in clock ticks.
+    pub const fn child(signo: u8, code: i32, (pid, uid): (u32, u32), status: i32, ticks: u64) -> Self {
+        Self::new(signo, code, [two(pid, uid), two(status as u32, 0), ticks, 0])
+    }
+
     /// From an instruction: `address` is what it touched, or where it is.
     pub const fn fault(signo: u8, code: i32, address: u64) -> Self {
         Self::new(signo, code, [address, 0, 0, 0])

@@ -201,6 +201,20 @@ impl ProcessSignals {
         }
     }
 
+    /// Becomes those of a new child: the parent's actions, nothing pending, no timers.
+    pub(crate) fn take_over(&self, parent: &Self) {
+        self.actions.take_over(&parent.actions);
+        self.discard(SigSet::ALL);
+        self.has_signalfd.store(false, Ordering::SeqCst);
+        self.reported.store(false, Ordering::Relaxed);
+    }
+
+    /// The process has ended: it has no timers any more.
+    pub(crate) fn end(&self) {
+        self.timers.end();
+        self.discard(SigSet::ALL);
+    }
+
     /// Timers that `timer_create` made and the interval timers.
     pub(crate) fn timers(&self) -> &ProcessTimers {
         &self.timers

@@ -113,6 +113,17 @@ impl ProcessTimers {
         timers.iter().flatten().for_each(|posix| posix.timer.delete());
     }
 
+    /// Ends all timers.
+    pub(crate) fn end(&self) {
+        self.delete_all();
+        for interval in &self.interval {
+            let timer = interval.lock().take();
+            if let Some(timer) = timer {
+                timer.delete();
+            }
+        }
+    }
+
     /// An interval timer.
     pub(crate) fn interval(&self, process: &'static Process, which: Interval) -> Result<TimerRef> {
         let mut timer = self.interval[which as usize].lock();

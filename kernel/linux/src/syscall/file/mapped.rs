@@ -18,7 +18,7 @@ fn source(inode: &Arc<dyn Inode>) -> Option<SourceId> {
 pub(super) fn write_back(process: &Process, open: &OpenFile) -> Result<()> {
     let written = open.status().writable().then(|| source(open.inode())).flatten();
     match written {
-        Some(file) => process.space.sync_file(file).map_err(|_| Errno::EIO),
+        Some(file) => process.space().sync_file(file).map_err(|_| Errno::EIO),
         None => Ok(()),
     }
 }
@@ -26,6 +26,6 @@ pub(super) fn write_back(process: &Process, open: &OpenFile) -> Result<()> {
 /// A file has been given a length: mappings have no pages behind it.
 pub(super) fn ends_at(process: &Process, inode: &Arc<dyn Inode>, len: u64) {
     if let Some(file) = source(inode) {
-        process.space.file_ends_at(file, len);
+        process.space().file_ends_at(file, len);
     }
 }

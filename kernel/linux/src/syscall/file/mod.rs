@@ -104,6 +104,7 @@ calls! {
     269 faccessat;
     270 pselect6 unless_handled;
     271 ppoll unless_handled;
+    275 splice;
     277 sync_file_range restart;
     280 utimensat;
     284 eventfd;

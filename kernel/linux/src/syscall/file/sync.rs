@@ -25,7 +25,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
 
 /// Brings the open files of some devices to stable storage. Errors show up where the program asks for one file.
 pub(super) fn sync_where(process: &Process, wanted: impl Fn(u64) -> bool) {
-    let _ = process.space.sync_all();
+    let _ = process.space().sync_all();
     let mut done = BTreeSet::new();
     for fd in process.files.taken(0, u32::MAX) {
         let Ok(open) = process.files.get(fd) else { continue };

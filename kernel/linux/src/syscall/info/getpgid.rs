@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! `getpgid(2)`: the process group of a process, which the process leads itself.
+//! `getpgid(2)`: the process group of a process.
 //!
-//! Honoured: 0 and the process's own id.
+//! Honoured: 0 for the caller, the id of a process or of one of its threads.
 //!
 //! Refused: processes that are not there (`ESRCH`).
 
 use crate::Result;
 use crate::call::Call;
 use crate::strace::signature;
-use crate::first;
+use crate::family;
 
 signature!(Int);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    first::leader(call.process, call.int(0))
+    family::places_of(call.process, call.int(0)).map(|(group, _)| group as usize)
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! `getpgrp(2)`: the process group, which is the process's own.
+//! `getpgrp(2)`: the process group of the calling process.
 //!
 //! Honoured: the call.
 //!
@@ -12,5 +12,5 @@ use crate::strace::signature;
 signature!();
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    Ok(call.process.pid() as usize)
+    Ok(call.process.family.group() as usize)
 }

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `setpgid(2)`: moves a process to a process group.
 //!
-//! Honoured: nothing that would change anything: the process leads its session, and such a process cannot be moved.
+//! Honoured: the caller and its children, as long as these have not called `execve`; a group of the same session, or one of its
+//! own.
 //!
-//! Refused: the own process (`EPERM`, as on Linux for the leader of a session), other processes (`ESRCH`), a negative group
-//! (`EINVAL`).
+//! Refused: as on Linux.
 
 use crate::call::Call;
 use crate::strace::signature;
-use crate::{Errno, Result};
+use crate::{Errno, Result, family};
 
 signature!(Int, Int);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    let (pid, group, own) = (call.int(0), call.int(1), call.process.pid() as i32);
+    let (pid, group) = (call.int(0), call.int(1));
     // Without a group a process is to make one of its own.
     if group < 0 || group == 0 && pid < 0 {
         return Err(Errno::EINVAL);
     }
-    if pid != 0 && pid != own {
-        return Err(Errno::ESRCH);
-    }
-    Err(Errno::EPERM)
+    let own = call.process.pid();
+    let pid = if pid == 0 { own } else { u32::try_from(pid).map_err(|_| Errno::ESRCH)? };
+    let group = if group == 0 { pid } else { group as u32 };
+    family::set_group(call.process, pid, group).map(|()| 0)
 }

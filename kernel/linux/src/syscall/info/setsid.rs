@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! `setsid(2)`: makes the process the leader of a new session.
+//! `setsid(2)`: makes the calling process the leader of a new session.
 //!
-//! Honoured: nothing: the process leads its session and process group from the start.
+//! Honoured: the call.
 //!
-//! Refused: the call (`EPERM`, as on Linux for the leader of a process group).
+//! Refused: a leader of a process group (EPERM), as the machine's program is.
 
 use crate::call::Call;
 use crate::strace::signature;
@@ -11,6 +11,11 @@ use crate::{Errno, Result};
 
 signature!();
 
-pub(super) fn call(_: &mut Call<'_>) -> Result<usize> {
-    Err(Errno::EPERM)
+pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
+    let (process, pid) = (call.process, call.process.pid());
+    if process.family.group() == pid {
+        return Err(Errno::EPERM);
+    }
+    process.family.lead_session(pid);
+    Ok(pid as usize)
 }

@@ -48,7 +48,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
         loads: [runnable << LOAD_SHIFT; 3],
         total: memory.total_bytes,
         free: memory.free_bytes,
-        shared: call.process.space.stats().shared_bytes as u64,
+        shared: call.process.space().stats().shared_bytes as u64,
         buffers: 0,
         swap_total: 0,
         swap_free: 0,

@@ -12,7 +12,7 @@ use crate::{Result, filling, locking};
 signature!(Address => Address);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    let space = &call.process.space;
+    let space = call.process.space();
     if !call.process.fills_at_once && !space.uses_locks() {
         return Ok(space.brk(call.arg(0), None));
     }

@@ -43,7 +43,7 @@ pub(super) fn lock(call: &Call<'_>, lock: Lock) -> Result<usize> {
     let (start, end) = locked_range(call)?;
     if start < end {
         let limit = locking::limit(call.process);
-        call.process.space.lock(start, end, Some(lock), limit).map_err(errno)?;
+        call.process.space().lock(start, end, Some(lock), limit).map_err(errno)?;
         locking::fill_named(call.process, start, end)?;
     }
     Ok(0)
@@ -53,7 +53,7 @@ pub(super) fn lock(call: &Call<'_>, lock: Lock) -> Result<usize> {
 pub(super) fn unlock(call: &Call<'_>) -> Result<usize> {
     let (start, end) = locked_range(call)?;
     if start < end {
-        call.process.space.lock(start, end, None, None).map_err(errno)?;
+        call.process.space().lock(start, end, None, None).map_err(errno)?;
     }
     Ok(0)
 }

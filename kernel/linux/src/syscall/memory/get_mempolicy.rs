@@ -46,7 +46,7 @@ fn answer(call: &Call<'_>, address: usize, flags: u32) -> Result<(u32, u64)> {
     let policy = match flags & ADDRESS {
         0 if address != 0 => return Err(Errno::EINVAL),
         0 => numa::of_thread(call.task),
-        _ => call.process.space.policy_at(address).ok_or(Errno::EFAULT)?,
+        _ => call.process.space().policy_at(address).ok_or(Errno::EFAULT)?,
     };
     let policy = policy.as_deref();
     let word = match (flags & NODE, flags & ADDRESS) {
@@ -61,7 +61,7 @@ fn answer(call: &Call<'_>, address: usize, flags: u32) -> Result<(u32, u64)> {
 }
 
 fn node_of(call: &Call<'_>, address: usize) -> Result<u32> {
-    let space = &call.process.space;
+    let space = call.process.space();
     if space.zone_at(address) == Some(None) && space.fault(address, FaultAccess::Read) != FaultOutcome::Resolved {
         return Err(Errno::EFAULT);
     }

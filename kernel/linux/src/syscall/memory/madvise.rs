@@ -35,7 +35,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
         _ => return Err(Errno::EINVAL),
     };
     if len > 0 {
-        call.process.space.advise(address, len, advice).map_err(errno)?;
+        call.process.space().advise(address, len, advice).map_err(errno)?;
     }
     Ok(0)
 }

@@ -41,7 +41,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let moves = flags & (MOVE | MOVE_ALL) != 0;
     let strict = flags & STRICT != 0 && policy.is_some();
     let wanted = policy.as_ref().map_or(Zones::default(), |policy| policy.zones);
-    let space = &call.process.space;
+    let space = call.process.space();
     if strict && !moves && has_others(call, start, end, wanted) {
         return Err(Errno::EIO);
     }
@@ -81,7 +81,7 @@ fn move_all(call: &Call<'_>, start: usize, end: usize, policy: Option<&Arc<Polic
             Some(policy) => policy.zones.iter().next(),
             None => None,
         };
-        let moved = call.process.space.move_page(page, target.unwrap_or(here));
+        let moved = call.process.space().move_page(page, target.unwrap_or(here));
         all &= matches!(moved, Moved::There | Moved::Absent | Moved::NoMapping);
     });
     all
@@ -89,7 +89,7 @@ fn move_all(call: &Call<'_>, start: usize, end: usize, policy: Option<&Arc<Polic
 
 /// Shows the pages of a range that are there, with their zones.
 pub(super) fn each_page(call: &Call<'_>, start: usize, end: usize, mut show: impl FnMut(usize, ZoneId)) {
-    let space = &call.process.space;
+    let space = call.process.space();
     let mut at = start;
     while let Some(vma) = space.next_mapping(at).filter(|vma| vma.start < end) {
         for page in (vma.start.max(at)..vma.end.min(end)).step_by(PAGE_SIZE) {

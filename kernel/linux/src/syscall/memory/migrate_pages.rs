@@ -35,7 +35,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let mut failed = 0;
     each_page(call, WINDOW_START, WINDOW_END, |page, zone| {
         let Some(target) = target(old, new, zone) else { return };
-        let moved = call.process.space.move_page(page, target);
+        let moved = call.process.space().move_page(page, target);
         failed += usize::from(matches!(moved, Moved::NoMemory | Moved::Busy));
     });
     Ok(failed)

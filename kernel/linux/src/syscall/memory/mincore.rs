@@ -18,7 +18,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let (address, len) = (page_aligned(call.arg(0))?, pages(call.arg(1))?);
     for page in 0..len / PAGE_SIZE {
         let at = address.checked_add(page * PAGE_SIZE).ok_or(Errno::ENOMEM)?;
-        if call.process.space.find(at).is_none() {
+        if call.process.space().find(at).is_none() {
             return Err(Errno::ENOMEM);
         }
         memory::write_bytes(call.arg(2).wrapping_add(page), &[1])?;

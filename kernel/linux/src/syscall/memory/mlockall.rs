@@ -25,7 +25,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let lock = if flags & MCL_ONFAULT == 0 { Lock::Full } else { Lock::OnFault };
     let current = (flags & MCL_CURRENT != 0).then_some(Some(lock));
     let future = (flags & MCL_FUTURE != 0).then_some(lock);
-    call.process.space.lock_all(current, future, locking::limit(call.process)).map_err(errno)?;
+    call.process.space().lock_all(current, future, locking::limit(call.process)).map_err(errno)?;
     if current.is_some() {
         locking::fill(call.process, WINDOW_START, WINDOW_END - WINDOW_START);
     }

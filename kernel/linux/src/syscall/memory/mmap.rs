@@ -76,7 +76,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     };
     let (len, accessible) = (request.len, !request.prot.is_empty());
     let executable = request.prot.contains(Prot::EXEC);
-    let mapped = call.process.space.map_locked(request, lock, limit).map_err(errno)?;
+    let mapped = call.process.space().map_locked(request, lock, limit).map_err(errno)?;
     if flags & MAP_POPULATE != 0 && flags & MAP_NONBLOCK == 0 && accessible {
         populate(call, mapped, len)?;
     } else if accessible && flags & (MAP_NORESERVE | MAP_STACK | MAP_GROWSDOWN) == 0 {
@@ -93,7 +93,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
 /// there gets to know that there is none.
 fn populate(call: &Call<'_>, mapped: usize, len: usize) -> Result<()> {
     if filling::populate(call.process, mapped, len) == Err(FaultOutcome::OutOfMemory) {
-        call.process.space.unmap(mapped, len).map_err(errno)?;
+        call.process.space().unmap(mapped, len).map_err(errno)?;
         return Err(Errno::ENOMEM);
     }
     Ok(())

@@ -54,7 +54,7 @@ fn element<T>(array: usize, index: usize) -> Result<usize> {
 
 /// The node of a page.
 fn place(call: &Call<'_>, page: usize) -> Result<u8> {
-    match call.process.space.zone_at(page) {
+    match call.process.space().zone_at(page) {
         None => Err(Errno::EFAULT),
         Some(None) => Err(Errno::ENOENT),
         Some(Some(zone)) => Ok(zone.0),
@@ -65,7 +65,7 @@ fn place(call: &Call<'_>, page: usize) -> Result<u8> {
 fn move_to(call: &Call<'_>, page: usize, node: i32) -> Result<Result<u8>> {
     let zone = u8::try_from(node).ok().filter(|&node| numa::all_zones().bits().checked_shr(node.into()).is_some_and(|bits| bits & 1 != 0));
     let zone = zone.ok_or(Errno::ENODEV)?;
-    Ok(match call.process.space.move_page(page, ZoneId(zone)) {
+    Ok(match call.process.space().move_page(page, ZoneId(zone)) {
         Moved::There => Ok(zone),
         Moved::NoMapping => Err(Errno::EFAULT),
         Moved::Absent => Err(Errno::ENOENT),

@@ -20,7 +20,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let len = pages(call.arg(1))?;
     let prot = prot(call.uint(2))?;
     if len > 0 {
-        call.process.space.protect(address, len, prot).map_err(errno)?;
+        call.process.space().protect(address, len, prot).map_err(errno)?;
         if prot.contains(Prot::WRITE) {
             // Stacks of threads become usable in this way.
             locking::fill(call.process, address, len);

@@ -39,7 +39,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     if request.new_len == 0 {
         return Err(Errno::EINVAL);
     }
-    let moved = call.process.space.remap(request).map_err(errno)?;
+    let moved = call.process.space().remap(request).map_err(errno)?;
     if request.new_len > request.old_len {
         locking::fill(call.process, moved + request.old_len, request.new_len - request.old_len);
     }

@@ -26,7 +26,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
         return Err(Errno::EBUSY);
     }
     if len > 0 {
-        call.process.space.sync(address, len).map_err(errno)?;
+        call.process.space().sync(address, len).map_err(errno)?;
     }
     Ok(0)
 }

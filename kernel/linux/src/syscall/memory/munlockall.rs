@@ -13,6 +13,6 @@ use crate::strace::signature;
 signature!();
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    call.process.space.lock_all(Some(None), None, None).map_err(errno)?;
+    call.process.space().lock_all(Some(None), None, None).map_err(errno)?;
     Ok(0)
 }

@@ -25,7 +25,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     // Nothing is ever mapped below.
     let start = address.max(WINDOW_START);
     if start < end {
-        call.process.space.unmap(start, end - start).map_err(errno)?;
+        call.process.space().unmap(start, end - start).map_err(errno)?;
     }
     Ok(0)
 }

@@ -24,7 +24,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     if start == end {
         return Ok(0);
     }
-    match call.process.space.set_home(start, end, ZoneId(home)) {
+    match call.process.space().set_home(start, end, ZoneId(home)) {
         Ok(()) => Ok(0),
         Err(SpaceError::NotSupported) => Err(Errno::EOPNOTSUPP),
         Err(SpaceError::NoMapping) => Err(Errno::ENOENT),

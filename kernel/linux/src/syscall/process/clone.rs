@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! `clone(2)`: makes a thread.
+//! `clone(2)`: makes a thread, or a process.
 //!
-//! Honoured: CLONE_VM, CLONE_FS, CLONE_FILES, CLONE_SIGHAND, CLONE_THREAD (all five needed), CLONE_SYSVSEM, CLONE_SETTLS,
-//! CLONE_PARENT_SETTID, CLONE_CHILD_SETTID, CLONE_CHILD_CLEARTID, CLONE_DETACHED (ignored as on Linux).
+//! Honoured: for a thread CLONE_VM, CLONE_FS, CLONE_FILES, CLONE_SIGHAND, CLONE_THREAD (all five needed); for a process CLONE_VM,
+//! CLONE_VFORK and the signal that it ends with; for both CLONE_SYSVSEM, CLONE_SETTLS, CLONE_PARENT_SETTID, CLONE_CHILD_SETTID,
+//! CLONE_CHILD_CLEARTID, CLONE_DETACHED (ignored as on Linux).
 //!
-//! Refused: forms that make a process (ENOSYS, with a message), namespaces and other flags (EINVAL).
+//! Refused: a process that shares files, working directory or signal actions, or of a program that has made threads, keys,
+//! events, timers or handlers by `hadal/hrt.h` (ENOSYS, with a message); namespaces and other flags (EINVAL).
+
+use linux_raw_sys::general::CSIGNAL;
 
 use super::new_thread::{Arguments, start};
 use crate::Result;
@@ -20,6 +24,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
         parent_tid: call.arg(2),
         child_tid: call.arg(3),
         tls: call.arg(4) as u64,
+        exit_signal: (call.arg(0) & CSIGNAL as usize) as u64,
     };
     start(call, &arguments)
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! `clone3(2)`: makes a thread, with its arguments in a structure.
+//! `clone3(2)`: makes a thread or a process, with its arguments in a structure.
 //!
 //! Honoured: as `clone`; the stack is given as base and size.
 //!
@@ -61,6 +61,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
         parent_tid: args.parent_tid as usize,
         child_tid: args.child_tid as usize,
         tls: args.tls,
+        exit_signal: args.exit_signal,
     };
     start(call, &arguments)
 }

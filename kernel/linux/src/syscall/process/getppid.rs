@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! `getppid(2)`: the parent: process 1, the kernel's own.
+//! `getppid(2)`: the parent: process 1, the kernel's own, for the machine's program and those whose parent has ended.
 //!
 //! Honoured: the call.
 //!
@@ -7,10 +7,10 @@
 
 use crate::call::Call;
 use crate::strace::signature;
-use crate::{Result, first};
+use crate::{Result, family};
 
 signature!();
 
-pub(super) fn call(_: &mut Call<'_>) -> Result<usize> {
-    Ok(first::PID as usize)
+pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
+    Ok(family::parent_id(call.process) as usize)
 }

@@ -8,7 +8,7 @@ calls! {
     58 vfork;
     59 execve;
     60 exit;
-    61 wait4;
+    61 wait4 restart;
     110 getppid;
     158 arch_prctl;
     186 gettid;
@@ -16,7 +16,7 @@ calls! {
     218 set_tid_address;
     219 restart_syscall;
     231 exit_group;
-    247 waitid;
+    247 waitid restart;
     273 set_robust_list;
     274 get_robust_list;
     322 execveat;
@@ -26,3 +26,4 @@ calls! {
 
 mod new_thread;
 mod no_copy;
+mod waiting;

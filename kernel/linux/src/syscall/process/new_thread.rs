@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! What `clone` and `clone3` share: making a thread of the calling process.
+//! What the calls share that make a thread: one of the calling process, or the first of a new one.
 
 use core::sync::atomic::Ordering;
 
@@ -10,11 +10,16 @@ use hadal_vfs::Errno;
 use linux_raw_sys::general::*;
 
 use crate::call::Call;
+use crate::fork::{self, Request};
+use crate::process::Process;
+use crate::signal::number::COUNT;
 use crate::task::Task;
 use crate::{Result, memory};
 
 /// What a new thread of a process shares with its creator; all of it is demanded.
 const THREAD: u32 = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD;
+/// What a new process may share, or have its creator wait for.
+const PROCESS: u32 = CLONE_VM | CLONE_VFORK;
 /// Further flags that are understood. CLONE_SYSVSEM and the two historical ones change nothing.
 const UNDERSTOOD: u32 = CLONE_SYSVSEM
     | CLONE_SETTLS
@@ -25,7 +30,8 @@ const UNDERSTOOD: u32 = CLONE_SYSVSEM
     | CLONE_PTRACE
     | CLONE_IO;
 
-/// The arguments of both calls, in one form.
+/// The arguments of all these calls, in one form.
+#[derive(Default)]
 pub(super) struct Arguments {
     pub(super) flags: u64,
     /// Stack pointer of the new thread; 0 keeps the caller's.
@@ -33,34 +39,62 @@ pub(super) struct Arguments {
     pub(super) parent_tid: usize,
     pub(super) child_tid: usize,
     pub(super) tls: u64,
+    /// What a new process sends its parent when it ends.
+    pub(super) exit_signal: u64,
 }
 
 /// Makes and starts the thread; returns its id.
 pub(super) fn start(call: &Call<'_>, arguments: &Arguments) -> Result<usize> {
     let flags = u32::try_from(arguments.flags).map_err(|_| Errno::EINVAL)?;
-    if flags & THREAD != THREAD {
-        // Without CLONE_THREAD this is fork or vfork in another form.
-        let name = if flags & CLONE_VFORK != 0 { "vfork" } else { "fork" };
-        if flags & CLONE_THREAD == 0 {
-            return super::no_copy::refuse(call, name, super::no_copy::NO_COPY);
-        }
-        return Err(Errno::EINVAL);
-    }
-    if flags & !(THREAD | UNDERSTOOD | CSIGNAL) != 0 {
+    // Without CLONE_THREAD it is a process.
+    let request =
+        if flags & CLONE_THREAD == 0 { Some(process_request(call, flags, arguments)?) } else { None };
+    let known = if request.is_some() { PROCESS } else { THREAD };
+    if request.is_none() && flags & THREAD != THREAD || flags & !(known | UNDERSTOOD | CSIGNAL) != 0 {
         return Err(Errno::EINVAL);
     }
     let fs_base = if flags & CLONE_SETTLS != 0 { arguments.tls } else { context::fs_base() };
     if !layout::is_program(fs_base) {
         return Err(Errno::EPERM);
     }
+    let Some(request) = request else { return make(call, call.process, arguments, flags, fs_base, None) };
+    let child = fork::copy(call, &request)?;
+    make(call, child, arguments, flags, fs_base, Some(&request)).inspect_err(|_| child.discard())
+}
+
+/// What a new process is like.
+#[cold]
+fn process_request(call: &Call<'_>, flags: u32, arguments: &Arguments) -> Result<Request> {
+    super::no_copy::must_leave_nothing(call, if flags & CLONE_VFORK != 0 { "vfork" } else { "fork" })?;
+    let shared = flags & (CLONE_FS | CLONE_FILES | CLONE_SIGHAND);
+    if shared != 0 {
+        super::no_copy::refuse(call, "clone", super::no_copy::NO_SHARING)?;
+    }
+    let exit_signal = u8::try_from(arguments.exit_signal).ok().filter(|&signo| signo <= COUNT);
+    Ok(Request { flags, exit_signal: exit_signal.ok_or(Errno::EINVAL)? })
+}
+
+/// Makes and starts a thread of a process, the first one if there is a request for that; returns its id.
+#[inline]
+fn make(
+    call: &Call<'_>,
+    process: &'static Process,
+    arguments: &Arguments,
+    flags: u32,
+    fs_base: u64,
+    request: Option<&Request>,
+) -> Result<usize> {
     let affinity = call.task.thread().affinity();
     let thread = hadal_sched::create(first_code, 0, affinity).map_err(|_| Errno::EAGAIN)?;
-    if !thread.context().set_program(call.process.space.switchable(), fs_base, true) {
+    if !thread.context().set_program(process.space().switchable(), fs_base, true) {
         hadal_sched::discard(thread);
         return Err(Errno::EAGAIN);
     }
     let task = Task::of(thread);
-    task.prepare(call.process, Some(call.task));
+    task.prepare(process, Some(call.task));
+    if let Some(request) = request {
+        fork::complete(call, task, request);
+    }
     let tid = task.tid();
     if flags & CLONE_CHILD_CLEARTID != 0 {
         task.clear_child_tid.store(arguments.child_tid, Ordering::Relaxed);
@@ -85,8 +119,11 @@ pub(super) fn start(call: &Call<'_>, arguments: &Arguments) -> Result<usize> {
         hadal_sched::discard(thread);
         return Err(Errno::EAGAIN);
     }
+    if let Some(request) = request {
+        return Ok(fork::start(call, process, thread, request));
+    }
     // A process that is ending while its thread is being made must not miss it.
-    if call.process.ending().is_some() {
+    if process.ending().is_some() {
         thread.set_interrupted(true);
     }
     thread.start();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The refusal that all calls share which need a second address space or program.
+//! The refusals that calls share which make a process, or another program of one.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
@@ -13,20 +13,18 @@ pub(super) fn refuse(call: &Call<'_>, name: &str, why: &str) -> Result<usize> {
     static SAID: AtomicBool = AtomicBool::new(false);
     if !SAID.swap(true, Ordering::Relaxed) {
         machine::get().report(&format!(
-            "hadal: {}: {name} is not there for a program in the kernel's address space: {why}\n",
+            "hadal: {}: {name} is not there: {why}\n",
             call.process.program().executable.escape_ascii()
         ));
     }
     Err(Errno::ENOSYS)
 }
 
-/// Why there is no `fork`.
-pub(super) const NO_COPY: &str = "it would need a copy of the address space, which comes with the isolated mode of a later version. Threads work; for several processes run the program on Linux";
-/// Why there is no `vfork`.
-pub(super) const NO_SECOND: &str =
-    "one machine runs one program at a time for now. Start the other program with `hadal run`";
+/// Why a process does not share its files with another.
+pub(super) const NO_SHARING: &str = "a process has its own files, working directory and signal actions. Leave \
+                                     CLONE_FILES, CLONE_FS and CLONE_SIGHAND out, or make a thread (CLONE_THREAD)";
 
-/// Refuses to replace a program that has made what the kernel keeps until the machine ends.
+/// Refuses to copy or replace a program that has made what the kernel keeps until the machine ends.
 pub(super) fn must_leave_nothing(call: &Call<'_>, name: &str) -> Result<()> {
     if !machine::get().outlives_program() {
         return Ok(());
@@ -34,8 +32,8 @@ pub(super) fn must_leave_nothing(call: &Call<'_>, name: &str) -> Result<()> {
     refuse(
         call,
         name,
-        "it has made threads, keys, events, timers or handlers by hadal/hrt.h, which stay until the machine ends. \
-         Start the other program with `hadal run`",
+        "the program has made threads, keys, events, timers or handlers by hadal/hrt.h, which stay until the machine ends. \
+         Start other programs with `hadal run`",
     )
     .map(drop)
 }

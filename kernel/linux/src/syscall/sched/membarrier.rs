@@ -49,6 +49,6 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
         }
         _ => return Err(Errno::EINVAL),
     }
-    call.process.space.interrupt_cpus();
+    call.process.space().interrupt_cpus();
     Ok(0)
 }

@@ -32,9 +32,9 @@ pub(super) fn find(call: &Call<'_>) -> Result<Target> {
     if tid == 0 {
         return Ok(Target::Own(call.task));
     }
-    match first::named(call.process, tid)? {
-        Named::First => Ok(Target::First),
-        Named::Own => Task::find(call.process, tid as u32).map(Target::Own).ok_or(Errno::ESRCH),
+    match first::named(call.process, tid) {
+        Ok(Named::First) => Ok(Target::First),
+        _ => u32::try_from(tid).ok().and_then(Task::of_any).map(Target::Own).ok_or(Errno::ESRCH),
     }
 }
 

@@ -1,35 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! `kill(2)`: sends a signal to the process.
+//! `kill(2)`: sends a signal to processes.
 //!
-//! Honoured: the program's own process id and process group, and 0 for the group; signal 0 only asks. Process 1 ignores what
-//! the superuser sends.
+//! Honoured: the id of a process or of one of its threads; 0 and -GROUP for the processes of a group; -1 for all but process 1 and
+//! the caller; signal 0, which only asks whether there is such a process; process 1, which ignores all, for the superuser.
 //!
-//! Refused: process 1 for other users (`EPERM`); other processes and groups, and -1, which spares process 1 and the caller
-//! (`ESRCH`): there are none. `SIGSTOP`, `SIGTSTP`, `SIGTTIN` and `SIGTTOU` do not stop the program, since nothing outside of
-//! it could continue it; the log says so.
+//! Refused: processes of other users, for all but the superuser (`EPERM`); ids that nobody has (`ESRCH`).
 
 use super::target;
 use crate::call::Call;
-use crate::strace::signature;
 use crate::first::{self, Named};
 use crate::signal::info::code;
+use crate::strace::signature;
 use crate::{Errno, Result};
 
 signature!(Int, Signal);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let (pid, signal, process) = (call.int(0), call.int(1), call.process);
-    let own_group = || pid.checked_neg().is_some_and(|group| u32::try_from(group) == Ok(process.pid()));
+    let info = |signal| -> Result<_> {
+        let signal = target::signal_or_probe(signal)?;
+        Ok(signal.map(|signo| target::sender(process, signo, code::USER)))
+    };
     match pid {
-        0 => {}
-        1.. => {
-            if first::named(process, pid)? == Named::First {
-                return target::to_first(process, signal);
+        1.. => match first::named(process, pid) {
+            Ok(Named::First) => target::to_first(process, signal),
+            Ok(Named::Own) => target::to_process(process, info(signal)?),
+            Err(_) => {
+                let other = target::other(call, pid);
+                let info = info(signal)?;
+                target::to_process(other?, info)
             }
+        },
+        -1 => target::to_all(call, info(signal)?, |other| !core::ptr::eq(other, process)),
+        i32::MIN => Err(Errno::ESRCH),
+        _ => {
+            let group = if pid == 0 { process.family.group() } else { pid.unsigned_abs() };
+            target::to_all(call, info(signal)?, |other| other.family.group() == group)
         }
-        _ if own_group() => {}
-        _ => return Err(Errno::ESRCH),
     }
-    let signal = target::signal_or_probe(signal)?;
-    target::to_process(process, signal.map(|signo| target::sender(process, signo, code::USER)))
 }

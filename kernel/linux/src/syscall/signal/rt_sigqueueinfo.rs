@@ -21,8 +21,9 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     if enclosed.pretends() && u32::try_from(pid) != Ok(call.process.pid()) {
         return Err(Errno::EPERM);
     }
-    match first::named(call.process, pid)? {
-        Named::First => target::to_first(call.process, signal),
-        Named::Own => target::to_process(call.process, enclosed.with(signal)?),
+    match first::named(call.process, pid) {
+        Ok(Named::First) => target::to_first(call.process, signal),
+        Ok(Named::Own) => target::to_process(call.process, enclosed.with(signal)?),
+        Err(_) => target::to_process(target::other(call, pid)?, enclosed.with(signal)?),
     }
 }

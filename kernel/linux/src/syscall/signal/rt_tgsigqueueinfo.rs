@@ -25,7 +25,13 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     if enclosed.pretends() && u32::try_from(tid) != Ok(process.pid()) {
         return Err(Errno::EPERM);
     }
-    let named = first::named(process, tid)?;
+    let Ok(named) = first::named(process, tid) else {
+        let (other, task) = target::thread_of_other(call, tid)?;
+        if u32::try_from(pid) != Ok(other.pid()) {
+            return Err(Errno::ESRCH);
+        }
+        return target::to_thread(other, task, enclosed.with(signal)?);
+    };
     let leader = if named == Named::First { first::PID } else { process.pid() };
     if u32::try_from(pid) != Ok(leader) {
         return Err(Errno::ESRCH);

@@ -2,6 +2,7 @@
 //! Whom a signal is for, as the sending calls name it.
 
 use crate::call::Call;
+use crate::family;
 use crate::first;
 use crate::memory;
 use crate::process::Process;
@@ -37,6 +38,35 @@ pub(super) fn to_first(process: &Process, signal: i32) -> Result<usize> {
     first::may_signal(&process.credentials).map(|()| 0)
 }
 
+/// Another process than the caller's, by its id or by one of its threads'; `ESRCH` if there is none, `EPERM` if it is not the
+/// caller's to signal.
+pub(super) fn other(call: &Call<'_>, id: i32) -> Result<&'static Process> {
+    let id = u32::try_from(id).map_err(|_| Errno::ESRCH)?;
+    let process = family::find(id).or_else(|| family::find_by_thread(id)).ok_or(Errno::ESRCH)?;
+    if family::may_signal(call.process, process) { Ok(process) } else { Err(Errno::EPERM) }
+}
+
+/// A thread of another process.
+pub(super) fn thread_of_other(call: &Call<'_>, tid: i32) -> Result<(&'static Process, &'static Task)> {
+    let process = other(call, tid)?;
+    Ok((process, thread(process, tid)?))
+}
+
+/// Sends a signal, if it is not a probe, to all processes that fit and that the caller may signal.
+pub(super) fn to_all(call: &Call<'_>, info: Option<Info>, fits: impl Fn(&Process) -> bool) -> Result<usize> {
+    let mut outcome = Err(Errno::ESRCH);
+    for process in family::all().filter(|process| fits(process)) {
+        let sent = match family::may_signal(call.process, process) {
+            true => to_process(process, info),
+            false => Err(Errno::EPERM),
+        };
+        if outcome != Ok(0) {
+            outcome = sent;
+        }
+    }
+    outcome
+}
+
 /// Sends a signal, if it is not a probe, to one thread.
 pub(super) fn to_thread(process: &'static Process, task: &'static Task, info: Option<Info>) -> Result<usize> {
     match info {
@@ -60,6 +90,16 @@ fn done(_: Sent) -> usize {
 /// What a process says about itself as a sender.
 pub(super) fn sender(process: &Process, signo: u8, code: i32) -> Info {
     Info::sender(signo, code, process.pid(), process.credentials.user().real)
+}
+
+/// What `tkill` and `tgkill` send to a thread of another process, which the latter names, too.
+pub(super) fn kill_other_thread(call: &Call<'_>, pid: Option<i32>, tid: i32, signal: i32) -> Result<usize> {
+    let (process, task) = thread_of_other(call, tid)?;
+    if pid.is_some_and(|pid| u32::try_from(pid) != Ok(process.pid())) {
+        return Err(Errno::ESRCH);
+    }
+    let signo = signal_or_probe(signal)?;
+    to_thread(process, task, signo.map(|signo| sender(call.process, signo, code::TKILL)))
 }
 
 /// What `tkill` and `tgkill` send to a thread of the program, which most often is the caller.

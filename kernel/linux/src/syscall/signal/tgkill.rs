@@ -19,7 +19,9 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     if pid <= 0 || tid <= 0 {
         return Err(Errno::EINVAL);
     }
-    let named = first::named(call.process, tid)?;
+    let Ok(named) = first::named(call.process, tid) else {
+        return target::kill_other_thread(call, Some(pid), tid, call.int(2));
+    };
     let leader = if named == Named::First { first::PID } else { call.process.pid() };
     if u32::try_from(pid) != Ok(leader) {
         return Err(Errno::ESRCH);

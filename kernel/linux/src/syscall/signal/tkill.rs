@@ -18,8 +18,9 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     if tid <= 0 {
         return Err(Errno::EINVAL);
     }
-    match first::named(call.process, tid)? {
-        Named::First => target::to_first(call.process, call.int(1)),
-        Named::Own => target::kill_own_thread(call, tid, call.int(1)),
+    match first::named(call.process, tid) {
+        Ok(Named::First) => target::to_first(call.process, call.int(1)),
+        Ok(Named::Own) => target::kill_own_thread(call, tid, call.int(1)),
+        Err(_) => target::kill_other_thread(call, None, tid, call.int(1)),
     }
 }

@@ -1,34 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `getrusage(2)`: what the process or the calling thread has used.
 //!
-//! Honoured: `RUSAGE_SELF`, `RUSAGE_THREAD`, `RUSAGE_CHILDREN` (zeros: there are none). Filled in are CPU time (all of it as the
+//! Honoured: `RUSAGE_SELF`, `RUSAGE_THREAD`, `RUSAGE_CHILDREN` (CPU time of those that were waited for). Filled in are CPU time (all of it as the
 //! program's own), the peak of resident memory, and page faults of the process. As on Linux the remaining fields that nobody
 //! maintains are 0, and here so are block operations and context switches.
 //!
 //! Refused: other subjects (`EINVAL`).
 
 use linux_raw_sys::general::{RUSAGE_CHILDREN, RUSAGE_SELF, RUSAGE_THREAD};
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use crate::call::Call;
 use crate::strace::signature;
 use crate::clock::Timeval;
+use crate::usage::Usage;
 use crate::{Errno, Result, memory};
-
-/// `struct rusage`.
-#[repr(C)]
-#[derive(Clone, Copy, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
-struct Usage {
-    program_time: Timeval,
-    kernel_time: Timeval,
-    resident_peak_kib: u64,
-    unmaintained: [u64; 3],
-    faults_without_io: u64,
-    faults_with_io: u64,
-    others: [u64; 8],
-}
-
-const _: () = assert!(size_of::<Usage>() == size_of::<linux_raw_sys::general::rusage>());
 
 signature!(Choice(flags::RUSAGE), Address);
 
@@ -39,7 +24,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let usage = match call.int(0) {
         THIS_PROCESS => used(call, call.process.run_time_ns()),
         THIS_THREAD => used(call, call.task.thread().run_time_ns()),
-        CHILDREN => Usage::default(),
+        CHILDREN => Usage::of_time(call.process.family.children_ns()),
         _ => return Err(Errno::EINVAL),
     };
     memory::write(call.arg(1), &usage)?;
@@ -47,7 +32,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
 }
 
 fn used(call: &Call<'_>, run_time_ns: u64) -> Usage {
-    let stats = call.process.space.stats();
+    let stats = call.process.space().stats();
     Usage {
         program_time: Timeval::from_ns(run_time_ns),
         resident_peak_kib: stats.resident_peak_bytes as u64 / 1024,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `times(2)`: CPU time of the process, and the time since boot, in hundredths of a second.
 //!
-//! Honoured: everything. CPU time is not split and counts as the program's own; there are no children.
+//! Honoured: everything. CPU time is not split and counts as the program's own, or the children's.
 //!
 //! Refused: nothing.
 
@@ -16,7 +16,7 @@ signature!(Address);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     // Program, kernel, children's program, children's kernel.
-    let used = [call.process.run_time_ns() / TICK_NS, 0, 0, 0];
+    let used = [call.process.run_time_ns() / TICK_NS, 0, call.process.family.children_ns() / TICK_NS, 0];
     memory::write_unless_null(call.arg(0), &used)?;
     Ok((hadal_time::now_ns() / TICK_NS) as usize)
 }

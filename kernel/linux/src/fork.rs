@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! Making processes: `fork`, `vfork`, and `clone` without `CLONE_THREAD`.
+//!
+//! The child has the calling thread alone: its registers, mask and alternate stack, and copies of the process's memory, files,
+//! actions and the rest. With `CLONE_VM` it runs in the caller's window until it ends or has another program.
+
+use core::sync::atomic::Ordering;
+
+use hadal_sched::Thread;
+use linux_raw_sys::general::{CLONE_VFORK, CLONE_VM, RLIMIT_NPROC};
+
+use crate::call::Call;
+use crate::process::Process;
+use crate::signal;
+use crate::task::Task;
+use crate::{Errno, Result, family};
+
+/// What a child gets from the call that makes it.
+pub(crate) struct Request {
+    /// `CLONE_*`.
+    pub(crate) flags: u32,
+    /// What it sends its parent when it ends, or 0.
+    pub(crate) exit_signal: u8,
+}
+
+/// Makes a child without a thread, in which the caller is to make one.
+pub(crate) fn copy(call: &Call<'_>, request: &Request) -> Result<&'static Process> {
+    let limit = call.process.limits.lock()[RLIMIT_NPROC as usize].soft;
+    if u64::from(family::count()) >= limit && !call.process.credentials.is_privileged() {
+        return Err(Errno::EAGAIN);
+    }
+    family::become_several(call.process);
+    Process::copy(call.process, request.flags & CLONE_VM != 0)
+}
+
+/// What the child's only thread has of the calling one beyond what every new thread has.
+pub(crate) fn complete(call: &Call<'_>, task: &Task, request: &Request) {
+    signal::alt_stack::copy(call.task, task);
+    if request.flags & CLONE_VM == 0 {
+        task.rseq.store(call.task.rseq.load(Ordering::Relaxed), Ordering::Relaxed);
+        let signature = call.task.rseq_signature.load(Ordering::Relaxed);
+        task.rseq_signature.store(signature, Ordering::Relaxed);
+    }
+}
+
+/// Starts the child; with `CLONE_VFORK` returns when it has left the caller's window.
+pub(crate) fn start(
+    call: &Call<'_>,
+    child: &'static Process,
+    thread: &'static Thread,
+    request: &Request,
+) -> usize {
+    let pid = child.pid();
+    family::begin(child, call.process, request.exit_signal);
+    thread.start();
+    if request.flags & CLONE_VFORK != 0 {
+        family::wait_until_left(call.task, call.process, child, pid);
+    }
+    pid as usize
+}

@@ -1,0 +1,559 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//
+// Processes: making, sharing, waiting for, stopping with signals and reaping them. Linux says what is right.
+
+#define _GNU_SOURCE
+#include "../common/check.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/times.h>
+#include <sys/wait.h>
+#include <time.h>
+
+extern char **environ;
+
+enum { PAGE = 4096, SEQUENCE = 200, AT_ONCE = 60 };
+
+static int status_of(pid_t pid) {
+    int status;
+    CHECK_EQUAL(waitpid(pid, &status, 0), pid);
+    return status;
+}
+
+static int exit_of(pid_t pid) {
+    int status = status_of(pid);
+    CHECK(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static void basics(void) {
+    static int global = 1;
+    int *heap = malloc(sizeof *heap);
+    *heap = 10;
+    pid_t parent = getpid();
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        CHECK(getpid() != parent && getppid() == parent && gettid() == getpid());
+        global += 1;
+        *heap += 1;
+        _exit(global + *heap);
+    }
+    CHECK_EQUAL(exit_of(child), 13);
+    CHECK(global == 1 && *heap == 10);
+    CHECK_ERRNO(wait(NULL), ECHILD);
+    CHECK_ERRNO(waitpid(child, NULL, 0), ECHILD);
+    CHECK_ERRNO(kill(child, 0), ESRCH);
+    // Ends by signals.
+    int signals[] = {SIGKILL, SIGTERM, SIGINT, SIGUSR2};
+    for (size_t index = 0; index < sizeof signals / sizeof *signals; ++index) {
+        child = fork();
+        if (child == 0) {
+            kill(getpid(), signals[index]);
+            pause();
+        }
+        int status = status_of(child);
+        CHECK(WIFSIGNALED(status));
+        CHECK_EQUAL(WTERMSIG(status), signals[index]);
+    }
+    free(heap);
+}
+
+static void waiting(void) {
+    int ends[2];
+    CHECK(pipe(ends) == 0);
+    pid_t slow = fork();
+    if (slow == 0) {
+        char byte;
+        CHECK(read(ends[0], &byte, 1) == 1);
+        _exit(byte);
+    }
+    CHECK_EQUAL(waitpid(slow, NULL, WNOHANG), 0);
+    CHECK_EQUAL(waitpid(-1, NULL, WNOHANG), 0);
+    siginfo_t info;
+    memset(&info, 1, sizeof info);
+    CHECK(waitid(P_PID, slow, &info, WEXITED | WNOHANG) == 0 && info.si_pid == 0);
+    pid_t quick = fork();
+    if (quick == 0) {
+        _exit(5);
+    }
+    int status;
+    CHECK_EQUAL(wait(&status), quick);
+    CHECK_EQUAL(WEXITSTATUS(status), 5);
+    CHECK(write(ends[1], "\x2a", 1) == 1);
+    CHECK(waitid(P_PID, slow, &info, WEXITED | WNOWAIT) == 0);
+    CHECK(info.si_pid == slow && info.si_code == CLD_EXITED && info.si_status == 42 &&
+          info.si_signo == SIGCHLD);
+    CHECK(kill(slow, 0) == 0);
+    CHECK(waitid(P_ALL, 0, &info, WEXITED) == 0 && info.si_pid == slow);
+    CHECK_ERRNO(waitid(P_ALL, 0, &info, WEXITED), ECHILD);
+    CHECK_ERRNO(waitid(P_ALL, 0, &info, 0), EINVAL);
+    CHECK_ERRNO(waitid(99, 0, &info, WEXITED), EINVAL);
+    CHECK_ERRNO(waitpid(-1, NULL, 0x40000), EINVAL);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+static void many(void) {
+    for (int index = 0; index < SEQUENCE; ++index) {
+        pid_t child = fork();
+        if (child == 0) {
+            _exit(index & 0x7f);
+        }
+        CHECK_EQUAL(exit_of(child), index & 0x7f);
+    }
+    pid_t children[AT_ONCE];
+    for (int index = 0; index < AT_ONCE; ++index) {
+        children[index] = fork();
+        if (children[index] == 0) {
+            usleep(1000);
+            _exit(index);
+        }
+    }
+    for (int index = AT_ONCE - 1; index >= 0; --index) {
+        CHECK_EQUAL(exit_of(children[index]), index);
+    }
+    // A chain, each the parent of the next.
+    pid_t child = fork();
+    if (child == 0) {
+        int depth = 0;
+        while (depth < 20) {
+            pid_t next = fork();
+            if (next != 0) {
+                _exit(exit_of(next) + 1);
+            }
+            ++depth;
+        }
+        _exit(0);
+    }
+    CHECK_EQUAL(exit_of(child), 20);
+}
+
+static void programs(void) {
+    pid_t child = vfork();
+    if (child == 0) {
+        execlp("sh", "sh", "-c", "exit 9", NULL);
+        _exit(1);
+    }
+    CHECK_EQUAL(exit_of(child), 9);
+    child = vfork();
+    if (child == 0) {
+        _exit(8);
+    }
+    CHECK_EQUAL(exit_of(child), 8);
+    char *arguments[] = {"sh", "-c", "exit $#", "a", "b", "c", NULL};
+    CHECK(posix_spawnp(&child, "sh", NULL, NULL, arguments, environ) == 0);
+    CHECK_EQUAL(exit_of(child), 2);
+    CHECK_EQUAL(posix_spawn(&child, "/no/such/file", NULL, NULL, arguments, environ), ENOENT);
+    int status = system("exit 6");
+    CHECK_EQUAL(WEXITSTATUS(status), 6);
+    fflush(stdout);
+    FILE *words = popen("printf 'c\\nb\\na\\n' | sort | tr '\\n' ' '", "r");
+    char line[100] = "";
+    CHECK(words != NULL && fgets(line, sizeof line, words) != NULL && strcmp(line, "a b c ") == 0);
+    CHECK(pclose(words) == 0);
+}
+
+static volatile sig_atomic_t heard, heard_pid, heard_code, heard_status;
+
+static void on_child(int signo, siginfo_t *info, void *context) {
+    (void)signo;
+    (void)context;
+    heard += 1;
+    heard_pid = info->si_pid;
+    heard_code = info->si_code;
+    heard_status = info->si_status;
+}
+
+static volatile sig_atomic_t got;
+
+static void on_value(int signo, siginfo_t *info, void *context) {
+    (void)signo;
+    (void)context;
+    got = info->si_value.sival_int + (info->si_pid == getppid());
+}
+
+static void signals(void) {
+    struct sigaction action = {.sa_sigaction = on_child, .sa_flags = SA_SIGINFO | SA_RESTART};
+    CHECK(sigaction(SIGCHLD, &action, NULL) == 0);
+    pid_t child = fork();
+    if (child == 0) {
+        _exit(3);
+    }
+    CHECK_EQUAL(exit_of(child), 3);
+    CHECK(heard == 1 && heard_pid == child && heard_code == CLD_EXITED && heard_status == 3);
+    child = fork();
+    if (child == 0) {
+        pause();
+    }
+    CHECK(kill(child, SIGTERM) == 0);
+    CHECK_EQUAL(WTERMSIG(status_of(child)), SIGTERM);
+    CHECK(heard == 2 && heard_code == CLD_KILLED && heard_status == SIGTERM);
+    // A child that nobody wants to hear of.
+    CHECK(signal(SIGCHLD, SIG_IGN) != SIG_ERR);
+    child = fork();
+    if (child == 0) {
+        _exit(0);
+    }
+    CHECK_ERRNO(waitpid(child, NULL, 0), ECHILD);
+    CHECK(signal(SIGCHLD, SIG_DFL) != SIG_ERR);
+    // A value, and a mask that is inherited.
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    CHECK(sigprocmask(SIG_BLOCK, &set, NULL) == 0);
+    child = fork();
+    if (child == 0) {
+        struct sigaction of_value = {.sa_sigaction = on_value, .sa_flags = SA_SIGINFO};
+        sigaction(SIGUSR1, &of_value, NULL);
+        sigset_t none;
+        sigemptyset(&none);
+        while (got == 0) {
+            sigsuspend(&none);
+        }
+        _exit(got);
+    }
+    CHECK(sigqueue(child, SIGUSR1, (union sigval){.sival_int = 20}) == 0);
+    CHECK_EQUAL(exit_of(child), 21);
+    CHECK(sigprocmask(SIG_UNBLOCK, &set, NULL) == 0);
+    // A pending signal is not inherited, nor is an interval timer.
+    CHECK(sigprocmask(SIG_BLOCK, &set, NULL) == 0 && raise(SIGUSR1) == 0);
+    alarm(100);
+    child = fork();
+    if (child == 0) {
+        sigset_t pending;
+        sigpending(&pending);
+        _exit(sigismember(&pending, SIGUSR1) + 2 * (alarm(0) != 0));
+    }
+    CHECK_EQUAL(exit_of(child), 0);
+    CHECK(alarm(0) != 0);
+    int signo;
+    CHECK(sigwait(&set, &signo) == 0 && signo == SIGUSR1);
+    CHECK(sigprocmask(SIG_UNBLOCK, &set, NULL) == 0);
+}
+
+static void groups(void) {
+    CHECK(getpgrp() == getpgid(0));
+    pid_t leader = fork();
+    if (leader == 0) {
+        CHECK(setpgid(0, 0) == 0 && getpgrp() == getpid());
+        CHECK_ERRNO(setsid(), EPERM);
+        for (int index = 0; index < 3; ++index) {
+            if (fork() == 0) {
+                pause();
+            }
+        }
+        CHECK(signal(SIGTERM, SIG_IGN) != SIG_ERR);
+        CHECK(kill(0, SIGTERM) == 0);
+        int count = 0;
+        for (int status; waitpid(0, &status, 0) > 0; ++count) {
+            CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+        }
+        _exit(count);
+    }
+    CHECK_EQUAL(exit_of(leader), 3);
+    pid_t child = fork();
+    if (child == 0) {
+        CHECK(setsid() == getpid() && getsid(0) == getpid() && getpgrp() == getpid());
+        CHECK_ERRNO(setpgid(0, 0), EPERM);
+        _exit(0);
+    }
+    CHECK_EQUAL(exit_of(child), 0);
+    CHECK_ERRNO(getpgid(4000000), ESRCH);
+    CHECK_ERRNO(kill(-4000000, 0), ESRCH);
+    CHECK_ERRNO(setpgid(0, 4000000), EPERM);
+}
+
+struct shared {
+    pthread_mutex_t mutex;
+    sem_t semaphore;
+    int count;
+    int late;
+};
+
+static void memory(void) {
+    size_t length = 1 << 20;
+    struct shared *shared = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    CHECK(shared != MAP_FAILED);
+    pthread_mutexattr_t attributes;
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+    pthread_mutex_init(&shared->mutex, &attributes);
+    CHECK(sem_init(&shared->semaphore, 1, 0) == 0);
+    enum { CHILDREN = 4, ROUNDS = 2000 };
+    for (int index = 0; index < CHILDREN; ++index) {
+        if (fork() == 0) {
+            CHECK(sem_wait(&shared->semaphore) == 0);
+            for (int round = 0; round < ROUNDS; ++round) {
+                pthread_mutex_lock(&shared->mutex);
+                shared->count += 1;
+                pthread_mutex_unlock(&shared->mutex);
+            }
+            ((int *)shared)[PAGE * (index + 1) / 4] = index + 1;
+            _exit(0);
+        }
+    }
+    for (int index = 0; index < CHILDREN; ++index) {
+        CHECK(sem_post(&shared->semaphore) == 0);
+    }
+    for (int index = 0; index < CHILDREN; ++index) {
+        int status;
+        CHECK(wait(&status) > 0 && status == 0);
+    }
+    CHECK_EQUAL(shared->count, CHILDREN * ROUNDS);
+    for (int index = 0; index < CHILDREN; ++index) {
+        CHECK_EQUAL(((int *)shared)[PAGE * (index + 1) / 4], index + 1);
+    }
+    munmap(shared, length);
+    // A file in memory, and a private view of it.
+    int fd = memfd_create("shared", 0);
+    CHECK(fd >= 0 && ftruncate(fd, 4 * PAGE) == 0);
+    char *view = mmap(NULL, 4 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    char *copy = mmap(NULL, 4 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+    CHECK(view != MAP_FAILED && copy != MAP_FAILED);
+    copy[0] = 'p';
+    pid_t child = fork();
+    if (child == 0) {
+        CHECK(copy[0] == 'p');
+        view[PAGE] = 'c';
+        copy[0] = 'q';
+        _exit(0);
+    }
+    CHECK_EQUAL(exit_of(child), 0);
+    CHECK(view[PAGE] == 'c' && copy[0] == 'p');
+    // Large pages that are changed in parts by both, and parts that are given back.
+    size_t large = 8 << 20;
+    unsigned char *bytes = mmap(NULL, large, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(bytes != MAP_FAILED);
+    for (size_t at = 0; at < large; at += PAGE) {
+        bytes[at] = (unsigned char)(at / PAGE);
+    }
+    child = fork();
+    if (child == 0) {
+        for (size_t at = 0; at < large; at += 3 * PAGE) {
+            bytes[at] ^= 0xff;
+        }
+        CHECK(munmap(bytes + (1 << 20), 1 << 20) == 0);
+        CHECK(mprotect(bytes + (4 << 20), 1 << 20, PROT_READ) == 0);
+        pid_t second = fork();
+        if (second == 0) {
+            for (size_t at = 5 << 20; at < large; at += PAGE) {
+                unsigned char changed = (at / PAGE) % 3 == 0 ? 0xff : 0;
+                CHECK(bytes[at] == (unsigned char)((at / PAGE) ^ changed));
+                bytes[at] = 1;
+            }
+            _exit(0);
+        }
+        CHECK_EQUAL(exit_of(second), 0);
+        for (size_t at = 2 << 20; at < large; at += PAGE) {
+            unsigned char changed = (at / PAGE) % 3 == 0 ? 0xff : 0;
+            CHECK(bytes[at] == (unsigned char)((at / PAGE) ^ changed));
+        }
+        _exit(0);
+    }
+    madvise(bytes + (6 << 20), 1 << 20, MADV_DONTNEED);
+    CHECK_EQUAL(exit_of(child), 0);
+    for (size_t at = 0; at < large; at += PAGE) {
+        int is_gone = at >= 6 << 20 && at < 7 << 20;
+        CHECK_EQUAL(bytes[at], is_gone ? 0 : (unsigned char)(at / PAGE));
+    }
+    munmap(bytes, large);
+}
+
+static atomic_int stop;
+static unsigned char *field;
+enum { FIELD_PAGES = 600, WORKERS = 3 };
+
+// Each worker keeps all bytes of its pages equal, but for the page that it is changing.
+static void *change(void *argument) {
+    long number = (long)argument;
+    for (unsigned round = 1; !atomic_load(&stop); ++round) {
+        for (int page = (int)number; page < FIELD_PAGES; page += WORKERS) {
+            memset(field + (size_t)page * PAGE, (int)(round & 0xff), PAGE);
+        }
+        void *more = mmap(NULL, 16 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        CHECK(more != MAP_FAILED);
+        memset(more, 1, 3 * PAGE);
+        CHECK(munmap(more, 16 * PAGE) == 0);
+    }
+    return NULL;
+}
+
+static int pages_in_change(void) {
+    int mixed = 0;
+    for (int page = 0; page < FIELD_PAGES; ++page) {
+        const unsigned char *at = field + (size_t)page * PAGE;
+        mixed += memcmp(at, at + 1, PAGE - 1) != 0;
+    }
+    return mixed;
+}
+
+static void threads(void) {
+    field =
+        mmap(NULL, (size_t)FIELD_PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(field != MAP_FAILED);
+    pthread_t workers[WORKERS];
+    for (long number = 0; number < WORKERS; ++number) {
+        CHECK(pthread_create(&workers[number], NULL, change, (void *)number) == 0);
+    }
+    for (int round = 0; round < 40; ++round) {
+        pid_t child = fork();
+        CHECK(child >= 0);
+        if (child == 0) {
+            // Nobody else is here: what is in change stays so.
+            int before = pages_in_change();
+            CHECK(before <= WORKERS);
+            memset(field, 0xee, PAGE * 50);
+            usleep(500);
+            CHECK(pages_in_change() <= before);
+            _exit(0);
+        }
+        CHECK_EQUAL(exit_of(child), 0);
+    }
+    atomic_store(&stop, 1);
+    for (int number = 0; number < WORKERS; ++number) {
+        CHECK(pthread_join(workers[number], NULL) == 0);
+    }
+    CHECK_EQUAL(pages_in_change(), 0);
+    munmap(field, (size_t)FIELD_PAGES * PAGE);
+}
+
+static void *fork_here(void *argument) {
+    pid_t child = fork();
+    if (child == 0) {
+        _exit(syscall(SYS_gettid) == getpid() ? 4 : 1);
+    }
+    *(int *)argument = exit_of(child);
+    return NULL;
+}
+
+static void pipes(void) {
+    int ends[2];
+    CHECK(pipe(ends) == 0);
+    pid_t writer = fork();
+    if (writer == 0) {
+        close(ends[0]);
+        char block[1000];
+        memset(block, 'b', sizeof block);
+        for (int index = 0; index < 300; ++index) {
+            CHECK(write(ends[1], block, sizeof block) == sizeof block);
+        }
+        _exit(0);
+    }
+    close(ends[1]);
+    long total = 0;
+    char block[4096];
+    for (ssize_t got_now; (got_now = read(ends[0], block, sizeof block)) > 0;) {
+        total += got_now;
+    }
+    CHECK_EQUAL(total, 300000);
+    CHECK_EQUAL(exit_of(writer), 0);
+    close(ends[0]);
+    // Nobody reads.
+    CHECK(pipe(ends) == 0);
+    writer = fork();
+    if (writer == 0) {
+        close(ends[0]);
+        while (write(ends[1], block, sizeof block) > 0) {
+        }
+        _exit(1);
+    }
+    close(ends[0]);
+    close(ends[1]);
+    CHECK_EQUAL(WTERMSIG(status_of(writer)), SIGPIPE);
+    int from_thread = 0;
+    pthread_t thread;
+    CHECK(pthread_create(&thread, NULL, fork_here, &from_thread) == 0 && pthread_join(thread, NULL) == 0);
+    CHECK_EQUAL(from_thread, 4);
+    // The first thread ends, another one goes on.
+    pid_t child = fork();
+    if (child == 0) {
+        pthread_t last;
+        static int inner;
+        CHECK(pthread_create(&last, NULL, fork_here, &inner) == 0);
+        pthread_exit(NULL);
+    }
+    CHECK_EQUAL(exit_of(child), 0);
+}
+
+static void usage(void) {
+    struct tms before, after;
+    times(&before);
+    pid_t child = fork();
+    if (child == 0) {
+        struct timespec now;
+        do {
+            clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+        } while (now.tv_sec == 0 && now.tv_nsec < 60000000);
+        _exit(0);
+    }
+    struct rusage of_child;
+    int status;
+    CHECK_EQUAL(wait4(child, &status, 0, &of_child), child);
+    CHECK(of_child.ru_utime.tv_sec * 1000000 + of_child.ru_utime.tv_usec +
+              of_child.ru_stime.tv_sec * 1000000 + of_child.ru_stime.tv_usec >=
+          50000);
+    times(&after);
+    CHECK(after.tms_cutime + after.tms_cstime - before.tms_cutime - before.tms_cstime >= 4);
+}
+
+static long free_kib(void) {
+    FILE *file = fopen("/proc/meminfo", "r");
+    CHECK(file != NULL);
+    char line[200];
+    long kib = -1;
+    while (fgets(line, sizeof line, file) != NULL) {
+        if (sscanf(line, "MemFree: %ld", &kib) == 1) {
+            break;
+        }
+    }
+    fclose(file);
+    return kib;
+}
+
+// Where nobody else takes memory, there is as much after many processes as before.
+static void leaks(void) {
+    char name[20] = "";
+    FILE *file = fopen("/proc/1/comm", "r");
+    int is_alone = file != NULL && fgets(name, sizeof name, file) != NULL && strcmp(name, "hadal\n") == 0;
+    if (file != NULL) {
+        fclose(file);
+    }
+    long before = free_kib();
+    for (int index = 0; index < 300; ++index) {
+        pid_t child = fork();
+        if (child == 0) {
+            char *block = malloc(3 << 20);
+            memset(block, 1, 3 << 20);
+            if (index % 50 == 0) {
+                execlp("true", "true", NULL);
+            }
+            _exit(0);
+        }
+        CHECK_EQUAL(exit_of(child), 0);
+    }
+    long lost = before - free_kib();
+    if (is_alone && lost > 4096) {
+        fprintf(stderr, "%ld KiB are lost\n", lost);
+        _exit(99);
+    }
+}
+
+int main(int argc, char **argv) {
+    static const struct part parts[] = {
+        {"basics", basics},   {"waiting", waiting}, {"many", many},     {"programs", programs},
+        {"signals", signals}, {"groups", groups},   {"memory", memory}, {"threads", threads},
+        {"pipes", pipes},     {"usage", usage},     {"leaks", leaks},
+    };
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    return run_parts(parts, sizeof parts / sizeof *parts, argc, argv);
+}
