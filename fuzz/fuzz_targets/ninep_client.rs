@@ -47,6 +47,8 @@ impl FrameSource for NoFrames {
     }
 
     fn free(&self, _block: Block) {}
+
+    fn split(&self, _pa: u64, _order: u8) {}
 }
 
 impl Transport for Server {

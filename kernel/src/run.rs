@@ -22,7 +22,7 @@ use hadal_hal::trap;
 use hadal_linux::credentials::Credentials;
 use hadal_linux::process::{LIMIT_COUNT, Limit, Process, ProcessSetup, UNLIMITED};
 use hadal_linux::program::Program;
-use hadal_linux::{loader, machine, strace, traps};
+use hadal_linux::{family, loader, machine, strace, traps};
 use hadal_vfs::Namespace;
 use spin::Once;
 
@@ -290,7 +290,7 @@ fn setup(
 /// Takes back the memory of a program that has ended, so that another one can start.
 pub(crate) fn forget_program(process: &'static Process) {
     *PROCESS.lock() = None;
-    process.space().clear();
+    family::forget_first(process);
 }
 
 fn limits(config: &RunConfig) -> [Limit; LIMIT_COUNT] {

@@ -4,9 +4,11 @@
 
 use std::time::Duration;
 
-use hadal_tests::case::{expect_status, expect_stdout};
+use hadal_tests::case::{expect_status, expect_stdout, expect_texts};
 use hadal_tests::machine::arguments;
-use hadal_tests::programs::{HRT_CALLS, HRT_MEMORY, HRT_REALTIME, HRT_THREADS, HRT_WORDS, Program};
+use hadal_tests::programs::{
+    HRT_CALLS, HRT_MEMORY, HRT_PROCESSES, HRT_REALTIME, HRT_THREADS, HRT_WORDS, Program,
+};
 use hadal_tests::{Hadal, TestError, Way, scratch};
 
 use crate::suite::Suite;
@@ -17,6 +19,11 @@ pub(crate) fn register(suite: &mut Suite) {
     }
     suite.hadal("hrt/realtime/counting", |name| realtime(name, Hadal::plain().option("--icount")));
     suite.hadal("hrt/realtime/64cpus", groups_of_many);
+    for (part, text) in
+        [("fork-first", "a program that has its machine for itself"), ("make-first", "fork is not there")]
+    {
+        suite.hadal(format!("hrt/processes/{part}"), move |name| processes(name, part, text));
+    }
     let programs: [(&str, &'static Program); 4] =
         [("calls", &HRT_CALLS), ("threads", &HRT_THREADS), ("memory", &HRT_MEMORY), ("words", &HRT_WORDS)];
     for (subject, program) in programs {
@@ -38,6 +45,17 @@ fn realtime(name: &str, hadal: Hadal) -> Result<(), TestError> {
     let outcome = hadal.run(&HRT_REALTIME.build(Way::GccDynamic)?, &[])?;
     expect_status(&outcome, 0)?;
     expect_stdout(&outcome, "promises are kept\n")
+}
+
+/// A program has other processes, or what belongs to the machine.
+fn processes(name: &str, part: &str, text: &str) -> Result<(), TestError> {
+    let directory = scratch::empty_directory(name)?;
+    let outcome = Hadal::new(2)
+        .cwd(&directory)
+        .run(&HRT_PROCESSES.build(Way::GccDynamic)?, &arguments(&[part.to_string()]))?;
+    expect_status(&outcome, 0)?;
+    expect_stdout(&outcome, &format!("{part}: ok\n"))?;
+    expect_texts(&outcome, &[text])
 }
 
 fn groups_of_many(name: &str) -> Result<(), TestError> {

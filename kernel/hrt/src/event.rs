@@ -32,7 +32,7 @@ pub(crate) fn named(error: Error) -> Status {
 
 /// Reads what a program wants to be called.
 pub(crate) fn action(function: usize, arg: usize, flags: u32) -> Result<Action, Status> {
-    crate::footprint::note();
+    crate::footprint::note()?;
     if flags & !HANDLER_VECTORS != 0 || (function != 0 && !user::in_window(function, 1)) {
         return Err(Status::Invalid);
     }

@@ -123,7 +123,7 @@ fn create(out: usize, destructor: usize) -> Result<(), Status> {
             && key.generation.compare_exchange(generation, taken, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     });
     let key = key.ok_or(Status::NoSpace)?;
-    footprint::note();
+    footprint::note()?;
     TABLE[key].destructor.store(destructor, Ordering::Release);
     Ok(user::store_u32(out, key as u32)?)
 }

@@ -211,7 +211,7 @@ fn enter(own: &'static Record, kind_address: usize) -> Result<(), Status> {
         own.stack_bottom.store(mapping.map_or(lowest, |vma| vma.start.max(lowest)), Ordering::Relaxed);
         own.stack_top.store(pointer, Ordering::Relaxed);
     }
-    footprint::note();
+    footprint::note()?;
     own.home.store(Some(kind.home()), Ordering::Relaxed);
     own.thread().set_stealable(false);
     reuse::begin(own.task());

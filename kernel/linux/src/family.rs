@@ -151,7 +151,7 @@ static SEVERAL: AtomicBool = AtomicBool::new(false);
 
 /// Whether there has been more than one process.
 #[inline(always)]
-pub(crate) fn are_several() -> bool {
+pub fn are_several() -> bool {
     SEVERAL.load(Ordering::Relaxed)
 }
 
@@ -288,7 +288,8 @@ pub(crate) fn begin_first(process: &'static Process) {
 pub(crate) fn become_several(first: &Process) {
     if !are_several() {
         first.begin_counting();
-        SEVERAL.store(true, Ordering::Relaxed);
+        // Before the caller looks for what a second process cannot live with.
+        SEVERAL.store(true, Ordering::SeqCst);
     }
 }
 
@@ -426,7 +427,7 @@ fn unlink_locked(child: &'static Process, children: &mut Option<&'static Process
     false
 }
 
-/// The children of a process that ends are process 1's, which waits for all.
+/// The children of a process that ends are process 1's, which waits for all. They get the signal that they have asked for.
 fn orphan_children(process: &'static Process) {
     loop {
         let child = {
@@ -437,6 +438,11 @@ fn orphan_children(process: &'static Process) {
             child.family.parent.store(None, Ordering::Release);
             child
         };
+        let signo = child.attributes.parent_death_signal.load(Ordering::Relaxed);
+        if signo != 0 && child.family.is_alive() {
+            // Real-time signals may find their queue full, as on Linux.
+            let _ = send::to_process(child, Info::kernel(signo));
+        }
         // Whoever sees that it has ended, and that nobody is its parent, is the one to bury it.
         if claim_ended(child) {
             bury(child);
@@ -454,6 +460,11 @@ fn forget(process: &'static Process) {
     COUNT.fetch_sub(1, Ordering::Relaxed);
     Task::of(hadal_sched::thread(process.pid() - 1)).leave_process();
     put_back(process);
+}
+
+/// The machine's program is over, and the machine goes on.
+pub fn forget_first(process: &'static Process) {
+    bury(process);
 }
 
 /// The same for one whose first thread has kept its control block.
@@ -575,13 +586,14 @@ pub(crate) fn end_others(first: &'static Process) {
     let others = || all().filter(|process| process.family.is_alive() && !core::ptr::eq(*process, first));
     let count = others().count();
     if count == 0 {
-        return;
+        return orphan_children(first);
     }
     others().for_each(|process| process.end(ExitStatus::Signaled(SIGKILL)));
     let until = hadal_time::now_ns() + LEAVING_NS;
     while others().next().is_some() && hadal_time::now_ns() < until {
         hadal_sched::sleep_until(hadal_time::now_ns() + LOOK_NS);
     }
+    orphan_children(first);
     let (what, were) = if count == 1 { ("process", "was") } else { ("processes", "were") };
     crate::machine::get().report(&alloc::format!(
         "hadal: {count} {what} that the program had left behind {were} ended with it\n"

@@ -13,7 +13,7 @@ use crate::call::Call;
 use crate::process::Process;
 use crate::signal;
 use crate::task::Task;
-use crate::{Errno, Result, family};
+use crate::{Errno, Result, family, machine};
 
 /// What a child gets from the call that makes it.
 pub(crate) struct Request {
@@ -30,6 +30,10 @@ pub(crate) fn copy(call: &Call<'_>, request: &Request) -> Result<&'static Proces
         return Err(Errno::EAGAIN);
     }
     family::become_several(call.process);
+    // Looked at again, since another thread may have begun to make something.
+    if machine::get().outlives_program() {
+        return Err(Errno::ENOSYS);
+    }
     Process::copy(call.process, request.flags & CLONE_VM != 0)
 }
 

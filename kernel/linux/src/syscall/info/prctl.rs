@@ -2,7 +2,7 @@
 //! `prctl(2)`: attributes of a thread or a process.
 //!
 //! Honoured: `PR_SET_NAME`, `PR_GET_NAME`; `PR_SET_DUMPABLE`, `PR_GET_DUMPABLE` (nobody dumps either way);
-//! `PR_SET_PDEATHSIG`, `PR_GET_PDEATHSIG` (the parent is Hadal's command, which takes the machine with it when it dies);
+//! `PR_SET_PDEATHSIG`, `PR_GET_PDEATHSIG` (that of the machine's program is Hadal's command, which takes the machine with it when it dies);
 //! `PR_SET_NO_NEW_PRIVS`, `PR_GET_NO_NEW_PRIVS` (nothing grants rights); `PR_SET_TIMERSLACK`, `PR_GET_TIMERSLACK` (timers are
 //! never delayed on purpose, whatever the slack: it reads as 1 ns); `PR_GET_TID_ADDRESS`; `PR_CAPBSET_READ` (no capability
 //! is there); `PR_GET_SECCOMP`, `PR_GET_KEEPCAPS`, `PR_GET_SECUREBITS` (0); `PR_GET_TSC` (enabled); `PR_GET_THP_DISABLE` (0) and
