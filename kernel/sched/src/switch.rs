@@ -133,12 +133,13 @@ pub fn exit_kept() -> ! {
     end(|thread| thread.is_kept.store(true, Ordering::Release))
 }
 
-/// Gives back the control block of a thread that ends, or has ended, by [`exit_kept`]: waits until it does.
+/// Gives back the control block of a thread that ends, or has ended, by [`exit_kept`]: waits until it does. Its number rests
+/// before another thread gets it, as long as there are others.
 pub fn release(thread: &'static Thread) {
     while !thread.is_kept.swap(false, Ordering::Acquire) {
         yield_now();
     }
-    TABLE.give_back(thread);
+    TABLE.give_back_late(thread);
 }
 
 #[inline(always)]

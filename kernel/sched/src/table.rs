@@ -2,6 +2,7 @@
 //! The table of all threads: chunks that are never freed, and lists of unused control blocks.
 
 use alloc::boxed::Box;
+use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -23,6 +24,8 @@ const CHUNK: usize = 64;
 const MAX_THREADS: usize = CHUNK * 4096;
 /// Control blocks that move between a CPU's cache and the shared list at a time.
 pub(crate) const FREE_BATCH: usize = 16;
+/// Control blocks that rest: as many children as a POSIX shell remembers at least (`CHILD_MAX` of Linux's shells).
+const MAX_RESTING: usize = 4096;
 
 type Chunk = [Thread; CHUNK];
 
@@ -39,12 +42,26 @@ struct Free {
     used: Vec<u32>,
     /// What has no stack, as far as is known.
     bare: Vec<u32>,
+    /// What was released, without a stack, the oldest first. Somebody may still use the number for a thread that is over.
+    resting: VecDeque<u32>,
+}
+
+impl Free {
+    /// The one that has rested longest can be a thread again; returns whether there was one.
+    fn end_rest(&mut self) -> bool {
+        let oldest = self.resting.pop_front();
+        self.bare.extend(oldest);
+        oldest.is_some()
+    }
 }
 
 pub(crate) static TABLE: Table = Table {
     chunks: [const { Once::new() }; MAX_THREADS / CHUNK],
     made: SpinLock::ranked(Rank::ThreadTable, 0),
-    free: SpinLock::ranked(Rank::FreeThreads, Free { used: Vec::new(), bare: Vec::new() }),
+    free: SpinLock::ranked(
+        Rank::FreeThreads,
+        Free { used: Vec::new(), bare: Vec::new(), resting: VecDeque::new() },
+    ),
     live: AtomicUsize::new(0),
 };
 
@@ -83,7 +100,7 @@ impl Table {
         }
         // Room for all indices there are, so that giving one back needs no memory.
         let room = || fallible::room_for((made + 1) * CHUNK).ok();
-        let (mut used, mut bare) = (room()?, room()?);
+        let (mut used, mut bare, mut resting) = (room()?, room()?, VecDeque::from(room()?));
         let mut free = self.free.lock();
         let mut now = self.made.lock();
         if *now == made {
@@ -92,7 +109,9 @@ impl Table {
             bare.extend(indices.rev());
             bare.append(&mut free.bare);
             core::mem::swap(&mut free.used, &mut used);
+            resting.append(&mut free.resting);
             core::mem::swap(&mut free.bare, &mut bare);
+            core::mem::swap(&mut free.resting, &mut resting);
         }
         // What was there before is freed when the locks are open.
         drop(now);
@@ -114,7 +133,9 @@ impl Table {
                     return Some(self.get(index));
                 }
             }
-            self.grow()?;
+            if self.grow().is_none() && !self.free.lock().end_rest() {
+                return None;
+            }
         }
     }
 
@@ -127,6 +148,19 @@ impl Table {
         if cached.len() > 2 * FREE_BATCH {
             let keep = cached.len() - FREE_BATCH;
             self.free.lock().used.extend(cached.drain(keep..));
+        }
+    }
+
+    /// The same for one whose number other programs may have: it is not another thread's soon.
+    pub(crate) fn give_back_late(&'static self, thread: &'static Thread) {
+        // Waits until the CPU that it ended on has left the stack.
+        thread.context.give_memory_back();
+        thread.token.set_free();
+        self.live.fetch_sub(1, Ordering::Relaxed);
+        let mut free = self.free.lock();
+        free.resting.push_back(thread.id());
+        if free.resting.len() > MAX_RESTING {
+            free.end_rest();
         }
     }
 

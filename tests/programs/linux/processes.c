@@ -104,12 +104,18 @@ static void waiting(void) {
 }
 
 static void many(void) {
+    pid_t ids[SEQUENCE];
     for (int index = 0; index < SEQUENCE; ++index) {
         pid_t child = fork();
         if (child == 0) {
             _exit(index & 0x7f);
         }
         CHECK_EQUAL(exit_of(child), index & 0x7f);
+        // What remembers a child by its id, as a shell does, must not take another for it.
+        for (int before = 0; before < index; ++before) {
+            CHECK(ids[before] != child);
+        }
+        ids[index] = child;
     }
     pid_t children[AT_ONCE];
     for (int index = 0; index < AT_ONCE; ++index) {
