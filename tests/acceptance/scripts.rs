@@ -23,6 +23,7 @@ pub(crate) fn register(suite: &mut Suite) {
     for cpus in [1, 2, 4] {
         suite.hadal(format!("scripts/processes/{cpus}cpus"), move |name| processes(name, cpus));
     }
+    suite.hadal("scripts/out-of-memory", out_of_memory);
     suite.hadal("scripts/bash-reads-no-startup-file", startup_file);
 }
 
@@ -94,6 +95,7 @@ for i in 1 2 3 4 5; do echo "line $i" | sed 's/line/row/'; done | sort -r | head
 [ "$(date +%Y)" -ge 2026 ] && echo the year is known
 (exit 4); echo "a subshell ended with $?"
 sleep 0.05 & wait $!; echo "a job ended with $?"
+(exit 9) & old=$!; for n in $(seq 40); do /bin/true; done; wait $old; echo "an old job ended with $?"
 for n in 1 2 3; do (sleep 0.0$n; exit $n) & done; for job in $(jobs -p); do wait $job; echo "waited: $?"; done
 cat <<EOF | tr a-z A-Z | wc -c
 here is a document
@@ -122,16 +124,7 @@ sleep 100 & exit 6
 fn processes(name: &str, cpus: u32) -> Result<(), TestError> {
     let directory = scratch::empty_directory(name)?;
     write(&directory, "script", PROCESSES)?;
-    for (file, text) in [
-        (
-            "one.txt", "one
-",
-        ),
-        (
-            "two.txt", "two
-",
-        ),
-    ] {
+    for (file, text) in [("one.txt", "one\n"), ("two.txt", "two\n")] {
         fs::write(directory.join(file), text).map_err(TestError::io(file.to_owned()))?;
     }
     let mut native = Command::new("./script");
@@ -140,6 +133,21 @@ fn processes(name: &str, cpus: u32) -> Result<(), TestError> {
     let on_hadal = Hadal::new(cpus).cwd(&directory).run(Path::new("./script"), &[])?;
     expect_same(&on_linux, &on_hadal, false)?;
     expect_texts(&on_hadal, &["1 process that the program had left behind was ended with it"])
+}
+
+/// Of several processes only those end that touch memory when none is left, and the report names them.
+fn out_of_memory(name: &str) -> Result<(), TestError> {
+    const SCRIPT: &str = "#!/bin/bash
+perl -e '$x = \"a\" x 300_000_000' & wait $!; echo \"perl: $?\"
+echo goes on
+";
+    let directory = scratch::empty_directory(name)?;
+    write(&directory, "script", SCRIPT)?;
+    let hadal = Hadal::new(2).with("--memory", "128M").cwd(&directory);
+    let outcome = hadal.run(Path::new("./script"), &[])?;
+    expect_status(&outcome, 0)?;
+    expect_stdout(&outcome, "perl: 137\ngoes on\n")?;
+    expect_texts(&outcome, &["hadal: perl (process ", ", one of 2): out of memory", "largest processes"])
 }
 
 /// A name without a slash is a file of the working directory, or else a command.

@@ -203,7 +203,7 @@ pub fn all() -> impl Iterator<Item = &'static Process> {
 }
 
 /// Number of processes, those among them that wait to be waited for.
-pub(crate) fn count() -> u32 {
+pub fn count() -> u32 {
     COUNT.load(Ordering::Relaxed)
 }
 
