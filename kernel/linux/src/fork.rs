@@ -23,7 +23,10 @@ pub(crate) struct Request {
     pub(crate) exit_signal: u8,
 }
 
-/// Makes a child without a thread, in which the caller is to make one.
+/// Makes a child without a thread, in which the caller is to make one. Apart from it: a new record is large, and who makes a thread
+/// needs no stack for one.
+#[cold]
+#[inline(never)]
 pub(crate) fn copy(call: &Call<'_>, request: &Request) -> Result<&'static Process> {
     let limit = call.process.limits.lock()[RLIMIT_NPROC as usize].soft;
     if u64::from(family::count()) >= limit && !call.process.credentials.is_privileged() {

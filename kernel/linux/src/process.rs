@@ -177,6 +177,7 @@ pub(crate) enum Remains {
 
 impl Process {
     /// Makes a process without threads.
+    #[inline(never)]
     pub fn new(setup: Box<ProcessSetup>) -> Result<&'static Self, MapError> {
         let own_space = ProgramSpace::new(KernelMmu::new()?, frames::global(), Layout::default());
         let process = Box::leak(Box::new(Self {
@@ -219,20 +220,9 @@ impl Process {
     /// Makes a process like `parent`, in a fresh record or one that is used again: a window that is empty, or the parent's, and
     /// copies of everything else. It has no threads.
     pub(crate) fn copy(parent: &'static Self, shares_window: bool) -> crate::Result<&'static Self> {
-        let limits = *parent.limits.lock();
         let process = match family::take_free() {
             Some(process) => process,
-            None => Self::new_checked(Box::new(ProcessSetup {
-                namespace: parent.namespace.clone(),
-                cwd: (*parent.cwd()).clone(),
-                umask: 0,
-                credentials: parent.credentials.clone(),
-                files: FdTable::new(0),
-                limits,
-                program: Program::default(),
-                call_trace: parent.call_trace,
-                fills_at_once: parent.fills_at_once,
-            }))?,
+            None => Self::new_beside(parent)?,
         };
         match process.take_over(parent, shares_window) {
             Ok(()) => Ok(process),
@@ -243,9 +233,22 @@ impl Process {
         }
     }
 
-    /// [`Process::new`] for what a program asks for.
-    fn new_checked(setup: Box<ProcessSetup>) -> crate::Result<&'static Self> {
+    /// A fresh record for a copy of `parent`.
+    #[inline(never)]
+    fn new_beside(parent: &Self) -> crate::Result<&'static Self> {
         fallible::admit(RECORD_BYTES)?;
+        let limits = *parent.limits.lock();
+        let setup = Box::new(ProcessSetup {
+            namespace: parent.namespace.clone(),
+            cwd: (*parent.cwd()).clone(),
+            umask: 0,
+            credentials: parent.credentials.clone(),
+            files: FdTable::new(0),
+            limits,
+            program: Program::default(),
+            call_trace: parent.call_trace,
+            fills_at_once: parent.fills_at_once,
+        });
         Self::new(setup).map_err(|_| Errno::ENOMEM)
     }
 

@@ -36,13 +36,13 @@ pub(crate) struct Table {
     live: AtomicUsize,
 }
 
-/// Control blocks that no thread has. Each list has room for all there are.
+/// Control blocks that no thread has. The first two lists have room for all there are.
 struct Free {
     /// Whose threads have exited: their stacks are kept for the next ones.
     used: Vec<u32>,
     /// What has no stack, as far as is known.
     bare: Vec<u32>,
-    /// What was released, without a stack, the oldest first. Somebody may still use the number for a thread that is over.
+    /// What was released, without a stack, the oldest first: at most [`MAX_RESTING`]. Somebody may still use the number for a thread that is over.
     resting: VecDeque<u32>,
 }
 
@@ -100,7 +100,7 @@ impl Table {
         }
         // Room for all indices there are, so that giving one back needs no memory.
         let room = || fallible::room_for((made + 1) * CHUNK).ok();
-        let (mut used, mut bare, mut resting) = (room()?, room()?, VecDeque::from(room()?));
+        let (mut used, mut bare) = (room()?, room()?);
         let mut free = self.free.lock();
         let mut now = self.made.lock();
         if *now == made {
@@ -109,9 +109,7 @@ impl Table {
             bare.extend(indices.rev());
             bare.append(&mut free.bare);
             core::mem::swap(&mut free.used, &mut used);
-            resting.append(&mut free.resting);
             core::mem::swap(&mut free.bare, &mut bare);
-            core::mem::swap(&mut free.resting, &mut resting);
         }
         // What was there before is freed when the locks are open.
         drop(now);
@@ -183,8 +181,10 @@ impl Table {
     }
 }
 
-/// At start-up: has stacks that no thread uses given back when memory is short.
+/// At start-up: makes room for those that rest, and has stacks that no thread uses given back when memory is short.
 pub(crate) fn init() {
+    let room = VecDeque::with_capacity(MAX_RESTING + 1);
+    TABLE.free.lock().resting = room;
     fallible::on_shortage(|| TABLE.give_stacks_back());
 }
 

@@ -77,7 +77,18 @@ unsafe impl Send for Context {}
 
 impl Context {
     /// A context without a stack of a thread with a number: for the code that a CPU is running already, or to be prepared.
+    #[cfg(not(loom))]
     pub const fn new(id: u32) -> Self {
+        Self::with_table(id, AtomicRef::none())
+    }
+
+    /// The same.
+    #[cfg(loom)]
+    pub fn new(id: u32) -> Self {
+        Self::with_table(id, AtomicRef::none())
+    }
+
+    const fn with_table(id: u32, table: AtomicRef<PageTable>) -> Self {
         Self {
             id,
             rsp: UnsafeCell::new(0),
@@ -87,7 +98,7 @@ impl Context {
             stack_top: AtomicU64::new(0),
             stack: UnsafeCell::new(None),
             program: UnsafeCell::new(None),
-            table: AtomicRef::none(),
+            table,
             saved_on: AtomicUsize::new(0),
         }
     }

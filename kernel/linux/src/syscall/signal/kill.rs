@@ -25,17 +25,20 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
         1.. => match first::named(process, pid) {
             Ok(Named::First) => target::to_first(process, signal),
             Ok(Named::Own) => target::to_process(process, info(signal)?),
-            Err(_) => {
-                let other = target::other(call, pid);
-                let info = info(signal)?;
-                target::to_process(other?, info)
-            }
+            Err(_) => match target::other(call, pid) {
+                // As on Linux: whether there is one, then the signal, then whether it may be sent.
+                Err(Errno::ESRCH) => Err(Errno::ESRCH),
+                other => {
+                    let info = info(signal)?;
+                    target::to_process(other?, info)
+                }
+            },
         },
-        -1 => target::to_all(call, info(signal)?, |other| !core::ptr::eq(other, process)),
+        -1 => target::to_all(call, info(signal), |other| !core::ptr::eq(other, process)),
         i32::MIN => Err(Errno::ESRCH),
         _ => {
             let group = if pid == 0 { process.family.group() } else { pid.unsigned_abs() };
-            target::to_all(call, info(signal)?, |other| other.family.group() == group)
+            target::to_all(call, info(signal), |other| other.family.group() == group)
         }
     }
 }

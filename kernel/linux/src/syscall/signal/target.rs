@@ -52,10 +52,16 @@ pub(super) fn thread_of_other(call: &Call<'_>, tid: i32) -> Result<(&'static Pro
     Ok((process, thread(process, tid)?))
 }
 
-/// Sends a signal, if it is not a probe, to all processes that fit and that the caller may signal.
-pub(super) fn to_all(call: &Call<'_>, info: Option<Info>, fits: impl Fn(&Process) -> bool) -> Result<usize> {
+/// Sends a signal, if it is not a probe, to all processes that fit and that the caller may signal. One that does not exist is an
+/// error only if a process fits.
+pub(super) fn to_all(
+    call: &Call<'_>,
+    info: Result<Option<Info>>,
+    fits: impl Fn(&Process) -> bool,
+) -> Result<usize> {
     let mut outcome = Err(Errno::ESRCH);
     for process in family::all().filter(|process| fits(process)) {
+        let info = info?;
         let sent = match family::may_signal(call.process, process) {
             true => to_process(process, info),
             false => Err(Errno::EPERM),
