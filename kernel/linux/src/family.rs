@@ -141,7 +141,7 @@ impl Family {
 const BY_SIGNAL: u32 = 1 << 8;
 
 /// All records, the newest first.
-static NEWEST: AtomicRef<Process> = AtomicRef::none();
+static NEWEST: SpinLock<Option<&'static Process>> = SpinLock::new(None);
 /// Those that nobody holds.
 static FREE_RECORDS: SpinLock<Option<&'static Process>> = SpinLock::ranked(Rank::Process, None);
 /// Processes that were made and not waited for.
@@ -158,14 +158,9 @@ pub fn are_several() -> bool {
 /// Adds a new record.
 pub(crate) fn add(process: &'static Process) {
     process.family.hold();
-    let mut newest = NEWEST.load(Ordering::Acquire);
-    loop {
-        process.family.previous.store(newest, Ordering::Relaxed);
-        match NEWEST.compare_exchange_weak(newest, Some(process), Ordering::AcqRel, Ordering::Acquire) {
-            Ok(_) => return,
-            Err(found) => newest = found,
-        }
-    }
+    let mut newest = NEWEST.lock();
+    process.family.previous.store(*newest, Ordering::Relaxed);
+    *newest = Some(process);
 }
 
 /// A record that nobody holds.
@@ -196,9 +191,8 @@ pub(crate) fn let_go(process: &'static Process) {
 
 /// Processes that live or wait to be waited for.
 pub fn all() -> impl Iterator<Item = &'static Process> {
-    let records = core::iter::successors(NEWEST.load(Ordering::Acquire), |process| {
-        process.family.previous.load(Ordering::Relaxed)
-    });
+    let newest = *NEWEST.lock();
+    let records = core::iter::successors(newest, |process| process.family.previous.load(Ordering::Relaxed));
     records.filter(|process| process.family.state.load(Ordering::Acquire) != FREE)
 }
 

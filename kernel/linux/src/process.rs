@@ -253,6 +253,7 @@ impl Process {
     }
 
     /// Makes the record that of a copy.
+    #[inline(never)]
     fn take_over(&'static self, parent: &'static Self, shares_window: bool) -> crate::Result<()> {
         self.begin();
         self.set_cwd(parent.cwd());

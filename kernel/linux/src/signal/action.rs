@@ -155,10 +155,10 @@ impl Actions {
 
     /// Becomes the actions of another process.
     pub(crate) fn take_over(&self, other: &Self) {
-        let actions = *other.table.lock();
-        let mut table = self.table.lock();
-        for (signo, action) in (1..=COUNT).zip(actions) {
-            self.replace(&mut table, signo, action);
+        // One by one: a table is large for a kernel stack.
+        for signo in 1..=COUNT {
+            let action = other.table.lock()[usize::from(signo) - 1];
+            self.replace(&mut self.table.lock(), signo, action);
         }
     }
 
