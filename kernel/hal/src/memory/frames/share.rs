@@ -35,6 +35,11 @@ fn word_of(count: u64, state: u64, flush: u64) -> u64 {
     count | state | flush << FLUSH_AT
 }
 
+/// The word with a share less, whose end is over with a flush. Others may have read an older number and changed the word since.
+fn word_after_end(before: u64, flush: u64) -> u64 {
+    word_of((before & COUNT) - 1, before & SPLIT, flush.max(before >> FLUSH_AT))
+}
+
 /// Changes a word that nobody has locked, and returns what it was; `None` if `change` does not want to.
 fn update(word: &AtomicU64, change: impl Fn(u64) -> Option<u64>) -> Option<u64> {
     let mut before = word.load(Ordering::Acquire);
@@ -94,7 +99,7 @@ impl Share {
         let more = |before: u64| (before & COUNT < COUNT).then_some(before + 1);
         let before = update(self.word(), more)?;
         if self.order() > 0 && before & SPLIT != 0 {
-            // There are as many of each frame as of the first, or fewer.
+            // No frame has more shares than there are page tables, which is far from the largest count.
             self.others().for_each(|word| {
                 let _ = update(word, |before| Some(before + 1));
             });
@@ -117,9 +122,9 @@ impl Share {
     /// Ends the share. What nobody has any more is handed to `free`: nobody may use it before every CPU has flushed.
     pub(crate) fn end(self, free: &mut impl FnMut(Block)) {
         let flush = tlb::newest() + 1;
-        let less = |before: u64| word_of((before & COUNT) - 1, before & SPLIT, flush);
         let is_large = self.order() > 0;
-        let end_whole = |before: u64| (!is_large || before & SPLIT == 0).then(|| less(before));
+        let end_whole =
+            |before: u64| (!is_large || before & SPLIT == 0).then(|| word_after_end(before, flush));
         match update(self.word(), end_whole) {
             Some(before) if before & COUNT == 1 => {
                 // SAFETY: it was the last share, so the claim of the block is this one's.
@@ -183,6 +188,13 @@ mod tests {
             assert!(other.is_only());
             assert_eq!(end(other), [order]);
         }
+    }
+
+    #[test]
+    fn the_latest_flush_counts_whoever_writes_last() {
+        let after_both = |first, second| word_after_end(word_after_end(word_of(3, 0, 0), first), second);
+        assert_eq!(after_both(5, 6), word_of(1, 0, 6));
+        assert_eq!(after_both(6, 5), word_of(1, 0, 6));
     }
 
     #[test]
