@@ -33,6 +33,9 @@ use switch_code::{
 };
 
 mod switch_code;
+mod tables;
+
+pub(crate) use tables::begin_table_switches;
 
 /// Bytes of a kernel stack.
 pub const KERNEL_STACK_SIZE: usize = 32 << 10;
@@ -199,39 +202,6 @@ impl Context {
         self.saved_on.store(0, Ordering::Relaxed);
         self.table.store(Some(table.0), Ordering::Relaxed);
         true
-    }
-
-    /// Runs `act` on another page table: the memory that it finds in the low half is that of a program which the running context
-    /// is none of.
-    ///
-    /// # Panics
-    /// If the context is not the one that the calling CPU runs.
-    pub fn visit<R>(&self, table: Switchable, act: impl FnOnce() -> R) -> R {
-        let own = self.enter(Some(table.0));
-        let result = act();
-        self.enter(own);
-        result
-    }
-
-    /// Makes the running context one of a page table, or of none; returns what it was of.
-    fn enter(&self, table: Option<&'static PageTable>) -> Option<&'static PageTable> {
-        let _irq = irq::disable();
-        assert!(self.is_running_here(), "a thread changes its own page table");
-        let before = self.table.load(Ordering::Relaxed);
-        self.table.store(table, Ordering::Relaxed);
-        if let Some(table) = table {
-            tlb::load(table);
-        }
-        before
-    }
-
-    /// Gives the running context another page table, at once.
-    ///
-    /// # Panics
-    /// If the context is not the one that the calling CPU runs, with program state.
-    pub fn change_table(&self, table: Switchable) {
-        assert!(self.has_program(), "a thread of a program changes its page table");
-        self.enter(Some(table.0));
     }
 
     /// Frees the kernel stack and the memory of the program state, if the context has any. It must not be runnable.
@@ -573,20 +543,6 @@ pub(crate) static FSGSBASE: AtomicBool = AtomicBool::new(false);
 /// Whether programs may use WRFSBASE (AT_HWCAP2 bit 1).
 pub fn has_fsgsbase() -> bool {
     FSGSBASE.load(Ordering::Relaxed)
-}
-
-/// From now on a switch looks whether the next context has another page table than the CPU, which loads it then. When this
-/// returns, every CPU's does: until then none may have a context to run that has another one.
-pub(crate) fn begin_table_switches() {
-    static BEGUN: spin::Once<()> = spin::Once::new();
-    BEGUN.call_once(|| {
-        PIECES.use_tables(FSGSBASE.load(Ordering::Relaxed));
-        for cpu in 0..cpu::count() {
-            percpu::of(cpu).quick_key.store(0, Ordering::SeqCst);
-        }
-        // A switch that has begun has interrupts off; an idle CPU says that it is before this looks, or reads what is stored.
-        tlb::interrupt_all();
-    });
 }
 
 /// Turns the FSGSBASE instructions on where the CPU has them; on every CPU.
