@@ -20,19 +20,13 @@ const EXCEPTIONS: &[(&str, u64, &str)] = &[
     ("hadal_kernel::memory::init", 16 << 10, "runs once, on the boot stack"),
     ("hadal_event::events::Events::new", 10 << 10, "runs once, on the boot stack"),
     ("hadal_mem::blocks::", 8 << 10, "runs once, on the boot stack"),
-    ("spin::once::Once", 20 << 10, "the large ones run once, on the boot stack"),
+    ("spin::once::Once", 16 << 10, "the large ones run once, on the boot stack"),
     ("FromIterator", 8 << 10, "makes the caches of memory, on the boot stack"),
     (
         "virtio::console::Console::start",
         8 << 10,
         "is called by the first thread, which has done nothing else",
     ),
-    (
-        "Futexes as core::default::Default",
-        18 << 10,
-        "is called at the begin of a program, near the top of a stack",
-    ),
-    ("process::Process::new", 6 << 10, "fills a new record in, near the top of a stack, and calls little"),
     (
         "mem::space::AddressSpace<M>>::fault",
         6 << 10,

@@ -9,7 +9,7 @@ use hadal_linux::signal;
 use hadal_linux::task::Task;
 use hadal_sched::{Kick, Thread, Wake, wake_all};
 use hadal_sync::AllThreads;
-use hadal_sync::words::{ANY, BadWord, Counts, Key, Words, check_word, with_word};
+use hadal_sync::words::{ANY, BadWord, Bucket, Counts, Key, Words, check_word, with_word};
 
 use crate::join::deadline;
 use crate::record;
@@ -18,7 +18,8 @@ use crate::status::{Code, Status, code};
 /// [`record::Record::waits_for`], with the word's address, a multiple of 4.
 pub(crate) const WAITS_FOR_WORD: u64 = 2;
 
-static WORDS: Words<1024> = Words::new();
+static WORDS: Words<1024> = Words::new(&BUCKETS);
+static BUCKETS: [Bucket; 1024] = [const { Bucket::new() }; 1024];
 
 /// The key of an aligned word of the program's.
 fn checked(word: usize) -> Result<Key, Status> {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! All processes: who is whose parent, which have ended and wait to be waited for, and records that are used again.
 //!
-//! A record is held by the process until somebody has waited for it, and by each process that runs in its window; when nobody
-//! holds it, it goes to the free ones. A list of children is changed under its parent's lock; who looks for a process by its id
+//! A record is held by the process until somebody has waited for it, by each process that runs in its window, and by who is about to
+//! do something with a process that is not his ([`Held`]); when nobody holds it, it goes to the free ones. A list of children is changed under its parent's lock; who looks for a process by its id
 //! goes by the thread that has the id.
 
+use core::ops::Deref;
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use hadal_hal::sync::{Rank, SpinLock};
@@ -41,8 +42,8 @@ pub(crate) struct Family {
     has_replaced: AtomicBool,
     group: AtomicU32,
     session: AtomicU32,
-    /// Those who hold the record.
-    holders: AtomicU32,
+    /// Those who hold the record: processes, and in the upper half observers.
+    holders: AtomicU64,
     /// Whose window it runs in, if not in its own.
     window_of: AtomicRef<Process>,
     /// Where its threads wait for children, and its parent for it to leave the window.
@@ -50,6 +51,41 @@ pub(crate) struct Family {
     /// The record that was made before.
     previous: AtomicRef<Process>,
     next_free: AtomicRef<Process>,
+}
+
+/// A process that holds a record, and somebody else who does.
+const PROCESS: u64 = 1;
+const OBSERVER: u64 = 1 << 32;
+
+/// A process whose record does not become another's for as long as this lives.
+pub(crate) struct Held(&'static Process);
+
+impl Held {
+    /// Holds a record that somebody holds.
+    pub(crate) fn of(process: &'static Process) -> Option<Self> {
+        let more = |holders| (holders != 0).then_some(holders + OBSERVER);
+        let held = process.family.holders.fetch_update(Ordering::AcqRel, Ordering::Relaxed, more);
+        held.is_ok().then_some(Self(process))
+    }
+
+    /// The process.
+    pub(crate) fn process(&self) -> &'static Process {
+        self.0
+    }
+}
+
+impl Deref for Held {
+    type Target = Process;
+
+    fn deref(&self) -> &Process {
+        self.0
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        release(self.0, OBSERVER);
+    }
 }
 
 const FREE: u8 = 0;
@@ -71,7 +107,7 @@ impl Family {
             has_replaced: AtomicBool::new(false),
             group: AtomicU32::new(0),
             session: AtomicU32::new(0),
-            holders: AtomicU32::new(0),
+            holders: AtomicU64::new(0),
             window_of: AtomicRef::none(),
             changed: WaitQueue::new(),
             previous: AtomicRef::none(),
@@ -80,12 +116,12 @@ impl Family {
     }
 
     pub(crate) fn hold(&self) {
-        self.holders.fetch_add(1, Ordering::Relaxed);
+        self.holders.fetch_add(PROCESS, Ordering::Relaxed);
     }
 
-    /// Whether only the process itself holds its record.
-    pub(crate) fn is_held_once(&self) -> bool {
-        self.holders.load(Ordering::Acquire) == 1
+    /// Whether no other process runs in its window.
+    pub(crate) fn has_window_alone(&self) -> bool {
+        self.holders.load(Ordering::Acquire) % OBSERVER == PROCESS
     }
 
     pub(crate) fn window_of(&self) -> Option<&'static Process> {
@@ -178,9 +214,13 @@ pub(crate) fn put_back(process: &'static Process) {
     let_go(process);
 }
 
-/// Holds a record no longer.
+/// A process holds a record no longer.
 pub(crate) fn let_go(process: &'static Process) {
-    if process.family.holders.fetch_sub(1, Ordering::AcqRel) == 1 {
+    release(process, PROCESS);
+}
+
+fn release(process: &'static Process, holder: u64) {
+    if process.family.holders.fetch_sub(holder, Ordering::AcqRel) == holder {
         // What ran in the window has left it, too.
         process.own_space().clear();
         let mut free = FREE_RECORDS.lock();
@@ -199,6 +239,14 @@ pub fn all() -> impl Iterator<Item = &'static Process> {
 /// Number of processes, those among them that wait to be waited for.
 pub fn count() -> u32 {
     COUNT.load(Ordering::Relaxed)
+}
+
+/// The process with an id, or with a thread that has it, held.
+pub(crate) fn find_held(id: u32) -> Option<Held> {
+    let find = || find(id).or_else(|| find_by_thread(id));
+    let held = Held::of(find()?)?;
+    // It is not another one that has got the record before it was held.
+    find().is_some_and(|found| core::ptr::eq(found, held.process())).then_some(held)
 }
 
 /// The process with an id.
@@ -328,10 +376,22 @@ pub(crate) fn wait_until_left(task: &Task, process: &Process, child: &'static Pr
 pub(crate) fn end(process: &'static Process, status: ExitStatus) -> bool {
     orphan_children(process);
     // Somebody may wait for it before this is over, and then the record must not be another's yet.
-    process.family.hold();
-    let is_buried = end_held(process, status);
-    let_go(process);
-    is_buried
+    let _held = Held::of(process);
+    end_held(process, status)
+}
+
+/// The parent of a process, held; `None` if that is process 1.
+fn parent_of(process: &Process) -> Option<Held> {
+    loop {
+        let parent = process.family.parent.load(Ordering::Acquire)?;
+        let held = Held::of(parent);
+        // One that ends gives its children away before its record is free.
+        if process.family.parent.load(Ordering::Acquire).is_some_and(|now| core::ptr::eq(now, parent))
+            && held.is_some()
+        {
+            return held;
+        }
+    }
 }
 
 fn end_held(process: &'static Process, status: ExitStatus) -> bool {
@@ -342,7 +402,8 @@ fn end_held(process: &'static Process, status: ExitStatus) -> bool {
     };
     own.status.store(word, Ordering::Relaxed);
     loop {
-        let parent = own.parent.load(Ordering::Acquire);
+        let parent = parent_of(process);
+        let parent = parent.as_ref().map(Held::process);
         let Some(parent) = parent.filter(|parent| wants_to_know(parent, process)) else {
             // Of process 1's children nobody asks.
             if unlink(process, parent) {
@@ -424,13 +485,15 @@ fn unlink_locked(child: &'static Process, children: &mut Option<&'static Process
 /// The children of a process that ends are process 1's, which waits for all. They get the signal that they have asked for.
 fn orphan_children(process: &'static Process) {
     loop {
-        let child = {
+        let (child, _held) = {
             let mut children = process.family.children.lock();
             let Some(child) = *children else { return };
             *children = child.family.older.load(Ordering::Relaxed);
             child.family.parent_id.store(first::PID, Ordering::Relaxed);
+            // From here on it may end and be forgotten, and its record be used again.
+            let held = Held::of(child);
             child.family.parent.store(None, Ordering::Release);
-            child
+            (child, held)
         };
         let signo = child.attributes.parent_death_signal.load(Ordering::Relaxed);
         if signo != 0 && child.family.is_alive() {
@@ -582,9 +645,10 @@ pub(crate) fn end_others(first: &'static Process) {
     if count == 0 {
         return orphan_children(first);
     }
-    others().for_each(|process| process.end(ExitStatus::Signaled(SIGKILL)));
     let until = hadal_time::now_ns() + LEAVING_NS;
     while others().next().is_some() && hadal_time::now_ns() < until {
+        // Again and again: one of them may just have made another.
+        others().for_each(|process| process.end(ExitStatus::Signaled(SIGKILL)));
         hadal_sched::sleep_until(hadal_time::now_ns() + LOOK_NS);
     }
     orphan_children(first);

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Waiting on words of program memory (futex(2)): [`hadal_sync::words`] with Linux's rules.
 
-use alloc::boxed::Box;
-
+use hadal_hal::memory::fallible::OutOfMemory;
 use hadal_hal::memory::user;
 use hadal_sched::{Kick, Thread, thread, wake_all};
-use hadal_sync::words::{self, BadWord, Counts, Nodes, Words, with_word};
+use hadal_sync::words::{self, BadWord, Bucket, Counts, Nodes, Words, with_word};
 use hadal_sync::{AllThreads, WaitError};
-use spin::Once;
 
 pub use hadal_sync::words::{ANY, Key};
 
@@ -55,26 +53,23 @@ pub fn private_key(process: &Process, address: usize, private: bool) -> Option<K
 
 /// The waiters of a process; none at first.
 pub struct Futexes {
-    /// Apart, because it is too large to be built on a kernel stack together with the rest of a process.
-    words: Box<Words<BUCKETS>>,
-}
-
-impl Default for Futexes {
-    /// Not inline: what is to be boxed is 16 KiB of the stack, which should not be those of the caller.
-    #[inline(never)]
-    fn default() -> Self {
-        Self { words: Box::default() }
-    }
+    words: Words<BUCKETS>,
 }
 
 /// Threads that wait on words of memory that processes share.
-static SHARED: Once<Box<Words<BUCKETS>>> = Once::new();
+static SHARED: Words<BUCKETS> = Words::new(&SHARED_BUCKETS);
+static SHARED_BUCKETS: [Bucket; BUCKETS] = [const { Bucket::new() }; BUCKETS];
 
 impl Futexes {
+    /// No waiters.
+    pub fn new() -> core::result::Result<Self, OutOfMemory> {
+        Words::allocate().map(|words| Self { words })
+    }
+
     /// Where those are who wait on a word.
     #[inline(always)]
     fn of(&self, key: &Key) -> &Words<BUCKETS> {
-        if key.is_private() { &self.words } else { shared() }
+        if key.is_private() { &self.words } else { &SHARED }
     }
 
     /// Takes up to `count` waiters whose bits meet `bitset` out and wakes them; returns how many.
@@ -87,11 +82,6 @@ impl Futexes {
         }
         self.of(key).wake(&AllThreads, (key, bitset), count, |batch| wake_all(batch, Kick::Yes))
     }
-}
-
-#[cold]
-fn shared() -> &'static Words<BUCKETS> {
-    SHARED.call_once(Box::default)
 }
 
 #[inline]

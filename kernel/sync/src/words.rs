@@ -8,10 +8,13 @@
 //!
 //! The lock keeps interrupts off, so wake-ups work from interrupts. Program memory must not fault then: [`with_word`].
 
+use alloc::boxed::Box;
 #[cfg(not(all(test, loom)))]
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 #[cfg(all(test, loom))]
 use loom::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+
+use hadal_hal::memory::fallible::{self, OutOfMemory};
 
 pub use program::{BadWord, check_word, with_word};
 use queue::Queue;
@@ -151,17 +154,26 @@ fn lock<T>(lock: &Lock<T>) -> Guard<'_, T> {
     lock.lock().unwrap()
 }
 
-/// The waiters on a set of words, in `N` buckets.
+/// The waiters on a set of words, in `N` buckets, which are many bytes and live for ever.
 pub struct Words<const N: usize> {
-    buckets: [Bucket; N],
+    buckets: &'static [Bucket; N],
 }
 
+/// Some of the waiters.
 #[repr(align(64))]
-struct Bucket(Lock<Queue>);
+pub struct Bucket(Lock<Queue>);
 
-impl<const N: usize> Default for Words<N> {
-    fn default() -> Self {
-        Self::new()
+impl Bucket {
+    /// No waiters.
+    #[cfg(not(all(test, loom)))]
+    #[expect(clippy::new_without_default, reason = "only a table of them is of use")]
+    pub const fn new() -> Self {
+        Self(Lock::ranked(Rank::WaitWords, Queue::EMPTY))
+    }
+
+    #[cfg(all(test, loom))]
+    fn new() -> Self {
+        Self(Lock::new(Queue::EMPTY))
     }
 }
 
@@ -175,16 +187,16 @@ pub struct Counts {
 }
 
 impl<const N: usize> Words<N> {
-    /// No waiters.
-    #[cfg(not(all(test, loom)))]
-    pub const fn new() -> Self {
-        Self { buckets: [const { Bucket(Lock::ranked(Rank::WaitWords, Queue::EMPTY)) }; N] }
+    /// Those who wait in these buckets.
+    pub const fn new(buckets: &'static [Bucket; N]) -> Self {
+        Self { buckets }
     }
 
-    /// No waiters.
-    #[cfg(all(test, loom))]
-    pub fn new() -> Self {
-        Self { buckets: core::array::from_fn(|_| Bucket(Lock::new(Queue::EMPTY))) }
+    /// No waiters; the memory is never freed. The buckets are made where they stay: together they are too large for a kernel stack.
+    pub fn allocate() -> Result<Self, OutOfMemory> {
+        let buckets = fallible::collected((0..N).map(|_| Bucket::new()))?.into_boxed_slice();
+        let Ok(buckets) = Box::<[Bucket; N]>::try_from(buckets) else { unreachable!("there are as many") };
+        Ok(Self { buckets: Box::leak(buckets) })
     }
 
     #[inline]

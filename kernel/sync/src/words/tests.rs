@@ -27,7 +27,7 @@ fn nodes(count: usize) -> Array {
 
 #[test]
 fn waiters_wake_by_age_word_and_bits() {
-    let (words, nodes) = (Words::<4>::new(), nodes(5));
+    let (words, nodes) = (Words::<4>::allocate().expect("memory"), nodes(5));
     waiting(&words, &nodes, &[(8, 1), (12, 1), (8, 2), (8, 1), (8, 3)]);
     assert_eq!(woken(&words, &nodes, 8, 1, 2), [2]);
     assert_eq!(woken(&words, &nodes, 8, 2, 1), [0, 3]);
@@ -52,7 +52,7 @@ impl Nodes for Ranked {
 
 #[test]
 fn the_most_urgent_wake_first_and_equals_by_age() {
-    let (words, nodes) = (Words::<4>::new(), Ranked(nodes(7)));
+    let (words, nodes) = (Words::<4>::allocate().expect("memory"), Ranked(nodes(7)));
     for index in 0..7 {
         assert_eq!(words.join(&nodes, index, (&key(8), ANY), || Ok::<_, ()>(true)), Ok(true));
     }
@@ -65,7 +65,7 @@ fn the_most_urgent_wake_first_and_equals_by_age() {
 
 #[test]
 fn many_are_moved_a_few_at_a_time_and_keep_their_order() {
-    let (words, nodes) = (Words::<4>::new(), Ranked(nodes(100)));
+    let (words, nodes) = (Words::<4>::allocate().expect("memory"), Ranked(nodes(100)));
     for index in 0..100 {
         assert_eq!(words.join(&nodes, index, (&key(8), ANY), || Ok::<_, ()>(true)), Ok(true));
     }
@@ -90,7 +90,7 @@ fn many_are_moved_a_few_at_a_time_and_keep_their_order() {
 
 #[test]
 fn of_different_bits_the_oldest_is_woken_first() {
-    let (words, nodes) = (Words::<4>::new(), nodes(4));
+    let (words, nodes) = (Words::<4>::allocate().expect("memory"), nodes(4));
     waiting(&words, &nodes, &[(8, 2), (8, 1), (8, 2), (8, 3)]);
     assert_eq!(woken(&words, &nodes, 8, 2, ANY), [0, 1]);
     assert_eq!(woken(&words, &nodes, 8, 1, 1), [3]);
@@ -99,7 +99,7 @@ fn of_different_bits_the_oldest_is_woken_first() {
 
 #[test]
 fn a_word_that_differs_is_not_waited_for() {
-    let (words, nodes) = (Words::<4>::new(), nodes(1));
+    let (words, nodes) = (Words::<4>::allocate().expect("memory"), nodes(1));
     assert_eq!(words.join(&nodes, 0, (&key(8), ANY), || Err(3)), Err(3));
     assert_eq!(words.join(&nodes, 0, (&key(8), ANY), || Ok::<_, ()>(false)), Ok(false));
     assert_eq!(woken(&words, &nodes, 8, 1, ANY), []);
@@ -108,7 +108,7 @@ fn a_word_that_differs_is_not_waited_for() {
 #[test]
 fn others_move_in_order_between_any_two_words() {
     for to in (4..80).step_by(4).filter(|&to| to != 16) {
-        let (words, nodes) = (Words::<4>::new(), nodes(4));
+        let (words, nodes) = (Words::<4>::allocate().expect("memory"), nodes(4));
         waiting(&words, &nodes, &[(16, ANY), (16, ANY), (16, ANY), (to, ANY)]);
         let mut first = Vec::new();
         let most = Counts { woken: 1, moved: 1 };
@@ -125,7 +125,7 @@ fn others_move_in_order_between_any_two_words() {
 
 #[test]
 fn a_lock_is_handed_to_the_oldest() {
-    let (words, nodes) = (Words::<4>::new(), nodes(2));
+    let (words, nodes) = (Words::<4>::allocate().expect("memory"), nodes(2));
     waiting(&words, &nodes, &[(8, ANY), (8, ANY)]);
     for expected in [(Some(0), true), (Some(1), false), (None, false)] {
         let mut seen = None;
@@ -156,7 +156,7 @@ fn numbers() -> impl FnMut(u32) -> u32 {
 #[test]
 fn waiters_alone_and_among_others_are_one_list() {
     const THREADS: u32 = 6;
-    let (words, nodes) = (Words::<4>::new(), nodes(THREADS as usize));
+    let (words, nodes) = (Words::<4>::allocate().expect("memory"), nodes(THREADS as usize));
     let mut number = numbers();
     // Who waits, on which word, with which bits, in the order in which they came.
     let mut plain: Vec<(u32, usize, u32)> = Vec::new();

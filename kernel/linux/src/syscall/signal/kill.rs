@@ -30,7 +30,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
                 Err(Errno::ESRCH) => Err(Errno::ESRCH),
                 other => {
                     let info = info(signal)?;
-                    target::to_process(other?, info)
+                    target::to_process(other?.process(), info)
                 }
             },
         },

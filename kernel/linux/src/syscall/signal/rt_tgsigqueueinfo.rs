@@ -30,7 +30,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
         if u32::try_from(pid) != Ok(other.pid()) {
             return Err(Errno::ESRCH);
         }
-        return target::to_thread(other, task, enclosed.with(signal)?);
+        return target::to_thread(other.process(), task, enclosed.with(signal)?);
     };
     let leader = if named == Named::First { first::PID } else { process.pid() };
     if u32::try_from(pid) != Ok(leader) {

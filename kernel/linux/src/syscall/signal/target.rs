@@ -2,7 +2,7 @@
 //! Whom a signal is for, as the sending calls name it.
 
 use crate::call::Call;
-use crate::family;
+use crate::family::{self, Held};
 use crate::first;
 use crate::memory;
 use crate::process::Process;
@@ -40,16 +40,16 @@ pub(super) fn to_first(process: &Process, signal: i32) -> Result<usize> {
 
 /// Another process than the caller's, by its id or by one of its threads'; `ESRCH` if there is none, `EPERM` if it is not the
 /// caller's to signal.
-pub(super) fn other(call: &Call<'_>, id: i32) -> Result<&'static Process> {
-    let id = u32::try_from(id).map_err(|_| Errno::ESRCH)?;
-    let process = family::find(id).or_else(|| family::find_by_thread(id)).ok_or(Errno::ESRCH)?;
-    if family::may_signal(call.process, process) { Ok(process) } else { Err(Errno::EPERM) }
+pub(super) fn other(call: &Call<'_>, id: i32) -> Result<Held> {
+    let process = u32::try_from(id).ok().and_then(family::find_held).ok_or(Errno::ESRCH)?;
+    if family::may_signal(call.process, &process) { Ok(process) } else { Err(Errno::EPERM) }
 }
 
 /// A thread of another process.
-pub(super) fn thread_of_other(call: &Call<'_>, tid: i32) -> Result<(&'static Process, &'static Task)> {
+pub(super) fn thread_of_other(call: &Call<'_>, tid: i32) -> Result<(Held, &'static Task)> {
     let process = other(call, tid)?;
-    Ok((process, thread(process, tid)?))
+    let task = thread(&process, tid)?;
+    Ok((process, task))
 }
 
 /// Sends a signal, if it is not a probe, to all processes that fit and that the caller may signal. One that does not exist is an
@@ -60,10 +60,10 @@ pub(super) fn to_all(
     fits: impl Fn(&Process) -> bool,
 ) -> Result<usize> {
     let mut outcome = Err(Errno::ESRCH);
-    for process in family::all().filter(|process| fits(process)) {
+    for process in family::all().filter_map(Held::of).filter(|process| fits(process)) {
         let info = info?;
-        let sent = match family::may_signal(call.process, process) {
-            true => to_process(process, info),
+        let sent = match family::may_signal(call.process, &process) {
+            true => to_process(process.process(), info),
             false => Err(Errno::EPERM),
         };
         if outcome != Ok(0) {
@@ -105,7 +105,7 @@ pub(super) fn kill_other_thread(call: &Call<'_>, pid: Option<i32>, tid: i32, sig
         return Err(Errno::ESRCH);
     }
     let signo = signal_or_probe(signal)?;
-    to_thread(process, task, signo.map(|signo| sender(call.process, signo, code::TKILL)))
+    to_thread(process.process(), task, signo.map(|signo| sender(call.process, signo, code::TKILL)))
 }
 
 /// What `tkill` and `tgkill` send to a thread of the program, which most often is the caller.

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! A copy of a process for `fork`: records that are made or used again, and the window that a copy runs in.
+
+use alloc::boxed::Box;
+use core::sync::atomic::Ordering;
+
+use hadal_hal::memory::fallible;
+use hadal_mem::space::ProgramSpace;
+use hadal_vfs::FdTable;
+
+use super::{Process, ProcessSetup};
+use crate::program::Program;
+use crate::{Errno, family};
+
+/// What a process takes of kernel memory: its record and its lists of waiters.
+const RECORD_BYTES: usize = 32 << 10;
+
+impl Process {
+    /// Makes a process like `parent`, in a fresh record or one that is used again: a window that is empty, or the parent's, and
+    /// copies of everything else. It has no threads.
+    pub(crate) fn copy(parent: &'static Self, shares_window: bool) -> crate::Result<&'static Self> {
+        let process = match family::take_free() {
+            Some(process) => process,
+            None => Self::new_beside(parent)?,
+        };
+        match process.take_over(parent, shares_window) {
+            Ok(()) => Ok(process),
+            Err(error) => {
+                process.discard();
+                Err(error)
+            }
+        }
+    }
+
+    /// A fresh record for a copy of `parent`.
+    #[inline(never)]
+    fn new_beside(parent: &Self) -> crate::Result<&'static Self> {
+        fallible::admit(RECORD_BYTES)?;
+        let limits = *parent.limits.lock();
+        let setup = Box::new(ProcessSetup {
+            namespace: parent.namespace.clone(),
+            cwd: (*parent.cwd()).clone(),
+            umask: 0,
+            credentials: parent.credentials.clone(),
+            files: FdTable::new(0),
+            limits,
+            program: Program::default(),
+            call_trace: parent.call_trace,
+            fills_at_once: parent.fills_at_once,
+        });
+        Self::new(setup).map_err(|_| Errno::ENOMEM)
+    }
+
+    /// Makes the record that of a copy.
+    #[inline(never)]
+    fn take_over(&'static self, parent: &'static Self, shares_window: bool) -> crate::Result<()> {
+        self.begin();
+        self.set_cwd(parent.cwd());
+        self.umask.store(parent.umask.load(Ordering::Relaxed), Ordering::Relaxed);
+        self.credentials.take_over(&parent.credentials);
+        let limits = *parent.limits.lock();
+        *self.limits.lock() = limits;
+        self.set_program(parent.program());
+        let auxiliary = parent.auxiliary.lock().clone();
+        *self.auxiliary.lock() = auxiliary;
+        self.stack_start.store(parent.stack_start.load(Ordering::Relaxed), Ordering::Relaxed);
+        let barriers = parent.registered_barriers.load(Ordering::Relaxed);
+        self.registered_barriers.store(barriers, Ordering::Relaxed);
+        self.attributes.take_over(&parent.attributes);
+        self.signals.take_over(&parent.signals);
+        self.files.take_over(&parent.files)?;
+        if shares_window {
+            self.enter_window(parent);
+        } else {
+            parent.space().copy_to(&self.own_space).map_err(|_| Errno::ENOMEM)?;
+        }
+        Ok(())
+    }
+
+    /// A fresh or used record becomes that of a process.
+    pub(super) fn begin(&self) {
+        self.started_ns.store(hadal_time::now_ns(), Ordering::Relaxed);
+        self.run_ns_before.store(hadal_sched::program_time_ns(), Ordering::Relaxed);
+        self.ended_ns.store(0, Ordering::Relaxed);
+        self.run_ns.store(0, Ordering::Relaxed);
+        self.ending.store(0, Ordering::Release);
+        self.pid.store(0, Ordering::Relaxed);
+        self.refused.forget();
+        let directory = self.directory.lock().take();
+        drop(directory);
+    }
+
+    /// Lets go of a process that was made and has no thread.
+    pub(crate) fn discard(&'static self) {
+        self.leave_window();
+        self.files.clear();
+        family::put_back(self);
+    }
+
+    /// Runs in another process's window from now on.
+    fn enter_window(&self, other: &'static Self) {
+        let owner = other.window_owner();
+        owner.family.hold();
+        self.space.store(Some(&*owner.own_space), Ordering::Relaxed);
+        self.family.set_window_of(Some(owner));
+    }
+
+    /// Whose window it runs in.
+    fn window_owner(&'static self) -> &'static Self {
+        self.family.window_of().unwrap_or(self)
+    }
+
+    /// Whether the window is its own.
+    pub(crate) fn has_own_window(&self) -> bool {
+        self.family.window_of().is_none()
+    }
+
+    /// Goes back to the window of its own, which is empty. The calling thread, if it is one of the process, loads its page table
+    /// first.
+    pub(crate) fn leave_window(&'static self) {
+        match self.family.window_of() {
+            // If others run in it, it is emptied when they have left.
+            None if !self.family.has_window_alone() => {}
+            None => self.own_space.clear(),
+            Some(owner) => {
+                self.space.store(Some(&*self.own_space), Ordering::Relaxed);
+                self.family.set_window_of(None);
+                family::let_go(owner);
+            }
+        }
+    }
+
+    /// The window of its own.
+    pub(crate) fn own_space(&self) -> &ProgramSpace {
+        &self.own_space
+    }
+}
