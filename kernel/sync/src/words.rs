@@ -467,7 +467,7 @@ mod model {
     #[test]
     fn model_no_wake_up_is_lost() {
         loom::model(|| {
-            let words = Arc::new(Words::<1>::new());
+            let words = Arc::new(Words::<1>::allocate().unwrap());
             let nodes = Arc::new(Array((0..1).map(|_| Node::default()).collect()));
             let word = Arc::new(AtomicU32::new(0));
             let waker = {
@@ -491,7 +491,7 @@ mod model {
     #[test]
     fn model_a_waiter_leaves_once() {
         loom::model(|| {
-            let words = Arc::new(Words::<2>::new());
+            let words = Arc::new(Words::<2>::allocate().unwrap());
             let nodes = Arc::new(Array((0..1).map(|_| Node::default()).collect()));
             let keys = [Key::private(8), Key::private(16)];
             assert!(keys[0].bucket(2) != keys[1].bucket(2));
