@@ -11,15 +11,17 @@
 #include "internal.h"
 #include "task_queue.h"
 
-// The upper half of the state word marks a task that was submitted, by its address: the caller's memory may
-// hold anything before, also what is left of another task's state.
-#define MARK 0xffff0000u
+// The rest of the state word marks a task that was submitted, by its address: the caller's memory may hold
+// anything before, also what is left of another task's state. Of what it holds small numbers are the most
+// frequent, so no mark makes one: the highest bit is always set.
+#define MARKED 0x80000000u
+#define MARK 0x7ffffff8u
 #define QUEUED 1u
 #define DONE 2u
 #define WAITED 4u
 
 static uint32_t mark_of(const hrt_task_t *task) {
-    return ((uint32_t)((uintptr_t)task >> 3) * 0x9e3779b1u) & MARK;
+    return MARKED | (((uint32_t)((uintptr_t)task >> 3) * 0x9e3779b1u) & MARK);
 }
 
 // A task that is expected to take less time than this is not worth a move: what a steal costs, with the cache

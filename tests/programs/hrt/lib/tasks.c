@@ -3,6 +3,7 @@
 #include "parts.h"
 
 #define MANY 6000
+#define SMALL_NS 100u
 
 static void *fibonacci(void *arg) {
     long n = (long)arg;
@@ -21,6 +22,28 @@ static void *fibonacci(void *arg) {
 static void *adds(void *arg) {
     __atomic_fetch_add((long *)arg, 1, __ATOMIC_RELAXED);
     return arg;
+}
+
+// What a caller's memory holds does not look like a queued task, at whatever address it is.
+static void what_was_there(void) {
+    enum { ADDRESSES = 100000 };
+    static const uint32_t LEFT[] = {1, 5, 0x10001, 0xffff0001};
+    hrt_task_t *each = malloc(ADDRESSES * sizeof *each);
+    CHECK(each != NULL);
+    long sum = 0;
+    for (size_t left = 0; left < sizeof LEFT / sizeof *LEFT; left++) {
+        uint32_t *words = (uint32_t *)each;
+        for (size_t i = 0; i < ADDRESSES * sizeof *each / sizeof *words; i++) {
+            words[i] = LEFT[left];
+        }
+        for (int i = 0; i < ADDRESSES; i++) {
+            CHECK_EQUAL(hrt_task_wait(&each[i], NULL), HRT_EINVAL);
+            CHECK_EQUAL(hrt_task_submit(&each[i], adds, &sum, HRT_CPU_ANY, SMALL_NS), HRT_OK);
+            CHECK_EQUAL(hrt_task_wait(&each[i], NULL), HRT_OK);
+        }
+    }
+    CHECK_EQUAL(sum, 4 * ADDRESSES);
+    free(each);
 }
 
 void tasks(void) {
@@ -53,9 +76,8 @@ void tasks(void) {
     hrt_task_counters(&counters);
     CHECK(counters.submitted >= MANY + 2);
     CHECK_EQUAL(counters.submitted, counters.run_locally + counters.stolen + counters.run_inline);
+    what_was_there();
 }
-
-#define SMALL_NS 100u
 
 // Which tasks ran, one after the other, and in which thread.
 static struct {
