@@ -49,6 +49,8 @@ enum Plan {
     Moving,
     /// A copy of a page that other windows have, too.
     Copy(Choice),
+    /// Such a copy is there, and nobody may write to it yet.
+    Copied,
 }
 
 /// The first touch of a block of 2 MiB.
@@ -128,6 +130,10 @@ impl<M: Mmu> AddressSpace<M> {
             Plan::File(plan) => self.fill_from_file(page, plan),
             Plan::Shared(plan) => self.map_shared(page, plan),
             Plan::Copy(choice) => self.copy_shared(page, &choice),
+            Plan::Copied => {
+                self.finish_copy(page);
+                Attempt::Over(FaultOutcome::Resolved)
+            }
             Plan::Moving => {
                 self.wait_for_move(page);
                 Attempt::Over(FaultOutcome::Resolved)
@@ -166,10 +172,7 @@ impl<M: Mmu> AddressSpace<M> {
             return Plan::Done(FaultOutcome::Protection);
         }
         let block = match self.mmu.place(page) {
-            Place::Present(flags) if access == FaultAccess::Write && flags.contains(PageFlags::SHARED) => {
-                return self.plan_copy(page, vma);
-            }
-            Place::Present(flags) => return self.plan_spurious(page, vma, flags),
+            Place::Present(flags) => return self.plan_present(page, access, vma, flags),
             Place::Absent(block) => block,
         };
         match &vma.backing {
@@ -179,24 +182,21 @@ impl<M: Mmu> AddressSpace<M> {
         }
     }
 
-    /// The page is there, but others have it, too.
-    fn plan_copy(&self, page: usize, vma: &Vma) -> Plan {
-        self.take_back(page, vma).map_or(Plan::Done(FaultOutcome::Resolved), Plan::Copy)
-    }
-
-    /// The page is there and its mapping permits the access: another CPU was faster, or this one's TLB is behind.
+    /// The page is there and its mapping permits the access: others have it, too, another CPU was faster, or this one's TLB is behind.
     #[inline(never)]
-    fn plan_spurious(&self, page: usize, vma: &Vma, flags: PageFlags) -> Plan {
-        self.mmu.flush_local(page, PAGE_SIZE);
-        let is_shared = flags.contains(PageFlags::SHARED);
-        let permitted =
-            vma.prot.page_flags().difference(if is_shared { PageFlags::WRITE } else { PageFlags::empty() });
-        if !flags.contains(permitted) {
+    fn plan_present(&self, page: usize, access: FaultAccess, vma: &Vma, flags: PageFlags) -> Plan {
+        let (is_shared, writes) = (flags.contains(PageFlags::SHARED), access == FaultAccess::Write);
+        if !flags.contains(PageFlags::READ) {
             return Plan::Moving;
         }
-        // The page table agrees with the mapping, so a second try meets the page as it should be.
-        debug_assert_eq!(flags.difference(PageFlags::DIRTY | PageFlags::SHARED), permitted);
-        Plan::Done(FaultOutcome::Resolved)
+        if is_shared && writes {
+            return self.take_back(page, vma).map_or(Plan::Done(FaultOutcome::Resolved), Plan::Copy);
+        }
+        self.mmu.flush_local(page, PAGE_SIZE);
+        let permitted =
+            vma.prot.page_flags().difference(if is_shared { PageFlags::WRITE } else { PageFlags::empty() });
+        // Else the page table agrees with the access, so a second try meets the page as it should be.
+        if writes && !flags.contains(permitted) { Plan::Copied } else { Plan::Done(FaultOutcome::Resolved) }
     }
 
     #[inline]

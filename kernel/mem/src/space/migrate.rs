@@ -12,7 +12,7 @@ use hadal_hal::memory::frames::Block;
 use hadal_hal::memory::paging::Stale;
 
 use super::mmu::{Page, PageFlags, PageSize, Reach};
-use super::{AddressSpace, LARGE_BYTES, Mmu, PAGE_SIZE, page_start};
+use super::{AddressSpace, Inner, LARGE_BYTES, Mmu, PAGE_SIZE, page_start};
 use crate::frames::{Frame, ZoneId, ZonePolicy};
 
 /// What came of moving a page.
@@ -152,6 +152,19 @@ impl<M: Mmu> AddressSpace<M> {
     /// Gives a page the rights that its mapping has.
     pub(super) fn restore(&self, page: usize) {
         let inner = self.change();
+        self.give_rights(&inner, page);
+    }
+
+    /// The same if it is not being moved.
+    pub(super) fn permit(&self, page: usize) {
+        let inner = self.inner.write();
+        if self.mmu.lookup(page).is_some_and(|(_, _, flags)| flags.contains(PageFlags::READ)) {
+            self.give_rights(&inner, page);
+        }
+    }
+
+    /// Gives a page the rights that its mapping has. The lock is held for writing.
+    fn give_rights(&self, inner: &Inner, page: usize) {
         let Some(vma) = inner.map.find(page) else { return };
         let Some((_, size, flags)) = self.mmu.lookup(page) else { return };
         let mut wanted = vma.prot.page_flags();

@@ -44,7 +44,7 @@ mod unmap;
 mod vma;
 mod write_back;
 
-use core::sync::atomic::AtomicUsize;
+use core::sync::atomic::{AtomicU64, AtomicUsize};
 
 use hadal_hal::memory::frames::FrameSource;
 use hadal_hal::memory::paging::Switchable;
@@ -175,6 +175,8 @@ pub struct AddressSpace<M: Mmu> {
     counters: Counters,
     /// Pieces of pages that were copied to other zones: who waits for such a page sees that it makes progress.
     pieces_copied: AtomicUsize,
+    /// Forks after which every CPU has lost its rights to write to what is shared.
+    forks_flushed: AtomicU64,
 }
 
 struct Inner {
@@ -182,6 +184,8 @@ struct Inner {
     quarantine: Quarantine,
     /// Advanced by everybody who may change pages.
     generation: u64,
+    /// How often the window was copied.
+    forks: u64,
     /// First and current program break.
     brk: Option<(usize, usize)>,
     /// How new mappings are locked.
@@ -195,6 +199,7 @@ impl<M: Mmu> AddressSpace<M> {
             map: VmaMap::new(layout.mmap_top),
             quarantine: Quarantine::new(),
             generation: 0,
+            forks: 0,
             brk: None,
             future: None,
         };
@@ -204,6 +209,7 @@ impl<M: Mmu> AddressSpace<M> {
             inner: RwSpinLock::ranked(Rank::AddressSpace, inner),
             counters: Counters::new(),
             pieces_copied: AtomicUsize::new(0),
+            forks_flushed: AtomicU64::new(0),
         }
     }
 

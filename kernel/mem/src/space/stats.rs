@@ -36,6 +36,15 @@ impl Counters {
         }
     }
 
+    /// The window, which is empty, is another process's from now on.
+    pub(super) fn begin_anew(&self) {
+        self.resident_peak.store(0, Ordering::Relaxed);
+        self.faults.store(0, Ordering::Relaxed);
+        self.file_reads.store(0, Ordering::Relaxed);
+        self.large_pages.store(0, Ordering::Relaxed);
+        self.locks.store(false, Ordering::Relaxed);
+    }
+
     /// Notes for a copy of the window what there may be in it.
     pub(super) fn copy_to(&self, other: &Self) {
         for (own, copy) in

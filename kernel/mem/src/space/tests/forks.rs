@@ -5,6 +5,7 @@ use proptest::prelude::*;
 
 use super::super::*;
 use super::machine::{LARGE, Machine, PAGE, RW, TestFile};
+use crate::frames::ZonePolicy;
 
 #[test]
 fn each_sees_its_own_writes() {
@@ -84,6 +85,132 @@ fn a_copy_that_fails_leaves_everything_as_it_was() {
         assert_eq!(machine.read(at + block * LARGE), Ok(1));
         machine.write(at + block * LARGE, 2).expect("memory");
     }
+    machine.finish();
+}
+
+/// A window with a page of 4 KiB that holds 1 and that another one has, too, and a large one.
+fn forked() -> (Machine, Machine, usize, usize) {
+    let machine = Machine::new(16, 2);
+    let (small, large) = (machine.map(PAGE, RW), machine.map(LARGE, RW));
+    for part in 0..LARGE / PAGE {
+        machine.write(large + part * PAGE, 1).expect("memory");
+    }
+    machine.write(small, 1).expect("memory");
+    let copy = machine.fork().expect("memory");
+    (machine, copy, small, large)
+}
+
+fn frame(machine: &Machine) -> crate::frames::Frame {
+    machine.frames.alloc_program(0, ZonePolicy::Local).expect("memory")
+}
+
+#[test]
+fn other_changes_do_not_disturb_a_copy() {
+    let (machine, copy, small, large) = forked();
+    let forks = machine.space.flush_forked(small);
+    // Another thread copies another page, and maps and unmaps.
+    machine.write_on(1, large + PAGE, 2).expect("memory");
+    let other = machine.map(PAGE, RW);
+    machine.space.unmap(other, PAGE).expect("mapped");
+    let old =
+        machine.space.exchange(small, frame(&machine), forks).expect("memory").expect("nothing has changed");
+    machine.check_tlbs();
+    machine.space.finish_copy(small);
+    machine.space.end_share(small, old);
+    machine.write(small, 3).expect("memory");
+    assert_eq!((machine.read_on(1, small), copy.read(small)), (Ok(3), Ok(1)));
+    copy.space.clear();
+    machine.finish();
+}
+
+#[test]
+fn a_fork_lets_a_copy_begin_anew() {
+    let (machine, copy, small, _) = forked();
+    let forks = machine.space.flush_forked(small);
+    let second = machine.fork().expect("memory");
+    assert!(machine.space.exchange(small, frame(&machine), forks).expect("memory").is_none());
+    machine.write(small, 2).expect("memory");
+    assert_eq!((machine.read(small), copy.read(small), second.read(small)), (Ok(2), Ok(1), Ok(1)));
+    copy.space.clear();
+    second.space.clear();
+    machine.finish();
+}
+
+#[test]
+fn who_meets_a_copy_that_nobody_may_write_to_finishes_it() {
+    let (machine, copy, small, large) = forked();
+    for page in [small, large + 9 * PAGE] {
+        assert_eq!(machine.read_on(1, page), Ok(1));
+        let forks = machine.space.flush_forked(page);
+        let old = machine.space.exchange(page, frame(&machine), forks).expect("memory").expect("shared");
+        assert_eq!(machine.read_on(1, page), Ok(1));
+        machine.write_on(1, page, 4).expect("memory");
+        assert_eq!((machine.read(page), copy.read(page)), (Ok(4), Ok(1)));
+        machine.space.finish_copy(page);
+        machine.space.end_share(page, old);
+        machine.check_tlbs();
+    }
+    copy.space.clear();
+    machine.finish();
+}
+
+#[test]
+fn a_copy_that_is_the_last_one_frees_what_was_shared() {
+    let (machine, copy, small, _) = forked();
+    let forks = machine.space.flush_forked(small);
+    let old = machine.space.exchange(small, frame(&machine), forks).expect("memory").expect("shared");
+    copy.space.clear();
+    machine.space.finish_copy(small);
+    machine.space.end_share(small, old);
+    machine.finish();
+}
+
+#[test]
+fn a_write_to_a_shared_page_that_moves_is_not_lost() {
+    let (machine, copy, small, _) = forked();
+    let new = frame(&machine);
+    let moving = machine.space.begin_move(small, PageSize::Size4K).ok().flatten().expect("a page");
+    machine.space.flush_moving(&moving);
+    copy.space.clear();
+    let copied = machine.space.copy_moving(&moving, &new);
+    // Another thread has the page alone by now.
+    machine.write_on(1, small, 7).expect("memory");
+    match copied.then(|| machine.space.end_move(&moving, new)).flatten() {
+        Some(old) => machine.space.free_moved(&moving, old),
+        None => machine.space.restore(small),
+    }
+    assert_eq!(machine.read(small), Ok(7));
+    machine.finish();
+}
+
+#[test]
+fn threads_copy_beside_each_other() {
+    let (machine, copy, small, large) = forked();
+    let pages = LARGE / PAGE;
+    std::thread::scope(|scope| {
+        for part in 0..2 {
+            let machine = &machine;
+            scope.spawn(move || {
+                for page in (part..pages).step_by(2) {
+                    machine.write_on(part, large + page * PAGE, 2 + part as u8).expect("memory");
+                }
+            });
+        }
+        let machine = &machine;
+        scope.spawn(move || {
+            for _ in 0..200 {
+                let other = machine.map(3 * PAGE, RW);
+                assert_eq!(machine.space.fault(other, FaultAccess::Write), FaultOutcome::Resolved);
+                machine.space.unmap(other, 3 * PAGE).expect("mapped");
+            }
+        });
+    });
+    for page in 0..pages {
+        let at = large + page * PAGE;
+        assert_eq!((machine.read(at), copy.read(at)), (Ok(2 + (page % 2) as u8), Ok(1)), "page {page}");
+    }
+    assert_eq!(machine.read(small), Ok(1));
+    copy.space.clear();
     machine.finish();
 }
 
