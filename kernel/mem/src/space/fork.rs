@@ -15,11 +15,12 @@ use hadal_hal::memory::paging::Stale;
 
 use super::fault::Attempt;
 use super::map::VmaMap;
-use super::mmu::{Page, PageFlags, PageSize, Reach, Unmapped};
+use super::mmu::{Growth, Page, PageFlags, PageSize, Reach, Unmapped};
 use super::policy::Choice;
 use super::vma::{Vma, VmaFlags};
 use super::{
-    AddressSpace, FaultAccess, FaultOutcome, Inner, Mmu, PAGE_SIZE, SpaceError, WINDOW_END, WINDOW_START,
+    AddressSpace, FaultAccess, FaultOutcome, Inner, LARGE_BYTES, Mmu, PAGE_SIZE, SpaceError, WINDOW_END,
+    WINDOW_START,
 };
 use crate::frames::Frame;
 
@@ -30,6 +31,7 @@ impl<M: Mmu> AddressSpace<M> {
     /// Makes another window, which is empty, a copy of this one: mappings, content, program break. Locks are not copied.
     pub fn copy_to(&self, other: &Self) -> Result<(), SpaceError> {
         other.counters.begin_anew();
+        self.complete_growing();
         let (copied, forks) = {
             let mut inner = self.change();
             inner.forks += 1;
@@ -51,6 +53,24 @@ impl<M: Mmu> AddressSpace<M> {
                 other.clear();
                 Err(error)
             }
+        }
+    }
+
+    /// Fills pages that grow, which are shared as wholes. Those who change pages get the lock between two steps; what begins to grow
+    /// meanwhile is filled with the lock held.
+    fn complete_growing(&self) {
+        let next = |from| {
+            let _inner = self.inner.read();
+            self.mmu.next_growing(from, WINDOW_END)
+        };
+        let mut from = WINDOW_START;
+        while let Some(block) = next(from) {
+            let step = || {
+                let _inner = self.inner.read();
+                self.mmu.grow(block, true)
+            };
+            while step() == Growth::Partly {}
+            from = block + LARGE_BYTES;
         }
     }
 

@@ -36,6 +36,8 @@ pub trait Mmu: Send + Sync {
     fn grow(&self, va: usize, whole: bool) -> Growth;
     /// Makes the page at `va` a whole one if it grows.
     fn complete(&self, va: usize);
+    /// The first block of 2 MiB in a range whose page grows.
+    fn next_growing(&self, start: usize, end: usize) -> Option<usize>;
     /// The 2 MiB page around `va` if there is one, made whole: physical address and flags.
     fn large(&self, va: usize) -> Option<(u64, PageFlags)>;
     /// Whether a range may have pages; those that others map meanwhile need not count.
@@ -112,6 +114,10 @@ impl Mmu for KernelMmu {
 
     fn complete(&self, va: usize) {
         self.table.complete(va);
+    }
+
+    fn next_growing(&self, start: usize, end: usize) -> Option<usize> {
+        self.table.next_growing(start, end)
     }
 
     fn large(&self, va: usize) -> Option<(u64, PageFlags)> {

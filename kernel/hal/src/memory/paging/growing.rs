@@ -14,7 +14,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use super::entry::{ADDRESS, DIRTY, LARGE, PRESENT, WRITABLE, flags_of, index, is_table, leaf};
 use super::retired::Content;
 use super::tables::{Table, descend, free_table, table};
-use super::{MapError, PROGRAM_HALF, Page, PageFlags, PageSize, PageTable};
+use super::{MapError, PROGRAM_HALF, Page, PageFlags, PageSize, PageTable, bytes_of, slots};
 use crate::cpu;
 use crate::cpu::percpu;
 use crate::memory::frames::ledger;
@@ -218,6 +218,11 @@ impl PageTable {
         (Progress(0), Growth::There)
     }
 
+    /// The first block of 2 MiB in a range whose page grows. The caller excludes that pages are removed meanwhile.
+    pub fn next_growing(&self, start: usize, end: usize) -> Option<usize> {
+        next_growing(self.root(), 3, 0, (start, end))
+    }
+
     /// Makes the page at `va` a large one if it is one that grows. The caller excludes that pages are removed or changed.
     pub fn complete(&self, va: usize) {
         while self.grow(va, true) == Growth::Partly {}
@@ -263,6 +268,17 @@ impl PageTable {
         self.retire(entry & ADDRESS, content);
         at.page() | rights | LARGE
     }
+}
+
+fn next_growing(current: &'static Table, level: usize, base: usize, range: (usize, usize)) -> Option<usize> {
+    slots(base, bytes_of(level), range.0, range.1).find_map(|(slot, va)| {
+        let entry = current[slot].load(Ordering::Acquire);
+        match level {
+            1 => is_growing(entry).then_some(va),
+            _ if is_table(entry, level) => next_growing(table(entry), level - 1, va, range),
+            _ => None,
+        }
+    })
 }
 
 #[cfg(test)]

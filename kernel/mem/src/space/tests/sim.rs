@@ -278,6 +278,10 @@ impl Mmu for Sim {
         self.state().complete(va);
     }
 
+    fn next_growing(&self, start: usize, end: usize) -> Option<usize> {
+        self.state().growing.range(start..end).next().map(|(&block, _)| block)
+    }
+
     fn large(&self, va: usize) -> Option<(u64, PageFlags)> {
         let mut state = self.state();
         state.complete(va);
