@@ -2,7 +2,7 @@
 //! What Linux tells programs: auxiliary vector, vDSO, clocks, /proc and /sys, limits, pipes.
 
 use hadal_tests::Way;
-use hadal_tests::programs::{DIE, EPOLL, EXEC, OTHERS, PROCESSES, QUEUES, SOCKETS, SYSTEM};
+use hadal_tests::programs::{DIE, EPOLL, EXEC, OTHERS, PROCESS_MEMORY, PROCESSES, QUEUES, SOCKETS, SYSTEM};
 
 use crate::suite::Suite;
 
@@ -38,6 +38,15 @@ pub(crate) fn register(suite: &mut Suite) {
     // On Linux, too, a process that is forked among threads of musl may wait for ever.
     let alone = ["basics", "waiting", "many", "programs", "signals", "groups", "memory", "usage", "leaks"];
     suite.compare("linux/processes/musl", &PROCESSES, Way::MuslStatic, 2, move |case| case.args(&alone));
+    for cpus in [1, 2, 4] {
+        suite.compare(
+            format!("linux/process-memory/{cpus}cpus"),
+            &PROCESS_MEMORY,
+            Way::GccDynamic,
+            cpus,
+            |case| case,
+        );
+    }
     suite.compare("linux/others", &OTHERS, Way::GccDynamic, 2, |case| case);
     for (how, status) in
         [("return", 0), ("exit", 1), ("return", 119), ("exit", 255), ("return", 256), ("thread", 45)]

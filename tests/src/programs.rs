@@ -371,6 +371,8 @@ programs! {
     EXEC = "exec", ["linux/exec.c"], ["-pthread"];
     /// Processes and their children.
     PROCESSES = "processes", ["linux/processes.c"], ["-pthread"];
+    /// Memory that processes have in common.
+    PROCESS_MEMORY = "process-memory", ["linux/process_memory.c"], ["-pthread"];
     /// The three streams.
     STREAMS = "streams", ["linux/streams.c"], [];
     /// The least program.

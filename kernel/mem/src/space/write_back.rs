@@ -40,6 +40,13 @@ impl<M: Mmu> AddressSpace<M> {
         self.write_back(WINDOW_START, WINDOW_END, |_| true)
     }
 
+    /// The first mapping in a range through which a file that is kept elsewhere can be written: where it ends, and the file.
+    pub fn next_written(&self, start: usize, end: usize) -> Option<(usize, SourceId)> {
+        let inner = self.inner.read();
+        let vma = inner.map.overlapping(start, end).find(|vma| can_be_written(vma))?;
+        Some((vma.end, vma.id()))
+    }
+
     fn write_back(
         &self,
         start: usize,

@@ -16,7 +16,7 @@ signature!(Int);
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let open = call.process.files.remove(call.int(0))?;
     // As on Linux the descriptor is gone whatever comes of it.
-    let written = mapped::write_back(call.process, &open);
+    let written = mapped::write_back_own(call.process, &open);
     drop(open);
     file_locks::after_close();
     written.map(|()| 0)

@@ -14,7 +14,7 @@ mod fd_sets;
 mod file_locks;
 mod file_times;
 mod link_text;
-mod mapped;
+pub(super) mod mapped;
 mod opening;
 mod permissions;
 mod polling;

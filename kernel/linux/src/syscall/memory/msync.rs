@@ -11,6 +11,7 @@ use super::common::{page_aligned, pages};
 use super::errno;
 use crate::call::Call;
 use crate::strace::signature;
+use crate::syscall::file::mapped::sync_range;
 use crate::{Errno, Result, locking};
 
 signature!(Address, Size, Flags(&flags::MSYNC));
@@ -26,7 +27,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
         return Err(Errno::EBUSY);
     }
     if len > 0 {
-        call.process.space().sync(address, len).map_err(errno)?;
+        sync_range(call.process, address, len).map_err(errno)?;
     }
     Ok(0)
 }
