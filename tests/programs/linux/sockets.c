@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/uio.h>
@@ -312,6 +313,58 @@ static void files(int type) {
     close(ends[0]), close(ends[1]), close(pipe_ends[0]);
 }
 
+static void *drop_chain(void *last) {
+    close(*(int *)last);
+    return NULL;
+}
+
+// Sockets that each wait in the next one's buffer: closing the last closes all, however many.
+static void chains(int type) {
+    enum { DEPTH = 1900, CHAINS = 2 };
+    struct rlimit limit;
+    getrlimit(RLIMIT_NOFILE, &limit);
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+    int last[CHAINS], ends[2], first[CHAINS];
+    pthread_t threads[CHAINS];
+    union {
+        char bytes[CMSG_SPACE(sizeof(int))];
+        struct cmsghdr align;
+    } control;
+    for (int chain = 0; chain < CHAINS; chain++) {
+        pair(type, ends);
+        first[chain] = ends[0];
+        for (int i = 0; i < DEPTH; i++) {
+            last[chain] = ends[1];
+            pair(type, ends);
+            struct iovec part = {"f", 1};
+            struct msghdr message = {.msg_iov = &part,
+                                     .msg_iovlen = 1,
+                                     .msg_control = &control,
+                                     .msg_controllen = sizeof control};
+            struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+            *header = (struct cmsghdr){CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS};
+            memcpy(CMSG_DATA(header), &last[chain], sizeof(int));
+            if (sendmsg(ends[0], &message, 0) != 1) {
+                printf("chain %d %s\n", i, name(-1));
+                exit(1);
+            }
+            close(last[chain]), close(ends[0]);
+        }
+        last[chain] = ends[1];
+    }
+    printf("chains %s\n", name(send(first[0], "x", 1, 0)));
+    for (int chain = 0; chain < CHAINS; chain++) {
+        pthread_create(&threads[chain], NULL, drop_chain, &last[chain]);
+    }
+    for (int chain = 0; chain < CHAINS; chain++) {
+        pthread_join(threads[chain], NULL);
+        struct pollfd entry = {.fd = first[chain], .events = POLLIN};
+        printf("chain gone %d\n", poll(&entry, 1, 60000));
+        close(first[chain]);
+    }
+}
+
 // Datagrams to an end that is gone are refused once; then there is no connection.
 static void left_alone(void) {
     int ends[2];
@@ -407,6 +460,8 @@ int main(void) {
     large_messages(SOCK_DGRAM);
     files(SOCK_STREAM);
     files(SOCK_SEQPACKET);
+    chains(SOCK_STREAM);
+    chains(SOCK_SEQPACKET);
     waiting();
     interrupted(SOCK_STREAM);
     interrupted(SOCK_SEQPACKET);

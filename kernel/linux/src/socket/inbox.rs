@@ -57,6 +57,11 @@ impl Inbox {
         self.messages.is_empty()
     }
 
+    /// Whether a message brings files.
+    pub(super) fn has_files(&self) -> bool {
+        self.messages.iter().any(|message| !message.rights.is_empty())
+    }
+
     /// Whether a writer whose buffer has `limit` bytes may put in more.
     pub(super) fn has_room(&self, limit: usize) -> bool {
         self.charged < limit

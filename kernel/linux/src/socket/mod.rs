@@ -5,6 +5,7 @@
 //! is read as bytes, the other kinds as messages.
 
 mod inbox;
+mod leaving;
 pub(crate) mod notices;
 mod options;
 mod rights;
@@ -25,6 +26,7 @@ use crate::call::Call;
 use crate::restart::Restart;
 use crate::{Errno, Result, clock};
 use inbox::{Inbox, Used};
+use leaving::{End, Next};
 
 /// What a socket carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +46,7 @@ struct Side {
     inbox: Mutex<Inbox>,
     queue: WaitQueue,
     options: SpinLock<Options>,
+    next: Next,
 }
 
 impl Side {
@@ -52,6 +55,7 @@ impl Side {
             inbox: Mutex::new(Inbox::new()),
             queue: WaitQueue::new(),
             options: SpinLock::new(Options::new()),
+            next: Next::new(),
         }
     }
 }
@@ -291,14 +295,14 @@ impl File for Socket {
 
 impl Drop for Socket {
     fn drop(&mut self) {
-        let (unread, had_unread) = {
+        let (had_unread, had_files) = {
             let mut inbox = self.own().inbox.lock();
             (inbox.closed, inbox.gone) = (true, true);
-            let had_unread = !inbox.is_empty();
-            (inbox.clear(), had_unread)
+            (!inbox.is_empty(), inbox.has_files())
         };
-        // Files among them may be sockets.
-        drop(unread);
+        if had_files {
+            leaving::empty(End { sides: self.sides.clone(), own: self.own });
+        }
         if self.is_connected() {
             let mut options = self.peer().options.lock();
             options.sends_no_more = true;
@@ -312,6 +316,9 @@ impl Drop for Socket {
 
 #[cfg(test)]
 mod tests {
+    use hadal_vfs::synthetic::Directory;
+    use hadal_vfs::{MountFlags, Namespace, OpenFlags, Owner};
+
     use super::*;
 
     const NEVER: Blocking = Blocking::Never;
@@ -371,5 +378,24 @@ mod tests {
         assert_eq!(b.read(&mut buffer, NEVER), Ok(4));
         assert_eq!(b.read(&mut buffer, NEVER), Ok(0));
         assert_eq!(b.write(b"x", NEVER), Err(Errno::EPIPE));
+    }
+
+    #[test]
+    fn sockets_in_sockets_need_no_stack() {
+        const DEPTH: usize = 100_000;
+        let location =
+            Namespace::new(Directory::root(0, Owner::default()), MountFlags::empty(), "", "").root();
+        let open = |socket| OpenFile::new(Arc::new(socket), location.clone(), OpenFlags::READ_WRITE).unwrap();
+        let (innermost, mut outer) = Socket::pair(Kind::Stream);
+        for index in 0..DEPTH {
+            let kind = if index % 2 == 0 { Kind::Stream } else { Kind::Datagram };
+            let (sender, receiver) = Socket::pair(kind);
+            let rights = Rights::new(alloc::vec![open(outer)], u64::MAX).unwrap();
+            assert_eq!(sender.send(b"x", rights, NEVER), Ok(1));
+            outer = receiver;
+        }
+        assert_eq!(innermost.write(b"x", NEVER), Ok(1));
+        drop(outer);
+        assert_eq!(innermost.write(b"x", NEVER), Err(Errno::EPIPE));
     }
 }
