@@ -136,9 +136,10 @@ impl File for SignalFile {
         Some(self)
     }
 
-    fn describe(&self, lines: &mut String) {
+    fn describe(&self, lines: &mut String) -> Result<()> {
         // Writing to a string cannot fail.
         let _ = writeln!(lines, "sigmask:\t{:016x}", self.wanted.lock().bits());
+        Ok(())
     }
 }
 

@@ -212,7 +212,7 @@ impl File for TimerFile {
         Some(self)
     }
 
-    fn describe(&self, lines: &mut String) {
+    fn describe(&self, lines: &mut String) -> Result<()> {
         let (ticks, setting) = {
             let state = self.slot().state.lock();
             (state.ticks, state.read())
@@ -225,6 +225,7 @@ impl File for TimerFile {
             "clockid: {}\nticks: {ticks}\nit_value: ({}, {})\nit_interval: ({}, {})",
             self.clock, value.0, value.1, interval.0, interval.1
         );
+        Ok(())
     }
 }
 

@@ -56,7 +56,7 @@ impl Children for DescriptorFiles {
             let mount = file.location().mount().id;
             let mut lines = format!("pos:\t{position}\nflags:\t0{:o}\nmnt_id:\t{mount}\n", flags.bits());
             if let Ok(file) = file.file() {
-                file.describe(&mut lines);
+                file.describe(&mut lines)?;
             }
             Ok(lines.into_bytes())
         }))

@@ -5,6 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::Write;
 
+use hadal_hal::memory::fallible;
 use hadal_linux::process::{Process, UNLIMITED};
 use hadal_linux::task::{NAME_LEN, Task};
 use hadal_vfs::Result;
@@ -28,9 +29,9 @@ const fn private(name: &'static str, content: fn(&Process, &Task, bool) -> Resul
 
 pub(super) static FILES: [ProcessFile; 16] = [
     private("auxv", |process, _, _| Ok(process.auxiliary.lock().clone())),
-    public("cmdline", |process, _, _| Ok(terminated(&process.program().arguments))),
+    public("cmdline", |process, _, _| terminated(&process.program().arguments)),
     public("cpuset", |_, _, _| Ok(b"/\n".to_vec())),
-    private("environ", |process, _, _| Ok(terminated(&process.program().environment))),
+    private("environ", |process, _, _| terminated(&process.program().environment)),
     public("limits", |process, _, _| Ok(limits(process).into_bytes())),
     public("loginuid", |_, _, _| Ok(b"4294967295".to_vec())),
     public("maps", |process, _, _| maps::maps(process)),
@@ -58,14 +59,14 @@ pub(super) fn name_of(padded: &[u8; NAME_LEN]) -> &[u8] {
     &padded[..len]
 }
 
-/// Texts, each with its NUL.
-fn terminated(texts: &[Vec<u8>]) -> Vec<u8> {
-    let mut all = Vec::new();
+/// Texts, each with its NUL. A program chooses how long they are.
+fn terminated(texts: &[Vec<u8>]) -> Result<Vec<u8>> {
+    let mut all = fallible::room_for(texts.iter().map(|text| text.len() + 1).sum())?;
     for text in texts {
         all.extend_from_slice(text);
         all.push(0);
     }
-    all
+    Ok(all)
 }
 
 fn wait_channel(task: &Task) -> String {
@@ -117,6 +118,7 @@ mod tests {
 
     #[test]
     fn lists_of_texts_are_terminated() {
-        assert_eq!(terminated(&[b"a".to_vec(), Vec::new(), b"bc".to_vec()]), b"a\0\0bc\0");
+        let texts = [b"a".to_vec(), Vec::new(), b"bc".to_vec()];
+        assert_eq!(terminated(&texts).as_deref(), Ok(&b"a\0\0bc\0"[..]));
     }
 }

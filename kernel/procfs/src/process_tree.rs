@@ -9,6 +9,7 @@ use alloc::format;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use hadal_hal::memory::fallible;
 use hadal_linux::process::Process;
 use hadal_linux::task::{NAME_LEN, Task};
 use hadal_linux::{family, first};
@@ -48,7 +49,8 @@ impl Children for Processes {
 
     fn list(&self) -> Result<Vec<(Vec<u8>, FileKind)>> {
         // Process 1 comes first, and programs look for it there.
-        let mut ids: Vec<u32> = core::iter::once(first::PID).chain(family::all().map(Process::pid)).collect();
+        let mut ids =
+            fallible::collected(core::iter::once(first::PID).chain(family::all().map(Process::pid)))?;
         ids.sort_unstable();
         numbered(ids.into_iter(), FileKind::Directory)
     }

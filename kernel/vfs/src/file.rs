@@ -185,7 +185,9 @@ pub trait File: Send + Sync {
     fn descriptor_closed(&self) {}
 
     /// Adds lines to what `/proc/self/fdinfo` shows.
-    fn describe(&self, _lines: &mut String) {}
+    fn describe(&self, _lines: &mut String) -> Result<()> {
+        Ok(())
+    }
 
     /// A device's own requests.
     fn ioctl(&self, _request: u32, _argument: &mut dyn IoctlArgument) -> Result<usize> {

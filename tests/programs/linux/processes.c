@@ -169,6 +169,43 @@ static void programs(void) {
     CHECK(pclose(words) == 0);
 }
 
+// Arguments as long as Linux takes them, whatever the stack's limit, can be read in /proc.
+static void texts(void) {
+    enum { LENGTH = 100000, MOST = 70 };
+    struct rlimit limit;
+    CHECK(getrlimit(RLIMIT_STACK, &limit) == 0);
+    limit.rlim_cur = limit.rlim_max;
+    CHECK(setrlimit(RLIMIT_STACK, &limit) == 0);
+    char *text = malloc(LENGTH + 1), *arguments[MOST + 1];
+    memset(text, 'a', LENGTH), text[LENGTH] = 0;
+    arguments[0] = "sh", arguments[1] = "-c", arguments[2] = "cat /proc/$$/cmdline | wc -c";
+    for (int count = 40; count <= MOST; count += MOST - 40) {
+        for (int index = 3; index < count; ++index) {
+            arguments[index] = text;
+        }
+        arguments[count] = NULL;
+        int ends[2];
+        CHECK(pipe(ends) == 0);
+        pid_t child = fork();
+        if (child == 0) {
+            dup2(ends[1], 1);
+            execvp("sh", arguments);
+            _exit(errno == E2BIG ? 7 : 8);
+        }
+        close(ends[1]);
+        char line[20] = "";
+        ssize_t len = read(ends[0], line, sizeof line - 1);
+        close(ends[0]);
+        CHECK_EQUAL(exit_of(child), count == MOST ? 7 : 0);
+        if (count == MOST) {
+            CHECK_EQUAL(len, 0);
+        } else {
+            CHECK_EQUAL(atol(line), 3 + 3 + 29 + (count - 3) * (LENGTH + 1L));
+        }
+    }
+    free(text);
+}
+
 static volatile sig_atomic_t heard, heard_pid, heard_code, heard_status;
 
 static void on_child(int signo, siginfo_t *info, void *context) {
@@ -558,7 +595,7 @@ int main(int argc, char **argv) {
     static const struct part parts[] = {
         {"basics", basics},   {"waiting", waiting}, {"many", many},     {"programs", programs},
         {"signals", signals}, {"groups", groups},   {"memory", memory}, {"threads", threads},
-        {"pipes", pipes},     {"usage", usage},     {"leaks", leaks},
+        {"pipes", pipes},     {"usage", usage},     {"leaks", leaks},   {"texts", texts},
     };
     setvbuf(stdout, NULL, _IOLBF, 0);
     return run_parts(parts, sizeof parts / sizeof *parts, argc, argv);

@@ -18,7 +18,7 @@ use alloc::vec::Vec;
 use core::any::Any;
 use core::fmt::Write;
 
-use hadal_hal::memory::fallible::MakeRoom;
+use hadal_hal::memory::fallible::{self, MakeRoom};
 use hadal_hal::sync::SpinLock;
 use hadal_sync::{Mutex, WaitQueue, park_as};
 use hadal_vfs::{File, OpenFile, PollEvents, Positions, SeekFrom};
@@ -236,6 +236,9 @@ impl Core {
     }
 }
 
+/// More than a line about an entry takes.
+const LINE_BYTES: usize = 256;
+
 /// Where the entry for a descriptor and file is, or belongs.
 fn position(entries: &[Arc<Entry>], fd: i32, file: *const OpenFile) -> core::result::Result<usize, usize> {
     let key = (fd, file);
@@ -259,14 +262,15 @@ impl File for Epoll {
         Some(self)
     }
 
-    fn describe(&self, lines: &mut String) {
+    fn describe(&self, lines: &mut String) -> Result<()> {
         // A file that goes while it is looked at takes the lock: none is held then.
-        let entries: Vec<_> = self.core.entries.lock().clone();
+        let entries = fallible::copied(&self.core.entries.lock())?;
         for entry in &entries {
             let Some(file) = entry.file.upgrade() else { continue };
             let (fd, Interest { events, data }) = (entry.fd, *entry.interest.lock());
             let position = file.seek(SeekFrom::Current(0)).unwrap_or(0);
             let id = file.inode().identity();
+            lines.make_room(LINE_BYTES)?;
             // Writing to a string cannot fail.
             let _ = writeln!(
                 lines,
@@ -274,6 +278,7 @@ impl File for Epoll {
                 id.ino, id.dev
             );
         }
+        Ok(())
     }
 }
 

@@ -17,6 +17,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use hadal_abi::script;
+use hadal_hal::memory::fallible::{MakeRoom, OutOfMemory};
 use hadal_hal::sync::SpinLock;
 use hadal_hal::threads::context;
 use hadal_hal::trap::{self, TrapFrame};
@@ -53,7 +54,7 @@ pub enum StartError {
     Map(Vec<u8>, SpaceError),
     /// Arguments and environment do not fit on the stack.
     TooManyArguments,
-    /// There is no memory for the first thread.
+    /// There is no memory for the first thread, or for what its stack begins with.
     NoMemory,
 }
 
@@ -96,10 +97,18 @@ impl fmt::Display for StartError {
             }
             Self::Map(path, error) => write!(f, "{}: its segments cannot be mapped ({error:?})", Path(path)),
             Self::TooManyArguments => {
-                f.write_str("arguments and environment are larger than a quarter of the stack")
+                f.write_str("arguments and environment are larger than a quarter of the stack, or than 6 MiB")
             }
-            Self::NoMemory => f.write_str("no memory for the program's first thread: use a larger --memory"),
+            Self::NoMemory => f.write_str(
+                "no memory for the program's first thread or its arguments: use a larger --memory",
+            ),
         }
+    }
+}
+
+impl From<OutOfMemory> for StartError {
+    fn from(_: OutOfMemory) -> Self {
+        Self::NoMemory
     }
 }
 
@@ -203,6 +212,7 @@ pub(crate) fn prepare(
         };
         let (interpreter, argument) = (line.interpreter.to_vec(), line.argument.map(<[u8]>::to_vec));
         let of_script = Arc::make_mut(&mut program);
+        of_script.arguments.make_room(2)?;
         let first = [Some(interpreter.clone()), argument, Some(opened.path)];
         of_script.arguments.splice(..of_script.arguments.len().min(1), first.into_iter().flatten());
         place = find(process, &interpreter).map_err(|error| StartError::Open(interpreter.clone(), error))?;

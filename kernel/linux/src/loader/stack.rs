@@ -4,11 +4,12 @@
 use alloc::vec::Vec;
 use core::sync::atomic::Ordering;
 
-use hadal_hal::memory::user;
+use hadal_hal::memory::{fallible, user};
 use hadal_hal::threads::context;
 use hadal_mem::space::{PAGE_SIZE, Prot, SpaceError, WINDOW_END};
 use linux_raw_sys::auxvec::*;
 use linux_raw_sys::general::{PATH_MAX, RLIMIT_STACK};
+use zerocopy::IntoBytes;
 
 use super::{StartError, map};
 use crate::machine;
@@ -63,6 +64,15 @@ impl Writer {
         self.push(&[0])?;
         self.push(text)
     }
+
+    /// Where each of the texts is, the last one first.
+    fn push_texts(&mut self, texts: &[Vec<u8>]) -> Result<Vec<usize>, StartError> {
+        let mut places = fallible::room_for(texts.len())?;
+        for text in texts.iter().rev() {
+            places.push(self.push_text(text)?);
+        }
+        Ok(places)
+    }
 }
 
 /// Bytes of the stack of a program that is started now.
@@ -73,12 +83,19 @@ fn stack_bytes(process: &Process) -> usize {
 
 /// Part of the stack that arguments and environment may have, and all else that is there first.
 const START_SHARE: usize = 4;
+/// And no more than this, however large the stack: three quarters of Linux's usual one.
+const START_MOST: usize = 6 << 20;
 /// What else that is: the auxiliary vector, and what it points to.
 const OTHERS: usize = 4096 + PATH_MAX as usize;
 
+/// Bytes of a stack of a length that hold what is there first.
+fn start_bytes(len: usize) -> usize {
+    (len / START_SHARE).min(START_MOST)
+}
+
 /// Bytes that arguments, environment and the pointers to them may have on the stack of a program that is started now.
 pub(crate) fn text_limit(process: &Process) -> usize {
-    stack_bytes(process) / START_SHARE - OTHERS
+    start_bytes(stack_bytes(process)) - OTHERS
 }
 
 /// Maps the stack and fills it; returns the stack pointer for the first instruction.
@@ -89,17 +106,11 @@ pub(super) fn build(process: &Process, start: &Start) -> Result<usize, StartErro
     map::map_stack(process, top - len, len, prot)
         .map_err(|error| StartError::Map(b"[stack]".to_vec(), error))?;
 
-    let mut writer = Writer { at: top - 8, limit: top - len / START_SHARE };
+    let mut writer = Writer { at: top - 8, limit: top - start_bytes(len) };
     let program = process.program();
     let program_name = writer.push_text(&program.name)?;
-    let mut environment = Vec::new();
-    for text in program.environment.iter().rev() {
-        environment.push(writer.push_text(text)?);
-    }
-    let mut arguments = Vec::new();
-    for text in program.arguments.iter().rev() {
-        arguments.push(writer.push_text(text)?);
-    }
+    let environment = writer.push_texts(&program.environment)?;
+    let arguments = writer.push_texts(&program.arguments)?;
     let platform = writer.push_text(b"x86_64")?;
     let mut random = [0; RANDOM_LEN];
     machine::get().random(&mut random);
@@ -107,7 +118,8 @@ pub(super) fn build(process: &Process, start: &Start) -> Result<usize, StartErro
 
     let auxiliary = auxiliary_vector(process, start, program_name, platform, random);
     *process.auxiliary.lock() = auxiliary.iter().flat_map(|word| word.to_le_bytes()).collect();
-    let mut words = Vec::new();
+    let count = 1 + arguments.len() + 1 + environment.len() + 1 + auxiliary.len();
+    let mut words = fallible::room_for(count)?;
     words.push(arguments.len());
     words.extend(arguments.iter().rev());
     words.push(0);
@@ -118,8 +130,7 @@ pub(super) fn build(process: &Process, start: &Start) -> Result<usize, StartErro
     writer.at = (writer.at - words.len() * 8) & !15;
     let rsp = writer.at;
     writer.at = rsp + words.len() * 8;
-    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-    writer.push(&bytes)?;
+    writer.push(words.as_bytes())?;
     process.stack_start.store(rsp, Ordering::Relaxed);
     Ok(rsp)
 }

@@ -110,10 +110,11 @@ impl File for EventCounter {
         Positions::NoneAndSeekIgnored
     }
 
-    fn describe(&self, lines: &mut String) {
+    fn describe(&self, lines: &mut String) -> Result<()> {
         let (count, semaphore) = (*self.count.lock(), u32::from(self.semaphore));
         // Writing to a string cannot fail.
         let _ = write!(lines, "eventfd-count: {count:16x}\neventfd-semaphore: {semaphore}\n");
+        Ok(())
     }
 }
 

@@ -2,7 +2,7 @@
 //! `execve(2)`: replaces the program of the process.
 //!
 //! Honoured: ELF programs, static and with an interpreter; scripts (`#!`), five deep; arguments and environment of up to a
-//! quarter of the stack, each shorter than 128 KiB; `FD_CLOEXEC`. The process keeps its id, also when another thread than the
+//! quarter of the stack and 6 MiB, each shorter than 128 KiB; `FD_CLOEXEC`. The process keeps its id, also when another thread than the
 //! first one asks; that thread then keeps its own, too.
 //!
 //! Refused: a program that has made threads, keys, events, timers or handlers by `hadal/hrt.h` (ENOSYS, with a message).
