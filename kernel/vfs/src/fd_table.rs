@@ -196,8 +196,10 @@ impl FdTable {
     pub fn take_over(&self, other: &Self) -> Result<()> {
         self.set_limit(MAX_DESCRIPTORS);
         for fd in other.taken(0, u32::MAX) {
+            // Both as they are together: another thread may put another file there.
+            let slot = other.place(fd)?.read().as_ref().map(|slot| (slot.file.clone(), slot.close_on_exec));
             // One that is closed meanwhile is not there.
-            if let (Ok(file), Ok(close_on_exec)) = (other.get(fd), other.close_on_exec(fd)) {
+            if let Some((file, close_on_exec)) = slot {
                 self.replace(fd, file, close_on_exec)?;
             }
         }
@@ -205,7 +207,7 @@ impl FdTable {
         Ok(())
     }
 
-    /// Closes what `execve` closes.
+    /// Closes what `execve` closes. The process has no other thread then.
     pub fn exec(&self) {
         for fd in self.taken(0, u32::MAX) {
             if self.close_on_exec(fd) == Ok(true) {
@@ -353,6 +355,33 @@ mod tests {
         for fd in [127, 128, 16_384, 39_999, 40_000] {
             assert_eq!(table.insert(file.clone(), false), Ok(fd));
         }
+    }
+
+    #[test]
+    fn a_copy_has_files_with_their_marks() {
+        let table = FdTable::new(8);
+        let files = [null_open_file(), null_open_file()];
+        table.insert(files[0].clone(), true).unwrap();
+        let stops = AtomicU32::new(0);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while stops.load(Ordering::Relaxed) == 0 {
+                    drop(table.replace(0, files[1].clone(), false));
+                    drop(table.replace(0, files[0].clone(), true));
+                }
+            });
+            for _ in 0..10_000 {
+                let copy = FdTable::new(0);
+                copy.take_over(&table).unwrap();
+                let is_marked = Arc::ptr_eq(&copy.get(0).unwrap(), &files[0]);
+                if copy.close_on_exec(0) != Ok(is_marked) {
+                    stops.store(2, Ordering::Relaxed);
+                    break;
+                }
+            }
+            stops.fetch_max(1, Ordering::Relaxed);
+        });
+        assert_eq!(stops.load(Ordering::Relaxed), 1);
     }
 
     proptest! {
