@@ -12,6 +12,7 @@
 #include <spawn.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -528,6 +529,42 @@ static void pipes(void) {
     CHECK_EQUAL(exit_of(child), 0);
 }
 
+// A lock of a process goes with it, however it ends, and with a descriptor that execve closes; who waits for it gets it.
+static void locks(void) {
+    char name[] = "/tmp/processes-XXXXXX";
+    int file = mkstemp(name);
+    CHECK(file >= 0);
+    for (int how = 0; how < 3; ++how) {
+        int ready[2], ends[2];
+        CHECK(pipe(ready) == 0 && pipe(ends) == 0);
+        pid_t child = fork();
+        if (child == 0) {
+            int own = open(name, O_RDWR | O_CLOEXEC);
+            if (flock(own, LOCK_EX) != 0 || write(ready[1], "x", 1) != 1) {
+                _exit(1);
+            }
+            usleep(200000);
+            if (how == 0) {
+                raise(SIGKILL);
+            } else if (how == 1) {
+                dup2(ends[0], 0), close(ends[1]);
+                execlp("cat", "cat", NULL);
+            }
+            _exit(0);
+        }
+        char byte;
+        CHECK(read(ready[0], &byte, 1) == 1);
+        CHECK(flock(file, LOCK_EX) == 0);
+        // Only the one that has called execve is there.
+        CHECK(how != 1 || waitpid(child, NULL, WNOHANG) == 0);
+        CHECK(flock(file, LOCK_UN) == 0);
+        close(ends[1]), close(ends[0]), close(ready[0]), close(ready[1]);
+        waitpid(child, NULL, 0);
+    }
+    unlink(name);
+    close(file);
+}
+
 static void usage(void) {
     struct tms before, after;
     times(&before);
@@ -596,6 +633,7 @@ int main(int argc, char **argv) {
         {"basics", basics},   {"waiting", waiting}, {"many", many},     {"programs", programs},
         {"signals", signals}, {"groups", groups},   {"memory", memory}, {"threads", threads},
         {"pipes", pipes},     {"usage", usage},     {"leaks", leaks},   {"texts", texts},
+        {"locks", locks},
     };
     setvbuf(stdout, NULL, _IOLBF, 0);
     return run_parts(parts, sizeof parts / sizeof *parts, argc, argv);

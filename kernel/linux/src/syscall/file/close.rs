@@ -6,7 +6,7 @@
 //!
 //! Refused: nothing.
 
-use super::{file_locks, mapped};
+use super::mapped;
 use crate::Result;
 use crate::call::Call;
 use crate::strace::signature;
@@ -18,6 +18,5 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     // As on Linux the descriptor is gone whatever comes of it.
     let written = mapped::write_back_own(call.process, &open);
     drop(open);
-    file_locks::after_close();
     written.map(|()| 0)
 }

@@ -5,7 +5,6 @@
 //!
 //! Refused: `CLOSE_RANGE_UNSHARE` (`EINVAL`): the threads of a program share one table.
 
-use super::file_locks;
 use crate::call::Call;
 use crate::strace::signature;
 use crate::{Errno, Result};
@@ -21,10 +20,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
         return Err(Errno::EINVAL);
     }
     match call.uint(2) {
-        0 => {
-            call.process.files.close_range(first, last);
-            file_locks::after_close();
-        }
+        0 => call.process.files.close_range(first, last),
         ON_EXEC => call.process.files.close_range_on_exec(first, last),
         _ => return Err(Errno::EINVAL),
     }

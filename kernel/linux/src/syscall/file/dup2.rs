@@ -5,7 +5,6 @@
 //!
 //! Refused: nothing.
 
-use super::file_locks;
 use crate::Result;
 use crate::call::Call;
 use crate::strace::signature;
@@ -24,9 +23,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
 
 /// Puts the open file of `old` at `new`, for two different numbers, and closes what was there.
 pub(super) fn replace(process: &Process, old: i32, new: i32, close_on_exec: bool) -> Result<usize> {
-    if let Some(closed) = process.files.dup_to(old, new, close_on_exec)? {
-        drop(closed);
-        file_locks::after_close();
-    }
+    let closed = process.files.dup_to(old, new, close_on_exec)?;
+    drop(closed);
     Ok(new as usize)
 }

@@ -2,17 +2,20 @@
 //! Whole-file locks (`flock`): who holds which.
 //!
 //! A lock belongs to an open file description and ends with it, so two descriptions of one file exclude each other even
-//! in one program. The table knows the descriptions weakly: one that is gone holds nothing.
+//! in one program. The table knows the descriptions weakly: one that is gone holds nothing. How it goes does not matter (it may be
+//! closed, or go with its process, or with a message that nobody receives), so the description itself tells it.
 
 use alloc::sync::{Arc, Weak};
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
+use hadal_hal::memory::fallible::{self, MakeRoom};
 use hadal_hal::sync::SpinLock;
 use hadal_sync::{WaitMode, WaitQueue};
-use hadal_vfs::{InodeId, OpenFile};
+use hadal_vfs::{InodeId, OpenFile, Watcher};
+use spin::Once;
 
-use crate::Result;
+use crate::{Errno, Result};
 
 /// The two kinds of locks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,8 +43,9 @@ impl<T> Table<T> {
     }
 
     /// Takes a lock unless somebody else's is in the way. A lock that `owner` has already is given up first, as on Linux.
-    fn try_lock(&mut self, inode: InodeId, owner: &Arc<T>, kind: LockKind) -> bool {
-        self.unlock(owner);
+    fn try_lock(&mut self, inode: InodeId, owner: &Arc<T>, kind: LockKind) -> Result<bool> {
+        self.held.make_room(1).map_err(|_| Errno::ENOLCK)?;
+        self.unlock(Arc::as_ptr(owner));
         self.held.retain(|held| held.owner.strong_count() > 0);
         let free = !self.held.iter().any(|held| {
             held.inode == inode && (kind == LockKind::Exclusive || held.kind == LockKind::Exclusive)
@@ -49,11 +53,11 @@ impl<T> Table<T> {
         if free {
             self.held.push(Held { inode, owner: Arc::downgrade(owner), kind });
         }
-        free
+        Ok(free)
     }
 
-    fn unlock(&mut self, owner: &Arc<T>) {
-        self.held.retain(|held| held.owner.as_ptr() != Arc::as_ptr(owner));
+    fn unlock(&mut self, owner: *const T) {
+        self.held.retain(|held| held.owner.as_ptr() != owner);
     }
 }
 
@@ -62,8 +66,31 @@ static CHANGED: WaitQueue = WaitQueue::new();
 /// Threads that wait for a lock.
 static WAITING: AtomicUsize = AtomicUsize::new(0);
 
+/// Hears of descriptions that are gone.
+struct Keeper;
+
+impl Watcher for Keeper {
+    fn closed(self: Arc<Self>, file: &OpenFile) {
+        TABLE.lock().unlock(file);
+        if WAITING.load(Ordering::SeqCst) > 0 {
+            CHANGED.wake_all();
+        }
+    }
+}
+
+/// Makes sure that the end of a description is heard of.
+fn watch(file: &OpenFile) -> Result<()> {
+    static KEEPER: Once<Arc<dyn Watcher>> = Once::new();
+    let keeper = KEEPER.try_call_once(|| fallible::arc(Keeper).map(|keeper| -> Arc<dyn Watcher> { keeper }));
+    let keeper = keeper.map_err(|_| Errno::ENOLCK)?;
+    // Once is enough, however often it is locked.
+    file.unwatch(keeper);
+    file.watch(keeper.clone()).map_err(|_| Errno::ENOLCK)
+}
+
 /// Takes a lock if it is free.
-pub(super) fn try_lock(file: &Arc<OpenFile>, kind: LockKind) -> bool {
+pub(super) fn try_lock(file: &Arc<OpenFile>, kind: LockKind) -> Result<bool> {
+    watch(file)?;
     let taken = TABLE.lock().try_lock(file.inode().identity(), file, kind);
     // A stronger lock may have become a weaker one.
     CHANGED.wake_all();
@@ -72,28 +99,24 @@ pub(super) fn try_lock(file: &Arc<OpenFile>, kind: LockKind) -> bool {
 
 /// Waits for a lock and takes it.
 pub(super) fn lock(file: &Arc<OpenFile>, kind: LockKind) -> Result<()> {
-    if try_lock(file, kind) {
+    if try_lock(file, kind)? {
         return Ok(());
     }
     let inode = file.inode().identity();
     WAITING.fetch_add(1, Ordering::SeqCst);
-    let attempt = || TABLE.lock().try_lock(inode, file, kind).then_some(());
+    let attempt = || match TABLE.lock().try_lock(inode, file, kind) {
+        Ok(false) => None,
+        result => Some(result.map(|_| ())),
+    };
     let result = CHANGED.wait_until(None, WaitMode::Interruptible, attempt);
     WAITING.fetch_sub(1, Ordering::SeqCst);
-    Ok(result?)
+    result?
 }
 
 /// Gives up the lock of an open file, if it has one.
 pub(super) fn unlock(file: &Arc<OpenFile>) {
-    TABLE.lock().unlock(file);
+    TABLE.lock().unlock(Arc::as_ptr(file));
     CHANGED.wake_all();
-}
-
-/// To be called when descriptors were closed: an open file that is gone may have held what others wait for.
-pub(super) fn after_close() {
-    if WAITING.load(Ordering::SeqCst) > 0 {
-        CHANGED.wake_all();
-    }
 }
 
 #[cfg(test)]
@@ -107,25 +130,29 @@ mod tests {
     fn exclusive_locks_exclude() {
         let mut table = Table::new();
         let (a, b) = (Arc::new(()), Arc::new(()));
-        assert!(table.try_lock(FILE, &a, LockKind::Exclusive));
-        assert!(!table.try_lock(FILE, &b, LockKind::Shared));
-        assert!(table.try_lock(OTHER, &b, LockKind::Exclusive));
-        table.unlock(&a);
-        assert!(table.try_lock(FILE, &b, LockKind::Exclusive));
+        assert_eq!(table.try_lock(FILE, &a, LockKind::Exclusive), Ok(true));
+        assert_eq!(table.try_lock(FILE, &b, LockKind::Shared), Ok(false));
+        assert_eq!(table.try_lock(OTHER, &b, LockKind::Exclusive), Ok(true));
+        table.unlock(Arc::as_ptr(&a));
+        assert_eq!(table.try_lock(FILE, &b, LockKind::Exclusive), Ok(true));
         drop(b);
-        assert!(table.try_lock(FILE, &a, LockKind::Exclusive), "a lock ends with its description");
+        assert_eq!(
+            table.try_lock(FILE, &a, LockKind::Exclusive),
+            Ok(true),
+            "a lock ends with its description"
+        );
     }
 
     #[test]
     fn shared_locks_share_and_convert() {
         let mut table = Table::new();
         let (a, b) = (Arc::new(()), Arc::new(()));
-        assert!(table.try_lock(FILE, &a, LockKind::Shared));
-        assert!(table.try_lock(FILE, &b, LockKind::Shared));
-        assert!(!table.try_lock(FILE, &a, LockKind::Exclusive));
-        table.unlock(&b);
-        assert!(table.try_lock(FILE, &a, LockKind::Exclusive));
-        assert!(table.try_lock(FILE, &a, LockKind::Shared));
-        assert!(table.try_lock(FILE, &b, LockKind::Shared));
+        assert_eq!(table.try_lock(FILE, &a, LockKind::Shared), Ok(true));
+        assert_eq!(table.try_lock(FILE, &b, LockKind::Shared), Ok(true));
+        assert_eq!(table.try_lock(FILE, &a, LockKind::Exclusive), Ok(false));
+        table.unlock(Arc::as_ptr(&b));
+        assert_eq!(table.try_lock(FILE, &a, LockKind::Exclusive), Ok(true));
+        assert_eq!(table.try_lock(FILE, &a, LockKind::Shared), Ok(true));
+        assert_eq!(table.try_lock(FILE, &b, LockKind::Shared), Ok(true));
     }
 }

@@ -29,7 +29,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     };
     if operation & LOCK_NB == 0 {
         file_locks::lock(&file, kind)?;
-    } else if !file_locks::try_lock(&file, kind) {
+    } else if !file_locks::try_lock(&file, kind)? {
         return Err(Errno::EAGAIN);
     }
     Ok(0)
