@@ -31,6 +31,7 @@ pub mod mqueue;
 pub mod numa;
 pub mod process;
 pub mod program;
+mod record_locks;
 pub mod refused;
 pub mod release;
 pub mod restart;

@@ -10,7 +10,7 @@ use super::{ExitStatus, Process};
 use crate::signal::number::SIGSEGV;
 use crate::task::Task;
 use crate::violation::Violation;
-use crate::{family, machine};
+use crate::{family, machine, record_locks};
 
 const ENDING: u32 = 1 << 31;
 const BY_SIGNAL: u32 = 1 << 8;
@@ -110,6 +110,7 @@ impl Process {
         }
         // This brings the last of a file to the host. Nobody is left to hear of a failure.
         let _ = self.space().sync_all();
+        record_locks::end(self);
         self.files.clear();
         let status = self.ending().unwrap_or(ExitStatus::Exited(0));
         let refused = self.refused.text(&self.program().executable, status);

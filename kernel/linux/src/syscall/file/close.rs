@@ -7,9 +7,9 @@
 //! Refused: nothing.
 
 use super::mapped;
-use crate::Result;
 use crate::call::Call;
 use crate::strace::signature;
+use crate::{Result, record_locks};
 
 signature!(Int);
 
@@ -17,6 +17,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let open = call.process.files.remove(call.int(0))?;
     // As on Linux the descriptor is gone whatever comes of it.
     let written = mapped::write_back_own(call.process, &open);
+    record_locks::after_close(call.process, || open.inode().identity());
     drop(open);
     written.map(|()| 0)
 }

@@ -7,7 +7,7 @@
 
 use crate::call::Call;
 use crate::strace::signature;
-use crate::{Errno, Result};
+use crate::{Errno, Result, record_locks};
 
 /// Mark the descriptors instead of closing them (`CLOSE_RANGE_CLOEXEC`).
 const ON_EXEC: u32 = 1 << 2;
@@ -20,7 +20,10 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
         return Err(Errno::EINVAL);
     }
     match call.uint(2) {
-        0 => call.process.files.close_range(first, last),
+        0 => {
+            record_locks::before_closing(call.process, call.process.files.taken(first, last), |_| true);
+            call.process.files.close_range(first, last);
+        }
         ON_EXEC => call.process.files.close_range_on_exec(first, last),
         _ => return Err(Errno::EINVAL),
     }

@@ -5,9 +5,9 @@
 //!
 //! Refused: nothing.
 
-use crate::Result;
 use crate::call::Call;
 use crate::strace::signature;
+use crate::{Result, record_locks};
 use crate::process::Process;
 
 signature!(Int, Int);
@@ -23,7 +23,8 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
 
 /// Puts the open file of `old` at `new`, for two different numbers, and closes what was there.
 pub(super) fn replace(process: &Process, old: i32, new: i32, close_on_exec: bool) -> Result<usize> {
-    let closed = process.files.dup_to(old, new, close_on_exec)?;
-    drop(closed);
+    if let Some(closed) = process.files.dup_to(old, new, close_on_exec)? {
+        record_locks::after_close(process, || closed.inode().identity());
+    }
     Ok(new as usize)
 }

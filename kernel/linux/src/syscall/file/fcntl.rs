@@ -2,13 +2,13 @@
 //! `fcntl(2)`: questions and changes about a descriptor or its open file.
 //!
 //! Honoured: `F_DUPFD`, `F_DUPFD_CLOEXEC`, `F_GETFD`, `F_SETFD`, `F_GETFL`, `F_SETFL` (`O_APPEND`, `O_NONBLOCK`, `O_DIRECT`,
-//! `O_NOATIME`), `F_GETPIPE_SZ`, `F_SETPIPE_SZ`, `F_GET_SEALS`; the record locks `F_SETLK`, `F_SETLKW`, `F_GETLK` of one
-//! process, which never conflict among its threads and so are always granted. They are not known to the host.
+//! `O_NOATIME`), `F_GETPIPE_SZ`, `F_SETPIPE_SZ`, `F_GET_SEALS`; the record locks `F_SETLK`, `F_SETLKW`, `F_GETLK`
+//! among the machine's processes (`record_locks.rs`). They are not known to the host.
 //!
 //! Refused: `O_ASYNC` and every other command (`EINVAL`): record locks of open files (`F_OFD_*`), owners and signals,
 //! leases, notifications, new seals, write hints.
 
-use hadal_vfs::{OpenFile, OpenFlags};
+use hadal_vfs::{OpenFile, OpenFlags, SeekFrom};
 use linux_raw_sys::general::{
     F_DUPFD, F_DUPFD_CLOEXEC, F_GET_SEALS, F_GETFD, F_GETFL, F_GETLK, F_GETOWN, F_GETPIPE_SZ, F_RDLCK, F_SEAL_SEAL,
     F_SETFD, F_SETFL, F_SETLK, F_SETLKW, F_SETPIPE_SZ, F_UNLCK, F_WRLCK, FD_CLOEXEC, SEEK_CUR, SEEK_END,
@@ -18,6 +18,8 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use super::memfd_create;
 use crate::call::Call;
+use crate::process::Process;
+use crate::record_locks::{self, RecordKind, Span};
 use crate::strace::signature;
 use crate::{Errno, Result, memory};
 
@@ -61,8 +63,8 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
         F_SETFD => files.set_close_on_exec(fd, argument as u32 & FD_CLOEXEC != 0).map(|()| 0),
         F_GETFL => Ok(file.status().bits() as usize),
         F_SETFL => set_status(&file, argument as u32),
-        F_SETLK | F_SETLKW => set_record_lock(&file, argument),
-        F_GETLK => get_record_lock(argument),
+        F_SETLK | F_SETLKW => set_record_lock(call.process, &file, argument, command == F_SETLKW),
+        F_GETLK => get_record_lock(call.process, &file, argument),
         F_GETPIPE_SZ => file.file()?.pipe_capacity(),
         F_SETPIPE_SZ => {
             let bytes = u32::try_from(argument).map_err(|_| Errno::EINVAL)?;
@@ -87,32 +89,62 @@ fn set_status(file: &OpenFile, flags: u32) -> Result<usize> {
     Ok(0)
 }
 
-fn read_lock(address: usize) -> Result<(RecordLock, u32)> {
+/// What a program says about bytes and kind of a lock; no kind: none.
+fn read_lock(file: &OpenFile, address: usize) -> Result<(RecordLock, Span, Option<RecordKind>)> {
     let lock: RecordLock = memory::read(address)?;
-    let kind = u32::try_from(lock.kind).map_err(|_| Errno::EINVAL)?;
-    let whence = u32::try_from(lock.whence).map_err(|_| Errno::EINVAL)?;
-    if !matches!(kind, F_RDLCK | F_WRLCK | F_UNLCK) || !matches!(whence, SEEK_SET | SEEK_CUR | SEEK_END) {
+    let kind = match u32::try_from(lock.kind).map_err(|_| Errno::EINVAL)? {
+        F_RDLCK => Some(RecordKind::Shared),
+        F_WRLCK => Some(RecordKind::Exclusive),
+        F_UNLCK => None,
+        _ => return Err(Errno::EINVAL),
+    };
+    let base = match u32::try_from(lock.whence).map_err(|_| Errno::EINVAL)? {
+        SEEK_SET => 0,
+        // What has no position is at 0.
+        SEEK_CUR => file.seek(SeekFrom::Current(0)).unwrap_or(0),
+        SEEK_END => file.metadata()?.size,
+        _ => return Err(Errno::EINVAL),
+    };
+    let base = i64::try_from(base).map_err(|_| Errno::EOVERFLOW)?;
+    let start = base.checked_add(lock.start).ok_or(Errno::EOVERFLOW)?;
+    // Of a negative length the bytes before.
+    let (first, last) = match lock.len {
+        0 => (start, i64::MAX),
+        len if len > 0 => (start, start.checked_add(len - 1).ok_or(Errno::EOVERFLOW)?),
+        len => (start.checked_add(len).ok_or(Errno::EINVAL)?, start.wrapping_sub(1)),
+    };
+    if first < 0 {
         return Err(Errno::EINVAL);
     }
-    Ok((lock, kind))
+    Ok((lock, Span { first, last }, kind))
 }
 
-/// The locks of a process never exclude each other, and there is no other process to be excluded.
-fn set_record_lock(file: &OpenFile, address: usize) -> Result<usize> {
-    let (_, kind) = read_lock(address)?;
-    let status = file.status();
+fn set_record_lock(process: &Process, file: &OpenFile, address: usize, waits: bool) -> Result<usize> {
+    let (_, span, kind) = read_lock(file, address)?;
+    let (status, inode) = (file.status(), file.inode().identity());
     match kind {
-        F_RDLCK if !status.readable() => Err(Errno::EBADF),
-        F_WRLCK if !status.writable() => Err(Errno::EBADF),
-        _ => Ok(0),
+        Some(RecordKind::Shared) if !status.readable() => Err(Errno::EBADF),
+        Some(RecordKind::Exclusive) if !status.writable() => Err(Errno::EBADF),
+        Some(kind) => record_locks::lock(process, inode, span, kind, waits).map(|()| 0),
+        None => record_locks::unlock(process, inode, span).map(|()| 0),
     }
 }
 
-fn get_record_lock(address: usize) -> Result<usize> {
-    let (lock, kind) = read_lock(address)?;
-    if kind == F_UNLCK {
-        return Err(Errno::EINVAL);
-    }
-    memory::write(address, &RecordLock { kind: F_UNLCK as i16, ..lock })?;
+fn get_record_lock(process: &Process, file: &OpenFile, address: usize) -> Result<usize> {
+    let (lock, span, kind) = read_lock(file, address)?;
+    let kind = kind.ok_or(Errno::EINVAL)?;
+    let answer = match record_locks::in_the_way(process, file.inode().identity(), span, kind) {
+        None => RecordLock { kind: F_UNLCK as i16, ..lock },
+        Some(record) => RecordLock {
+            kind: if record.kind == RecordKind::Shared { F_RDLCK } else { F_WRLCK } as i16,
+            whence: SEEK_SET as i16,
+            start: record.span.first,
+            // Both are not negative.
+            len: if record.span.last == i64::MAX { 0 } else { record.span.last - record.span.first + 1 },
+            pid: record.owner as i32,
+            ..lock
+        },
+    };
+    memory::write(address, &answer)?;
     Ok(0)
 }
