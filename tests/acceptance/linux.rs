@@ -2,7 +2,9 @@
 //! What Linux tells programs: auxiliary vector, vDSO, clocks, /proc and /sys, limits, pipes.
 
 use hadal_tests::Way;
-use hadal_tests::programs::{DIE, EPOLL, EXEC, OTHERS, PROCESS_MEMORY, PROCESSES, QUEUES, SOCKETS, SYSTEM};
+use hadal_tests::programs::{
+    DIE, EPOLL, EXEC, OTHERS, PROCESS_MEMORY, PROCESSES, QUEUES, RECORD_LOCKS, SOCKETS, SYSTEM,
+};
 
 use crate::suite::Suite;
 
@@ -42,6 +44,15 @@ pub(crate) fn register(suite: &mut Suite) {
         suite.compare(
             format!("linux/process-memory/{cpus}cpus"),
             &PROCESS_MEMORY,
+            Way::GccDynamic,
+            cpus,
+            |case| case,
+        );
+    }
+    for cpus in [1, 4] {
+        suite.compare(
+            format!("linux/record-locks/{cpus}cpus"),
+            &RECORD_LOCKS,
             Way::GccDynamic,
             cpus,
             |case| case,

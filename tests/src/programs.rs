@@ -373,6 +373,8 @@ programs! {
     PROCESSES = "processes", ["linux/processes.c"], ["-pthread"];
     /// Memory that processes have in common.
     PROCESS_MEMORY = "process-memory", ["linux/process_memory.c"], ["-pthread"];
+    /// Record locks of several processes.
+    RECORD_LOCKS = "record-locks", ["linux/record_locks.c"], [];
     /// The three streams.
     STREAMS = "streams", ["linux/streams.c"], [];
     /// The least program.

@@ -178,15 +178,15 @@ static CHANGED: WaitQueue = WaitQueue::new();
 /// Locks that are held, so that who closes a file while there is none need not look.
 static HELD: AtomicUsize = AtomicUsize::new(0);
 
-/// Changes the table, and lets those look again who wait.
-fn change<T>(act: impl FnOnce(&mut Table<u32>) -> T) -> T {
-    let (result, someone_waits) = {
+/// Changes the table, and lets those look again who wait if it says that locks have changed.
+fn change<T>(act: impl FnOnce(&mut Table<u32>) -> (T, bool)) -> T {
+    let (result, wakes) = {
         let mut table = TABLE.lock();
-        let result = act(&mut table);
+        let (result, has_changed) = act(&mut table);
         HELD.store(table.held.len(), Ordering::SeqCst);
-        (result, !table.waits.is_empty())
+        (result, has_changed && !table.waits.is_empty())
     };
-    if someone_waits {
+    if wakes {
         CHANGED.wake_all();
     }
     result
@@ -212,13 +212,17 @@ pub(crate) fn lock(
 ) -> Result<()> {
     let wanted = Record { inode, span, kind, owner: process.pid() };
     let thread = Task::current().tid();
-    let attempt = || match change(|table| table.attempt(thread, wanted, waits)) {
-        Ok(false) => None,
-        result => Some(result.map(|_| ())),
+    let attempt = || {
+        // A stronger lock may become a weaker one.
+        let result = change(|table| {
+            let result = table.attempt(thread, wanted, waits);
+            (result, result == Ok(true))
+        });
+        if result == Ok(false) { None } else { Some(result.map(|_| ())) }
     };
     let result = CHANGED.wait_until(None, WaitMode::Interruptible, attempt);
     if result.is_err() {
-        change(|table| table.stop_waiting(thread));
+        change(|table| (table.stop_waiting(thread), false));
     }
     result?
 }
@@ -226,9 +230,12 @@ pub(crate) fn lock(
 /// Gives up what the process has of these bytes.
 pub(crate) fn unlock(process: &Process, inode: InodeId, span: Span) -> Result<()> {
     change(|table| {
-        table.make_room()?;
-        table.cut(inode, process.pid(), span);
-        Ok(())
+        // For the rest of a lock that is cut in two.
+        let room = table.held.make_room(1).map_err(|_| Errno::ENOLCK);
+        if room.is_ok() {
+            table.cut(inode, process.pid(), span);
+        }
+        (room, room.is_ok())
     })
 }
 
@@ -236,14 +243,14 @@ pub(crate) fn unlock(process: &Process, inode: InodeId, span: Span) -> Result<()
 #[inline]
 pub(crate) fn after_close(process: &Process, inode: impl FnOnce() -> InodeId) {
     if HELD.load(Ordering::Relaxed) > 0 {
-        change(|table| table.cut(inode(), process.pid(), Span::ALL));
+        change(|table| (table.cut(inode(), process.pid(), Span::ALL), true));
     }
 }
 
 /// The process closes all its files.
 pub(crate) fn end(process: &Process) {
     if HELD.load(Ordering::Relaxed) > 0 {
-        change(|table| table.held.retain(|held| held.owner != process.pid()));
+        change(|table| (table.held.retain(|held| held.owner != process.pid()), true));
     }
 }
 
