@@ -58,7 +58,7 @@ const PROCESS: u64 = 1;
 const OBSERVER: u64 = 1 << 32;
 
 /// A process whose record does not become another's for as long as this lives.
-pub(crate) struct Held(&'static Process);
+pub struct Held(&'static Process);
 
 impl Held {
     /// Holds a record that somebody holds.
@@ -68,8 +68,8 @@ impl Held {
         held.is_ok().then_some(Self(process))
     }
 
-    /// The process.
-    pub(crate) fn process(&self) -> &'static Process {
+    /// The process. Its record may become another's when this is dropped.
+    pub fn process(&self) -> &'static Process {
         self.0
     }
 }
@@ -242,11 +242,22 @@ pub fn count() -> u32 {
 }
 
 /// The process with an id, or with a thread that has it, held.
-pub(crate) fn find_held(id: u32) -> Option<Held> {
+pub fn find_held(id: u32) -> Option<Held> {
     let find = || find(id).or_else(|| find_by_thread(id));
     let held = Held::of(find()?)?;
     // It is not another one that has got the record before it was held.
     find().is_some_and(|found| core::ptr::eq(found, held.process())).then_some(held)
+}
+
+/// Holds a process that had an id when it was found. `None` if it is over: then its record is nobody's, or that of a process with
+/// another id.
+pub fn hold_again(process: &'static Process, pid: u32) -> Option<Held> {
+    Held::of(process).filter(|held| is_it(held, pid))
+}
+
+/// Whether a process that somebody holds is the one with an id, and nobody has waited for it.
+pub fn is_it(process: &Held, pid: u32) -> bool {
+    process.pid() == pid && process.family.state.load(Ordering::Acquire) != FREE
 }
 
 /// The process with an id.

@@ -5,49 +5,50 @@ use alloc::boxed::Box;
 use alloc::format;
 use alloc::vec::Vec;
 
-use hadal_linux::process::Process;
 use hadal_vfs::Result;
 use hadal_vfs::synthetic::{Child, Children, LinkTarget, link};
 use hadal_vfs::{FileKind, OpenFlags, SeekFrom};
 
+use crate::process_tree::Named;
 use crate::{number_after, numbered, proc_file};
 
 /// `fd`: links to the open files.
 pub(super) struct Descriptors {
-    pub(super) process: &'static Process,
+    pub(super) named: Named,
 }
 
 /// `fdinfo`: position and flags of the open files.
 pub(super) struct DescriptorFiles {
-    pub(super) process: &'static Process,
+    pub(super) named: Named,
 }
 
-/// The descriptor that a name stands for, if it is open.
-fn open_descriptor(process: &Process, name: &[u8]) -> Option<i32> {
+/// The descriptor that a name stands for, if it is open, or nobody can say that any more: then looking at it fails.
+fn open_descriptor(named: Named, name: &[u8]) -> Option<i32> {
     let fd = i32::try_from(number_after(name, "")?).ok()?;
-    process.files.get(fd).is_ok().then_some(fd)
+    named.held().map_or(true, |process| process.files.get(fd).is_ok()).then_some(fd)
 }
 
-fn list(process: &Process, kind: FileKind) -> Result<Vec<(Vec<u8>, FileKind)>> {
-    numbered(process.files.taken(0, u32::MAX).map(|fd| fd as u32), kind)
+fn list(named: Named, kind: FileKind) -> Result<Vec<(Vec<u8>, FileKind)>> {
+    numbered(named.held_to_list()?.files.taken(0, u32::MAX).map(|fd| fd as u32), kind)
 }
 
 impl Children for Descriptors {
     fn lookup(&self, name: &[u8]) -> Option<Child> {
-        let (process, fd) = (self.process, open_descriptor(self.process, name)?);
-        let jump = move || Ok(process.files.get(fd)?.location().clone());
+        let (named, fd) = (self.named, open_descriptor(self.named, name)?);
+        let jump = move || Ok(named.held()?.files.get(fd)?.location().clone());
         Some(Child::Leaf(link(LinkTarget::Jump(Box::new(jump)))))
     }
 
     fn list(&self) -> Result<Vec<(Vec<u8>, FileKind)>> {
-        list(self.process, FileKind::Symlink)
+        list(self.named, FileKind::Symlink)
     }
 }
 
 impl Children for DescriptorFiles {
     fn lookup(&self, name: &[u8]) -> Option<Child> {
-        let (process, fd) = (self.process, open_descriptor(self.process, name)?);
+        let (named, fd) = (self.named, open_descriptor(self.named, name)?);
         Some(proc_file(move || {
+            let process = named.held()?;
             let file = process.files.get(fd)?;
             // A stream has no position, and Linux shows 0 for it.
             let position = file.seek(SeekFrom::Current(0)).unwrap_or(0);
@@ -63,6 +64,6 @@ impl Children for DescriptorFiles {
     }
 
     fn list(&self) -> Result<Vec<(Vec<u8>, FileKind)>> {
-        list(self.process, FileKind::Regular)
+        list(self.named, FileKind::Regular)
     }
 }

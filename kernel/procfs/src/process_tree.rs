@@ -10,9 +10,10 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use hadal_hal::memory::fallible;
+use hadal_linux::family::{self, Held};
+use hadal_linux::first;
 use hadal_linux::process::Process;
 use hadal_linux::task::{NAME_LEN, Task};
-use hadal_linux::{family, first};
 use hadal_vfs::synthetic::{Child, Children, Directory, Generated, LinkTarget, generated_file, link};
 use hadal_vfs::{Errno, FileKind, Follow, Location, Result};
 
@@ -43,31 +44,52 @@ impl Children for Processes {
             let process = calling().ok()?;
             return Some(Child::Directory(Arc::new(first_process::Entries { process, of_thread: false })));
         }
-        let process = family::find(id).or_else(|| family::find_by_thread(id))?;
-        Some(Child::Directory(directory_of(process)))
+        Some(Child::Directory(directory_of(&family::find_held(id)?)))
     }
 
     fn list(&self) -> Result<Vec<(Vec<u8>, FileKind)>> {
         // Process 1 comes first, and programs look for it there.
-        let mut ids =
-            fallible::collected(core::iter::once(first::PID).chain(family::all().map(Process::pid)))?;
+        // A record that is about to become another process's has no id.
+        let others = family::all().map(Process::pid).filter(|&pid| pid != 0);
+        let mut ids = fallible::collected(core::iter::once(first::PID).chain(others))?;
         ids.sort_unstable();
         numbered(ids.into_iter(), FileKind::Directory)
     }
 }
 
 /// The directory of a process, which the process keeps.
-fn directory_of(process: &'static Process) -> Arc<dyn Children> {
+fn directory_of(held: &Held) -> Arc<dyn Children> {
+    let process = held.process();
     if let Some(directory) = &*process.directory.lock() {
         return directory.clone();
     }
-    let made: Arc<dyn Children> = Arc::new(Entries { process, tid: process.pid(), of_thread: false });
+    let named = Named { process, pid: process.pid() };
+    let made: Arc<dyn Children> = Arc::new(Entries { named, tid: named.pid, of_thread: false });
     process.directory.lock().get_or_insert(made).clone()
+}
+
+/// A process that was found once. Who has its directory open may look into it when the process is over, and its record another's.
+#[derive(Clone, Copy)]
+pub(super) struct Named {
+    process: &'static Process,
+    pid: u32,
+}
+
+impl Named {
+    /// The process; `ESRCH` when it is over.
+    pub(super) fn held(self) -> Result<Held> {
+        family::hold_again(self.process, self.pid).ok_or(Errno::ESRCH)
+    }
+
+    /// The process whose entries are listed; `ENOENT` when it is over.
+    pub(super) fn held_to_list(self) -> Result<Held> {
+        self.held().map_err(|_| Errno::ENOENT)
+    }
 }
 
 /// The directory of a process, or of one of its threads.
 struct Entries {
-    process: &'static Process,
+    named: Named,
     tid: u32,
     of_thread: bool,
 }
@@ -87,30 +109,32 @@ const LINKS: [(&str, Jump); 3] = [
 const DIRECTORIES: [&str; 3] = ["fd", "fdinfo", "task"];
 
 impl Entries {
+    fn whose(&self) -> Whose {
+        Whose { named: self.named, tid: self.tid }
+    }
+
     fn directory(&self, name: &[u8]) -> Option<Arc<dyn Children>> {
-        let process = self.process;
+        let named = self.named;
         match name {
-            b"fd" => Some(Arc::new(Descriptors { process })),
-            b"fdinfo" => Some(Arc::new(DescriptorFiles { process })),
-            b"task" if !self.of_thread => Some(Arc::new(Threads { process })),
+            b"fd" => Some(Arc::new(Descriptors { named })),
+            b"fdinfo" => Some(Arc::new(DescriptorFiles { named })),
+            b"task" if !self.of_thread => Some(Arc::new(Threads { named })),
             _ => None,
         }
     }
 
     fn leaf(&self, name: &[u8]) -> Option<Generated> {
-        let (process, tid, of_thread) = (self.process, self.tid, self.of_thread);
+        let (named, of_thread, whose) = (self.named, self.of_thread, self.whose());
         if let Some(&(_, jump)) = LINKS.iter().find(|(link, _)| link.as_bytes() == name) {
-            return Some(link(LinkTarget::Jump(Box::new(move || jump(process)))));
+            return Some(link(LinkTarget::Jump(Box::new(move || jump(named.held()?.process())))));
         }
-        // The first thread may have ended before the others.
-        let task = Task::of(hadal_sched::thread(tid - 1));
         if name == b"comm" {
-            let content = move || Ok(process_files::comm(task));
-            let write = move |text: &[u8]| rename(process, task, text);
+            let content = move || whose.look(|_, task| Ok(process_files::comm(task)));
+            let write = move |text: &[u8]| whose.rename(text);
             return Some(generated_file(0o644, 0, Box::new(content), Some(Box::new(write))));
         }
         let file = process_files::FILES.iter().find(|file| file.name.as_bytes() == name)?;
-        let content = move || (file.content)(process, task, of_thread);
+        let content = move || whose.look(|process, task| (file.content)(process, task, of_thread));
         Some(generated_file(file.mode, 0, Box::new(content), None))
     }
 }
@@ -126,6 +150,7 @@ impl Children for Entries {
     }
 
     fn list(&self) -> Result<Vec<(Vec<u8>, FileKind)>> {
+        self.whose().held().map_err(|_| Errno::ENOENT)?;
         let directories = DIRECTORIES.iter().filter(|name| !self.of_thread || **name != "task");
         let entry = |name: &str, kind| (name.as_bytes().to_vec(), kind);
         let mut all: Vec<_> = directories.map(|name| entry(name, FileKind::Directory)).collect();
@@ -136,32 +161,60 @@ impl Children for Entries {
     }
 }
 
-/// Names a thread by what was written to its file `comm`.
-fn rename(process: &Process, task: &Task, text: &[u8]) -> Result<usize> {
-    if calling()?.pid() != process.pid() {
-        return Err(Errno::EINVAL);
+/// A thread of a process: the first one, which may end before the others, stands for the process.
+#[derive(Clone, Copy)]
+struct Whose {
+    named: Named,
+    tid: u32,
+}
+
+impl Whose {
+    /// The process; `ESRCH` when it is over, or the thread has ended.
+    fn held(self) -> Result<Held> {
+        let held = self.named.held()?;
+        if self.is_in(&held) { Ok(held) } else { Err(Errno::ESRCH) }
     }
-    let line = text.split(|&byte| byte == b'\n' || byte == 0).next().unwrap_or(b"");
-    let mut name = [0; NAME_LEN];
-    let len = line.len().min(NAME_LEN - 1);
-    name[..len].copy_from_slice(&line[..len]);
-    task.rename(name);
-    Ok(text.len())
+
+    fn is_in(self, held: &Held) -> bool {
+        family::is_it(held, self.named.pid) && (self.tid == self.named.pid || held.has_thread(self.tid))
+    }
+
+    /// What `act` says about the thread; `ESRCH` when it has ended, also meanwhile: then that may be about another one.
+    fn look<T>(self, act: impl FnOnce(&Process, &Task) -> Result<T>) -> Result<T> {
+        let held = self.held()?;
+        let result = act(&held, Task::of(hadal_sched::thread(self.tid - 1)));
+        if self.is_in(&held) { result } else { Err(Errno::ESRCH) }
+    }
+
+    /// Names the thread by what was written to its file `comm`.
+    fn rename(self, text: &[u8]) -> Result<usize> {
+        let _held = self.held()?;
+        if calling()?.pid() != self.named.pid {
+            return Err(Errno::EINVAL);
+        }
+        let line = text.split(|&byte| byte == b'\n' || byte == 0).next().unwrap_or(b"");
+        let mut name = [0; NAME_LEN];
+        let len = line.len().min(NAME_LEN - 1);
+        name[..len].copy_from_slice(&line[..len]);
+        Task::of(hadal_sched::thread(self.tid - 1)).rename(name);
+        Ok(text.len())
+    }
 }
 
 /// `task`: the threads of a process.
 struct Threads {
-    process: &'static Process,
+    named: Named,
 }
 
 impl Children for Threads {
     fn lookup(&self, name: &[u8]) -> Option<Child> {
         let tid = u32::try_from(number_after(name, "")?).ok()?;
-        let process = self.process;
-        process.has_thread(tid).then(|| Child::Directory(Arc::new(Entries { process, tid, of_thread: true })))
+        let named = self.named;
+        let has = named.held().ok()?.has_thread(tid);
+        has.then(|| Child::Directory(Arc::new(Entries { named, tid, of_thread: true })))
     }
 
     fn list(&self) -> Result<Vec<(Vec<u8>, FileKind)>> {
-        numbered(self.process.thread_ids(), FileKind::Directory)
+        numbered(self.named.held_to_list()?.thread_ids(), FileKind::Directory)
     }
 }

@@ -565,6 +565,52 @@ static void locks(void) {
     close(file);
 }
 
+// Whoever looks into a directory of /proc that he has opened before sees nothing of the processes after.
+static void records(void) {
+    char path[40], text[100];
+    pid_t first = fork();
+    if (first == 0) {
+        pause();
+        _exit(0);
+    }
+    snprintf(path, sizeof path, "/proc/%d", first);
+    int directory = open(path, O_RDONLY | O_DIRECTORY), again = open(path, O_RDONLY | O_DIRECTORY);
+    int threads = openat(directory, "task", O_RDONLY | O_DIRECTORY);
+    int files = openat(directory, "fd", O_RDONLY | O_DIRECTORY);
+    int comm = openat(directory, "comm", O_RDWR);
+    CHECK(directory >= 0 && again >= 0 && threads >= 0 && files >= 0 && comm >= 0);
+    CHECK(faccessat(directory, "stat", R_OK, 0) == 0);
+    kill(first, SIGKILL);
+    CHECK(WIFSIGNALED(status_of(first)));
+    for (int round = 0; round < 2; ++round) {
+        pid_t next = 0;
+        if (round == 1) {
+            next = fork();
+            if (next == 0) {
+                pause();
+                _exit(0);
+            }
+        }
+        static const char *const names[] = {"stat", "status", "comm", "cmdline", "maps", "mounts"};
+        for (unsigned index = 0; index < sizeof names / sizeof *names; ++index) {
+            CHECK_ERRNO(openat(directory, names[index], O_RDONLY), ESRCH);
+        }
+        CHECK_ERRNO(readlinkat(directory, "exe", text, sizeof text), ESRCH);
+        CHECK_ERRNO(readlinkat(directory, "fd/1", text, sizeof text), ESRCH);
+        CHECK_ERRNO(write(comm, "x", 1), ESRCH);
+        int lists[] = {again, threads, files};
+        for (unsigned index = 0; index < sizeof lists / sizeof *lists; ++index) {
+            CHECK_ERRNO(syscall(SYS_getdents64, lists[index], text, sizeof text), ENOENT);
+        }
+        CHECK_ERRNO(open(path, O_RDONLY), ENOENT);
+        if (round == 1) {
+            kill(next, SIGKILL);
+            status_of(next);
+        }
+    }
+    close(directory), close(again), close(threads), close(files), close(comm);
+}
+
 static void usage(void) {
     struct tms before, after;
     times(&before);
@@ -633,7 +679,7 @@ int main(int argc, char **argv) {
         {"basics", basics},   {"waiting", waiting}, {"many", many},     {"programs", programs},
         {"signals", signals}, {"groups", groups},   {"memory", memory}, {"threads", threads},
         {"pipes", pipes},     {"usage", usage},     {"leaks", leaks},   {"texts", texts},
-        {"locks", locks},
+        {"locks", locks},   {"records", records},
     };
     setvbuf(stdout, NULL, _IOLBF, 0);
     return run_parts(parts, sizeof parts / sizeof *parts, argc, argv);
