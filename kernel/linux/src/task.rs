@@ -133,12 +133,6 @@ impl Task {
         LINKS.get(hadal_sched::current().personality()).expect("a program thread has a task")
     }
 
-    /// The live task with a thread id, of whatever process.
-    pub(crate) fn of_any(tid: u32) -> Option<&'static Task> {
-        let process = family::find_by_thread(tid)?;
-        Self::find(process, tid)
-    }
-
     /// The live task of `process` with a thread id.
     pub fn find(process: &Process, tid: u32) -> Option<&'static Task> {
         process.has_thread(tid).then(|| Self::of(hadal_sched::thread(tid - 1)))

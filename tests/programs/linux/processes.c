@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <spawn.h>
@@ -611,6 +612,68 @@ static void records(void) {
     close(directory), close(again), close(threads), close(files), close(comm);
 }
 
+// What a process may ask and change about another one: whom it runs as decides.
+static void others(void) {
+    int ready[2];
+    CHECK(pipe(ready) == 0);
+    pid_t child = fork();
+    if (child == 0) {
+        char byte;
+        close(ready[1]);
+        if (read(ready[0], &byte, 1) != 0) {
+            _exit(1);
+        }
+        struct rlimit limit;
+        cpu_set_t cpus;
+        getrlimit(RLIMIT_CORE, &limit), sched_getaffinity(0, sizeof cpus, &cpus);
+        _exit(limit.rlim_cur == 0 && limit.rlim_max == 4096 && CPU_COUNT(&cpus) == 1 ? 7 : 8);
+    }
+    close(ready[0]);
+    cpu_set_t cpus, first;
+    CHECK(sched_getaffinity(child, sizeof cpus, &cpus) == 0);
+    CPU_ZERO(&first);
+    for (int cpu = 0; CPU_COUNT(&first) == 0; ++cpu) {
+        if (CPU_ISSET(cpu, &cpus)) {
+            CPU_SET(cpu, &first);
+        }
+    }
+    CHECK(sched_setaffinity(child, sizeof first, &first) == 0);
+    CHECK(sched_getaffinity(child, sizeof cpus, &cpus) == 0 && CPU_EQUAL(&cpus, &first));
+    struct sched_param param = {0};
+    struct timespec slice;
+    CHECK(sched_setscheduler(child, SCHED_BATCH, &param) == 0);
+    CHECK(sched_setparam(child, &param) == 0 && sched_getparam(child, &param) == 0);
+    CHECK_EQUAL(sched_getscheduler(child), SCHED_BATCH);
+    CHECK(sched_rr_get_interval(child, &slice) == 0);
+    errno = 0;
+    CHECK(getpriority(PRIO_PROCESS, child) >= 0 && getpriority(PRIO_PGRP, getpgrp()) >= 0 && errno == 0);
+    CHECK(setpriority(PRIO_PROCESS, child, 3) == 0);
+    struct rlimit limit = {0, 4096}, before;
+    CHECK(prlimit(child, RLIMIT_CORE, NULL, &before) == 0);
+    if (before.rlim_max < 4096) {
+        limit.rlim_max = before.rlim_max;
+    }
+    CHECK(prlimit(child, RLIMIT_CORE, &limit, NULL) == 0);
+    CHECK(prlimit(child, RLIMIT_CORE, NULL, &before) == 0 && before.rlim_cur == 0);
+    pid_t stranger = geteuid() == 0 ? fork() : -1;
+    if (stranger == 0) {
+        CHECK(setresuid(65534, 65534, 65534) == 0);
+        CHECK_ERRNO(sched_setaffinity(child, sizeof first, &first), EPERM);
+        CHECK_ERRNO(sched_setscheduler(child, SCHED_OTHER, &param), EPERM);
+        CHECK_ERRNO(sched_setparam(child, &param), EPERM);
+        CHECK_ERRNO(setpriority(PRIO_PROCESS, child, 4), EPERM);
+        CHECK_ERRNO(prlimit(child, RLIMIT_CORE, NULL, &limit), EPERM);
+        CHECK(sched_getaffinity(child, sizeof cpus, &cpus) == 0 && sched_getscheduler(child) == SCHED_BATCH);
+        _exit(9);
+    }
+    CHECK(stranger < 0 || exit_of(stranger) == 9);
+    close(ready[1]);
+    CHECK_EQUAL(exit_of(child), limit.rlim_max == 4096 ? 7 : 8);
+    CHECK_ERRNO(sched_setaffinity(child, sizeof first, &first), ESRCH);
+    CHECK_ERRNO(setpriority(PRIO_PROCESS, child, 3), ESRCH);
+    CHECK_ERRNO(prlimit(child, RLIMIT_CORE, NULL, &limit), ESRCH);
+}
+
 static void usage(void) {
     struct tms before, after;
     times(&before);
@@ -679,7 +742,7 @@ int main(int argc, char **argv) {
         {"basics", basics},   {"waiting", waiting}, {"many", many},     {"programs", programs},
         {"signals", signals}, {"groups", groups},   {"memory", memory}, {"threads", threads},
         {"pipes", pipes},     {"usage", usage},     {"leaks", leaks},   {"texts", texts},
-        {"locks", locks},   {"records", records},
+        {"locks", locks},   {"records", records},   {"others", others},
     };
     setvbuf(stdout, NULL, _IOLBF, 0);
     return run_parts(parts, sizeof parts / sizeof *parts, argc, argv);

@@ -28,11 +28,11 @@ pub(super) fn get(process: &Process, resource: u32) -> Result<RawLimit> {
     Ok(RawLimit { soft, hard })
 }
 
-/// Changes a limit.
-pub(super) fn set(process: &Process, resource: u32, new: RawLimit) -> Result<()> {
+/// Changes a limit, for a caller that is privileged or not.
+pub(super) fn set(process: &Process, resource: u32, new: RawLimit, privileged: bool) -> Result<()> {
     let index = index(resource)?;
     let mut limits = process.limits.lock();
-    check(resource, limits[index], new, process.credentials.is_privileged())?;
+    check(resource, limits[index], new, privileged)?;
     limits[index] = Limit { soft: new.soft, hard: new.hard };
     drop(limits);
     if resource == RLIMIT_NOFILE {

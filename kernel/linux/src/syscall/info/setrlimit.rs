@@ -13,6 +13,7 @@ use crate::{Result, memory};
 signature!(Choice(flags::LIMIT), Address);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    limits::set(call.process, call.uint(0), memory::read(call.arg(1))?)?;
+    let privileged = call.process.credentials.is_privileged();
+    limits::set(call.process, call.uint(0), memory::read(call.arg(1))?, privileged)?;
     Ok(0)
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `getpriority(2)`: the nice value, which is 0; the call returns 20 minus that.
 //!
-//! Honoured: PRIO_PROCESS, PRIO_PGRP, PRIO_USER, for the caller's own and process 1.
+//! Honoured: PRIO_PROCESS, PRIO_PGRP, PRIO_USER.
 //!
 //! Refused: processes, groups and users that are not there (ESRCH), unknown kinds (EINVAL).
 

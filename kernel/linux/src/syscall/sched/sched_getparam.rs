@@ -5,7 +5,7 @@
 //!
 //! Refused: unknown threads (ESRCH).
 
-use super::target::{self, Target};
+use super::target;
 use crate::call::Call;
 use crate::strace::signature;
 use crate::{Errno, Result, memory};
@@ -16,10 +16,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     if call.arg(1) == 0 {
         return Err(Errno::EINVAL);
     }
-    let priority = match target::find_positive(call)? {
-        Target::Own(task) => task.schedule.priority(),
-        Target::First => 0,
-    };
+    let priority = target::find_positive(call)?.task().map_or(0, |task| task.schedule.priority());
     memory::write(call.arg(1), &priority)?;
     Ok(0)
 }

@@ -7,7 +7,7 @@
 
 use linux_raw_sys::general::SCHED_NORMAL;
 
-use super::target::{self, Target};
+use super::target;
 use crate::Result;
 use crate::call::Call;
 use crate::strace::signature;
@@ -15,8 +15,6 @@ use crate::strace::signature;
 signature!(Int);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    match target::find_positive(call)? {
-        Target::Own(task) => Ok(task.schedule.policy() as usize),
-        Target::First => Ok(SCHED_NORMAL as usize),
-    }
+    let task = target::find_positive(call)?.task();
+    Ok(task.map_or(SCHED_NORMAL, |task| task.schedule.policy()) as usize)
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `sched_rr_get_interval(2)`: how long a thread runs while others wait.
 //!
-//! Honoured: any thread of the process.
+//! Honoured: any thread of any process.
 //!
 //! Refused: unknown threads (ESRCH).
 

@@ -3,7 +3,7 @@
 //!
 //! Honoured: what `sched_setscheduler` takes with the policy that the thread has.
 //!
-//! Refused: others (EINVAL), process 1 (EPERM), unknown threads (ESRCH).
+//! Refused: others (EINVAL), process 1 and other users' processes (EPERM), unknown threads (ESRCH).
 
 use linux_raw_sys::general::SCHED_NORMAL;
 
@@ -24,11 +24,9 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     if let Target::First = target {
         schedule::check(SCHED_NORMAL, priority)?;
     }
-    let task = target.own()?;
     let privileged = call.process.credentials.is_privileged();
     let set = |task: &'static Task| {
         task.schedule.set(task.thread(), task.schedule.policy(), priority, privileged)
     };
-    // A thread that ends leaves its place to another one.
-    call.process.with_thread(task.tid(), set).unwrap_or(Err(Errno::ESRCH)).map(|()| 0)
+    target.change(call, set).map(|()| 0)
 }

@@ -4,13 +4,12 @@
 //! Honoured: SCHED_OTHER, SCHED_BATCH, SCHED_IDLE with priority 0 (all are one policy); SCHED_FIFO and SCHED_RR with 1 to 99
 //! for programs of the superuser (46 levels; the priorities 21 to 79 share six); SCHED_RESET_ON_FORK.
 //!
-//! Refused: SCHED_FIFO and SCHED_RR for other users, and process 1 (EPERM); unknown threads (ESRCH); SCHED_DEADLINE and others
-//! (EINVAL).
+//! Refused: SCHED_FIFO and SCHED_RR for other users, process 1, and other users' processes for all but the superuser (EPERM);
+//! unknown threads (ESRCH); SCHED_DEADLINE and others (EINVAL).
 
 use super::target;
 use crate::call::Call;
 use crate::strace::signature;
-use crate::task::Task;
 use crate::{Errno, Result, memory, schedule};
 
 signature!(Int, Choice(flags::POLICY), Address);
@@ -22,9 +21,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let priority: u32 = memory::read(call.arg(2))?;
     let target = target::find(call)?;
     schedule::check(call.uint(1), priority)?;
-    let task = target.own()?;
     let privileged = call.process.credentials.is_privileged();
-    let set = |task: &'static Task| task.schedule.set(task.thread(), call.uint(1), priority, privileged);
-    // A thread that ends leaves its place to another one.
-    call.process.with_thread(task.tid(), set).unwrap_or(Err(Errno::ESRCH)).map(|()| 0)
+    let policy = call.uint(1);
+    target.change(call, |task| task.schedule.set(task.thread(), policy, priority, privileged)).map(|()| 0)
 }

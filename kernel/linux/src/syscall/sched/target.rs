@@ -4,38 +4,67 @@
 use linux_raw_sys::general::{PRIO_PGRP, PRIO_PROCESS, PRIO_USER};
 
 use crate::call::Call;
-use crate::first::{self, Named};
+use crate::family::{self, Held};
+use crate::first;
+use crate::process::Process;
 use crate::task::Task;
 use crate::{Errno, Result};
 
 /// Whom argument 0 means.
 pub(super) enum Target {
-    /// A thread of the program.
+    /// A thread of the calling process.
     Own(&'static Task),
+    /// A thread of another process.
+    Other(Held, &'static Task),
     /// Process 1, which has the default policy and may run anywhere.
     First,
 }
 
 impl Target {
-    /// The program's thread; `EPERM` for process 1, which nobody may change.
-    pub(super) fn own(self) -> Result<&'static Task> {
-        match self {
-            Self::Own(task) => Ok(task),
-            Self::First => Err(Errno::EPERM),
+    /// The thread; `None` for process 1.
+    pub(super) fn task(&self) -> Option<&'static Task> {
+        match *self {
+            Self::Own(task) | Self::Other(_, task) => Some(task),
+            Self::First => None,
         }
     }
+
+    /// Changes the thread; `EPERM` if it is process 1, which nobody may change, or of a process that the caller may not change,
+    /// and `ESRCH` if it has ended: a thread that ends leaves its place to another one. `act` takes spin locks only.
+    pub(super) fn change<T>(
+        &self,
+        call: &Call<'_>,
+        act: impl FnOnce(&'static Task) -> Result<T>,
+    ) -> Result<T> {
+        let (process, task) = match self {
+            Self::Own(task) => (call.process, task),
+            Self::Other(process, task) if may_change(call.process, process) => (process.process(), task),
+            Self::Other(..) | Self::First => return Err(Errno::EPERM),
+        };
+        process.with_thread(task.tid(), act).unwrap_or(Err(Errno::ESRCH))
+    }
+}
+
+/// Whether a process may change how another one is scheduled.
+fn may_change(caller: &Process, other: &Process) -> bool {
+    let (user, of_other) = (caller.credentials.effective().0, other.credentials.user());
+    user == 0 || user == of_other.effective || user == of_other.real
 }
 
 /// Whom argument 0 means: 0 is the caller; `ESRCH` for an id that nobody has.
 pub(super) fn find(call: &Call<'_>) -> Result<Target> {
-    let tid = call.int(0);
-    if tid == 0 {
-        return Ok(Target::Own(call.task));
+    let tid = u32::try_from(call.int(0)).map_err(|_| Errno::ESRCH)?;
+    match tid {
+        0 => return Ok(Target::Own(call.task)),
+        first::PID => return Ok(Target::First),
+        _ => {}
     }
-    match first::named(call.process, tid) {
-        Ok(Named::First) => Ok(Target::First),
-        _ => u32::try_from(tid).ok().and_then(Task::of_any).map(Target::Own).ok_or(Errno::ESRCH),
+    if let Some(task) = Task::find(call.process, tid) {
+        return Ok(Target::Own(task));
     }
+    let process = family::find_held(tid).ok_or(Errno::ESRCH)?;
+    let task = Task::find(&process, tid).ok_or(Errno::ESRCH)?;
+    Ok(Target::Other(process, task))
 }
 
 /// The same for the calls about policies, which refuse negative ids (`EINVAL`).
@@ -43,18 +72,31 @@ pub(super) fn find_positive(call: &Call<'_>) -> Result<Target> {
     if call.int(0) < 0 { Err(Errno::EINVAL) } else { find(call) }
 }
 
-/// Whose nice value arguments 0 and 1 mean: those of a process, a group or a user, 0 being the caller's own; `ESRCH` if nobody
-/// is meant.
-pub(super) fn find_nice(call: &Call<'_>) -> Result<Named> {
-    let (which, who, process) = (call.uint(0), call.int(1), call.process);
-    let real = process.credentials.user().real;
-    match which {
-        PRIO_PROCESS | PRIO_PGRP | PRIO_USER if who == 0 => Ok(Named::Own),
-        PRIO_PROCESS => first::named(process, who),
-        PRIO_PGRP if who as u32 == process.pid() => Ok(Named::Own),
-        PRIO_PGRP if who as u32 == first::PID => Ok(Named::First),
-        PRIO_USER if who as u32 == real => Ok(Named::Own),
-        PRIO_PGRP | PRIO_USER => Err(Errno::ESRCH),
+/// Whether the caller may change the nice values that arguments 0 and 1 mean: those of a process, a group or a user, 0 being the
+/// caller's own; `ESRCH` if nobody is meant.
+pub(super) fn find_nice(call: &Call<'_>) -> Result<bool> {
+    let (which, caller) = (call.uint(0), call.process);
+    let who = u32::try_from(call.int(1)).map_err(|_| Errno::ESRCH);
+    let all = |fits: &dyn Fn(&Process) -> bool| {
+        let found = family::all().filter_map(Held::of).filter(|process| fits(process));
+        let may = found.map(|process| may_change(caller, &process)).reduce(|one, other| one && other);
+        may.ok_or(Errno::ESRCH)
+    };
+    match (which, who) {
+        (PRIO_PROCESS, Ok(0)) => Ok(true),
+        (PRIO_PROCESS | PRIO_PGRP, Ok(first::PID)) => Ok(false),
+        (PRIO_PROCESS, Ok(id)) => {
+            family::find_held(id).map(|process| may_change(caller, &process)).ok_or(Errno::ESRCH)
+        }
+        (PRIO_PGRP, Ok(group)) => {
+            let group = if group == 0 { family::group_and_session(caller).0 } else { group };
+            all(&|process| family::group_and_session(process).0 == group)
+        }
+        (PRIO_USER, _) => {
+            let user = if call.int(1) == 0 { caller.credentials.user().real } else { call.uint(1) };
+            all(&|process| process.credentials.user().real == user)
+        }
+        (PRIO_PROCESS | PRIO_PGRP, Err(error)) => Err(error),
         _ => Err(Errno::EINVAL),
     }
 }
