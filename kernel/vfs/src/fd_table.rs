@@ -30,10 +30,10 @@ struct Slot {
 }
 
 impl Slot {
-    /// The file, which has one descriptor less.
-    fn close(self) -> Arc<OpenFile> {
+    /// The file, which has one descriptor less in the table.
+    fn close(self, table: &FdTable) -> Arc<OpenFile> {
         if let Ok(file) = self.file.file() {
-            file.descriptor_closed();
+            file.descriptor_closed(table);
         }
         self.file
     }
@@ -140,7 +140,7 @@ impl FdTable {
         self.tree.note(chunk, number, true);
         let old = chunk.place(number).write().replace(Slot { file, close_on_exec });
         drop(changing);
-        Ok(old.map(Slot::close))
+        Ok(old.map(|slot| slot.close(self)))
     }
 
     /// Takes a descriptor away (`close`) and returns its file, to be dropped.
@@ -151,7 +151,7 @@ impl FdTable {
         let slot = chunk.place(number).write().take().ok_or(Errno::EBADF)?;
         self.tree.note(chunk, number, false);
         drop(changing);
-        Ok(slot.close())
+        Ok(slot.close(self))
     }
 
     /// `dup`: the same file at the lowest free number at or above `minimum`.

@@ -14,6 +14,7 @@ use hadal_mem::space::PageSource;
 use hadal_sync::{Mutex, WaitQueue};
 
 use crate::errno::{Errno, Result};
+use crate::fd_table::FdTable;
 use crate::flags::PollEvents;
 use crate::metadata::{FileKind, Metadata, SetAttr};
 use crate::open_file::SeekFrom;
@@ -181,8 +182,8 @@ pub trait File: Send + Sync {
         None
     }
 
-    /// A descriptor of it was closed; others may be left.
-    fn descriptor_closed(&self) {}
+    /// A descriptor of it in a table was closed; others may be left, there and elsewhere.
+    fn descriptor_closed(&self, _table: &FdTable) {}
 
     /// Adds lines to what `/proc/self/fdinfo` shows.
     fn describe(&self, _lines: &mut String) -> Result<()> {

@@ -10,8 +10,8 @@ use hadal_hal::memory::fallible;
 use hadal_hal::sync::SpinLock;
 use hadal_sync::WaitQueue;
 use hadal_vfs::{
-    File, FileKind, Inode, InodeId, MODE_PERMISSIONS, Metadata, OpenFile, OpenFlags, Owner, PollEvents,
-    Positions, SetAttr, SetTime, StatFs, Timespec,
+    FdTable, File, FileKind, Inode, InodeId, MODE_PERMISSIONS, Metadata, OpenFile, OpenFlags, Owner,
+    PollEvents, Positions, SetAttr, SetTime, StatFs, Timespec,
 };
 
 use super::directory::{DEVICE, statfs};
@@ -140,7 +140,7 @@ impl File for QueueFile {
         Some(self)
     }
 
-    fn descriptor_closed(&self) {
-        self.queue.unregister();
+    fn descriptor_closed(&self, table: &FdTable) {
+        self.queue.unregister(table);
     }
 }

@@ -3,8 +3,10 @@
 
 use alloc::vec::Vec;
 
+use hadal_vfs::FdTable;
 use linux_raw_sys::general;
 
+use crate::family;
 use crate::process::Process;
 use crate::signal::info::code;
 use crate::signal::{Info, send};
@@ -40,12 +42,23 @@ pub(crate) enum How {
 /// A registration.
 pub(crate) struct Notice {
     /// Who is told.
-    pub(crate) process: &'static Process,
+    process: &'static Process,
+    pid: u32,
     /// In which way.
-    pub(crate) how: How,
+    how: How,
 }
 
 impl Notice {
+    /// Has a process told.
+    pub(crate) fn new(process: &'static Process, how: How) -> Self {
+        Self { process, pid: process.pid(), how }
+    }
+
+    /// Whether who is told is the process with a table of descriptors.
+    pub(super) fn is_of(&self, table: &FdTable) -> bool {
+        core::ptr::eq(&raw const self.process.files, table)
+    }
+
     /// Tells that a message is there; `sender` has sent it.
     pub(crate) fn deliver(self, sender: &Process) {
         match self.how {
@@ -54,8 +67,11 @@ impl Notice {
                 let (pid, uid) = (sender.pid(), sender.credentials.user().real);
                 let mut info = Info::sender(signo, code::MESSAGE_QUEUE, pid, uid);
                 info.fields[1] = value;
-                // As on Linux one that finds no place is lost.
-                let _ = send::to_process(self.process, info);
+                // A process that ended while it registered has a record that may be another's.
+                if let Some(process) = family::hold_again(self.process, self.pid) {
+                    // As on Linux one that finds no place is lost.
+                    let _ = send::to_process(process.process(), info);
+                }
             }
             How::Thread { place, cookie } => place.put(marked(cookie, WOKEN)),
         }
@@ -75,7 +91,7 @@ impl Notice {
             How::Signal { signo, .. } => (general::SIGEV_SIGNAL, signo),
             How::Thread { .. } => (general::SIGEV_THREAD, 0),
         };
-        (way, signo, self.process.pid())
+        (way, signo, self.pid)
     }
 }
 

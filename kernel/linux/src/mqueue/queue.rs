@@ -12,7 +12,7 @@ use hadal_hal::memory::fallible;
 use hadal_hal::sync::SpinLock;
 use hadal_sched::{Wake, current, park};
 use hadal_sync::WaitQueue;
-use hadal_vfs::{Blocking, PollEvents};
+use hadal_vfs::{Blocking, FdTable, PollEvents};
 
 use super::charge::{Bounds, Charge};
 use super::notice::Notice;
@@ -172,10 +172,9 @@ impl Queue {
         Ok(())
     }
 
-    /// Ends the registration, if there is one. All programs of a machine have the same memory and follow each other, so it is
-    /// the caller's.
-    pub(crate) fn unregister(&self) {
-        let notice = self.state.lock().notice.take();
+    /// Ends the registration, if it is that of the process with a table of descriptors.
+    pub(crate) fn unregister(&self, table: &FdTable) {
+        let notice = self.state.lock().notice.take_if(|notice| notice.is_of(table));
         if let Some(notice) = notice {
             notice.cancel();
         }

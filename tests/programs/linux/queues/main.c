@@ -19,6 +19,7 @@ int main(int argc, char **argv) {
         {"waiting", waiting},
         {"interrupted", interrupted},
         {"notification", notification},
+        {"notification-of-processes", notification_of_processes},
         {"notification-by-thread", notification_by_thread},
         {"sockets", sockets},
         {"polling", polling},

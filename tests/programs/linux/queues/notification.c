@@ -10,6 +10,8 @@
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 void notification(void) {
     mqd_t queue = make(O_RDWR, 4, 16);
@@ -78,6 +80,44 @@ void notification(void) {
     event.sigev_notify = SIGEV_NONE;
     CHECK_ERRNO(mq_notify(0, &event), EBADF);
     CHECK_ERRNO(syscall(SYS_mq_notify, queue, (void *)8), EFAULT);
+    done(queue);
+}
+
+static int exit_of(pid_t child) {
+    int status;
+    CHECK_EQUAL(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+// A registration belongs to a process: it goes with that one, and others cannot take it away.
+void notification_of_processes(void) {
+    mqd_t queue = make(O_RDWR, 4, 16);
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = 0};
+    CHECK_EQUAL(mq_notify(queue, &event), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        // What is closed is the child's.
+        int copy = dup(queue);
+        _exit(mq_notify(queue, NULL) == 0 && close(copy) == 0 && close(queue) == 0 ? 7 : 1);
+    }
+    CHECK_EQUAL(exit_of(child), 7);
+    CHECK_ERRNO(mq_notify(queue, &event), EBUSY);
+    CHECK_EQUAL(mq_notify(queue, NULL), 0);
+    event.sigev_signo = SIGTERM;
+    child = fork();
+    if (child == 0) {
+        _exit(mq_notify(queue, &event) == 0 ? 7 : 1);
+    }
+    CHECK_EQUAL(exit_of(child), 7);
+    // Nobody is told in its place.
+    child = fork();
+    if (child == 0) {
+        pause_a_moment();
+        _exit(7);
+    }
+    put(queue, "x", 0);
+    CHECK_EQUAL(exit_of(child), 7);
+    CHECK_EQUAL(mq_notify(queue, &event), 0);
     done(queue);
 }
 

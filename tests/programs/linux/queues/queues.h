@@ -59,6 +59,7 @@ void times(void);
 void waiting(void);
 void interrupted(void);
 void notification(void);
+void notification_of_processes(void);
 void notification_by_thread(void);
 void sockets(void);
 void polling(void);

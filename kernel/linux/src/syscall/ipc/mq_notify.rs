@@ -2,7 +2,7 @@
 //! `mq_notify(2)`: asks to be told when a message comes to an empty queue.
 //!
 //! Honoured: `SIGEV_SIGNAL`, `SIGEV_NONE`, and `SIGEV_THREAD` as C libraries do it: 32 bytes come to a socket of `AF_NETLINK`; a null
-//! event ends the registration, and so does closing any descriptor of the queue.
+//! event of the process that has registered ends the registration, and so does closing any of its descriptors of the queue.
 //!
 //! Refused: other ways (`EINVAL`).
 
@@ -27,8 +27,8 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let file = call.process.files.get(call.int(0))?;
     let queue = mqueue::of(&file)?;
     match how {
-        None => queue.unregister(),
-        Some(how) => queue.register(Notice { process: call.process, how })?,
+        None => queue.unregister(&call.process.files),
+        Some(how) => queue.register(Notice::new(call.process, how))?,
     }
     Ok(0)
 }
