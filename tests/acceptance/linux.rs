@@ -36,7 +36,18 @@ pub(crate) fn register(suite: &mut Suite) {
         suite.compare(format!("linux/processes/{}", way.name()), &PROCESSES, way, 2, |case| case);
     }
     // On Linux, too, a process that is forked among threads of musl may wait for ever.
-    let alone = ["basics", "waiting", "many", "programs", "signals", "groups", "memory", "usage", "leaks"];
+    let alone = [
+        "basics",
+        "waiting",
+        "many",
+        "programs",
+        "replacing",
+        "signals",
+        "groups",
+        "memory",
+        "usage",
+        "leaks",
+    ];
     suite.compare("linux/processes/musl", &PROCESSES, Way::MuslStatic, 2, move |case| case.args(&alone));
     suite.compare("linux/others", &OTHERS, Way::GccDynamic, 2, |case| case);
     for (how, status) in

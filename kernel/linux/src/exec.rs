@@ -105,6 +105,8 @@ fn read_texts(mut address: usize, room: &mut usize) -> Result<Vec<Vec<u8>>> {
 /// Lets go of what a new program does not have from the old one. The calling thread is the only one.
 #[inline(never)]
 fn forget(task: &Task, process: &'static Process) {
+    // First, since its parent may see its files closed.
+    family::end_by_sigchld(process);
     alt_stack::disarm(task);
     for address in [&task.clear_child_tid, &task.robust_list, &task.rseq] {
         address.store(0, Ordering::Relaxed);

@@ -353,6 +353,11 @@ pub(crate) fn begin(child: &'static Process, parent: &'static Process, exit_sign
     *children = Some(child);
 }
 
+/// The process gets another program, whose end is told as that of every program, whatever the process was made with.
+pub(crate) fn end_by_sigchld(process: &Process) {
+    process.family.exit_signal.store(SIGCHLD, Ordering::Relaxed);
+}
+
 /// The process has another program: whoever waits for it to leave a window goes on.
 pub(crate) fn note_replaced(process: &Process) {
     process.family.has_replaced.store(true, Ordering::Release);

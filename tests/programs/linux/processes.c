@@ -169,6 +169,33 @@ static void programs(void) {
     CHECK(pclose(words) == 0);
 }
 
+static pid_t clone_with(unsigned long flags) {
+    return (pid_t)syscall(SYS_clone, flags, NULL, NULL, NULL, NULL);
+}
+
+// Makes a pipe that is closed by execve, and waits for that.
+static void make_mark(int ends[2]) { CHECK(pipe2(ends, O_CLOEXEC) == 0); }
+
+static void await_execve(int ends[2]) {
+    char byte;
+    close(ends[1]);
+    CHECK_EQUAL(read(ends[0], &byte, 1), 0);
+    close(ends[0]);
+}
+
+static void replacing(void) {
+    // The end of a program is told by SIGCHLD, whatever its process was to send.
+    int mark[2];
+    make_mark(mark);
+    pid_t child = clone_with(0);
+    if (child == 0) {
+        execlp("sh", "sh", "-c", "exit 7", NULL);
+        _exit(1);
+    }
+    await_execve(mark);
+    CHECK_EQUAL(exit_of(child), 7);
+}
+
 static volatile sig_atomic_t heard, heard_pid, heard_code, heard_status;
 
 static void on_child(int signo, siginfo_t *info, void *context) {
@@ -556,9 +583,9 @@ static void leaks(void) {
 
 int main(int argc, char **argv) {
     static const struct part parts[] = {
-        {"basics", basics},   {"waiting", waiting}, {"many", many},     {"programs", programs},
-        {"signals", signals}, {"groups", groups},   {"memory", memory}, {"threads", threads},
-        {"pipes", pipes},     {"usage", usage},     {"leaks", leaks},
+        {"basics", basics},       {"waiting", waiting}, {"many", many},     {"programs", programs},
+        {"replacing", replacing}, {"signals", signals}, {"groups", groups}, {"memory", memory},
+        {"threads", threads},     {"pipes", pipes},     {"usage", usage},   {"leaks", leaks},
     };
     setvbuf(stdout, NULL, _IOLBF, 0);
     return run_parts(parts, sizeof parts / sizeof *parts, argc, argv);
