@@ -14,7 +14,6 @@ use hadal_hal::memory::fallible::{self, MakeRoom};
 use hadal_vfs::Location;
 
 use crate::call::Call;
-use crate::family;
 use crate::loader::{self, Prepared};
 use crate::memory::{self, Text};
 use crate::process::{ExitStatus, Process};
@@ -22,7 +21,7 @@ use crate::program::Program;
 use crate::signal::number::SIGKILL;
 use crate::signal::{self, alt_stack};
 use crate::task::Task;
-use crate::{Errno, Result, machine};
+use crate::{Errno, Result, family, futex, machine};
 
 /// Longest argument (`MAX_ARG_STRLEN`).
 const TEXT_MOST: usize = 128 << 10;
@@ -107,10 +106,14 @@ fn read_texts(mut address: usize, room: &mut usize) -> Result<Vec<Vec<u8>>> {
 fn forget(task: &Task, process: &'static Process) {
     // First, since its parent may see its files closed.
     family::end_by_sigchld(process);
-    alt_stack::disarm(task);
-    for address in [&task.clear_child_tid, &task.robust_list, &task.rseq] {
-        address.store(0, Ordering::Relaxed);
+    // In the old memory: others may wait for its locks, or for the thread to leave it.
+    futex::exit_robust_list(task);
+    let clear = task.clear_child_tid.swap(0, Ordering::Relaxed);
+    if !process.has_window_alone() {
+        futex::clear_and_wake(process, clear);
     }
+    alt_stack::disarm(task);
+    task.rseq.store(0, Ordering::Relaxed);
     task.interruption.reset();
     signal::forget_program(task, process);
     process.registered_barriers.store(0, Ordering::Relaxed);

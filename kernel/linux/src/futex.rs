@@ -158,6 +158,14 @@ pub fn wake_address(process: &Process, address: usize, count: usize) -> usize {
     }
 }
 
+/// Writes 0 to the word where somebody waits for a thread to leave, and wakes one waiter; there is no word at 0.
+#[inline(always)]
+pub(crate) fn clear_and_wake(process: &Process, address: usize) {
+    if address != 0 && user::store_u32(address, 0).is_ok() {
+        wake_address(process, address, 1);
+    }
+}
+
 /// Wakes up to `wake` waiters on `from` and moves up to `requeue` others to `to`; with `expected`, only if the word at
 /// `address` still holds that (`EAGAIN`). Returns (woken, moved).
 pub fn requeue(

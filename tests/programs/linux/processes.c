@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <spawn.h>
@@ -183,6 +184,14 @@ static void await_execve(int ends[2]) {
     close(ends[0]);
 }
 
+static char clone_stack[1 << 16] __attribute__((aligned(16)));
+
+static int become_sleep(void *argument) {
+    (void)argument;
+    execlp("sleep", "sleep", "100", NULL);
+    _exit(1);
+}
+
 static void replacing(void) {
     // The end of a program is told by SIGCHLD, whatever its process was to send.
     int mark[2];
@@ -194,6 +203,37 @@ static void replacing(void) {
     }
     await_execve(mark);
     CHECK_EQUAL(exit_of(child), 7);
+    // It leaves its robust locks without an owner.
+    pthread_mutex_t *lock = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    CHECK(lock != MAP_FAILED);
+    pthread_mutexattr_t attributes;
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+    pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+    pthread_mutex_init(lock, &attributes);
+    make_mark(mark);
+    child = fork();
+    if (child == 0) {
+        pthread_mutex_lock(lock);
+        execlp("sleep", "sleep", "100", NULL);
+        _exit(1);
+    }
+    await_execve(mark);
+    CHECK_EQUAL(pthread_mutex_lock(lock), EOWNERDEAD);
+    CHECK(pthread_mutex_consistent(lock) == 0 && pthread_mutex_unlock(lock) == 0);
+    CHECK(kill(child, SIGKILL) == 0);
+    CHECK_EQUAL(WTERMSIG(status_of(child)), SIGKILL);
+    munmap(lock, PAGE);
+    // In memory that it shares with others it tells that it has left.
+    static atomic_int id = 777;
+    child = clone(become_sleep, clone_stack + sizeof clone_stack, CLONE_VM | CLONE_CHILD_CLEARTID | SIGCHLD,
+                  NULL, NULL, NULL, &id);
+    CHECK(child > 0);
+    while (atomic_load(&id) != 0) {
+        usleep(1000);
+    }
+    CHECK(kill(child, SIGKILL) == 0);
+    CHECK_EQUAL(WTERMSIG(status_of(child)), SIGKILL);
 }
 
 static volatile sig_atomic_t heard, heard_pid, heard_code, heard_status;

@@ -115,6 +115,11 @@ impl Process {
         self.family.window_of().is_none()
     }
 
+    /// Whether no other process runs in its window.
+    pub(crate) fn has_window_alone(&self) -> bool {
+        self.has_own_window() && self.family.has_window_alone()
+    }
+
     /// Goes back to the window of its own, which is empty. The calling thread, if it is one of the process, loads its page table
     /// first.
     pub(crate) fn leave_window(&'static self) {
