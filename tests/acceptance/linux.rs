@@ -42,6 +42,7 @@ pub(crate) fn register(suite: &mut Suite) {
         "many",
         "programs",
         "replacing",
+        "guests",
         "signals",
         "groups",
         "memory",

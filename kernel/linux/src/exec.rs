@@ -2,8 +2,8 @@
 //! Replacing the program of a process (execve(2)).
 //!
 //! First everything that can fail without harm: arguments are copied, files opened, headers checked. Then the other threads
-//! leave; from there on there is no way back, and what fails ends the process. The window is emptied and filled anew on the
-//! calling thread, which goes on at the new program's first instruction.
+//! leave; from there on there is no way back, and what fails ends the process. The window is emptied, or left to other processes
+//! that run in it for a new one, and filled anew on the calling thread, which goes on at the new program's first instruction.
 
 use alloc::format;
 use alloc::vec::Vec;
@@ -14,7 +14,7 @@ use hadal_hal::memory::fallible::{self, MakeRoom};
 use hadal_vfs::Location;
 
 use crate::call::Call;
-use crate::loader::{self, Prepared};
+use crate::loader::{self, Prepared, StartError};
 use crate::memory::{self, Text};
 use crate::process::{ExitStatus, Process};
 use crate::program::Program;
@@ -45,8 +45,7 @@ pub(crate) fn replace(call: &mut Call<'_>, place: Location, request: &Request<'_
         // The process ends, and this thread on its way to the program.
         return Err(Errno::EINTR);
     }
-    forget(call.task, process);
-    match loader::load(process, prepared) {
+    match forget(call.task, process).and_then(|()| loader::load(process, prepared)) {
         Ok(frame) => {
             call.task.set_name(loader::thread_name(request.name));
             *call.frame = frame;
@@ -103,7 +102,7 @@ fn read_texts(mut address: usize, room: &mut usize) -> Result<Vec<Vec<u8>>> {
 
 /// Lets go of what a new program does not have from the old one. The calling thread is the only one.
 #[inline(never)]
-fn forget(task: &Task, process: &'static Process) {
+fn forget(task: &Task, process: &'static Process) -> core::result::Result<(), StartError> {
     // First, since its parent may see its files closed.
     family::end_by_sigchld(process);
     // In the old memory: others may wait for its locks, or for the thread to leave it.
@@ -123,9 +122,7 @@ fn forget(task: &Task, process: &'static Process) {
     process.files.exec();
     // What was written to files has to be there before the new program looks; nobody is left to hear of a failure.
     let _ = process.space().sync_all();
-    if !process.has_own_window() {
-        task.thread().context().change_table(process.own_space().switchable());
-    }
-    process.leave_window();
+    process.renew_window(task).map_err(|_| StartError::NoMemory)?;
     family::note_replaced(process);
+    Ok(())
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! All processes: who is whose parent, which have ended and wait to be waited for, and records that are used again.
 //!
-//! A record is held by the process until somebody has waited for it, by each process that runs in its window, and by who is about to
-//! do something with a process that is not his ([`Held`]); when nobody holds it, it goes to the free ones. A list of children is changed under its parent's lock; who looks for a process by its id
+//! A record is held by the process until somebody has waited for it, and by who is about to do something with a process that is not
+//! his ([`Held`]); when nobody holds it, it goes to the free ones. A list of children is changed under its parent's lock; who looks for a process by its id
 //! goes by the thread that has the id.
 
 use core::ops::Deref;
@@ -42,10 +42,8 @@ pub(crate) struct Family {
     has_replaced: AtomicBool,
     group: AtomicU32,
     session: AtomicU32,
-    /// Those who hold the record: processes, and in the upper half observers.
+    /// Those who hold the record: the process, and in the upper half observers.
     holders: AtomicU64,
-    /// Whose window it runs in, if not in its own.
-    window_of: AtomicRef<Process>,
     /// Where its threads wait for children, and its parent for it to leave the window.
     changed: WaitQueue,
     /// The record that was made before.
@@ -53,7 +51,7 @@ pub(crate) struct Family {
     next_free: AtomicRef<Process>,
 }
 
-/// A process that holds a record, and somebody else who does.
+/// The process that holds a record, and somebody else who does.
 const PROCESS: u64 = 1;
 const OBSERVER: u64 = 1 << 32;
 
@@ -108,28 +106,14 @@ impl Family {
             group: AtomicU32::new(0),
             session: AtomicU32::new(0),
             holders: AtomicU64::new(0),
-            window_of: AtomicRef::none(),
             changed: WaitQueue::new(),
             previous: AtomicRef::none(),
             next_free: AtomicRef::none(),
         }
     }
 
-    pub(crate) fn hold(&self) {
+    fn hold(&self) {
         self.holders.fetch_add(PROCESS, Ordering::Relaxed);
-    }
-
-    /// Whether no other process runs in its window.
-    pub(crate) fn has_window_alone(&self) -> bool {
-        self.holders.load(Ordering::Acquire) % OBSERVER == PROCESS
-    }
-
-    pub(crate) fn window_of(&self) -> Option<&'static Process> {
-        self.window_of.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn set_window_of(&self, owner: Option<&'static Process>) {
-        self.window_of.store(owner, Ordering::Relaxed);
     }
 
     /// Whether the machine ends with it.
@@ -211,18 +195,12 @@ pub(crate) fn take_free() -> Option<&'static Process> {
 /// Gives a record back that [`add`] or [`take_free`] has held.
 pub(crate) fn put_back(process: &'static Process) {
     process.family.state.store(FREE, Ordering::Release);
-    let_go(process);
-}
-
-/// A process holds a record no longer.
-pub(crate) fn let_go(process: &'static Process) {
     release(process, PROCESS);
 }
 
 fn release(process: &'static Process, holder: u64) {
     if process.family.holders.fetch_sub(holder, Ordering::AcqRel) == holder {
-        // What ran in the window has left it, too.
-        process.own_space().clear();
+        process.give_up_window();
         let mut free = FREE_RECORDS.lock();
         process.family.next_free.store(*free, Ordering::Relaxed);
         *free = Some(process);

@@ -236,6 +236,71 @@ static void replacing(void) {
     CHECK_EQUAL(WTERMSIG(status_of(child)), SIGKILL);
 }
 
+// What a guest in another process's memory has found, for all to see.
+struct found {
+    atomic_int outcome;
+};
+
+static struct found *found;
+static int guest_mark[2];
+static volatile long in_memory;
+
+static int stay_as_guest(void *argument) {
+    await_execve(guest_mark);
+    long *block = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    *block = in_memory;
+    in_memory += 1;
+    atomic_store(&found->outcome, *block == 77 && in_memory == 78 && argument == &in_memory ? 1 : 2);
+    _exit(0);
+}
+
+static void *spawn_on(void *argument) {
+    char *arguments[] = {"true", NULL};
+    for (pid_t child;;) {
+        if (posix_spawnp(&child, "true", NULL, NULL, arguments, environ) == 0) {
+            waitpid(child, NULL, 0);
+        }
+    }
+    return argument;
+}
+
+// A process gets another program while others run in its memory, which they keep.
+static void guests(void) {
+    found = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    CHECK(found != MAP_FAILED);
+    for (int round = 0; round < 10; ++round) {
+        atomic_store(&found->outcome, 0);
+        pid_t child = fork();
+        if (child == 0) {
+            in_memory = 77;
+            make_mark(guest_mark);
+            CHECK(clone(stay_as_guest, clone_stack + sizeof clone_stack, CLONE_VM | SIGCHLD,
+                        (void *)&in_memory) > 0);
+            execlp("sh", "sh", "-c", "exit 5", NULL);
+            _exit(1);
+        }
+        CHECK_EQUAL(exit_of(child), 5);
+        while (atomic_load(&found->outcome) == 0) {
+            usleep(1000);
+        }
+        CHECK_EQUAL(atomic_load(&found->outcome), 1);
+    }
+    munmap(found, PAGE);
+    for (int round = 0; round < 20; ++round) {
+        pid_t child = fork();
+        if (child == 0) {
+            pthread_t threads[3];
+            for (int index = 0; index < 3; ++index) {
+                CHECK(pthread_create(&threads[index], NULL, spawn_on, NULL) == 0);
+            }
+            usleep(2000 + (unsigned)round * 700);
+            execlp("sh", "sh", "-c", "exit 4", NULL);
+            _exit(1);
+        }
+        CHECK_EQUAL(exit_of(child), 4);
+    }
+}
+
 static volatile sig_atomic_t heard, heard_pid, heard_code, heard_status;
 
 static void on_child(int signo, siginfo_t *info, void *context) {
@@ -623,9 +688,10 @@ static void leaks(void) {
 
 int main(int argc, char **argv) {
     static const struct part parts[] = {
-        {"basics", basics},       {"waiting", waiting}, {"many", many},     {"programs", programs},
-        {"replacing", replacing}, {"signals", signals}, {"groups", groups}, {"memory", memory},
-        {"threads", threads},     {"pipes", pipes},     {"usage", usage},   {"leaks", leaks},
+        {"basics", basics},       {"waiting", waiting}, {"many", many},       {"programs", programs},
+        {"replacing", replacing}, {"guests", guests},   {"signals", signals}, {"groups", groups},
+        {"memory", memory},       {"threads", threads}, {"pipes", pipes},     {"usage", usage},
+        {"leaks", leaks},
     };
     setvbuf(stdout, NULL, _IOLBF, 0);
     return run_parts(parts, sizeof parts / sizeof *parts, argc, argv);

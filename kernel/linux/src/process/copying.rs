@@ -5,7 +5,6 @@ use alloc::boxed::Box;
 use core::sync::atomic::Ordering;
 
 use hadal_hal::memory::fallible;
-use hadal_mem::space::ProgramSpace;
 use hadal_vfs::FdTable;
 
 use super::{Process, ProcessSetup};
@@ -69,10 +68,11 @@ impl Process {
         self.attributes.take_over(&parent.attributes);
         self.signals.take_over(&parent.signals);
         self.files.take_over(&parent.files)?;
+        self.ensure_window().map_err(|_| Errno::ENOMEM)?;
         if shares_window {
             self.enter_window(parent);
         } else {
-            parent.space().copy_to(&self.own_space).map_err(|_| Errno::ENOMEM)?;
+            parent.space().copy_to(self.space()).map_err(|_| Errno::ENOMEM)?;
         }
         Ok(())
     }
@@ -95,48 +95,5 @@ impl Process {
         self.leave_window();
         self.files.clear();
         family::put_back(self);
-    }
-
-    /// Runs in another process's window from now on.
-    fn enter_window(&self, other: &'static Self) {
-        let owner = other.window_owner();
-        owner.family.hold();
-        self.space.store(Some(&*owner.own_space), Ordering::Relaxed);
-        self.family.set_window_of(Some(owner));
-    }
-
-    /// Whose window it runs in.
-    fn window_owner(&'static self) -> &'static Self {
-        self.family.window_of().unwrap_or(self)
-    }
-
-    /// Whether the window is its own.
-    pub(crate) fn has_own_window(&self) -> bool {
-        self.family.window_of().is_none()
-    }
-
-    /// Whether no other process runs in its window.
-    pub(crate) fn has_window_alone(&self) -> bool {
-        self.has_own_window() && self.family.has_window_alone()
-    }
-
-    /// Goes back to the window of its own, which is empty. The calling thread, if it is one of the process, loads its page table
-    /// first.
-    pub(crate) fn leave_window(&'static self) {
-        match self.family.window_of() {
-            // If others run in it, it is emptied when they have left.
-            None if !self.family.has_window_alone() => {}
-            None => self.own_space.clear(),
-            Some(owner) => {
-                self.space.store(Some(&*self.own_space), Ordering::Relaxed);
-                self.family.set_window_of(None);
-                family::let_go(owner);
-            }
-        }
-    }
-
-    /// The window of its own.
-    pub(crate) fn own_space(&self) -> &ProgramSpace {
-        &self.own_space
     }
 }
