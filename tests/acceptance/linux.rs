@@ -45,6 +45,7 @@ pub(crate) fn register(suite: &mut Suite) {
         "guests",
         "signals",
         "groups",
+        "chains",
         "memory",
         "usage",
         "leaks",

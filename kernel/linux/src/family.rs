@@ -10,7 +10,7 @@ use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use hadal_hal::sync::{Rank, SpinLock};
 use hadal_hal::threads::link::AtomicRef;
-use hadal_sync::{WaitError, WaitMode, WaitQueue};
+use hadal_sync::{Mutex, WaitError, WaitMode, WaitQueue};
 
 use crate::process::{ExitStatus, Process};
 use crate::signal::action::{ActionFlags, Disposition};
@@ -89,6 +89,8 @@ impl Drop for Held {
 const FREE: u8 = 0;
 const ALIVE: u8 = 1;
 const ENDED: u8 = 2;
+/// It is being made, and gets the signals that are sent to many already.
+const MADE: u8 = 3;
 
 impl Family {
     pub(crate) fn new() -> Self {
@@ -207,11 +209,33 @@ fn release(process: &'static Process, holder: u64) {
     }
 }
 
+fn records() -> impl Iterator<Item = &'static Process> {
+    let newest = *NEWEST.lock();
+    core::iter::successors(newest, |process| process.family.previous.load(Ordering::Relaxed))
+}
+
 /// Processes that live or wait to be waited for.
 pub fn all() -> impl Iterator<Item = &'static Process> {
-    let newest = *NEWEST.lock();
-    let records = core::iter::successors(newest, |process| process.family.previous.load(Ordering::Relaxed));
-    records.filter(|process| process.family.state.load(Ordering::Acquire) != FREE)
+    records().filter(|process| matches!(process.family.state.load(Ordering::Acquire), ALIVE | ENDED))
+}
+
+/// Held while signals are sent to many processes, and while a child joins those that they are sent to. So a child either gets such
+/// a signal itself, or its parent had got it before and takes it first, if it is the caller's to take.
+static TO_MANY: Mutex<()> = Mutex::new(());
+
+/// Runs `send` with all processes that a signal to many may be for: [`all`], and children that are being made.
+pub fn with_many<T>(send: impl FnOnce(&mut dyn Iterator<Item = &'static Process>) -> T) -> T {
+    let _turn = TO_MANY.lock();
+    send(&mut records().filter(|process| process.family.state.load(Ordering::Acquire) != FREE))
+}
+
+/// A child that is being made, and has its parent's credentials and signal actions already, is in its parent's group and gets
+/// signals that are sent to many.
+pub(crate) fn join(child: &Process, parent: &Process) {
+    let _turn = TO_MANY.lock();
+    child.family.group.store(parent.family.group(), Ordering::Relaxed);
+    child.family.session.store(parent.family.session(), Ordering::Relaxed);
+    child.family.state.store(MADE, Ordering::Release);
 }
 
 /// Number of processes, those among them that wait to be waited for.
@@ -230,7 +254,8 @@ pub(crate) fn find_held(id: u32) -> Option<Held> {
 /// The process with an id.
 pub fn find(pid: u32) -> Option<&'static Process> {
     let process = Task::of(hadal_sched::find_thread(pid.checked_sub(1)?)?).try_process()?;
-    (process.pid() == pid && process.family.state.load(Ordering::Acquire) != FREE).then_some(process)
+    let is_there = matches!(process.family.state.load(Ordering::Acquire), ALIVE | ENDED);
+    (process.pid() == pid && is_there).then_some(process)
 }
 
 /// The live process that has a thread with an id.
@@ -313,15 +338,13 @@ pub(crate) fn become_several(first: &Process) {
     }
 }
 
-/// A child begins, with its first thread.
+/// A child that has [joined](join) begins, with its first thread.
 pub(crate) fn begin(child: &'static Process, parent: &'static Process, exit_signal: u8) {
     let own = &child.family;
     own.is_first.store(false, Ordering::Relaxed);
     own.has_replaced.store(false, Ordering::Relaxed);
     own.children_ns.store(0, Ordering::Relaxed);
     own.exit_signal.store(exit_signal, Ordering::Relaxed);
-    own.group.store(parent.family.group(), Ordering::Relaxed);
-    own.session.store(parent.family.session(), Ordering::Relaxed);
     own.parent_id.store(parent.pid(), Ordering::Relaxed);
     own.parent.store(Some(parent), Ordering::Release);
     COUNT.fetch_add(1, Ordering::Relaxed);

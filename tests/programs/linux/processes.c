@@ -6,6 +6,7 @@
 #include "../common/check.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -14,6 +15,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/times.h>
@@ -411,6 +413,41 @@ static void groups(void) {
     CHECK_ERRNO(setpgid(0, 4000000), EPERM);
 }
 
+// Each is the parent of the next, and ends: at any time one is being made. A signal to the group ends them
+// all, and with them the pipe.
+static void chains(void) {
+    pid_t keeper = fork();
+    if (keeper == 0) {
+        // They are this one's to wait for where that can be had.
+        CHECK(signal(SIGCHLD, SIG_IGN) != SIG_ERR);
+        prctl(PR_SET_CHILD_SUBREAPER, 1L);
+        for (int round = 0; round < 20; ++round) {
+            int ends[2];
+            CHECK(pipe(ends) == 0);
+            pid_t leader = fork();
+            if (leader == 0) {
+                CHECK(setpgid(0, 0) == 0);
+                close(ends[0]);
+                CHECK(write(ends[1], "", 1) == 1);
+                while (fork() <= 0) {
+                }
+                _exit(0);
+            }
+            char byte;
+            CHECK_EQUAL(read(ends[0], &byte, 1), 1);
+            close(ends[1]);
+            usleep(3000 + (unsigned)round * 100);
+            CHECK(kill(-leader, SIGKILL) == 0);
+            struct pollfd end = {.fd = ends[0], .events = POLLIN};
+            CHECK_EQUAL(poll(&end, 1, 20000), 1);
+            CHECK_EQUAL(read(ends[0], &byte, 1), 0);
+            close(ends[0]);
+        }
+        _exit(6);
+    }
+    CHECK_EQUAL(exit_of(keeper), 6);
+}
+
 struct shared {
     pthread_mutex_t mutex;
     sem_t semaphore;
@@ -690,8 +727,8 @@ int main(int argc, char **argv) {
     static const struct part parts[] = {
         {"basics", basics},       {"waiting", waiting}, {"many", many},       {"programs", programs},
         {"replacing", replacing}, {"guests", guests},   {"signals", signals}, {"groups", groups},
-        {"memory", memory},       {"threads", threads}, {"pipes", pipes},     {"usage", usage},
-        {"leaks", leaks},
+        {"chains", chains},       {"memory", memory},   {"threads", threads}, {"pipes", pipes},
+        {"usage", usage},         {"leaks", leaks},
     };
     setvbuf(stdout, NULL, _IOLBF, 0);
     return run_parts(parts, sizeof parts / sizeof *parts, argc, argv);

@@ -9,14 +9,15 @@ use hadal_vfs::FdTable;
 
 use super::{Process, ProcessSetup};
 use crate::program::Program;
-use crate::{Errno, family};
+use crate::task::Task;
+use crate::{Errno, family, signal};
 
 /// What a process takes of kernel memory: its record and its lists of waiters.
 const RECORD_BYTES: usize = 32 << 10;
 
 impl Process {
     /// Makes a process like `parent`, in a fresh record or one that is used again: a window that is empty, or the parent's, and
-    /// copies of everything else. It has no threads.
+    /// copies of everything else. It has no threads. `EINTR` if the calling thread, one of the parent's, has a signal to take first.
     pub(crate) fn copy(parent: &'static Self, shares_window: bool) -> crate::Result<&'static Self> {
         let process = match family::take_free() {
             Some(process) => process,
@@ -67,6 +68,11 @@ impl Process {
         self.registered_barriers.store(barriers, Ordering::Relaxed);
         self.attributes.take_over(&parent.attributes);
         self.signals.take_over(&parent.signals);
+        family::join(self, parent);
+        // What was sent to many before does not reach the child: the caller takes it, and there is no child yet.
+        if signal::interrupted(Task::current(), parent) {
+            return Err(Errno::EINTR);
+        }
         self.files.take_over(&parent.files)?;
         self.ensure_window().map_err(|_| Errno::ENOMEM)?;
         if shares_window {

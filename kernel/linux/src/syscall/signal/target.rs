@@ -59,18 +59,20 @@ pub(super) fn to_all(
     info: Result<Option<Info>>,
     fits: impl Fn(&Process) -> bool,
 ) -> Result<usize> {
-    let mut outcome = Err(Errno::ESRCH);
-    for process in family::all().filter_map(Held::of).filter(|process| fits(process)) {
-        let info = info?;
-        let sent = match family::may_signal(call.process, &process) {
-            true => to_process(process.process(), info),
-            false => Err(Errno::EPERM),
-        };
-        if outcome != Ok(0) {
-            outcome = sent;
+    family::with_many(|processes| {
+        let mut outcome = Err(Errno::ESRCH);
+        for process in processes.filter_map(Held::of).filter(|process| fits(process)) {
+            let info = info?;
+            let sent = match family::may_signal(call.process, &process) {
+                true => to_process(process.process(), info),
+                false => Err(Errno::EPERM),
+            };
+            if outcome != Ok(0) {
+                outcome = sent;
+            }
         }
-    }
-    outcome
+        outcome
+    })
 }
 
 /// Sends a signal, if it is not a probe, to one thread.
