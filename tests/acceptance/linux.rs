@@ -44,6 +44,7 @@ pub(crate) fn register(suite: &mut Suite) {
         "replacing",
         "guests",
         "signals",
+        "signal-files",
         "groups",
         "chains",
         "memory",

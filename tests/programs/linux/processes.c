@@ -14,9 +14,11 @@
 #include <spawn.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/times.h>
 #include <sys/wait.h>
@@ -381,6 +383,55 @@ static void signals(void) {
     CHECK(sigprocmask(SIG_UNBLOCK, &set, NULL) == 0);
 }
 
+static int next_signal(int fd) {
+    struct signalfd_siginfo info;
+    ssize_t length = read(fd, &info, sizeof info);
+    CHECK(length == sizeof info || (length == -1 && errno == EAGAIN));
+    return length == -1 ? 0 : (int)info.ssi_signo;
+}
+
+// A file of signals gives each process its own.
+static void files_of_signals(void) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    sigaddset(&set, SIGUSR2);
+    CHECK(sigprocmask(SIG_BLOCK, &set, NULL) == 0);
+    int file = signalfd(-1, &set, SFD_NONBLOCK);
+    int epoll = epoll_create1(0);
+    struct epoll_event event = {.events = EPOLLIN};
+    CHECK(file >= 0 && epoll_ctl(epoll, EPOLL_CTL_ADD, file, &event) == 0);
+    CHECK(kill(getpid(), SIGUSR2) == 0);
+    pid_t child = fork();
+    if (child == 0) {
+        struct pollfd readable = {.fd = file, .events = POLLIN};
+        CHECK(poll(&readable, 1, 0) == 0 && next_signal(file) == 0);
+        CHECK(kill(getpid(), SIGUSR1) == 0);
+        CHECK(poll(&readable, 1, 0) == 1 && next_signal(file) == SIGUSR1);
+        // A signal ends a wait for it.
+        pid_t sender = fork();
+        if (sender == 0) {
+            usleep(20000);
+            kill(getppid(), SIGUSR1);
+            _exit(0);
+        }
+        CHECK(poll(&readable, 1, 20000) == 1 && next_signal(file) == SIGUSR1);
+        CHECK_EQUAL(exit_of(sender), 0);
+        // What another process has added can be taken out.
+        CHECK(epoll_ctl(epoll, EPOLL_CTL_DEL, file, NULL) == 0);
+        close(epoll);
+        _exit(3);
+    }
+    CHECK_EQUAL(exit_of(child), 3);
+    CHECK_EQUAL(next_signal(file), SIGUSR2);
+    CHECK_EQUAL(epoll_ctl(epoll, EPOLL_CTL_ADD, file, &event), 0);
+    CHECK(epoll_wait(epoll, &event, 1, 0) == 0 && kill(getpid(), SIGUSR1) == 0);
+    CHECK(epoll_wait(epoll, &event, 1, 20000) == 1 && next_signal(file) == SIGUSR1);
+    close(epoll);
+    close(file);
+    CHECK(sigprocmask(SIG_UNBLOCK, &set, NULL) == 0);
+}
+
 static void groups(void) {
     CHECK(getpgrp() == getpgid(0));
     pid_t leader = fork();
@@ -725,10 +776,14 @@ static void leaks(void) {
 
 int main(int argc, char **argv) {
     static const struct part parts[] = {
-        {"basics", basics},       {"waiting", waiting}, {"many", many},       {"programs", programs},
-        {"replacing", replacing}, {"guests", guests},   {"signals", signals}, {"groups", groups},
-        {"chains", chains},       {"memory", memory},   {"threads", threads}, {"pipes", pipes},
-        {"usage", usage},         {"leaks", leaks},
+        {"basics", basics},       {"waiting", waiting},
+        {"many", many},           {"programs", programs},
+        {"replacing", replacing}, {"guests", guests},
+        {"signals", signals},     {"signal-files", files_of_signals},
+        {"groups", groups},       {"chains", chains},
+        {"memory", memory},       {"threads", threads},
+        {"pipes", pipes},         {"usage", usage},
+        {"leaks", leaks},
     };
     setvbuf(stdout, NULL, _IOLBF, 0);
     return run_parts(parts, sizeof parts / sizeof *parts, argc, argv);
