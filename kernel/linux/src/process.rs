@@ -168,7 +168,7 @@ impl Process {
             call_trace: setup.call_trace,
             fills_at_once: setup.fills_at_once,
             started_ns: AtomicU64::new(0),
-            threads: SpinLock::ranked(Rank::Process, ThreadSet::new()),
+            threads: SpinLock::ranked(Rank::ProcessThreads, ThreadSet::new()),
             registered_barriers: AtomicU32::new(0),
             ending: AtomicU32::new(0),
             run_ns_before: AtomicU64::new(0),
