@@ -147,7 +147,6 @@ impl Process {
         // Apart: the record is built on a kernel stack.
         let limits = fallible::boxed(SpinLock::ranked(Rank::Process, setup.limits));
         let limits = limits.map_err(|_| MapError::NoMemory)?;
-        let futexes = Futexes::new().map_err(|_| MapError::NoMemory)?;
         let process = Box::leak(Box::new(Self {
             pid: AtomicU32::new(0),
             space: AtomicRef::none(),
@@ -160,7 +159,7 @@ impl Process {
             credentials: setup.credentials,
             files: setup.files,
             signals: ProcessSignals::new(),
-            futexes,
+            futexes: Futexes::of_window(window.words()),
             limits,
             program: SpinLock::ranked(Rank::Process, Arc::new(setup.program)),
             auxiliary: SpinLock::new(Vec::new()),

@@ -27,6 +27,8 @@
 extern char **environ;
 
 enum { PAGE = 4096, SEQUENCE = 200, AT_ONCE = 60 };
+// musl has no header of the kernel's for them.
+enum { WAIT_ON_WORD = 0, WAKE_ON_WORD = 1, OWN_WORD = 128 };
 
 static int status_of(pid_t pid) {
     int status;
@@ -178,10 +180,11 @@ static pid_t clone_with(unsigned long flags) {
     return (pid_t)syscall(SYS_clone, flags, NULL, NULL, NULL, NULL);
 }
 
-// Makes a pipe that is closed by execve, and waits for that.
+// Makes a pipe that is closed by execve.
 static void make_mark(int ends[2]) { CHECK(pipe2(ends, O_CLOEXEC) == 0); }
 
-static void await_execve(int ends[2]) {
+// Waits until everybody else has closed a pipe.
+static void await_end(int ends[2]) {
     char byte;
     close(ends[1]);
     CHECK_EQUAL(read(ends[0], &byte, 1), 0);
@@ -205,7 +208,7 @@ static void replacing(void) {
         execlp("sh", "sh", "-c", "exit 7", NULL);
         _exit(1);
     }
-    await_execve(mark);
+    await_end(mark);
     CHECK_EQUAL(exit_of(child), 7);
     // It leaves its robust locks without an owner.
     pthread_mutex_t *lock = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -222,7 +225,7 @@ static void replacing(void) {
         execlp("sleep", "sleep", "100", NULL);
         _exit(1);
     }
-    await_execve(mark);
+    await_end(mark);
     CHECK_EQUAL(pthread_mutex_lock(lock), EOWNERDEAD);
     CHECK(pthread_mutex_consistent(lock) == 0 && pthread_mutex_unlock(lock) == 0);
     CHECK(kill(child, SIGKILL) == 0);
@@ -233,9 +236,9 @@ static void replacing(void) {
     child = clone(become_sleep, clone_stack + sizeof clone_stack, CLONE_VM | CLONE_CHILD_CLEARTID | SIGCHLD,
                   NULL, NULL, NULL, &id);
     CHECK(child > 0);
-    while (atomic_load(&id) != 0) {
-        usleep(1000);
-    }
+    // It wakes who waits for that.
+    syscall(SYS_futex, &id, WAIT_ON_WORD, 777, NULL, NULL, 0);
+    CHECK_EQUAL(atomic_load(&id), 0);
     CHECK(kill(child, SIGKILL) == 0);
     CHECK_EQUAL(WTERMSIG(status_of(child)), SIGKILL);
 }
@@ -250,7 +253,7 @@ static int guest_mark[2];
 static volatile long in_memory;
 
 static int stay_as_guest(void *argument) {
-    await_execve(guest_mark);
+    await_end(guest_mark);
     long *block = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     *block = in_memory;
     in_memory += 1;
@@ -268,14 +271,32 @@ static void *spawn_on(void *argument) {
     return argument;
 }
 
+static atomic_int word;
+
+static int wake_host(void *argument) {
+    // Again and again: the host may not wait yet.
+    do {
+        usleep(1000);
+    } while (syscall(SYS_futex, &word, WAKE_ON_WORD | OWN_WORD, 1, NULL, NULL, 0) == 0);
+    _exit(argument == NULL ? 0 : 1);
+}
+
 // A process gets another program while others run in its memory, which they keep.
 static void guests(void) {
+    // They wait on the same words.
+    pid_t waker = clone(wake_host, clone_stack + sizeof clone_stack, CLONE_VM | SIGCHLD, NULL);
+    CHECK(waker > 0);
+    CHECK_EQUAL(syscall(SYS_futex, &word, WAIT_ON_WORD | OWN_WORD, 0, NULL, NULL, 0), 0);
+    CHECK_EQUAL(exit_of(waker), 0);
     found = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     CHECK(found != MAP_FAILED);
     for (int round = 0; round < 10; ++round) {
         atomic_store(&found->outcome, 0);
+        int all[2];
+        CHECK(pipe(all) == 0);
         pid_t child = fork();
         if (child == 0) {
+            close(all[0]);
             in_memory = 77;
             make_mark(guest_mark);
             CHECK(clone(stay_as_guest, clone_stack + sizeof clone_stack, CLONE_VM | SIGCHLD,
@@ -284,15 +305,16 @@ static void guests(void) {
             _exit(1);
         }
         CHECK_EQUAL(exit_of(child), 5);
-        while (atomic_load(&found->outcome) == 0) {
-            usleep(1000);
-        }
+        await_end(all);
         CHECK_EQUAL(atomic_load(&found->outcome), 1);
     }
     munmap(found, PAGE);
     for (int round = 0; round < 20; ++round) {
+        int all[2];
+        CHECK(pipe(all) == 0);
         pid_t child = fork();
         if (child == 0) {
+            close(all[0]);
             pthread_t threads[3];
             for (int index = 0; index < 3; ++index) {
                 CHECK(pthread_create(&threads[index], NULL, spawn_on, NULL) == 0);
@@ -302,6 +324,7 @@ static void guests(void) {
             _exit(1);
         }
         CHECK_EQUAL(exit_of(child), 4);
+        await_end(all);
     }
 }
 
