@@ -177,9 +177,11 @@ pub(crate) fn signal(number: u8) {
     let is_meant = |process: &&'static Process| {
         core::ptr::eq(*process, first) || is_typed && family::group_and_session(process).0 == group
     };
-    for process in family::all().filter(is_meant) {
-        if let Err(error) = send::to_process(process, Info::kernel(number)) {
-            log::warn!("signal {number} from outside was lost: {error}");
+    family::with_many(|processes| {
+        for process in processes.filter(is_meant) {
+            if let Err(error) = send::to_process(process, Info::kernel(number)) {
+                log::warn!("signal {number} from outside was lost: {error}");
+            }
         }
-    }
+    });
 }

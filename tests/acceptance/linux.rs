@@ -38,7 +38,21 @@ pub(crate) fn register(suite: &mut Suite) {
         suite.compare(format!("linux/processes/{}", way.name()), &PROCESSES, way, 2, |case| case);
     }
     // On Linux, too, a process that is forked among threads of musl may wait for ever.
-    let alone = ["basics", "waiting", "many", "programs", "signals", "groups", "memory", "usage", "leaks"];
+    let alone = [
+        "basics",
+        "waiting",
+        "many",
+        "programs",
+        "replacing",
+        "guests",
+        "signals",
+        "signal-files",
+        "groups",
+        "chains",
+        "memory",
+        "usage",
+        "leaks",
+    ];
     suite.compare("linux/processes/musl", &PROCESSES, Way::MuslStatic, 2, move |case| case.args(&alone));
     for cpus in [1, 2, 4] {
         suite.compare(

@@ -2,8 +2,8 @@
 //! Replacing the program of a process (execve(2)).
 //!
 //! First everything that can fail without harm: arguments are copied, files opened, headers checked. Then the other threads
-//! leave; from there on there is no way back, and what fails ends the process. The window is emptied and filled anew on the
-//! calling thread, which goes on at the new program's first instruction.
+//! leave; from there on there is no way back, and what fails ends the process. The window is emptied, or left to other processes
+//! that run in it for a new one, and filled anew on the calling thread, which goes on at the new program's first instruction.
 
 use alloc::format;
 use alloc::vec::Vec;
@@ -14,15 +14,14 @@ use hadal_hal::memory::fallible::{self, MakeRoom};
 use hadal_vfs::Location;
 
 use crate::call::Call;
-use crate::family;
-use crate::loader::{self, Prepared};
+use crate::loader::{self, Prepared, StartError};
 use crate::memory::{self, Text};
 use crate::process::{ExitStatus, Process};
 use crate::program::Program;
 use crate::signal::number::SIGKILL;
 use crate::signal::{self, alt_stack};
 use crate::task::Task;
-use crate::{Errno, Result, machine};
+use crate::{Errno, Result, family, futex, machine, record_locks};
 
 /// Longest argument (`MAX_ARG_STRLEN`).
 const TEXT_MOST: usize = 128 << 10;
@@ -46,8 +45,7 @@ pub(crate) fn replace(call: &mut Call<'_>, place: Location, request: &Request<'_
         // The process ends, and this thread on its way to the program.
         return Err(Errno::EINTR);
     }
-    forget(call.task, process);
-    match loader::load(process, prepared) {
+    match forget(call.task, process).and_then(|()| loader::load(process, prepared)) {
         Ok(frame) => {
             call.task.set_name(loader::thread_name(request.name));
             *call.frame = frame;
@@ -104,23 +102,29 @@ fn read_texts(mut address: usize, room: &mut usize) -> Result<Vec<Vec<u8>>> {
 
 /// Lets go of what a new program does not have from the old one. The calling thread is the only one.
 #[inline(never)]
-fn forget(task: &Task, process: &'static Process) {
-    alt_stack::disarm(task);
-    for address in [&task.clear_child_tid, &task.robust_list, &task.rseq] {
-        address.store(0, Ordering::Relaxed);
+fn forget(task: &Task, process: &'static Process) -> core::result::Result<(), StartError> {
+    // First, since its parent may see its files closed.
+    family::end_by_sigchld(process);
+    // In the old memory: others may wait for its locks, or for the thread to leave it.
+    futex::exit_robust_list(task);
+    let clear = task.clear_child_tid.swap(0, Ordering::Relaxed);
+    if !process.has_window_alone() {
+        futex::clear_and_wake(process, clear);
     }
+    alt_stack::disarm(task);
+    task.rseq.store(0, Ordering::Relaxed);
     task.interruption.reset();
     signal::forget_program(task, process);
     process.registered_barriers.store(0, Ordering::Relaxed);
     process.attributes.dumpable.store(1, Ordering::Relaxed);
     process.credentials.keep_effective();
     process.refused.forget();
-    process.files.exec();
+    let files = &process.files;
+    record_locks::before_closing(process, files.taken(0, u32::MAX), |fd| files.close_on_exec(fd) == Ok(true));
+    files.exec();
     // What was written to files has to be there before the new program looks; nobody is left to hear of a failure.
     let _ = process.space().sync_all();
-    if !process.has_own_window() {
-        task.thread().context().change_table(process.own_space().switchable());
-    }
-    process.leave_window();
+    process.renew_window(task).map_err(|_| StartError::NoMemory)?;
     family::note_replaced(process);
+    Ok(())
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! All processes: who is whose parent, which have ended and wait to be waited for, and records that are used again.
 //!
-//! A record is held by the process until somebody has waited for it, by each process that runs in its window, and by who is about to
-//! do something with a process that is not his ([`Held`]); when nobody holds it, it goes to the free ones. A list of children is changed under its parent's lock; who looks for a process by its id
+//! A record is held by the process until somebody has waited for it, and by who is about to do something with a process that is not
+//! his ([`Held`]); when nobody holds it, it goes to the free ones. A list of children is changed under its parent's lock; who looks for a process by its id
 //! goes by the thread that has the id.
 
 use core::ops::Deref;
@@ -10,7 +10,7 @@ use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use hadal_hal::sync::{Rank, SpinLock};
 use hadal_hal::threads::link::AtomicRef;
-use hadal_sync::{WaitError, WaitMode, WaitQueue};
+use hadal_sync::{Mutex, WaitError, WaitMode, WaitQueue};
 
 use crate::process::{ExitStatus, Process};
 use crate::signal::action::{ActionFlags, Disposition};
@@ -42,10 +42,8 @@ pub(crate) struct Family {
     has_replaced: AtomicBool,
     group: AtomicU32,
     session: AtomicU32,
-    /// Those who hold the record: processes, and in the upper half observers.
+    /// Those who hold the record: the process, and in the upper half observers.
     holders: AtomicU64,
-    /// Whose window it runs in, if not in its own.
-    window_of: AtomicRef<Process>,
     /// Where its threads wait for children, and its parent for it to leave the window.
     changed: WaitQueue,
     /// The record that was made before.
@@ -53,7 +51,7 @@ pub(crate) struct Family {
     next_free: AtomicRef<Process>,
 }
 
-/// A process that holds a record, and somebody else who does.
+/// The process that holds a record, and somebody else who does.
 const PROCESS: u64 = 1;
 const OBSERVER: u64 = 1 << 32;
 
@@ -91,6 +89,8 @@ impl Drop for Held {
 const FREE: u8 = 0;
 const ALIVE: u8 = 1;
 const ENDED: u8 = 2;
+/// It is being made, and gets the signals that are sent to many already.
+const MADE: u8 = 3;
 
 impl Family {
     pub(crate) fn new() -> Self {
@@ -108,28 +108,14 @@ impl Family {
             group: AtomicU32::new(0),
             session: AtomicU32::new(0),
             holders: AtomicU64::new(0),
-            window_of: AtomicRef::none(),
             changed: WaitQueue::new(),
             previous: AtomicRef::none(),
             next_free: AtomicRef::none(),
         }
     }
 
-    pub(crate) fn hold(&self) {
+    fn hold(&self) {
         self.holders.fetch_add(PROCESS, Ordering::Relaxed);
-    }
-
-    /// Whether no other process runs in its window.
-    pub(crate) fn has_window_alone(&self) -> bool {
-        self.holders.load(Ordering::Acquire) % OBSERVER == PROCESS
-    }
-
-    pub(crate) fn window_of(&self) -> Option<&'static Process> {
-        self.window_of.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn set_window_of(&self, owner: Option<&'static Process>) {
-        self.window_of.store(owner, Ordering::Relaxed);
     }
 
     /// Whether the machine ends with it.
@@ -211,29 +197,45 @@ pub(crate) fn take_free() -> Option<&'static Process> {
 /// Gives a record back that [`add`] or [`take_free`] has held.
 pub(crate) fn put_back(process: &'static Process) {
     process.family.state.store(FREE, Ordering::Release);
-    let_go(process);
-}
-
-/// A process holds a record no longer.
-pub(crate) fn let_go(process: &'static Process) {
     release(process, PROCESS);
 }
 
 fn release(process: &'static Process, holder: u64) {
     if process.family.holders.fetch_sub(holder, Ordering::AcqRel) == holder {
-        // What ran in the window has left it, too.
-        process.own_space().clear();
+        process.give_up_window();
         let mut free = FREE_RECORDS.lock();
         process.family.next_free.store(*free, Ordering::Relaxed);
         *free = Some(process);
     }
 }
 
+fn records() -> impl Iterator<Item = &'static Process> {
+    let newest = *NEWEST.lock();
+    core::iter::successors(newest, |process| process.family.previous.load(Ordering::Relaxed))
+}
+
 /// Processes that live or wait to be waited for.
 pub fn all() -> impl Iterator<Item = &'static Process> {
-    let newest = *NEWEST.lock();
-    let records = core::iter::successors(newest, |process| process.family.previous.load(Ordering::Relaxed));
-    records.filter(|process| process.family.state.load(Ordering::Acquire) != FREE)
+    records().filter(|process| matches!(process.family.state.load(Ordering::Acquire), ALIVE | ENDED))
+}
+
+/// Held while signals are sent to many processes, and while a child joins those that they are sent to. So a child either gets such
+/// a signal itself, or its parent had got it before and takes it first, if it is the caller's to take.
+static TO_MANY: Mutex<()> = Mutex::new(());
+
+/// Runs `send` with all processes that a signal to many may be for: [`all`], and children that are being made.
+pub fn with_many<T>(send: impl FnOnce(&mut dyn Iterator<Item = &'static Process>) -> T) -> T {
+    let _turn = TO_MANY.lock();
+    send(&mut records().filter(|process| process.family.state.load(Ordering::Acquire) != FREE))
+}
+
+/// A child that is being made, and has its parent's credentials and signal actions already, is in its parent's group and gets
+/// signals that are sent to many.
+pub(crate) fn join(child: &Process, parent: &Process) {
+    let _turn = TO_MANY.lock();
+    child.family.group.store(parent.family.group(), Ordering::Relaxed);
+    child.family.session.store(parent.family.session(), Ordering::Relaxed);
+    child.family.state.store(MADE, Ordering::Release);
 }
 
 /// Number of processes, those among them that wait to be waited for.
@@ -263,7 +265,8 @@ pub fn is_it(process: &Held, pid: u32) -> bool {
 /// The process with an id.
 pub fn find(pid: u32) -> Option<&'static Process> {
     let process = Task::of(hadal_sched::find_thread(pid.checked_sub(1)?)?).try_process()?;
-    (process.pid() == pid && process.family.state.load(Ordering::Acquire) != FREE).then_some(process)
+    let is_there = matches!(process.family.state.load(Ordering::Acquire), ALIVE | ENDED);
+    (process.pid() == pid && is_there).then_some(process)
 }
 
 /// The live process that has a thread with an id.
@@ -346,15 +349,13 @@ pub(crate) fn become_several(first: &Process) {
     }
 }
 
-/// A child begins, with its first thread.
+/// A child that has [joined](join) begins, with its first thread.
 pub(crate) fn begin(child: &'static Process, parent: &'static Process, exit_signal: u8) {
     let own = &child.family;
     own.is_first.store(false, Ordering::Relaxed);
     own.has_replaced.store(false, Ordering::Relaxed);
     own.children_ns.store(0, Ordering::Relaxed);
     own.exit_signal.store(exit_signal, Ordering::Relaxed);
-    own.group.store(parent.family.group(), Ordering::Relaxed);
-    own.session.store(parent.family.session(), Ordering::Relaxed);
     own.parent_id.store(parent.pid(), Ordering::Relaxed);
     own.parent.store(Some(parent), Ordering::Release);
     COUNT.fetch_add(1, Ordering::Relaxed);
@@ -362,6 +363,11 @@ pub(crate) fn begin(child: &'static Process, parent: &'static Process, exit_sign
     let mut children = parent.family.children.lock();
     own.older.store(*children, Ordering::Relaxed);
     *children = Some(child);
+}
+
+/// The process gets another program, whose end is told as that of every program, whatever the process was made with.
+pub(crate) fn end_by_sigchld(process: &Process) {
+    process.family.exit_signal.store(SIGCHLD, Ordering::Relaxed);
 }
 
 /// The process has another program: whoever waits for it to leave a window goes on.

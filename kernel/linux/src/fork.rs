@@ -11,6 +11,7 @@ use linux_raw_sys::general::{CLONE_VFORK, CLONE_VM, RLIMIT_NPROC};
 
 use crate::call::Call;
 use crate::process::Process;
+use crate::restart::Restart;
 use crate::signal;
 use crate::task::Task;
 use crate::{Errno, Result, family, machine};
@@ -37,7 +38,10 @@ pub(crate) fn copy(call: &Call<'_>, request: &Request) -> Result<&'static Proces
     if machine::get().outlives_program() {
         return Err(Errno::ENOSYS);
     }
-    Process::copy(call.process, request.flags & CLONE_VM != 0)
+    Process::copy(call.process, request.flags & CLONE_VM != 0).map_err(|error| match error {
+        Errno::EINTR => call.interrupted_as(Restart::Always),
+        error => error,
+    })
 }
 
 /// What the child's only thread has of the calling one beyond what every new thread has.
@@ -59,6 +63,10 @@ pub(crate) fn start(
 ) -> usize {
     let pid = child.pid();
     family::begin(child, call.process, request.exit_signal);
+    // A signal that came before the thread has found nobody to wake.
+    if !child.signals.pending().is_empty() {
+        thread.set_interrupted(true);
+    }
     thread.start();
     if request.flags & CLONE_VFORK != 0 {
         family::wait_until_left(call.task, call.process, child, pid);

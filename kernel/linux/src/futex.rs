@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Waiting on words of program memory (futex(2)): [`hadal_sync::words`] with Linux's rules.
 
-use hadal_hal::memory::fallible::OutOfMemory;
+use core::sync::atomic::Ordering;
+
 use hadal_hal::memory::user;
+use hadal_hal::threads::link::AtomicRef;
 use hadal_sched::{Kick, Thread, thread, wake_all};
 use hadal_sync::words::{self, BadWord, Bucket, Counts, Nodes, Words, with_word};
 use hadal_sync::{AllThreads, WaitError};
@@ -51,25 +53,39 @@ pub fn private_key(process: &Process, address: usize, private: bool) -> Option<K
     if private || !process.space().has_shared() { Some(Key::private(address)) } else { None }
 }
 
-/// The waiters of a process; none at first.
+/// Where the threads of a process wait: on words of the window that it runs in, which others may share.
 pub struct Futexes {
-    words: Words<BUCKETS>,
+    words: AtomicRef<WindowWords>,
 }
+
+/// Threads that wait on words of a window's own memory.
+pub(crate) type WindowWords = Words<BUCKETS>;
 
 /// Threads that wait on words of memory that processes share.
 static SHARED: Words<BUCKETS> = Words::new(&SHARED_BUCKETS);
 static SHARED_BUCKETS: [Bucket; BUCKETS] = [const { Bucket::new() }; BUCKETS];
 
 impl Futexes {
-    /// No waiters.
-    pub fn new() -> core::result::Result<Self, OutOfMemory> {
-        Words::allocate().map(|words| Self { words })
+    /// Those of the process of a window.
+    pub(crate) fn of_window(words: &'static WindowWords) -> Self {
+        let futexes = Self { words: AtomicRef::none() };
+        futexes.change_window(words);
+        futexes
+    }
+
+    /// The process, of which no thread waits, runs in another window.
+    pub(crate) fn change_window(&self, words: &'static WindowWords) {
+        self.words.store(Some(words), Ordering::Relaxed);
     }
 
     /// Where those are who wait on a word.
     #[inline(always)]
-    fn of(&self, key: &Key) -> &Words<BUCKETS> {
-        if key.is_private() { &self.words } else { &SHARED }
+    fn of(&self, key: &Key) -> &'static Words<BUCKETS> {
+        if key.is_private() {
+            self.words.load(Ordering::Relaxed).expect("a process has a window")
+        } else {
+            &SHARED
+        }
     }
 
     /// Takes up to `count` waiters whose bits meet `bitset` out and wakes them; returns how many.
@@ -155,6 +171,14 @@ pub fn wake_address(process: &Process, address: usize, count: usize) -> usize {
     match private_key(process, address, false) {
         Some(key) => process.futexes.wake(&key, count, ANY),
         None => process.futexes.wake(&key_of(process, address, false), count, ANY),
+    }
+}
+
+/// Writes 0 to the word where somebody waits for a thread to leave, and wakes one waiter; there is no word at 0.
+#[inline(always)]
+pub(crate) fn clear_and_wake(process: &Process, address: usize) {
+    if address != 0 && user::store_u32(address, 0).is_ok() {
+        wake_address(process, address, 1);
     }
 }
 

@@ -3,7 +3,8 @@
 //!
 //! Records are never freed, but used again ([`crate::family`]), so that late wakers and `/proc` readers need no reference count
 //! on the path of every system call. A process is known by the id of its first thread, whose control block stays until
-//! somebody has waited for the process. How one is copied, which threads it has, and how it ends: `process/`.
+//! somebody has waited for the process. How one is copied, which window it runs in, which threads it has, and how it
+//! ends: `process/`.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -14,8 +15,7 @@ use hadal_abi::calls::CallTrace;
 use hadal_hal::memory::fallible;
 use hadal_hal::sync::{Rank, SpinLock};
 use hadal_hal::threads::link::AtomicRef;
-use hadal_mem::frames;
-use hadal_mem::space::{KernelMmu, Layout, MapError, ProgramSpace};
+use hadal_mem::space::{MapError, ProgramSpace};
 use hadal_vfs::synthetic::Children as Entries;
 use hadal_vfs::{Caller, FdTable, Location, Namespace};
 
@@ -32,8 +32,10 @@ use crate::violation::Violation;
 mod copying;
 mod ending;
 mod threads;
+mod window;
 
 pub(crate) use threads::Remains;
+use window::{Place, Window};
 
 /// How a program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,10 +85,9 @@ pub struct ProcessSetup {
 /// A program with its threads.
 pub struct Process {
     pid: AtomicU32,
-    /// The window that it runs in: its own, or that of the parent that waits for it (`vfork`).
+    /// The window that it runs in, as [`Place`] says: its own, or that of another process.
     space: AtomicRef<ProgramSpace>,
-    /// Apart, as are the limits: the record is built on a kernel stack.
-    own_space: Box<ProgramSpace>,
+    place: Place,
     /// Parent, children, group and session.
     pub(crate) family: Family,
     /// Where paths are looked up.
@@ -142,15 +143,14 @@ impl Process {
     /// Makes a process without threads.
     #[inline(never)]
     pub fn new(setup: Box<ProcessSetup>) -> Result<&'static Self, MapError> {
-        let space = ProgramSpace::new(KernelMmu::new()?, frames::global(), Layout::default());
-        let own_space = fallible::boxed(space).map_err(|_| MapError::NoMemory)?;
+        let window = Window::take()?;
+        // Apart: the record is built on a kernel stack.
         let limits = fallible::boxed(SpinLock::ranked(Rank::Process, setup.limits));
         let limits = limits.map_err(|_| MapError::NoMemory)?;
-        let futexes = Futexes::new().map_err(|_| MapError::NoMemory)?;
         let process = Box::leak(Box::new(Self {
             pid: AtomicU32::new(0),
             space: AtomicRef::none(),
-            own_space,
+            place: Place::of(window),
             family: Family::new(),
             root: setup.namespace.root(),
             namespace: setup.namespace,
@@ -159,7 +159,7 @@ impl Process {
             credentials: setup.credentials,
             files: setup.files,
             signals: ProcessSignals::new(),
-            futexes,
+            futexes: Futexes::of_window(window.words()),
             limits,
             program: SpinLock::ranked(Rank::Process, Arc::new(setup.program)),
             auxiliary: SpinLock::new(Vec::new()),
@@ -167,7 +167,7 @@ impl Process {
             call_trace: setup.call_trace,
             fills_at_once: setup.fills_at_once,
             started_ns: AtomicU64::new(0),
-            threads: SpinLock::ranked(Rank::Process, ThreadSet::new()),
+            threads: SpinLock::ranked(Rank::ProcessThreads, ThreadSet::new()),
             registered_barriers: AtomicU32::new(0),
             ending: AtomicU32::new(0),
             run_ns_before: AtomicU64::new(0),
@@ -178,7 +178,7 @@ impl Process {
             directory: SpinLock::new(None),
             violation: SpinLock::new(None),
         }));
-        process.space.store(Some(&*process.own_space), Ordering::Relaxed);
+        process.set_own_window(window);
         process.begin();
         family::add(process);
         Ok(process)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Signals as a file: reading takes pending signals of a set.
 //!
-//! Which signals there are depends on who reads: a thread sees its own and those of the process.
+//! Which signals there are depends on who reads or waits: a thread sees its own and those of its process, whoever has made the file.
+//! An epoll instance hears of those of the process that has added the file.
 
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -65,16 +66,13 @@ impl From<&Info> for Record {
 
 /// The set of signals that a descriptor takes.
 pub(crate) struct SignalFile {
-    process: &'static Process,
     wanted: SpinLock<SigSet>,
 }
 
 impl SignalFile {
     /// Takes signals of `wanted`.
-    pub(crate) fn new(process: &'static Process, wanted: SigSet) -> Arc<Self> {
-        // From now on arrivals are announced.
-        process.signals.arrival();
-        Arc::new(Self { process, wanted: SpinLock::new(wanted) })
+    pub(crate) fn new(wanted: SigSet) -> Arc<Self> {
+        Arc::new(Self { wanted: SpinLock::new(wanted) })
     }
 
     /// The set that a file is; `EINVAL` if it is none.
@@ -82,15 +80,15 @@ impl SignalFile {
         file.file()?.as_any().and_then(|any| any.downcast_ref()).ok_or(Errno::EINVAL)
     }
 
-    /// Takes other signals.
-    pub(crate) fn set(&self, wanted: SigSet) {
+    /// Takes other signals. Others than those of `process` who wait go on waiting, as on Linux.
+    pub(crate) fn set(&self, process: &Process, wanted: SigSet) {
         *self.wanted.lock() = wanted;
-        self.process.signals.arrival().wake_all();
+        process.signals.arrival().wake_all();
     }
 
-    fn take(&self) -> Option<Info> {
+    fn take(&self, task: &Task, process: &Process) -> Option<Info> {
         let wanted = *self.wanted.lock();
-        signal::take(Task::current(), self.process, wanted)
+        signal::take(task, process, wanted)
     }
 }
 
@@ -99,16 +97,17 @@ impl File for SignalFile {
         if buffer.len() < BYTES {
             return Err(Errno::EINVAL);
         }
+        let task = Task::current();
+        let process = task.process();
+        let take = || self.take(task, process);
         let first = match blocking {
-            Blocking::Never => self.take().ok_or(Errno::EAGAIN)?,
-            Blocking::Wait => {
-                self.process.signals.arrival().wait_until(None, WaitMode::Interruptible, || self.take())?
-            }
+            Blocking::Never => take().ok_or(Errno::EAGAIN)?,
+            Blocking::Wait => process.signals.arrival().wait_until(None, WaitMode::Interruptible, take)?,
         };
         let mut read = 0;
         let mut next = Some(first);
         for place in buffer.chunks_exact_mut(BYTES) {
-            let Some(info) = next.take().or_else(|| self.take()) else { break };
+            let Some(info) = next.take().or_else(take) else { break };
             place.copy_from_slice(Record::from(&info).as_bytes());
             read += BYTES;
         }
@@ -116,7 +115,8 @@ impl File for SignalFile {
     }
 
     fn poll(&self) -> PollEvents {
-        let pending = Task::current().signals.pending().union(self.process.signals.pending());
+        let task = Task::current();
+        let pending = task.signals.pending().union(task.process().signals.pending());
         if pending.intersection(*self.wanted.lock()).is_empty() {
             PollEvents::empty()
         } else {
@@ -125,7 +125,7 @@ impl File for SignalFile {
     }
 
     fn wait_queues(&self) -> [Option<&WaitQueue>; 2] {
-        [Some(self.process.signals.arrival()), None]
+        [Some(Task::current().process().signals.arrival()), None]
     }
 
     fn positions(&self) -> Positions {

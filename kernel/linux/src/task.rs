@@ -281,9 +281,7 @@ impl Task {
         machine::get().thread_ends();
         futex::exit_robust_list(self);
         let clear = self.clear_child_tid.swap(0, Ordering::Relaxed);
-        if clear != 0 && hadal_hal::memory::user::store_u32(clear, 0).is_ok() {
-            futex::wake_address(process, clear, 1);
-        }
+        futex::clear_and_wake(process, clear);
         signal::leave(self, process);
         if family::are_several() {
             process.note_run_time(self.thread().run_time_ns());

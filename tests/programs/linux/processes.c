@@ -6,6 +6,7 @@
 #include "../common/check.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -13,9 +14,12 @@
 #include <spawn.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <sys/epoll.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/times.h>
 #include <sys/wait.h>
@@ -24,6 +28,8 @@
 extern char **environ;
 
 enum { PAGE = 4096, SEQUENCE = 200, AT_ONCE = 60 };
+// musl has no header of the kernel's for them.
+enum { WAIT_ON_WORD = 0, WAKE_ON_WORD = 1, OWN_WORD = 128 };
 
 static int status_of(pid_t pid) {
     int status;
@@ -208,6 +214,158 @@ static void texts(void) {
     free(text);
 }
 
+static pid_t clone_with(unsigned long flags) {
+    return (pid_t)syscall(SYS_clone, flags, NULL, NULL, NULL, NULL);
+}
+
+// Makes a pipe that is closed by execve.
+static void make_mark(int ends[2]) { CHECK(pipe2(ends, O_CLOEXEC) == 0); }
+
+// Waits until everybody else has closed a pipe.
+static void await_end(int ends[2]) {
+    char byte;
+    close(ends[1]);
+    CHECK_EQUAL(read(ends[0], &byte, 1), 0);
+    close(ends[0]);
+}
+
+static char clone_stack[1 << 16] __attribute__((aligned(16)));
+
+static int become_sleep(void *argument) {
+    (void)argument;
+    execlp("sleep", "sleep", "100", NULL);
+    _exit(1);
+}
+
+static void replacing(void) {
+    // The end of a program is told by SIGCHLD, whatever its process was to send.
+    int mark[2];
+    make_mark(mark);
+    pid_t child = clone_with(0);
+    if (child == 0) {
+        execlp("sh", "sh", "-c", "exit 7", NULL);
+        _exit(1);
+    }
+    await_end(mark);
+    CHECK_EQUAL(exit_of(child), 7);
+    // It leaves its robust locks without an owner.
+    pthread_mutex_t *lock = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    CHECK(lock != MAP_FAILED);
+    pthread_mutexattr_t attributes;
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+    pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+    pthread_mutex_init(lock, &attributes);
+    make_mark(mark);
+    child = fork();
+    if (child == 0) {
+        pthread_mutex_lock(lock);
+        execlp("sleep", "sleep", "100", NULL);
+        _exit(1);
+    }
+    await_end(mark);
+    CHECK_EQUAL(pthread_mutex_lock(lock), EOWNERDEAD);
+    CHECK(pthread_mutex_consistent(lock) == 0 && pthread_mutex_unlock(lock) == 0);
+    CHECK(kill(child, SIGKILL) == 0);
+    CHECK_EQUAL(WTERMSIG(status_of(child)), SIGKILL);
+    munmap(lock, PAGE);
+    // In memory that it shares with others it tells that it has left.
+    static atomic_int id = 777;
+    child = clone(become_sleep, clone_stack + sizeof clone_stack, CLONE_VM | CLONE_CHILD_CLEARTID | SIGCHLD,
+                  NULL, NULL, NULL, &id);
+    CHECK(child > 0);
+    // It wakes who waits for that.
+    syscall(SYS_futex, &id, WAIT_ON_WORD, 777, NULL, NULL, 0);
+    CHECK_EQUAL(atomic_load(&id), 0);
+    CHECK(kill(child, SIGKILL) == 0);
+    CHECK_EQUAL(WTERMSIG(status_of(child)), SIGKILL);
+}
+
+// What a guest in another process's memory has found, for all to see.
+struct found {
+    atomic_int outcome;
+};
+
+static struct found *found;
+static int guest_mark[2];
+static volatile long in_memory;
+
+static int stay_as_guest(void *argument) {
+    await_end(guest_mark);
+    long *block = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    *block = in_memory;
+    in_memory += 1;
+    atomic_store(&found->outcome, *block == 77 && in_memory == 78 && argument == &in_memory ? 1 : 2);
+    _exit(0);
+}
+
+static void *spawn_on(void *argument) {
+    char *arguments[] = {"true", NULL};
+    for (pid_t child;;) {
+        if (posix_spawnp(&child, "true", NULL, NULL, arguments, environ) == 0) {
+            waitpid(child, NULL, 0);
+        }
+    }
+    return argument;
+}
+
+static atomic_int word;
+
+static int wake_host(void *argument) {
+    // Again and again: the host may not wait yet.
+    do {
+        usleep(1000);
+    } while (syscall(SYS_futex, &word, WAKE_ON_WORD | OWN_WORD, 1, NULL, NULL, 0) == 0);
+    _exit(argument == NULL ? 0 : 1);
+}
+
+// A process gets another program while others run in its memory, which they keep.
+static void guests(void) {
+    // They wait on the same words.
+    pid_t waker = clone(wake_host, clone_stack + sizeof clone_stack, CLONE_VM | SIGCHLD, NULL);
+    CHECK(waker > 0);
+    CHECK_EQUAL(syscall(SYS_futex, &word, WAIT_ON_WORD | OWN_WORD, 0, NULL, NULL, 0), 0);
+    CHECK_EQUAL(exit_of(waker), 0);
+    found = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    CHECK(found != MAP_FAILED);
+    for (int round = 0; round < 10; ++round) {
+        atomic_store(&found->outcome, 0);
+        int all[2];
+        CHECK(pipe(all) == 0);
+        pid_t child = fork();
+        if (child == 0) {
+            close(all[0]);
+            in_memory = 77;
+            make_mark(guest_mark);
+            CHECK(clone(stay_as_guest, clone_stack + sizeof clone_stack, CLONE_VM | SIGCHLD,
+                        (void *)&in_memory) > 0);
+            execlp("sh", "sh", "-c", "exit 5", NULL);
+            _exit(1);
+        }
+        CHECK_EQUAL(exit_of(child), 5);
+        await_end(all);
+        CHECK_EQUAL(atomic_load(&found->outcome), 1);
+    }
+    munmap(found, PAGE);
+    for (int round = 0; round < 20; ++round) {
+        int all[2];
+        CHECK(pipe(all) == 0);
+        pid_t child = fork();
+        if (child == 0) {
+            close(all[0]);
+            pthread_t threads[3];
+            for (int index = 0; index < 3; ++index) {
+                CHECK(pthread_create(&threads[index], NULL, spawn_on, NULL) == 0);
+            }
+            usleep(2000 + (unsigned)round * 700);
+            execlp("sh", "sh", "-c", "exit 4", NULL);
+            _exit(1);
+        }
+        CHECK_EQUAL(exit_of(child), 4);
+        await_end(all);
+    }
+}
+
 static volatile sig_atomic_t heard, heard_pid, heard_code, heard_status;
 
 static void on_child(int signo, siginfo_t *info, void *context) {
@@ -286,6 +444,55 @@ static void signals(void) {
     CHECK(sigprocmask(SIG_UNBLOCK, &set, NULL) == 0);
 }
 
+static int next_signal(int fd) {
+    struct signalfd_siginfo info;
+    ssize_t length = read(fd, &info, sizeof info);
+    CHECK(length == sizeof info || (length == -1 && errno == EAGAIN));
+    return length == -1 ? 0 : (int)info.ssi_signo;
+}
+
+// A file of signals gives each process its own.
+static void files_of_signals(void) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    sigaddset(&set, SIGUSR2);
+    CHECK(sigprocmask(SIG_BLOCK, &set, NULL) == 0);
+    int file = signalfd(-1, &set, SFD_NONBLOCK);
+    int epoll = epoll_create1(0);
+    struct epoll_event event = {.events = EPOLLIN};
+    CHECK(file >= 0 && epoll_ctl(epoll, EPOLL_CTL_ADD, file, &event) == 0);
+    CHECK(kill(getpid(), SIGUSR2) == 0);
+    pid_t child = fork();
+    if (child == 0) {
+        struct pollfd readable = {.fd = file, .events = POLLIN};
+        CHECK(poll(&readable, 1, 0) == 0 && next_signal(file) == 0);
+        CHECK(kill(getpid(), SIGUSR1) == 0);
+        CHECK(poll(&readable, 1, 0) == 1 && next_signal(file) == SIGUSR1);
+        // A signal ends a wait for it.
+        pid_t sender = fork();
+        if (sender == 0) {
+            usleep(20000);
+            kill(getppid(), SIGUSR1);
+            _exit(0);
+        }
+        CHECK(poll(&readable, 1, 20000) == 1 && next_signal(file) == SIGUSR1);
+        CHECK_EQUAL(exit_of(sender), 0);
+        // What another process has added can be taken out.
+        CHECK(epoll_ctl(epoll, EPOLL_CTL_DEL, file, NULL) == 0);
+        close(epoll);
+        _exit(3);
+    }
+    CHECK_EQUAL(exit_of(child), 3);
+    CHECK_EQUAL(next_signal(file), SIGUSR2);
+    CHECK_EQUAL(epoll_ctl(epoll, EPOLL_CTL_ADD, file, &event), 0);
+    CHECK(epoll_wait(epoll, &event, 1, 0) == 0 && kill(getpid(), SIGUSR1) == 0);
+    CHECK(epoll_wait(epoll, &event, 1, 20000) == 1 && next_signal(file) == SIGUSR1);
+    close(epoll);
+    close(file);
+    CHECK(sigprocmask(SIG_UNBLOCK, &set, NULL) == 0);
+}
+
 static void groups(void) {
     CHECK(getpgrp() == getpgid(0));
     pid_t leader = fork();
@@ -316,6 +523,41 @@ static void groups(void) {
     CHECK_ERRNO(getpgid(4000000), ESRCH);
     CHECK_ERRNO(kill(-4000000, 0), ESRCH);
     CHECK_ERRNO(setpgid(0, 4000000), EPERM);
+}
+
+// Each is the parent of the next, and ends: at any time one is being made. A signal to the group ends them
+// all, and with them the pipe.
+static void chains(void) {
+    pid_t keeper = fork();
+    if (keeper == 0) {
+        // They are this one's to wait for where that can be had.
+        CHECK(signal(SIGCHLD, SIG_IGN) != SIG_ERR);
+        prctl(PR_SET_CHILD_SUBREAPER, 1L);
+        for (int round = 0; round < 20; ++round) {
+            int ends[2];
+            CHECK(pipe(ends) == 0);
+            pid_t leader = fork();
+            if (leader == 0) {
+                CHECK(setpgid(0, 0) == 0);
+                close(ends[0]);
+                CHECK(write(ends[1], "", 1) == 1);
+                while (fork() <= 0) {
+                }
+                _exit(0);
+            }
+            char byte;
+            CHECK_EQUAL(read(ends[0], &byte, 1), 1);
+            close(ends[1]);
+            usleep(3000 + (unsigned)round * 100);
+            CHECK(kill(-leader, SIGKILL) == 0);
+            struct pollfd end = {.fd = ends[0], .events = POLLIN};
+            CHECK_EQUAL(poll(&end, 1, 20000), 1);
+            CHECK_EQUAL(read(ends[0], &byte, 1), 0);
+            close(ends[0]);
+        }
+        _exit(6);
+    }
+    CHECK_EQUAL(exit_of(keeper), 6);
 }
 
 struct shared {
@@ -530,7 +772,8 @@ static void pipes(void) {
     CHECK_EQUAL(exit_of(child), 0);
 }
 
-// A lock of a process goes with it, however it ends, and with a descriptor that execve closes; who waits for it gets it.
+// A lock of a process goes with it, however it ends, and with a descriptor that execve closes; who waits for
+// it gets it.
 static void locks(void) {
     char name[] = "/tmp/processes-XXXXXX";
     int file = mkstemp(name);
@@ -739,10 +982,13 @@ static void leaks(void) {
 
 int main(int argc, char **argv) {
     static const struct part parts[] = {
-        {"basics", basics},   {"waiting", waiting}, {"many", many},     {"programs", programs},
-        {"signals", signals}, {"groups", groups},   {"memory", memory}, {"threads", threads},
-        {"pipes", pipes},     {"usage", usage},     {"leaks", leaks},   {"texts", texts},
-        {"locks", locks},   {"records", records},   {"others", others},
+        {"basics", basics},     {"waiting", waiting}, {"many", many},
+        {"programs", programs}, {"texts", texts},     {"replacing", replacing},
+        {"guests", guests},     {"signals", signals}, {"signal-files", files_of_signals},
+        {"groups", groups},     {"chains", chains},   {"memory", memory},
+        {"threads", threads},   {"pipes", pipes},     {"locks", locks},
+        {"records", records},   {"others", others},   {"usage", usage},
+        {"leaks", leaks},
     };
     setvbuf(stdout, NULL, _IOLBF, 0);
     return run_parts(parts, sizeof parts / sizeof *parts, argc, argv);

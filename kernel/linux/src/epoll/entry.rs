@@ -12,6 +12,9 @@ use hadal_vfs::{OpenFile, PollEvents, Watcher};
 use linux_raw_sys::general::{EPOLLET, EPOLLEXCLUSIVE, EPOLLIN, EPOLLONESHOT, EPOLLOUT, EPOLLWAKEUP};
 
 use super::Core;
+use crate::process::Process;
+use crate::signalfd::SignalFile;
+use crate::task::Task;
 use crate::{Errno, Result};
 
 /// The input flags of epoll_ctl(2), which say how events are reported. The other bits are events.
@@ -41,6 +44,8 @@ pub(super) struct Entry {
     /// The instance that the file is, if it is one.
     pub(super) inner: Option<Weak<Core>>,
     slot: u32,
+    /// Who has added it: a [`SignalFile`] has a queue for each process.
+    adder: &'static Process,
     pub(super) interest: SpinLock<Interest>,
 }
 
@@ -75,6 +80,7 @@ impl Entry {
             file: Arc::downgrade(file),
             inner,
             slot,
+            adder: Task::current().process(),
             interest: SpinLock::new(interest),
         });
         core.ready.lock().place(slot, entry.clone());
@@ -107,7 +113,10 @@ impl Entry {
 
     fn ignore(self: &Arc<Self>, file: &OpenFile) {
         let listener: Arc<dyn Listener> = self.clone();
-        let queues = file.file().map_or([None, None], |file| file.wait_queues());
+        let queues = match SignalFile::of(file) {
+            Ok(_) => [Some(self.adder.signals.arrival()), None],
+            Err(_) => file.file().map_or([None, None], |file| file.wait_queues()),
+        };
         queues.into_iter().flatten().for_each(|queue| queue.ignore(&listener));
     }
 

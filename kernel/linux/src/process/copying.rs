@@ -5,19 +5,19 @@ use alloc::boxed::Box;
 use core::sync::atomic::Ordering;
 
 use hadal_hal::memory::fallible;
-use hadal_mem::space::ProgramSpace;
 use hadal_vfs::FdTable;
 
 use super::{Process, ProcessSetup};
 use crate::program::Program;
-use crate::{Errno, family};
+use crate::task::Task;
+use crate::{Errno, family, signal};
 
 /// What a process takes of kernel memory: its record and its lists of waiters.
 const RECORD_BYTES: usize = 32 << 10;
 
 impl Process {
     /// Makes a process like `parent`, in a fresh record or one that is used again: a window that is empty, or the parent's, and
-    /// copies of everything else. It has no threads.
+    /// copies of everything else. It has no threads. `EINTR` if the calling thread, one of the parent's, has a signal to take first.
     pub(crate) fn copy(parent: &'static Self, shares_window: bool) -> crate::Result<&'static Self> {
         let process = match family::take_free() {
             Some(process) => process,
@@ -68,11 +68,17 @@ impl Process {
         self.registered_barriers.store(barriers, Ordering::Relaxed);
         self.attributes.take_over(&parent.attributes);
         self.signals.take_over(&parent.signals);
+        family::join(self, parent);
+        // What was sent to many before does not reach the child: the caller takes it, and there is no child yet.
+        if signal::interrupted(Task::current(), parent) {
+            return Err(Errno::EINTR);
+        }
         self.files.take_over(&parent.files)?;
+        self.ensure_window().map_err(|_| Errno::ENOMEM)?;
         if shares_window {
             self.enter_window(parent);
         } else {
-            parent.space().copy_to(&self.own_space).map_err(|_| Errno::ENOMEM)?;
+            parent.space().copy_to(self.space()).map_err(|_| Errno::ENOMEM)?;
         }
         Ok(())
     }
@@ -95,43 +101,5 @@ impl Process {
         self.leave_window();
         self.files.clear();
         family::put_back(self);
-    }
-
-    /// Runs in another process's window from now on.
-    fn enter_window(&self, other: &'static Self) {
-        let owner = other.window_owner();
-        owner.family.hold();
-        self.space.store(Some(&*owner.own_space), Ordering::Relaxed);
-        self.family.set_window_of(Some(owner));
-    }
-
-    /// Whose window it runs in.
-    fn window_owner(&'static self) -> &'static Self {
-        self.family.window_of().unwrap_or(self)
-    }
-
-    /// Whether the window is its own.
-    pub(crate) fn has_own_window(&self) -> bool {
-        self.family.window_of().is_none()
-    }
-
-    /// Goes back to the window of its own, which is empty. The calling thread, if it is one of the process, loads its page table
-    /// first.
-    pub(crate) fn leave_window(&'static self) {
-        match self.family.window_of() {
-            // If others run in it, it is emptied when they have left.
-            None if !self.family.has_window_alone() => {}
-            None => self.own_space.clear(),
-            Some(owner) => {
-                self.space.store(Some(&*self.own_space), Ordering::Relaxed);
-                self.family.set_window_of(None);
-                family::let_go(owner);
-            }
-        }
-    }
-
-    /// The window of its own.
-    pub(crate) fn own_space(&self) -> &ProgramSpace {
-        &self.own_space
     }
 }

@@ -51,13 +51,13 @@ impl Process {
 
     /// Takes a thread that ends off the list; the last one ends the program.
     pub(crate) fn remove_thread(&'static self, tid: u32) -> Remains {
-        let last = {
+        let (pid, last) = {
             let mut threads = self.threads.lock();
+            // Once the thread is off the list, the others may leave and the record be another's.
+            let pid = self.pid();
             threads.remove(tid);
-            threads.is_empty()
+            (pid, threads.is_empty())
         };
-        // Afterwards the record may be another's.
-        let pid = self.pid();
         let is_buried = last && self.finish();
         match (tid == pid, is_buried) {
             (true, false) => return Remains::ControlBlock,

@@ -27,9 +27,10 @@ pub enum Sent {
     Ignored,
 }
 
-/// Sends a signal to one thread of `process`; `EAGAIN` when too many are queued.
-pub fn to_task(process: &'static Process, task: &'static Task, info: Info) -> Result<Sent> {
-    to_one(process, task, info, wake)
+/// Sends a signal to the thread of `process` with an id, which does not end meanwhile; `None` if there is none. `EAGAIN` when too
+/// many are queued.
+pub fn to_thread(process: &'static Process, tid: u32, info: Info) -> Option<Result<Sent>> {
+    process.with_thread(tid, |task| to_one(process, task, info, wake))
 }
 
 /// Sends the calling thread a signal, in a system call that it does not wait in any more: it takes the signal before it

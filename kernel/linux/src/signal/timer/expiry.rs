@@ -4,7 +4,7 @@
 use super::super::info::{Info, code};
 use super::super::send::{self, Sent};
 use super::schedule::Schedule;
-use super::{Base, Target, arm, slot};
+use super::{Base, Slot, Target, arm, slot};
 
 /// Expiries that come sooner than this are counted as missed: an interval of a nanosecond must not stop the machine.
 const MIN_AHEAD_NS: u64 = 2_000;
@@ -14,57 +14,57 @@ const IGNORED_AHEAD_NS: u64 = 1_000_000;
 /// The timer interrupt: interrupts are off, only spin locks are taken.
 pub(super) fn expired(argument: usize) {
     let (index, sequence) = (argument as u32, (argument >> 32) as u32);
-    let (process, base, target) = {
-        let mut slot = slot(index).lock();
-        if slot.sequence != sequence {
-            return;
-        }
-        let Some(timer) = &mut slot.timer else { return };
-        timer.handle = None;
-        let Some(expires) = timer.schedule.expires_ns() else { return };
-        if timer.process.ending().is_some() || timer.process.thread_count() == 0 {
-            timer.schedule = Schedule::OFF;
-            return;
-        }
-        if timer.now_ns() < expires {
-            // Its CPU time has not passed yet.
-            arm(index, &mut slot);
-            return;
-        }
-        if timer.sent {
-            // Set again while the signal of the previous setting is on its way: that one stands for both.
-            timer.missed = timer.missed.saturating_add(1);
-            return;
-        }
-        timer.sent = true;
-        (timer.process, timer.base, timer.target)
-    };
-    let outcome = match target {
+    // Locked until the signal is sent: a process has no timers any more before its record is another's.
+    let mut slot = slot(index).lock();
+    if slot.sequence != sequence {
+        return;
+    }
+    let Some(timer) = &mut slot.timer else { return };
+    timer.handle = None;
+    let Some(expires) = timer.schedule.expires_ns() else { return };
+    if timer.process.ending().is_some() || timer.process.thread_count() == 0 {
+        timer.schedule = Schedule::OFF;
+        return;
+    }
+    if timer.now_ns() < expires {
+        // Its CPU time has not passed yet.
+        arm(index, &mut slot);
+        return;
+    }
+    if timer.sent {
+        // Set again while the signal of the previous setting is on its way: that one stands for both.
+        timer.missed = timer.missed.saturating_add(1);
+        return;
+    }
+    timer.sent = true;
+    let process = timer.process;
+    let outcome = match timer.target {
         Target::Nobody => return,
-        Target::Process(info) if matches!(base, Base::ProcessTime) => send::to_running(process, info),
+        Target::Process(info) if matches!(timer.base, Base::ProcessTime) => send::to_running(process, info),
         Target::Process(info) => send::to_process(process, info),
-        Target::Thread(info, task)
-            if task.try_process().is_some_and(|owner| core::ptr::eq(owner, process)) =>
-        {
-            send::to_task(process, task, info)
-        }
-        Target::Thread(..) => return,
+        Target::Thread(info, task) => match send::to_thread(process, task.tid(), info) {
+            Some(outcome) => outcome,
+            None => return,
+        },
     };
     if outcome != Ok(Sent::Pending) {
-        resume(index, sequence, IGNORED_AHEAD_NS);
+        go_on(index, &mut slot, IGNORED_AHEAD_NS);
     }
 }
 
 /// The signal of a timer is gone without a delivery: the timer goes on by itself.
 fn resume(index: u32, sequence: u32, ahead_ns: u64) {
     let mut slot = slot(index).lock();
-    if slot.sequence != sequence {
-        return;
+    if slot.sequence == sequence {
+        go_on(index, &mut slot, ahead_ns);
     }
+}
+
+fn go_on(index: u32, slot: &mut Slot, ahead_ns: u64) {
     let Some(timer) = &mut slot.timer else { return };
     timer.sent = false;
     if timer.advance(ahead_ns) {
-        arm(index, &mut slot);
+        arm(index, slot);
     }
 }
 

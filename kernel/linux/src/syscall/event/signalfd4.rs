@@ -34,13 +34,13 @@ pub(super) fn make(call: &Call<'_>, flags: u32) -> Result<usize> {
     let fd = call.int(0);
     if fd != -1 {
         let file = call.process.files.get(fd)?;
-        SignalFile::of(&file)?.set(wanted);
+        SignalFile::of(&file)?.set(call.process, wanted);
         return Ok(fd as usize);
     }
     let flags = OpenFlags::from_bits_truncate(flags);
     let status = OpenFlags::READ_WRITE | flags & OpenFlags::NONBLOCK;
     let label = Label::Fixed("anon_inode:[signalfd]");
-    let signals = SignalFile::new(call.process, wanted);
+    let signals = SignalFile::new(wanted);
     let file = anonymous::open(&call.process.caller(), signals, 0o600, label, status)?;
     let on_exec = flags.contains(OpenFlags::CLOSE_ON_EXEC);
     call.process.files.insert(file, on_exec).map(|fd| fd as usize)

@@ -26,11 +26,11 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
         return Err(Errno::EPERM);
     }
     let Ok(named) = first::named(process, tid) else {
-        let (other, task) = target::thread_of_other(call, tid)?;
+        let other = target::other(call, tid)?;
         if u32::try_from(pid) != Ok(other.pid()) {
             return Err(Errno::ESRCH);
         }
-        return target::to_thread(other.process(), task, enclosed.with(signal)?);
+        return target::to_thread(other.process(), tid, enclosed.with(signal));
     };
     let leader = if named == Named::First { first::PID } else { process.pid() };
     if u32::try_from(pid) != Ok(leader) {
@@ -38,6 +38,6 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     }
     match named {
         Named::First => target::to_first(process, signal),
-        Named::Own => target::to_thread(process, target::thread(process, tid)?, enclosed.with(signal)?),
+        Named::Own => target::to_thread(process, tid, enclosed.with(signal)),
     }
 }

@@ -10,7 +10,6 @@ use crate::signal::info::{RawInfo, code};
 use crate::signal::number::COUNT;
 use crate::signal::send::{self, Sent};
 use crate::signal::{self, Info};
-use crate::task::Task;
 use crate::{Errno, Result};
 
 /// A signal number; `None` is 0, which only asks whether the target exists.
@@ -27,11 +26,6 @@ pub(super) fn signal_number(number: i32) -> Result<u8> {
     signal_or_probe(number)?.ok_or(Errno::EINVAL)
 }
 
-/// The thread of `process` with an id; `ESRCH` if there is none.
-pub(super) fn thread(process: &Process, tid: i32) -> Result<&'static Task> {
-    u32::try_from(tid).ok().and_then(|tid| Task::find(process, tid)).ok_or(Errno::ESRCH)
-}
-
 /// A signal for process 1, or only the question whether it could be sent.
 pub(super) fn to_first(process: &Process, signal: i32) -> Result<usize> {
     signal_or_probe(signal)?;
@@ -45,13 +39,6 @@ pub(super) fn other(call: &Call<'_>, id: i32) -> Result<Held> {
     if family::may_signal(call.process, &process) { Ok(process) } else { Err(Errno::EPERM) }
 }
 
-/// A thread of another process.
-pub(super) fn thread_of_other(call: &Call<'_>, tid: i32) -> Result<(Held, &'static Task)> {
-    let process = other(call, tid)?;
-    let task = thread(&process, tid)?;
-    Ok((process, task))
-}
-
 /// Sends a signal, if it is not a probe, to all processes that fit and that the caller may signal. One that does not exist is an
 /// error only if a process fits.
 pub(super) fn to_all(
@@ -59,25 +46,30 @@ pub(super) fn to_all(
     info: Result<Option<Info>>,
     fits: impl Fn(&Process) -> bool,
 ) -> Result<usize> {
-    let mut outcome = Err(Errno::ESRCH);
-    for process in family::all().filter_map(Held::of).filter(|process| fits(process)) {
-        let info = info?;
-        let sent = match family::may_signal(call.process, &process) {
-            true => to_process(process.process(), info),
-            false => Err(Errno::EPERM),
-        };
-        if outcome != Ok(0) {
-            outcome = sent;
+    family::with_many(|processes| {
+        let mut outcome = Err(Errno::ESRCH);
+        for process in processes.filter_map(Held::of).filter(|process| fits(process)) {
+            let info = info?;
+            let sent = match family::may_signal(call.process, &process) {
+                true => to_process(process.process(), info),
+                false => Err(Errno::EPERM),
+            };
+            if outcome != Ok(0) {
+                outcome = sent;
+            }
         }
-    }
-    outcome
+        outcome
+    })
 }
 
-/// Sends a signal, if it is not a probe, to one thread.
-pub(super) fn to_thread(process: &'static Process, task: &'static Task, info: Option<Info>) -> Result<usize> {
+/// Sends a signal, if it is not a probe, to the thread of a process with an id; `ESRCH` if there is none, before all else that is
+/// wrong.
+pub(super) fn to_thread(process: &'static Process, tid: i32, info: Result<Option<Info>>) -> Result<usize> {
+    let tid = u32::try_from(tid).map_err(|_| Errno::ESRCH)?;
     match info {
-        Some(info) => send::to_task(process, task, info).map(done),
-        None => Ok(0),
+        Ok(Some(info)) => send::to_thread(process, tid, info).ok_or(Errno::ESRCH)?.map(done),
+        _ if !process.has_thread(tid) => Err(Errno::ESRCH),
+        other => other.map(|_| 0),
     }
 }
 
@@ -100,24 +92,29 @@ pub(super) fn sender(process: &Process, signo: u8, code: i32) -> Info {
 
 /// What `tkill` and `tgkill` send to a thread of another process, which the latter names, too.
 pub(super) fn kill_other_thread(call: &Call<'_>, pid: Option<i32>, tid: i32, signal: i32) -> Result<usize> {
-    let (process, task) = thread_of_other(call, tid)?;
+    let process = other(call, tid)?;
     if pid.is_some_and(|pid| u32::try_from(pid) != Ok(process.pid())) {
         return Err(Errno::ESRCH);
     }
-    let signo = signal_or_probe(signal)?;
-    to_thread(process.process(), task, signo.map(|signo| sender(call.process, signo, code::TKILL)))
+    to_thread(process.process(), tid, from(call.process, signal))
+}
+
+/// A signal from a process to a thread.
+fn from(process: &Process, signal: i32) -> Result<Option<Info>> {
+    Ok(signal_or_probe(signal)?.map(|signo| sender(process, signo, code::TKILL)))
 }
 
 /// What `tkill` and `tgkill` send to a thread of the program, which most often is the caller.
 pub(super) fn kill_own_thread(call: &Call<'_>, tid: i32, signal: i32) -> Result<usize> {
     let process = call.process;
-    let is_caller = u32::try_from(tid) == Ok(call.task.tid());
-    let task = if is_caller { call.task } else { thread(process, tid)? };
-    let Some(signo) = signal_or_probe(signal)? else { return Ok(0) };
-    let info = sender(process, signo, code::TKILL);
-    let sent =
-        if is_caller { send::to_caller(process, task, info) } else { send::to_task(process, task, info) };
-    sent.map(done)
+    let info = from(process, signal);
+    if u32::try_from(tid) != Ok(call.task.tid()) {
+        return to_thread(process, tid, info);
+    }
+    match info? {
+        Some(info) => send::to_caller(process, call.task, info).map(done),
+        None => Ok(0),
+    }
 }
 
 /// What the program wants to send along with a signal, as it has written it.

@@ -44,7 +44,8 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
             SIGEV_NONE => Notify::Nobody,
             SIGEV_SIGNAL | SIGEV_THREAD => Notify::Process(target::signal_number(event.signal)?),
             SIGEV_THREAD_ID => {
-                let task = target::thread(call.process, event.thread).map_err(|_| Errno::EINVAL)?;
+                let task = u32::try_from(event.thread).ok().and_then(|tid| Task::find(call.process, tid));
+                let task = task.ok_or(Errno::EINVAL)?;
                 Notify::Thread(target::signal_number(event.signal)?, task)
             }
             _ => return Err(Errno::EINVAL),
