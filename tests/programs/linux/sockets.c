@@ -338,10 +338,8 @@ static void chains(int type) {
             last[chain] = ends[1];
             pair(type, ends);
             struct iovec part = {"f", 1};
-            struct msghdr message = {.msg_iov = &part,
-                                     .msg_iovlen = 1,
-                                     .msg_control = &control,
-                                     .msg_controllen = sizeof control};
+            struct msghdr message = {
+                .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
             struct cmsghdr *header = CMSG_FIRSTHDR(&message);
             *header = (struct cmsghdr){CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS};
             memcpy(CMSG_DATA(header), &last[chain], sizeof(int));

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `prlimit64(2)`: reads and changes a resource limit.
 //!
-//! Honoured: all sixteen resources can be read and changed, of the calling process and of others with the same ids (the superuser:
-//! of any); a hard limit is raised by user 0 only.
-//! `RLIMIT_NOFILE`, `RLIMIT_MEMLOCK` and `RLIMIT_MSGQUEUE` are enforced; `RLIMIT_STACK` decides the size of new threads' stacks in the C library (the first
-//! thread's stack has the size that was in force when the program started). The others are kept and given back, and
-//! not enforced.
+//! Honoured: all sixteen resources can be read and changed, of the calling process and of others with the same ids (the
+//! superuser: of any); a hard limit is raised by user 0 only. `RLIMIT_NOFILE`, `RLIMIT_MEMLOCK` and `RLIMIT_MSGQUEUE` are
+//! enforced; `RLIMIT_STACK` decides the size of new threads' stacks in the C library (the first thread's stack has the size
+//! that was in force when the program started). The others are kept and given back, and not enforced.
 //!
-//! Refused: process 1 and other users' processes (`EPERM`), unknown processes (`ESRCH`), unknown resources and a soft limit above the hard one (`EINVAL`), raising a hard limit
-//! (`EPERM`).
+//! Refused: process 1 and other users' processes (`EPERM`), unknown processes (`ESRCH`), unknown resources and a soft limit
+//! above the hard one (`EINVAL`), raising a hard limit (`EPERM`).
 
 use super::limits;
 use crate::call::Call;
