@@ -219,8 +219,8 @@ pub fn all() -> impl Iterator<Item = &'static Process> {
     records().filter(|process| matches!(process.family.state.load(Ordering::Acquire), ALIVE | ENDED))
 }
 
-/// Held while signals are sent to many processes, and while a child joins those that they are sent to. So a child either gets such
-/// a signal itself, or its parent had got it before and takes it first, if it is the caller's to take.
+/// Held while signals are sent to many processes, and while a child joins those that they are sent to. So a child gets such a
+/// signal itself, or its parent got it before: then who makes the child takes it first, and makes it again.
 static TO_MANY: Mutex<()> = Mutex::new(());
 
 /// Runs `send` with all processes that a signal to many may be for: [`all`], and children that are being made.

@@ -3,6 +3,7 @@
 
 use core::sync::atomic::Ordering;
 
+use hadal_hal::memory::fallible::OutOfMemory;
 use hadal_hal::memory::user;
 use hadal_hal::threads::link::AtomicRef;
 use hadal_sched::{Kick, Thread, thread, wake_all};
@@ -55,37 +56,38 @@ pub fn private_key(process: &Process, address: usize, private: bool) -> Option<K
 
 /// Where the threads of a process wait: on words of the window that it runs in, which others may share.
 pub struct Futexes {
-    words: AtomicRef<WindowWords>,
+    of_window: AtomicRef<Buckets>,
 }
 
 /// Threads that wait on words of a window's own memory.
-pub(crate) type WindowWords = Words<BUCKETS>;
+pub(crate) type Buckets = [Bucket; BUCKETS];
 
 /// Threads that wait on words of memory that processes share.
-static SHARED: Words<BUCKETS> = Words::new(&SHARED_BUCKETS);
-static SHARED_BUCKETS: [Bucket; BUCKETS] = [const { Bucket::new() }; BUCKETS];
+static SHARED: Buckets = [const { Bucket::new() }; BUCKETS];
+
+/// No waiters.
+pub(crate) fn make_buckets() -> core::result::Result<&'static Buckets, OutOfMemory> {
+    Words::allocate().map(|words| words.buckets())
+}
 
 impl Futexes {
-    /// Those of the process of a window.
-    pub(crate) fn of_window(words: &'static WindowWords) -> Self {
-        let futexes = Self { words: AtomicRef::none() };
-        futexes.change_window(words);
+    /// Those of a process that runs in a window.
+    pub(crate) fn new(of_window: &'static Buckets) -> Self {
+        let futexes = Self { of_window: AtomicRef::none() };
+        futexes.change_window(of_window);
         futexes
     }
 
     /// The process, of which no thread waits, runs in another window.
-    pub(crate) fn change_window(&self, words: &'static WindowWords) {
-        self.words.store(Some(words), Ordering::Relaxed);
+    pub(crate) fn change_window(&self, of_window: &'static Buckets) {
+        self.of_window.store(Some(of_window), Ordering::Relaxed);
     }
 
     /// Where those are who wait on a word.
     #[inline(always)]
-    fn of(&self, key: &Key) -> &'static Words<BUCKETS> {
-        if key.is_private() {
-            self.words.load(Ordering::Relaxed).expect("a process has a window")
-        } else {
-            &SHARED
-        }
+    fn of(&self, key: &Key) -> Words<BUCKETS> {
+        let of_window = || self.of_window.load(Ordering::Relaxed).expect("a process has a window");
+        Words::new(if key.is_private() { of_window() } else { &SHARED })
     }
 
     /// Takes up to `count` waiters whose bits meet `bitset` out and wakes them; returns how many.

@@ -159,7 +159,7 @@ impl Process {
             credentials: setup.credentials,
             files: setup.files,
             signals: ProcessSignals::new(),
-            futexes: Futexes::of_window(window.words()),
+            futexes: Futexes::new(window.words()),
             limits,
             program: SpinLock::ranked(Rank::Process, Arc::new(setup.program)),
             auxiliary: SpinLock::new(Vec::new()),

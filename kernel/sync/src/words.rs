@@ -199,6 +199,11 @@ impl<const N: usize> Words<N> {
         Ok(Self { buckets: Box::leak(buckets) })
     }
 
+    /// Its buckets, of which [`Words::new`] makes the same words.
+    pub fn buckets(&self) -> &'static [Bucket; N] {
+        self.buckets
+    }
+
     #[inline]
     fn bucket(&self, key: &Key) -> (u32, &Lock<Queue>) {
         let number = key.bucket(N);

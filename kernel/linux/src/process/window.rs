@@ -14,7 +14,7 @@ use hadal_mem::frames;
 use hadal_mem::space::{KernelMmu, Layout, MapError, ProgramSpace};
 
 use super::Process;
-use crate::futex::WindowWords;
+use crate::futex::{Buckets, make_buckets};
 use crate::task::Task;
 
 /// What a window takes of kernel memory while it is empty.
@@ -24,7 +24,7 @@ const WINDOW_BYTES: usize = 24 << 10;
 pub(super) struct Window {
     space: ProgramSpace,
     /// Threads that wait on words in it.
-    words: WindowWords,
+    words: &'static Buckets,
     /// The record whose own it is, and the processes that are its guests.
     users: AtomicU32,
     next_free: AtomicRef<Self>,
@@ -47,13 +47,13 @@ impl Window {
         }
         fallible::admit(WINDOW_BYTES).map_err(|_| MapError::NoMemory)?;
         let space = ProgramSpace::new(KernelMmu::new()?, frames::global(), Layout::default());
-        let words = WindowWords::allocate().map_err(|_| MapError::NoMemory)?;
+        let words = make_buckets().map_err(|_| MapError::NoMemory)?;
         let window = Self { space, words, users: AtomicU32::new(1), next_free: AtomicRef::none() };
         Ok(alloc::boxed::Box::leak(fallible::boxed(window).map_err(|_| MapError::NoMemory)?))
     }
 
-    pub(super) fn words(&'static self) -> &'static WindowWords {
-        &self.words
+    pub(super) fn words(&self) -> &'static Buckets {
+        self.words
     }
 
     fn has_one_user(&self) -> bool {
@@ -100,7 +100,7 @@ impl Place {
 impl Process {
     fn run_in(&self, window: &'static Window) {
         self.space.store(Some(&window.space), Ordering::Relaxed);
-        self.futexes.change_window(&window.words);
+        self.futexes.change_window(window.words);
         self.place.present.store(Some(window), Ordering::Relaxed);
     }
 

@@ -107,14 +107,11 @@ fn from(process: &Process, signal: i32) -> Result<Option<Info>> {
 /// What `tkill` and `tgkill` send to a thread of the program, which most often is the caller.
 pub(super) fn kill_own_thread(call: &Call<'_>, tid: i32, signal: i32) -> Result<usize> {
     let process = call.process;
-    let info = from(process, signal);
     if u32::try_from(tid) != Ok(call.task.tid()) {
-        return to_thread(process, tid, info);
+        return to_thread(process, tid, from(process, signal));
     }
-    match info? {
-        Some(info) => send::to_caller(process, call.task, info).map(done),
-        None => Ok(0),
-    }
+    let Some(signo) = signal_or_probe(signal)? else { return Ok(0) };
+    send::to_caller(process, call.task, sender(process, signo, code::TKILL)).map(done)
 }
 
 /// What the program wants to send along with a signal, as it has written it.
