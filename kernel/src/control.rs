@@ -9,8 +9,7 @@ use hadal_abi::control::{
     Decoder, ExitStatus, GuestMessage, Header, HostMessage, MAX_PAYLOAD_LEN, OutputStream, VERSION,
 };
 use hadal_drivers::Console;
-use hadal_linux::family;
-use hadal_linux::process::Process;
+use hadal_linux::family::{self, Held};
 use hadal_linux::signal::number::{SIGINT, SIGQUIT};
 use hadal_linux::signal::{Info, send};
 use spin::Once;
@@ -161,10 +160,12 @@ fn handle(message: HostMessage) {
 /// Lists the threads of all processes, those of the machine's program first.
 fn list_threads(tell: impl Fn(&str)) {
     let Some(first) = run::process() else { return };
-    let others =
-        || family::all().filter(|process| family::is_alive(process) && !core::ptr::eq(*process, first));
-    for process in core::iter::once(first).chain(others()) {
-        process.visit(|| hadal_report::list_threads(process, &tell));
+    first.visit(|| hadal_report::list_threads(first, &tell));
+    for process in family::all().filter_map(Held::of) {
+        let process = process.process();
+        if family::is_alive(process) && !core::ptr::eq(process, first) {
+            process.visit(|| hadal_report::list_threads(process, &tell));
+        }
     }
 }
 
@@ -174,12 +175,12 @@ pub(crate) fn signal(number: u8) {
     let Some(first) = run::process() else { return };
     let (group, _) = family::group_and_session(first);
     let is_typed = matches!(number, SIGINT | SIGQUIT);
-    let is_meant = |process: &&'static Process| {
-        core::ptr::eq(*process, first) || is_typed && family::group_and_session(process).0 == group
+    let is_meant = |process: &Held| {
+        core::ptr::eq(process.process(), first) || is_typed && family::group_and_session(process).0 == group
     };
     family::with_many(|processes| {
         for process in processes.filter(is_meant) {
-            if let Err(error) = send::to_process(process, Info::kernel(number)) {
+            if let Err(error) = send::to_process(process.process(), Info::kernel(number)) {
                 log::warn!("signal {number} from outside was lost: {error}");
             }
         }

@@ -6,7 +6,7 @@
 //! goes by the thread that has the id.
 
 use core::ops::Deref;
-use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering, fence};
 
 use hadal_hal::sync::{Rank, SpinLock};
 use hadal_hal::threads::link::AtomicRef;
@@ -60,7 +60,7 @@ pub struct Held(&'static Process);
 
 impl Held {
     /// Holds a record that somebody holds.
-    pub(crate) fn of(process: &'static Process) -> Option<Self> {
+    pub fn of(process: &'static Process) -> Option<Self> {
         let more = |holders| (holders != 0).then_some(holders + OBSERVER);
         let held = process.family.holders.fetch_update(Ordering::AcqRel, Ordering::Relaxed, more);
         held.is_ok().then_some(Self(process))
@@ -219,23 +219,35 @@ pub fn all() -> impl Iterator<Item = &'static Process> {
     records().filter(|process| matches!(process.family.state.load(Ordering::Acquire), ALIVE | ENDED))
 }
 
-/// Held while signals are sent to many processes, and while a child joins those that they are sent to. So a child gets such a
-/// signal itself, or its parent got it before: then who makes the child takes it first, and makes it again.
+/// Held while signals are sent to many processes.
 static TO_MANY: Mutex<()> = Mutex::new(());
+/// Signals are being sent to many processes: who makes a child meanwhile waits until they are sent. So a child gets such a signal
+/// itself, or its parent got it before: then who makes the child takes it first, and makes it again. Processes that make children
+/// only read this.
+static IS_SENT_TO_MANY: AtomicBool = AtomicBool::new(false);
 
 /// Runs `send` with all processes that a signal to many may be for: [`all`], and children that are being made.
-pub fn with_many<T>(send: impl FnOnce(&mut dyn Iterator<Item = &'static Process>) -> T) -> T {
+pub fn with_many<T>(send: impl FnOnce(&mut dyn Iterator<Item = Held>) -> T) -> T {
     let _turn = TO_MANY.lock();
-    send(&mut records().filter(|process| process.family.state.load(Ordering::Acquire) != FREE))
+    IS_SENT_TO_MANY.store(true, Ordering::Relaxed);
+    // Pairs with the one in `join`: this sees the child, or who makes it sees this.
+    fence(Ordering::SeqCst);
+    let is_there = |process: &&'static Process| process.family.state.load(Ordering::Acquire) != FREE;
+    let result = send(&mut records().filter(is_there).filter_map(Held::of));
+    IS_SENT_TO_MANY.store(false, Ordering::Release);
+    result
 }
 
 /// A child that is being made, and has its parent's credentials and signal actions already, is in its parent's group and gets
-/// signals that are sent to many.
+/// signals that are sent to many. Afterwards its parent has got those that it has missed.
 pub(crate) fn join(child: &Process, parent: &Process) {
-    let _turn = TO_MANY.lock();
     child.family.group.store(parent.family.group(), Ordering::Relaxed);
     child.family.session.store(parent.family.session(), Ordering::Relaxed);
     child.family.state.store(MADE, Ordering::Release);
+    fence(Ordering::SeqCst);
+    if IS_SENT_TO_MANY.load(Ordering::Acquire) {
+        drop(TO_MANY.lock());
+    }
 }
 
 /// Number of processes, those among them that wait to be waited for.

@@ -48,7 +48,7 @@ pub(super) fn to_all(
 ) -> Result<usize> {
     family::with_many(|processes| {
         let mut outcome = Err(Errno::ESRCH);
-        for process in processes.filter_map(Held::of).filter(|process| fits(process)) {
+        for process in processes.filter(|process| fits(process)) {
             let info = info?;
             let sent = match family::may_signal(call.process, &process) {
                 true => to_process(process.process(), info),
