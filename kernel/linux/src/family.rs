@@ -63,7 +63,8 @@ impl Held {
     pub fn of(process: &'static Process) -> Option<Self> {
         let more = |holders| (holders != 0).then_some(holders + OBSERVER);
         let held = process.family.holders.fetch_update(Ordering::AcqRel, Ordering::Relaxed, more);
-        held.is_ok().then_some(Self(process))
+        // Not made otherwise: one that is dropped lets go.
+        held.is_ok().then(|| Self(process))
     }
 
     /// The process. Its record may become another's when this is dropped.
