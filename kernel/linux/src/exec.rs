@@ -120,7 +120,7 @@ fn forget(task: &Task, process: &'static Process) -> core::result::Result<(), St
     process.credentials.keep_effective();
     process.refused.forget();
     let files = &process.files;
-    record_locks::before_closing(process, files.taken(0, u32::MAX), |fd| files.close_on_exec(fd) == Ok(true));
+    record_locks::closing_some(process, files.taken(0, u32::MAX), |fd| files.close_on_exec(fd) == Ok(true));
     files.exec();
     // What was written to files has to be there before the new program looks; nobody is left to hear of a failure.
     let _ = process.space().sync_all();

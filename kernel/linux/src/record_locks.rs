@@ -10,7 +10,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use hadal_hal::memory::fallible::MakeRoom;
 use hadal_hal::sync::SpinLock;
 use hadal_sync::{WaitMode, WaitQueue};
-use hadal_vfs::InodeId;
+use hadal_vfs::{InodeId, OpenFile};
 
 use crate::process::Process;
 use crate::task::Task;
@@ -132,10 +132,11 @@ impl<O: Copy + PartialEq> Table<O> {
         self.held.push(wanted);
     }
 
-    /// Whether `owner` would wait for itself if it waited for `other`.
+    /// Whether `owner` would wait for itself if it waited for `other`. Looks along so many waits as Linux does: the table is locked,
+    /// and a program chooses how long a chain is.
     fn is_deadlock(&self, owner: O, mut other: O) -> bool {
-        // A chain is no longer than there are waits; one that leads in a circle without the owner is none of his.
-        for _ in 0..=self.waits.len() {
+        const MOST_WAITS: usize = 10;
+        for _ in 0..MOST_WAITS {
             if other == owner {
                 return true;
             }
@@ -239,11 +240,11 @@ pub(crate) fn unlock(process: &Process, inode: InodeId, span: Span) -> Result<()
     })
 }
 
-/// The process has closed a descriptor of a file.
+/// The process closes, or has closed, a descriptor of a file; one of `O_PATH` does not count.
 #[inline]
-pub(crate) fn after_close(process: &Process, inode: impl FnOnce() -> InodeId) {
-    if HELD.load(Ordering::Relaxed) > 0 {
-        change(|table| (table.cut(inode(), process.pid(), Span::ALL), true));
+pub(crate) fn closing(process: &Process, file: &OpenFile) {
+    if HELD.load(Ordering::Relaxed) > 0 && file.file().is_ok() {
+        change(|table| (table.cut(file.inode().identity(), process.pid(), Span::ALL), true));
     }
 }
 
@@ -255,16 +256,12 @@ pub(crate) fn end(process: &Process) {
 }
 
 /// The process is going to close descriptors, those among `all` of which `closes` is true: it loses the locks of their files.
-pub(crate) fn before_closing(
-    process: &Process,
-    all: impl Iterator<Item = i32>,
-    closes: impl Fn(i32) -> bool,
-) {
+pub(crate) fn closing_some(process: &Process, all: impl Iterator<Item = i32>, closes: impl Fn(i32) -> bool) {
     if HELD.load(Ordering::Relaxed) == 0 {
         return;
     }
     for file in all.filter(|&fd| closes(fd)).filter_map(|fd| process.files.get(fd).ok()) {
-        after_close(process, || file.inode().identity());
+        closing(process, &file);
     }
 }
 

@@ -98,7 +98,9 @@ static void excluding(void) {
         expect_holder(fd, F_RDLCK, 0, 100, parent, F_WRLCK, 10, 2);
         expect_holder(fd, F_RDLCK, 14, 100, parent, F_WRLCK, 14, 2);
     });
-    // Closing any descriptor of the file ends all locks.
+    // Closing any descriptor of the file ends all locks, but not one that only names it.
+    close(open(PATH, O_PATH));
+    IN_CHILD(CHECK_ERRNO(try_lock(fd, F_WRLCK, 16, 2), EAGAIN));
     close(dup(own));
     IN_CHILD(CHECK_EQUAL(try_lock(fd, F_WRLCK, 0, 0), 0));
     int readable = open(PATH, O_RDONLY);

@@ -17,7 +17,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let open = call.process.files.remove(call.int(0))?;
     // As on Linux the descriptor is gone whatever comes of it.
     let written = mapped::write_back_own(call.process, &open);
-    record_locks::after_close(call.process, || open.inode().identity());
+    record_locks::closing(call.process, &open);
     drop(open);
     written.map(|()| 0)
 }

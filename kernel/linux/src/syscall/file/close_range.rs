@@ -21,7 +21,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     }
     match call.uint(2) {
         0 => {
-            record_locks::before_closing(call.process, call.process.files.taken(first, last), |_| true);
+            record_locks::closing_some(call.process, call.process.files.taken(first, last), |_| true);
             call.process.files.close_range(first, last);
         }
         ON_EXEC => call.process.files.close_range_on_exec(first, last),

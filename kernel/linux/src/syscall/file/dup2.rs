@@ -24,7 +24,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
 /// Puts the open file of `old` at `new`, for two different numbers, and closes what was there.
 pub(super) fn replace(process: &Process, old: i32, new: i32, close_on_exec: bool) -> Result<usize> {
     if let Some(closed) = process.files.dup_to(old, new, close_on_exec)? {
-        record_locks::after_close(process, || closed.inode().identity());
+        record_locks::closing(process, &closed);
     }
     Ok(new as usize)
 }
