@@ -295,13 +295,14 @@ impl File for Socket {
 
 impl Drop for Socket {
     fn drop(&mut self) {
-        let (had_unread, had_files) = {
+        let (had_unread, unread) = {
             let mut inbox = self.own().inbox.lock();
             (inbox.closed, inbox.gone) = (true, true);
-            (!inbox.is_empty(), inbox.has_files())
+            (!inbox.is_empty(), (!inbox.has_files()).then(|| inbox.clear()))
         };
-        if had_files {
-            leaving::empty(End { sides: self.sides.clone(), own: self.own });
+        match unread {
+            Some(unread) => drop(unread),
+            None => leaving::empty(End { sides: self.sides.clone(), own: self.own }),
         }
         if self.is_connected() {
             let mut options = self.peer().options.lock();
