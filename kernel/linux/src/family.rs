@@ -1,22 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! All processes: who is whose parent, which have ended and wait to be waited for, and records that are used again.
+//! All processes: who is whose parent, and in which group and session.
 //!
-//! A record is held by the process until somebody has waited for it, and by who is about to do something with a process that is not
-//! his ([`Held`]); when nobody holds it, it goes to the free ones. A list of children is changed under its parent's lock; who looks for a process by its id
-//! goes by the thread that has the id.
+//! Records are found and held in `records`, signals to many go by `many`, and `ending` and `waiting` are the two sides of the
+//! end of a process. A list of children is changed under its parent's lock; who looks for a process by its id goes by the thread that
+//! has the id.
 
-use core::ops::Deref;
-use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering, fence};
+mod ending;
+mod many;
+mod records;
+mod waiting;
+
+use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use hadal_hal::sync::{Rank, SpinLock};
 use hadal_hal::threads::link::AtomicRef;
-use hadal_sync::{Mutex, WaitError, WaitMode, WaitQueue};
+use hadal_sync::WaitQueue;
 
+pub use self::ending::forget_first;
+pub(crate) use self::ending::{code_of, end, end_others};
+pub(crate) use self::many::join;
+pub use self::many::with_many;
+pub use self::records::{Held, all, find, find_by_thread, find_held, hold_again, is_it};
+pub(crate) use self::records::{add, put_back, take_free};
+pub(crate) use self::waiting::{Ended, Manner, Whom, wait, wait_until_left};
 use crate::process::{ExitStatus, Process};
-use crate::signal::action::{ActionFlags, Disposition};
-use crate::signal::number::{SIGCHLD, SIGKILL};
-use crate::signal::{self, Info, send};
-use crate::task::Task;
+use crate::signal::number::SIGCHLD;
 use crate::{Errno, Result, first};
 
 /// A process's place among the others.
@@ -51,41 +59,10 @@ pub(crate) struct Family {
     next_free: AtomicRef<Process>,
 }
 
-/// The process that holds a record, and somebody else who does.
-const PROCESS: u64 = 1;
-const OBSERVER: u64 = 1 << 32;
-
-/// A process whose record does not become another's for as long as this lives.
-pub struct Held(&'static Process);
-
-impl Held {
-    /// Holds a record that somebody holds.
-    pub fn of(process: &'static Process) -> Option<Self> {
-        let more = |holders| (holders != 0).then_some(holders + OBSERVER);
-        let held = process.family.holders.fetch_update(Ordering::AcqRel, Ordering::Relaxed, more);
-        // Not made otherwise: one that is dropped lets go.
-        held.is_ok().then(|| Self(process))
-    }
-
-    /// The process. Its record may become another's when this is dropped.
-    pub fn process(&self) -> &'static Process {
-        self.0
-    }
-}
-
-impl Deref for Held {
-    type Target = Process;
-
-    fn deref(&self) -> &Process {
-        self.0
-    }
-}
-
-impl Drop for Held {
-    fn drop(&mut self) {
-        release(self.0, OBSERVER);
-    }
-}
+/// In its status word: it was ended by a signal.
+const BY_SIGNAL: u32 = 1 << 8;
+/// How long to wait before looking again what nobody tells.
+const LOOK_NS: u64 = 1_000_000;
 
 const FREE: u8 = 0;
 const ALIVE: u8 = 1;
@@ -113,10 +90,6 @@ impl Family {
             previous: AtomicRef::none(),
             next_free: AtomicRef::none(),
         }
-    }
-
-    fn hold(&self) {
-        self.holders.fetch_add(PROCESS, Ordering::Relaxed);
     }
 
     /// Whether the machine ends with it.
@@ -161,12 +134,6 @@ impl Family {
     }
 }
 
-const BY_SIGNAL: u32 = 1 << 8;
-
-/// All records, the newest first.
-static NEWEST: SpinLock<Option<&'static Process>> = SpinLock::new(None);
-/// Those that nobody holds.
-static FREE_RECORDS: SpinLock<Option<&'static Process>> = SpinLock::ranked(Rank::Process, None);
 /// Processes that were made and not waited for.
 static COUNT: AtomicU32 = AtomicU32::new(0);
 /// There has been more than one process.
@@ -178,114 +145,9 @@ pub fn are_several() -> bool {
     SEVERAL.load(Ordering::Relaxed)
 }
 
-/// Adds a new record.
-pub(crate) fn add(process: &'static Process) {
-    process.family.hold();
-    let mut newest = NEWEST.lock();
-    process.family.previous.store(*newest, Ordering::Relaxed);
-    *newest = Some(process);
-}
-
-/// A record that nobody holds.
-pub(crate) fn take_free() -> Option<&'static Process> {
-    let mut free = FREE_RECORDS.lock();
-    let process = (*free)?;
-    *free = process.family.next_free.load(Ordering::Relaxed);
-    process.family.hold();
-    Some(process)
-}
-
-/// Gives a record back that [`add`] or [`take_free`] has held.
-pub(crate) fn put_back(process: &'static Process) {
-    process.family.state.store(FREE, Ordering::Release);
-    release(process, PROCESS);
-}
-
-fn release(process: &'static Process, holder: u64) {
-    if process.family.holders.fetch_sub(holder, Ordering::AcqRel) == holder {
-        process.give_up_window();
-        let mut free = FREE_RECORDS.lock();
-        process.family.next_free.store(*free, Ordering::Relaxed);
-        *free = Some(process);
-    }
-}
-
-fn records() -> impl Iterator<Item = &'static Process> {
-    let newest = *NEWEST.lock();
-    core::iter::successors(newest, |process| process.family.previous.load(Ordering::Relaxed))
-}
-
-/// Processes that live or wait to be waited for.
-pub fn all() -> impl Iterator<Item = &'static Process> {
-    records().filter(|process| matches!(process.family.state.load(Ordering::Acquire), ALIVE | ENDED))
-}
-
-/// Held while signals are sent to many processes.
-static TO_MANY: Mutex<()> = Mutex::new(());
-/// Signals are being sent to many processes: who makes a child meanwhile waits until they are sent. So a child gets such a signal
-/// itself, or its parent got it before: then who makes the child takes it first, and makes it again. Processes that make children
-/// only read this.
-static IS_SENT_TO_MANY: AtomicBool = AtomicBool::new(false);
-
-/// Runs `send` with all processes that a signal to many may be for: [`all`], and children that are being made.
-pub fn with_many<T>(send: impl FnOnce(&mut dyn Iterator<Item = Held>) -> T) -> T {
-    let _turn = TO_MANY.lock();
-    IS_SENT_TO_MANY.store(true, Ordering::Relaxed);
-    // Pairs with the one in `join`: this sees the child, or who makes it sees this.
-    fence(Ordering::SeqCst);
-    let is_there = |process: &&'static Process| process.family.state.load(Ordering::Acquire) != FREE;
-    let result = send(&mut records().filter(is_there).filter_map(Held::of));
-    IS_SENT_TO_MANY.store(false, Ordering::Release);
-    result
-}
-
-/// A child that is being made, and has its parent's credentials and signal actions already, is in its parent's group and gets
-/// signals that are sent to many. Afterwards its parent has got those that it has missed.
-pub(crate) fn join(child: &Process, parent: &Process) {
-    child.family.group.store(parent.family.group(), Ordering::Relaxed);
-    child.family.session.store(parent.family.session(), Ordering::Relaxed);
-    child.family.state.store(MADE, Ordering::Release);
-    fence(Ordering::SeqCst);
-    if IS_SENT_TO_MANY.load(Ordering::Acquire) {
-        drop(TO_MANY.lock());
-    }
-}
-
 /// Number of processes, those among them that wait to be waited for.
 pub fn count() -> u32 {
     COUNT.load(Ordering::Relaxed)
-}
-
-/// The process with an id, or with a thread that has it, held.
-pub fn find_held(id: u32) -> Option<Held> {
-    let find = || find(id).or_else(|| find_by_thread(id));
-    let held = Held::of(find()?)?;
-    // It is not another one that has got the record before it was held.
-    find().is_some_and(|found| core::ptr::eq(found, held.process())).then_some(held)
-}
-
-/// Holds a process that had an id when it was found. `None` if it is over: then its record is nobody's, or that of a process with
-/// another id.
-pub fn hold_again(process: &'static Process, pid: u32) -> Option<Held> {
-    Held::of(process).filter(|held| is_it(held, pid))
-}
-
-/// Whether a process that somebody holds is the one with an id, and nobody has waited for it.
-pub fn is_it(process: &Held, pid: u32) -> bool {
-    process.pid() == pid && process.family.state.load(Ordering::Acquire) != FREE
-}
-
-/// The process with an id.
-pub fn find(pid: u32) -> Option<&'static Process> {
-    let process = Task::of(hadal_sched::find_thread(pid.checked_sub(1)?)?).try_process()?;
-    let is_there = matches!(process.family.state.load(Ordering::Acquire), ALIVE | ENDED);
-    (process.pid() == pid && is_there).then_some(process)
-}
-
-/// The live process that has a thread with an id.
-pub fn find_by_thread(tid: u32) -> Option<&'static Process> {
-    let process = Task::of(hadal_sched::find_thread(tid.checked_sub(1)?)?).try_process()?;
-    process.has_thread(tid).then_some(process)
 }
 
 /// Whether a process has not ended yet.
@@ -389,301 +251,4 @@ pub(crate) fn note_replaced(process: &Process) {
     if let Some(parent) = process.family.parent.load(Ordering::Acquire) {
         parent.family.changed.wake_all();
     }
-}
-
-/// Waits until a child has ended or has another program, or the caller has to leave.
-pub(crate) fn wait_until_left(task: &Task, process: &Process, child: &'static Process, pid: u32) {
-    let has_left = || {
-        let is_over = child.pid() != pid || !child.family.is_alive() || child.family.has_replaced();
-        (is_over || signal::must_leave(task, process)).then_some(())
-    };
-    // Of signals only those end this wait that end the process, and they wake nobody here.
-    let look_again = || Some(hadal_time::now_ns() + LOOK_NS);
-    while process.family.changed.wait_until(look_again(), WaitMode::Uninterruptible, has_left).is_err() {}
-}
-
-/// The last thread of a process leaves. Returns whether nobody will wait for it.
-pub(crate) fn end(process: &'static Process, status: ExitStatus) -> bool {
-    orphan_children(process);
-    // Somebody may wait for it before this is over, and then the record must not be another's yet.
-    let _held = Held::of(process);
-    end_held(process, status)
-}
-
-/// The parent of a process, held; `None` if that is process 1.
-fn parent_of(process: &Process) -> Option<Held> {
-    loop {
-        let parent = process.family.parent.load(Ordering::Acquire)?;
-        let held = Held::of(parent);
-        // One that ends gives its children away before its record is free.
-        if process.family.parent.load(Ordering::Acquire).is_some_and(|now| core::ptr::eq(now, parent))
-            && held.is_some()
-        {
-            return held;
-        }
-    }
-}
-
-fn end_held(process: &'static Process, status: ExitStatus) -> bool {
-    let own = &process.family;
-    let word = match status {
-        ExitStatus::Exited(code) => u32::from(code),
-        ExitStatus::Signaled(signo) => BY_SIGNAL | u32::from(signo),
-    };
-    own.status.store(word, Ordering::Relaxed);
-    loop {
-        let parent = parent_of(process);
-        let parent = parent.as_ref().map(Held::process);
-        let Some(parent) = parent.filter(|parent| wants_to_know(parent, process)) else {
-            // Of process 1's children nobody asks.
-            if unlink(process, parent) {
-                forget(process);
-                if let Some(parent) = parent {
-                    notify(parent, process, status);
-                }
-                return true;
-            }
-            continue;
-        };
-        own.state.store(ENDED, Ordering::Release);
-        notify(parent, process, status);
-        // A parent that has ended meanwhile may not have seen it.
-        if own.parent.load(Ordering::Acquire).is_some() || !claim_ended(process) {
-            return false;
-        }
-    }
-}
-
-/// Whether a parent waits for its children, or may do so.
-fn wants_to_know(parent: &Process, child: &Process) -> bool {
-    if child.family.exit_signal.load(Ordering::Relaxed) != SIGCHLD {
-        return true;
-    }
-    let action = signal::action_of(parent, SIGCHLD);
-    action.disposition != Disposition::Ignore && !action.flags.contains(ActionFlags::NOCLDWAIT)
-}
-
-/// Tells a parent that a child has ended.
-fn notify(parent: &'static Process, child: &Process, status: ExitStatus) {
-    const TICK_NS: u64 = 10_000_000;
-    let signo = child.family.exit_signal.load(Ordering::Relaxed);
-    if signo != 0 {
-        let (code, value) = code_of(status);
-        let who = (child.pid(), child.credentials.user().real);
-        // A standard signal is merged; others may find their queue full, as on Linux.
-        let info = Info::child(signo, code, who, value, child.run_time_ns() / TICK_NS);
-        let _ = send::to_process(parent, info);
-    }
-    parent.family.changed.wake_all();
-}
-
-/// `si_code` and `si_status` of an end.
-pub(crate) fn code_of(status: ExitStatus) -> (i32, i32) {
-    const EXITED: i32 = linux_raw_sys::general::CLD_EXITED as i32;
-    const KILLED: i32 = linux_raw_sys::general::CLD_KILLED as i32;
-    match status {
-        ExitStatus::Exited(code) => (EXITED, code.into()),
-        ExitStatus::Signaled(signo) => (KILLED, signo.into()),
-    }
-}
-
-/// Takes a child off its parent's list; false if the parent is another one by now.
-fn unlink(child: &'static Process, parent: Option<&'static Process>) -> bool {
-    let Some(parent) = parent else { return child.family.parent.load(Ordering::Acquire).is_none() };
-    let mut children = parent.family.children.lock();
-    unlink_locked(child, &mut children)
-}
-
-fn unlink_locked(child: &'static Process, children: &mut Option<&'static Process>) -> bool {
-    let next = child.family.older.load(Ordering::Relaxed);
-    if children.is_some_and(|newest| core::ptr::eq(newest, child)) {
-        *children = next;
-        return true;
-    }
-    let mut at = *children;
-    while let Some(process) = at {
-        let older = process.family.older.load(Ordering::Relaxed);
-        if older.is_some_and(|older| core::ptr::eq(older, child)) {
-            process.family.older.store(next, Ordering::Relaxed);
-            return true;
-        }
-        at = older;
-    }
-    false
-}
-
-/// The children of a process that ends are process 1's, which waits for all. They get the signal that they have asked for.
-fn orphan_children(process: &'static Process) {
-    loop {
-        let (child, _held) = {
-            let mut children = process.family.children.lock();
-            let Some(child) = *children else { return };
-            *children = child.family.older.load(Ordering::Relaxed);
-            child.family.parent_id.store(first::PID, Ordering::Relaxed);
-            // From here on it may end and be forgotten, and its record be used again.
-            let held = Held::of(child);
-            child.family.parent.store(None, Ordering::Release);
-            (child, held)
-        };
-        let signo = child.attributes.parent_death_signal.load(Ordering::Relaxed);
-        if signo != 0 && child.family.is_alive() {
-            // Real-time signals may find their queue full, as on Linux.
-            let _ = send::to_process(child, Info::kernel(signo));
-        }
-        // Whoever sees that it has ended, and that nobody is its parent, is the one to bury it.
-        if claim_ended(child) {
-            bury(child);
-        }
-    }
-}
-
-/// Takes the right to bury a child that has ended.
-fn claim_ended(child: &Process) -> bool {
-    child.family.state.compare_exchange(ENDED, ALIVE, Ordering::AcqRel, Ordering::Relaxed).is_ok()
-}
-
-/// A process is over: its id and its record are free.
-fn forget(process: &'static Process) {
-    COUNT.fetch_sub(1, Ordering::Relaxed);
-    Task::of(hadal_sched::thread(process.pid() - 1)).leave_process();
-    put_back(process);
-}
-
-/// The machine's program is over, and the machine goes on.
-pub fn forget_first(process: &'static Process) {
-    bury(process);
-}
-
-/// The same for one whose first thread has kept its control block.
-fn bury(process: &'static Process) {
-    let leader = hadal_sched::thread(process.pid() - 1);
-    forget(process);
-    hadal_sched::release(leader);
-}
-
-/// Whom a wait is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Whom {
-    /// Any child.
-    Any,
-    /// The one with this id.
-    Id(u32),
-    /// Those of a process group.
-    Group(u32),
-}
-
-/// A child that has ended.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Ended {
-    pub(crate) pid: u32,
-    pub(crate) uid: u32,
-    pub(crate) status: ExitStatus,
-    pub(crate) run_ns: u64,
-}
-
-/// How to wait.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Manner {
-    /// Not at all: only look (`WNOHANG`).
-    pub(crate) looks_only: bool,
-    /// The child stays to be waited for (`WNOWAIT`).
-    pub(crate) leaves: bool,
-    /// Children that send no SIGCHLD count as well (`__WALL`), or alone (`__WCLONE`).
-    pub(crate) clones: bool,
-    pub(crate) ordinary: bool,
-}
-
-/// What there is among the children.
-enum Found {
-    Ended(Ended, &'static Process),
-    /// Such a child, which goes on.
-    Alive,
-    Nobody,
-}
-
-/// Waits for a child to end: `None` if only looked for; [`WaitError::TimedOut`] stands for: there is no such child.
-pub(crate) fn wait(
-    process: &'static Process,
-    whom: Whom,
-    manner: Manner,
-) -> core::result::Result<Option<Ended>, WaitError> {
-    let look = || match look_for(process, whom, manner) {
-        Found::Ended(ended, child) => Some(Ok((ended, child))),
-        Found::Alive if manner.looks_only => Some(Err(false)),
-        Found::Alive => None,
-        Found::Nobody => Some(Err(true)),
-    };
-    match process.family.changed.wait_until(None, WaitMode::Interruptible, look)? {
-        Ok((ended, child)) => {
-            if !manner.leaves {
-                process
-                    .family
-                    .children_ns
-                    .fetch_add(ended.run_ns + child.family.children_ns(), Ordering::Relaxed);
-                bury(child);
-            }
-            Ok(Some(ended))
-        }
-        Err(false) => Ok(None),
-        Err(true) => Err(WaitError::TimedOut),
-    }
-}
-
-/// Looks for a child; one that has ended is taken off the list, unless it is to be left.
-fn look_for(process: &Process, whom: Whom, manner: Manner) -> Found {
-    let mut children = process.family.children.lock();
-    let mut found = Found::Nobody;
-    let mut at = *children;
-    while let Some(child) = at {
-        at = child.family.older.load(Ordering::Relaxed);
-        let is_clone = child.family.exit_signal.load(Ordering::Relaxed) != SIGCHLD;
-        let fits = match whom {
-            Whom::Any => true,
-            Whom::Id(pid) => child.pid() == pid,
-            Whom::Group(group) => child.family.group() == group,
-        };
-        if !fits || !(if is_clone { manner.clones } else { manner.ordinary }) {
-            continue;
-        }
-        if child.family.state.load(Ordering::Acquire) != ENDED {
-            found = Found::Alive;
-            continue;
-        }
-        let ended = Ended {
-            pid: child.pid(),
-            uid: child.credentials.user().real,
-            status: child.family.status(),
-            run_ns: child.run_time_ns(),
-        };
-        if !manner.leaves {
-            unlink_locked(child, &mut children);
-            claim_ended(child);
-        }
-        return Found::Ended(ended, child);
-    }
-    found
-}
-
-/// How long processes that the machine's program leaves behind may take to end.
-const LEAVING_NS: u64 = 1_000_000_000;
-const LOOK_NS: u64 = 1_000_000;
-
-/// The machine's program has ended: ends the other processes, so that what they have written to files is there.
-pub(crate) fn end_others(first: &'static Process) {
-    let others = || all().filter(|process| process.family.is_alive() && !core::ptr::eq(*process, first));
-    let count = others().count();
-    if count == 0 {
-        return orphan_children(first);
-    }
-    let until = hadal_time::now_ns() + LEAVING_NS;
-    while others().next().is_some() && hadal_time::now_ns() < until {
-        // Again and again: one of them may just have made another.
-        others().for_each(|process| process.end(ExitStatus::Signaled(SIGKILL)));
-        hadal_sched::sleep_until(hadal_time::now_ns() + LOOK_NS);
-    }
-    orphan_children(first);
-    let (what, were) = if count == 1 { ("process", "was") } else { ("processes", "were") };
-    crate::machine::get().report(&alloc::format!(
-        "hadal: {count} {what} that the program had left behind {were} ended with it\n"
-    ));
 }

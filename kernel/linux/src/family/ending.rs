@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! How processes end: parents are told, orphans are process 1's, and each that has ended is buried once.
+
+use core::sync::atomic::Ordering;
+
+use super::records::{Held, all, put_back};
+use super::{ALIVE, BY_SIGNAL, COUNT, ENDED, LOOK_NS};
+use crate::first;
+use crate::process::{ExitStatus, Process};
+use crate::signal::action::{ActionFlags, Disposition};
+use crate::signal::number::{SIGCHLD, SIGKILL};
+use crate::signal::{self, Info, send};
+use crate::task::Task;
+
+/// The last thread of a process leaves. Returns whether nobody will wait for it.
+pub(crate) fn end(process: &'static Process, status: ExitStatus) -> bool {
+    orphan_children(process);
+    // Somebody may wait for it before this is over, and then the record must not be another's yet.
+    let _held = Held::of(process);
+    end_held(process, status)
+}
+
+/// The parent of a process, held; `None` if that is process 1.
+fn parent_of(process: &Process) -> Option<Held> {
+    loop {
+        let parent = process.family.parent.load(Ordering::Acquire)?;
+        let held = Held::of(parent);
+        // One that ends gives its children away before its record is free.
+        if process.family.parent.load(Ordering::Acquire).is_some_and(|now| core::ptr::eq(now, parent))
+            && held.is_some()
+        {
+            return held;
+        }
+    }
+}
+
+fn end_held(process: &'static Process, status: ExitStatus) -> bool {
+    let own = &process.family;
+    let word = match status {
+        ExitStatus::Exited(code) => u32::from(code),
+        ExitStatus::Signaled(signo) => BY_SIGNAL | u32::from(signo),
+    };
+    own.status.store(word, Ordering::Relaxed);
+    loop {
+        let parent = parent_of(process);
+        let parent = parent.as_ref().map(Held::process);
+        let Some(parent) = parent.filter(|parent| wants_to_know(parent, process)) else {
+            // Of process 1's children nobody asks.
+            if unlink(process, parent) {
+                forget(process);
+                if let Some(parent) = parent {
+                    notify(parent, process, status);
+                }
+                return true;
+            }
+            continue;
+        };
+        own.state.store(ENDED, Ordering::Release);
+        notify(parent, process, status);
+        // A parent that has ended meanwhile may not have seen it.
+        if own.parent.load(Ordering::Acquire).is_some() || !claim_ended(process) {
+            return false;
+        }
+    }
+}
+
+/// Whether a parent waits for its children, or may do so.
+fn wants_to_know(parent: &Process, child: &Process) -> bool {
+    if child.family.exit_signal.load(Ordering::Relaxed) != SIGCHLD {
+        return true;
+    }
+    let action = signal::action_of(parent, SIGCHLD);
+    action.disposition != Disposition::Ignore && !action.flags.contains(ActionFlags::NOCLDWAIT)
+}
+
+/// Tells a parent that a child has ended.
+fn notify(parent: &'static Process, child: &Process, status: ExitStatus) {
+    const TICK_NS: u64 = 10_000_000;
+    let signo = child.family.exit_signal.load(Ordering::Relaxed);
+    if signo != 0 {
+        let (code, value) = code_of(status);
+        let who = (child.pid(), child.credentials.user().real);
+        // A standard signal is merged; others may find their queue full, as on Linux.
+        let info = Info::child(signo, code, who, value, child.run_time_ns() / TICK_NS);
+        let _ = send::to_process(parent, info);
+    }
+    parent.family.changed.wake_all();
+}
+
+/// `si_code` and `si_status` of an end.
+pub(crate) fn code_of(status: ExitStatus) -> (i32, i32) {
+    const EXITED: i32 = linux_raw_sys::general::CLD_EXITED as i32;
+    const KILLED: i32 = linux_raw_sys::general::CLD_KILLED as i32;
+    match status {
+        ExitStatus::Exited(code) => (EXITED, code.into()),
+        ExitStatus::Signaled(signo) => (KILLED, signo.into()),
+    }
+}
+
+/// Takes a child off its parent's list; false if the parent is another one by now.
+fn unlink(child: &'static Process, parent: Option<&'static Process>) -> bool {
+    let Some(parent) = parent else { return child.family.parent.load(Ordering::Acquire).is_none() };
+    let mut children = parent.family.children.lock();
+    unlink_locked(child, &mut children)
+}
+
+pub(super) fn unlink_locked(child: &'static Process, children: &mut Option<&'static Process>) -> bool {
+    let next = child.family.older.load(Ordering::Relaxed);
+    if children.is_some_and(|newest| core::ptr::eq(newest, child)) {
+        *children = next;
+        return true;
+    }
+    let mut at = *children;
+    while let Some(process) = at {
+        let older = process.family.older.load(Ordering::Relaxed);
+        if older.is_some_and(|older| core::ptr::eq(older, child)) {
+            process.family.older.store(next, Ordering::Relaxed);
+            return true;
+        }
+        at = older;
+    }
+    false
+}
+
+/// The children of a process that ends are process 1's, which waits for all. They get the signal that they have asked for.
+fn orphan_children(process: &'static Process) {
+    loop {
+        let (child, _held) = {
+            let mut children = process.family.children.lock();
+            let Some(child) = *children else { return };
+            *children = child.family.older.load(Ordering::Relaxed);
+            child.family.parent_id.store(first::PID, Ordering::Relaxed);
+            // From here on it may end and be forgotten, and its record be used again.
+            let held = Held::of(child);
+            child.family.parent.store(None, Ordering::Release);
+            (child, held)
+        };
+        let signo = child.attributes.parent_death_signal.load(Ordering::Relaxed);
+        if signo != 0 && child.family.is_alive() {
+            // Real-time signals may find their queue full, as on Linux.
+            let _ = send::to_process(child, Info::kernel(signo));
+        }
+        // Whoever sees that it has ended, and that nobody is its parent, is the one to bury it.
+        if claim_ended(child) {
+            bury(child);
+        }
+    }
+}
+
+/// Takes the right to bury a child that has ended.
+pub(super) fn claim_ended(child: &Process) -> bool {
+    child.family.state.compare_exchange(ENDED, ALIVE, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+}
+
+/// A process is over: its id and its record are free.
+fn forget(process: &'static Process) {
+    COUNT.fetch_sub(1, Ordering::Relaxed);
+    Task::of(hadal_sched::thread(process.pid() - 1)).leave_process();
+    put_back(process);
+}
+
+/// The machine's program is over, and the machine goes on.
+pub fn forget_first(process: &'static Process) {
+    bury(process);
+}
+
+/// The same for one whose first thread has kept its control block.
+pub(super) fn bury(process: &'static Process) {
+    let leader = hadal_sched::thread(process.pid() - 1);
+    forget(process);
+    hadal_sched::release(leader);
+}
+
+/// How long processes that the machine's program leaves behind may take to end.
+const LEAVING_NS: u64 = 1_000_000_000;
+
+/// The machine's program has ended: ends the other processes, so that what they have written to files is there.
+pub(crate) fn end_others(first: &'static Process) {
+    let others = || all().filter(|process| process.family.is_alive() && !core::ptr::eq(*process, first));
+    let count = others().count();
+    if count == 0 {
+        return orphan_children(first);
+    }
+    let until = hadal_time::now_ns() + LEAVING_NS;
+    while others().next().is_some() && hadal_time::now_ns() < until {
+        // Again and again: one of them may just have made another.
+        others().for_each(|process| process.end(ExitStatus::Signaled(SIGKILL)));
+        hadal_sched::sleep_until(hadal_time::now_ns() + LOOK_NS);
+    }
+    orphan_children(first);
+    let (what, were) = if count == 1 { ("process", "was") } else { ("processes", "were") };
+    crate::machine::get().report(&alloc::format!(
+        "hadal: {count} {what} that the program had left behind {were} ended with it\n"
+    ));
+}
