@@ -48,6 +48,7 @@ pub(crate) fn register(suite: &mut Suite) {
         "signals",
         "signal-files",
         "groups",
+        "descriptors",
         "chains",
         "memory",
         "usage",

@@ -371,8 +371,8 @@ programs! {
     EXEC = "exec", ["linux/exec.c"], ["-pthread"];
     /// Processes and their children.
     PROCESSES = "processes", ["linux/processes/main.c", "linux/processes/making.c", "linux/processes/programs.c",
-        "linux/processes/signals.c", "linux/processes/memory.c", "linux/processes/files.c",
-        "linux/processes/others.c"], ["-pthread"];
+        "linux/processes/signals.c", "linux/processes/stopping.c", "linux/processes/descriptors.c",
+        "linux/processes/memory.c", "linux/processes/files.c", "linux/processes/others.c"], ["-pthread"];
     /// Memory that processes have in common.
     PROCESS_MEMORY = "process-memory", ["linux/process_memory.c"], ["-pthread"];
     /// Record locks of several processes.

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! All processes: who is whose parent, and in which group and session.
 //!
-//! Records are found and held in `records`, signals to many go by `many`, and `ending` and `waiting` are the two sides of the
-//! end of a process. A list of children is changed under its parent's lock; who looks for a process by its id goes by the thread that
+//! Records are found and held in `records`, signals to many go by `many`, `ending` and `waiting` are the two sides of the
+//! end of a process, and `stopping` is about those that are stopped. A list of children is changed under its parent's lock; who looks for a process by its id goes by the thread that
 //! has the id.
 
 mod ending;
 mod many;
 mod records;
+mod stopping;
 mod waiting;
 
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
@@ -22,9 +23,12 @@ pub(crate) use self::many::join;
 pub use self::many::with_many;
 pub use self::records::{Held, all, find, find_by_thread, find_held, hold_again, is_it};
 pub(crate) use self::records::{add, put_back, take_free};
-pub(crate) use self::waiting::{Ended, Manner, Whom, wait, wait_until_left};
+pub(crate) use self::stopping::{
+    code_of_news, continue_if_nobody_runs, could_be_continued, count_stopping, is_orphaned, tell_of_stop,
+};
+pub(crate) use self::waiting::{Change, Manner, News, Whom, wait, wait_until_left};
 use crate::process::{ExitStatus, Process};
-use crate::signal::number::SIGCHLD;
+use crate::signal::number::{SIGCHLD, SIGCONT};
 use crate::{Errno, Result, first};
 
 /// A process's place among the others.
@@ -52,7 +56,7 @@ pub(crate) struct Family {
     session: AtomicU32,
     /// Those who hold the record: the process, and in the upper half observers.
     holders: AtomicU64,
-    /// Where its threads wait for children, and its parent for it to leave the window.
+    /// Where its threads wait for children, its parent for it to leave the window, and others for its end.
     changed: WaitQueue,
     /// The record that was made before.
     previous: AtomicRef<Process>,
@@ -102,6 +106,11 @@ impl Family {
         self.state.load(Ordering::Acquire) == ALIVE
     }
 
+    /// Whether its end has been told, or it is over.
+    pub(crate) fn has_ended(&self) -> bool {
+        matches!(self.state.load(Ordering::Acquire), ENDED | FREE)
+    }
+
     /// Its process group.
     pub(crate) fn group(&self) -> u32 {
         self.group.load(Ordering::Relaxed)
@@ -121,6 +130,11 @@ impl Family {
     pub(crate) fn lead_session(&self, pid: u32) {
         self.session.store(pid, Ordering::Relaxed);
         self.group.store(pid, Ordering::Relaxed);
+    }
+
+    /// Woken when it ends, among others.
+    pub(crate) fn changed(&self) -> &WaitQueue {
+        &self.changed
     }
 
     /// CPU time of children that were waited for.
@@ -155,11 +169,14 @@ pub fn is_alive(process: &Process) -> bool {
     process.family.is_alive()
 }
 
-/// Whether a process may send another one signals (kill(2)).
-pub(crate) fn may_signal(sender: &Process, target: &Process) -> bool {
+/// Whether a process may send another one a signal, or ask for it with 0 (kill(2)).
+pub(crate) fn may_signal(sender: &Process, target: &Process, signal: i32) -> bool {
     let (of_sender, of_target) = (sender.credentials.user(), target.credentials.user());
     let ids = [of_sender.real, of_sender.effective];
-    of_sender.effective == 0 || ids.iter().any(|id| [of_target.real, of_target.saved].contains(id))
+    let continues = signal == SIGCONT.into() && sender.family.session() == target.family.session();
+    of_sender.effective == 0
+        || continues
+        || ids.iter().any(|id| [of_target.real, of_target.saved].contains(id))
 }
 
 /// The id of a process's parent.

@@ -31,9 +31,12 @@ use crate::violation::Violation;
 
 mod copying;
 mod ending;
+mod stopping;
 mod threads;
 mod window;
 
+use stopping::Stop;
+pub(crate) use stopping::StopNews;
 pub(crate) use threads::Remains;
 use window::{Place, Window};
 
@@ -123,6 +126,8 @@ pub struct Process {
     pub(crate) registered_barriers: AtomicU32,
     /// 0 while running; else as `ending.rs` says.
     ending: AtomicU32,
+    /// Whether it is stopped, and what of that its parent does not know yet.
+    stop: Stop,
     /// CPU time of the machine's programs when this one began; of no use when there are several.
     run_ns_before: AtomicU64,
     /// CPU time of threads that have ended, since there are several processes.
@@ -170,6 +175,7 @@ impl Process {
             threads: SpinLock::ranked(Rank::ProcessThreads, ThreadSet::new()),
             registered_barriers: AtomicU32::new(0),
             ending: AtomicU32::new(0),
+            stop: Stop::new(),
             run_ns_before: AtomicU64::new(0),
             ended_ns: AtomicU64::new(0),
             run_ns: AtomicU64::new(0),

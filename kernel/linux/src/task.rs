@@ -204,8 +204,8 @@ impl Task {
             hadal_sched::discard(thread);
             return Err(SpawnError::NoMemory);
         }
-        // A process that is ending while its thread is being made must not miss it.
-        if process.ending().is_some() {
+        // A process that is ending or stopping while its thread is being made must not miss it.
+        if process.calls_off() {
             thread.set_interrupted(true);
         }
         Ok(task)
@@ -285,6 +285,7 @@ impl Task {
         signal::leave(self, process);
         if family::are_several() {
             process.note_run_time(self.thread().run_time_ns());
+            process.look_whether_all_stopped();
         }
         if self.tid() != process.pid() {
             self.process.store(None, Ordering::Release);

@@ -54,6 +54,9 @@ fn state(process: &Process, task: &Task) -> (char, &'static str) {
     if !family::is_alive(process) {
         return ('Z', "zombie");
     }
+    if task.signals.is_stopped() {
+        return ('T', "stopped");
+    }
     if task.thread().is_parked() { ('S', "sleeping") } else { ('R', "running") }
 }
 

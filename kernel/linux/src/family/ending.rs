@@ -4,6 +4,7 @@
 use core::sync::atomic::Ordering;
 
 use super::records::{Held, all, put_back};
+use super::stopping::{continue_if_nobody_runs, release_orphaned};
 use super::{ALIVE, BY_SIGNAL, COUNT, ENDED, LOOK_NS};
 use crate::first;
 use crate::process::{ExitStatus, Process};
@@ -14,14 +15,17 @@ use crate::task::Task;
 
 /// The last thread of a process leaves. Returns whether nobody will wait for it.
 pub(crate) fn end(process: &'static Process, status: ExitStatus) -> bool {
+    release_orphaned(process);
     orphan_children(process);
     // Somebody may wait for it before this is over, and then the record must not be another's yet.
     let _held = Held::of(process);
-    end_held(process, status)
+    let is_buried = end_held(process, status);
+    continue_if_nobody_runs();
+    is_buried
 }
 
 /// The parent of a process, held; `None` if that is process 1.
-fn parent_of(process: &Process) -> Option<Held> {
+pub(super) fn parent_of(process: &Process) -> Option<Held> {
     loop {
         let parent = process.family.parent.load(Ordering::Acquire)?;
         let held = Held::of(parent);
@@ -56,6 +60,7 @@ fn end_held(process: &'static Process, status: ExitStatus) -> bool {
             continue;
         };
         own.state.store(ENDED, Ordering::Release);
+        own.changed.wake_all();
         notify(parent, process, status);
         // A parent that has ended meanwhile may not have seen it.
         if own.parent.load(Ordering::Acquire).is_some() || !claim_ended(process) {
@@ -157,6 +162,8 @@ fn forget(process: &'static Process) {
     COUNT.fetch_sub(1, Ordering::Relaxed);
     Task::of(hadal_sched::thread(process.pid() - 1)).leave_process();
     put_back(process);
+    // Whoever has the record next is not disturbed by a look.
+    process.family.changed.wake_all();
 }
 
 /// The machine's program is over, and the machine goes on.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Waiting for children: until one has ended, or has left its parent's window.
+//! Waiting for children: until one has ended, stopped or gone on, or has left its parent's window.
 
 use core::sync::atomic::Ordering;
 
@@ -7,7 +7,7 @@ use hadal_sync::{WaitError, WaitMode};
 
 use super::ending::{bury, claim_ended, unlink_locked};
 use super::{ENDED, LOOK_NS};
-use crate::process::{ExitStatus, Process};
+use crate::process::{ExitStatus, Process, StopNews};
 use crate::signal;
 use crate::signal::number::SIGCHLD;
 use crate::task::Task;
@@ -23,18 +23,29 @@ pub(crate) enum Whom {
     Group(u32),
 }
 
-/// A child that has ended.
+/// What has become of a child.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum News {
+    Ended(ExitStatus),
+    Of(StopNews),
+}
+
+/// A child that has ended, stopped, or gone on.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ended {
+pub(crate) struct Change {
     pub(crate) pid: u32,
     pub(crate) uid: u32,
-    pub(crate) status: ExitStatus,
+    pub(crate) news: News,
     pub(crate) run_ns: u64,
 }
 
 /// How to wait.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Manner {
+    /// For one to end (`WEXITED`), to stop (`WSTOPPED`), to go on (`WCONTINUED`).
+    pub(crate) for_end: bool,
+    pub(crate) for_stop: bool,
+    pub(crate) for_continuing: bool,
     /// Not at all: only look (`WNOHANG`).
     pub(crate) looks_only: bool,
     /// The child stays to be waited for (`WNOWAIT`).
@@ -46,41 +57,41 @@ pub(crate) struct Manner {
 
 /// What there is among the children.
 enum Found {
-    Ended(Ended, &'static Process),
+    Changed(Change, &'static Process),
     /// Such a child, which goes on.
     Alive,
     Nobody,
 }
 
-/// Waits for a child to end: `None` if only looked for; [`WaitError::TimedOut`] stands for: there is no such child.
+/// Waits for a child: `None` if only looked for; [`WaitError::TimedOut`] stands for: there is no such child.
 pub(crate) fn wait(
     process: &'static Process,
     whom: Whom,
     manner: Manner,
-) -> core::result::Result<Option<Ended>, WaitError> {
+) -> core::result::Result<Option<Change>, WaitError> {
     let look = || match look_for(process, whom, manner) {
-        Found::Ended(ended, child) => Some(Ok((ended, child))),
+        Found::Changed(change, child) => Some(Ok((change, child))),
         Found::Alive if manner.looks_only => Some(Err(false)),
         Found::Alive => None,
         Found::Nobody => Some(Err(true)),
     };
     match process.family.changed.wait_until(None, WaitMode::Interruptible, look)? {
-        Ok((ended, child)) => {
-            if !manner.leaves {
+        Ok((change, child)) => {
+            if !manner.leaves && matches!(change.news, News::Ended(_)) {
                 process
                     .family
                     .children_ns
-                    .fetch_add(ended.run_ns + child.family.children_ns(), Ordering::Relaxed);
+                    .fetch_add(change.run_ns + child.family.children_ns(), Ordering::Relaxed);
                 bury(child);
             }
-            Ok(Some(ended))
+            Ok(Some(change))
         }
         Err(false) => Ok(None),
         Err(true) => Err(WaitError::TimedOut),
     }
 }
 
-/// Looks for a child; one that has ended is taken off the list, unless it is to be left.
+/// Looks for a child; one that has ended is taken off the list, and other news are old, unless it is to be left.
 fn look_for(process: &Process, whom: Whom, manner: Manner) -> Found {
     let mut children = process.family.children.lock();
     let mut found = Found::Nobody;
@@ -96,21 +107,29 @@ fn look_for(process: &Process, whom: Whom, manner: Manner) -> Found {
         if !fits || !(if is_clone { manner.clones } else { manner.ordinary }) {
             continue;
         }
-        if child.family.state.load(Ordering::Acquire) != ENDED {
-            found = Found::Alive;
+        let news = if child.family.state.load(Ordering::Acquire) != ENDED {
+            let news = child.stop_news(manner.for_stop, manner.for_continuing, manner.leaves);
+            let Some(news) = news else {
+                found = Found::Alive;
+                continue;
+            };
+            News::Of(news)
+        } else if manner.for_end {
+            News::Ended(child.family.status())
+        } else {
             continue;
-        }
-        let ended = Ended {
+        };
+        let change = Change {
             pid: child.pid(),
             uid: child.credentials.user().real,
-            status: child.family.status(),
+            news,
             run_ns: child.run_time_ns(),
         };
-        if !manner.leaves {
+        if !manner.leaves && matches!(news, News::Ended(_)) {
             unlink_locked(child, &mut children);
             claim_ended(child);
         }
-        return Found::Ended(ended, child);
+        return Found::Changed(change, child);
     }
     found
 }

@@ -16,6 +16,8 @@ const ENDING: u32 = 1 << 31;
 const BY_SIGNAL: u32 = 1 << 8;
 /// One thread replaces the program, and all others leave as if it ended.
 const REPLACING: u32 = 1 << 9;
+/// Threads are to stop ([`super::stopping`]); without [`ENDING`], of which this says nothing.
+const STOPPING: u32 = 1 << 10;
 
 /// How long threads may take to leave before they are interrupted in a way that cannot be turned off.
 const NMI_DELAY_NS: u64 = 50_000_000;
@@ -44,6 +46,26 @@ impl Process {
         })
     }
 
+    /// Whether threads have to leave or to stop.
+    #[inline(always)]
+    pub(crate) fn calls_off(&self) -> bool {
+        self.ending.load(Ordering::Acquire) != 0
+    }
+
+    /// Whether threads have to stop.
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.ending.load(Ordering::SeqCst) & STOPPING != 0
+    }
+
+    /// Makes all threads stop, or none.
+    pub(super) fn set_stopping(&self, is: bool) {
+        if is {
+            self.ending.fetch_or(STOPPING, Ordering::SeqCst);
+        } else {
+            self.ending.fetch_and(!STOPPING, Ordering::SeqCst);
+        }
+    }
+
     /// In the middle of a call that takes long: lets other threads run that are due, and says whether the process is to go
     /// on.
     pub fn goes_on(&self) -> bool {
@@ -58,26 +80,32 @@ impl Process {
             ExitStatus::Exited(code) => ENDING | u32::from(code),
             ExitStatus::Signaled(number) => ENDING | BY_SIGNAL | u32::from(number),
         };
-        let first = |now| (now == 0 || now == ENDING | REPLACING).then_some(code);
+        let first = |now: u32| (now & ENDING == 0 || now & REPLACING != 0).then_some(code | now & STOPPING);
         if self.ending.fetch_update(Ordering::AcqRel, Ordering::Relaxed, first).is_ok() {
             self.drive_out();
         }
     }
 
-    /// Makes every thread look whether it has to leave, wherever it is.
-    fn drive_out(&self) {
+    /// Makes every thread look whether it has to leave or to stop, wherever it is.
+    pub(super) fn rouse(&self) {
         for task in self.tasks() {
             task.thread().set_interrupted(true);
             task.thread().poke();
         }
+    }
+
+    /// Makes every thread leave.
+    fn drive_out(&self) {
+        self.rouse();
+        self.wake_stopped();
         // Threads of a program are few against the machine's life; without memory for the timer the host's limit is left.
         let _ = hadal_sched::call_at(hadal_time::now_ns() + NMI_DELAY_NS, send_nmis, 0);
     }
 
     /// Ends all threads but the calling one; false if the process ends, and the caller has to leave, too.
     pub(crate) fn end_other_threads(&self) -> bool {
-        let begun = self.ending.compare_exchange(0, ENDING | REPLACING, Ordering::AcqRel, Ordering::Relaxed);
-        if begun.is_err() {
+        let begin = |now: u32| (now & ENDING == 0).then_some(now | ENDING | REPLACING);
+        if self.ending.fetch_update(Ordering::AcqRel, Ordering::Relaxed, begin).is_err() {
             return false;
         }
         if self.thread_count() > 1 {
@@ -86,7 +114,8 @@ impl Process {
         while self.thread_count() > 1 {
             hadal_sched::sleep_until(hadal_time::now_ns() + LEAVING_NS);
         }
-        self.ending.compare_exchange(ENDING | REPLACING, 0, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+        let go_on = |now: u32| (now & REPLACING != 0).then_some(now & STOPPING);
+        self.ending.fetch_update(Ordering::AcqRel, Ordering::Relaxed, go_on).is_ok()
     }
 
     /// Ends the process as if by SIGSEGV for something that it did in interrupt context, or with interrupts off; the first
@@ -124,6 +153,7 @@ impl Process {
             return false;
         }
         self.signals.end();
+        self.forget_stop();
         self.leave_window();
         family::end(self, status)
     }

@@ -97,9 +97,9 @@ impl Process {
         })
     }
 
-    /// Shows `look` the ids of the live threads, ascending, some at a time without the lock, until it finds something.
-    fn look_through<T>(&self, mut look: impl FnMut(&[u32]) -> Option<T>) -> Option<T> {
-        let mut from = 0;
+    /// Shows `look` the ids of the live threads from one on, ascending, some at a time without the lock, until it finds
+    /// something.
+    fn look_through<T>(&self, mut from: u32, mut look: impl FnMut(&[u32]) -> Option<T>) -> Option<T> {
         loop {
             let batch: ArrayVec<u32, BATCH> = self.threads.lock().from(from).take(BATCH).collect();
             if let Some(found) = look(&batch) {
@@ -133,8 +133,13 @@ impl Process {
 
     /// The live thread with the lowest id that `fits`. Usable with interrupts off, where it should be found soon.
     pub(crate) fn find_task(&self, fits: impl Fn(&Task) -> bool) -> Option<&'static Task> {
+        self.find_task_from(0, fits)
+    }
+
+    /// The same among those whose ids are not below `tid`.
+    pub(crate) fn find_task_from(&self, tid: u32, fits: impl Fn(&Task) -> bool) -> Option<&'static Task> {
         let task = |&tid: &u32| Task::of(hadal_sched::thread(tid - 1));
-        self.look_through(|batch| batch.iter().map(task).find(|task| fits(task)))
+        self.look_through(tid, |batch| batch.iter().map(task).find(|task| fits(task)))
     }
 
     /// CPU time of all threads, past and present.

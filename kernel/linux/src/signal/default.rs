@@ -13,23 +13,14 @@ use crate::machine;
 use crate::process::{ExitStatus, Process};
 use crate::task::Task;
 
-/// Signals without effect unless they are caught.
-const NO_EFFECT: SigSet = SigSet::of(&[SIGCHLD, SIGCONT, SIGURG, SIGWINCH]);
-/// Signals that stop a process on Linux. Nothing outside of the program could continue it here, so they have no effect;
-/// sending one leaves a line in the log.
-const STOP: SigSet = SigSet::of(&[SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU]);
+/// Signals without effect unless they are caught; that SIGCONT continues a process is done when it is sent.
+pub(super) const IGNORED: SigSet = SigSet::of(&[SIGCHLD, SIGCONT, SIGURG, SIGWINCH]);
+/// Signals that stop a process.
+pub(super) const STOP: SigSet = SigSet::of(&[SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU]);
 /// Signals that mean a mistake in the program: its end comes with a report.
 const REPORTED: SigSet = SigSet::of(&[SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS]);
 
-/// Signals whose default action is nothing.
-pub(super) const IGNORED: SigSet = NO_EFFECT.union(STOP);
-
-/// Whether the default action on Linux is to stop the process.
-pub(super) const fn stops(signo: u8) -> bool {
-    STOP.contains(signo)
-}
-
-/// Takes the default action of a signal that has one: the end of the program, with a report if the program is at fault.
+/// Takes the default action of a signal that does not stop: the end of the program, with a report if the program is at fault.
 pub(super) fn act(
     task: &'static Task,
     process: &'static Process,
@@ -56,5 +47,6 @@ mod tests {
     fn real_time_signals_terminate() {
         assert!((FIRST_REALTIME..=COUNT).all(|signo| !IGNORED.contains(signo)));
         assert!(IGNORED.contains(SIGCHLD) && !IGNORED.contains(SIGTERM) && !IGNORED.contains(SIGKILL));
+        assert!(IGNORED.contains(SIGCONT) && !IGNORED.contains(SIGSTOP));
     }
 }

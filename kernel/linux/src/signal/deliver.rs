@@ -11,7 +11,7 @@ use super::action::{Action, ActionFlags, Disposition};
 use super::info::{Info, code};
 use super::number::SIGSEGV;
 use super::set::SigSet;
-use super::{FaultSignal, action, default, frame as signal_frame, interrupted, mask, take};
+use super::{FaultSignal, action, default, frame as signal_frame, interrupted, job_control, mask, take};
 use crate::process::Process;
 use crate::restart::{Interruption, Restart};
 use crate::syscall;
@@ -42,10 +42,19 @@ pub fn deliver(task: &'static Task, process: &'static Process, frame: &mut TrapF
     let call_number = task.call_number.swap(NO_CALL, Ordering::Relaxed);
     let mut rule = rule_of(&task.interruption, frame, call_number);
     while process.ending().is_none() {
+        if process.is_stopping() {
+            job_control::stay(task, process, frame);
+            continue;
+        }
+        // Before the signal is taken.
+        let turn = process.stop_turn();
         let Some(info) = take(task, process, SigSet::ALL.minus(task.signals.mask())) else { break };
         let action = process.signals.actions.take(info.signo);
         match action.disposition {
             Disposition::Ignore => {}
+            Disposition::Default if default::STOP.contains(info.signo) => {
+                job_control::stop(process, info.signo, turn);
+            }
             Disposition::Default => default::act(task, process, frame, info.signo, None),
             Disposition::Handler(_) => {
                 if core::mem::replace(&mut rule, Restart::Never).applies(Some(action.flags)) {

@@ -110,6 +110,11 @@ impl Info {
 }
 
 impl RawInfo {
+    /// `si_signo`.
+    pub fn signo(&self) -> i32 {
+        self.signo
+    }
+
     /// `si_code`.
     pub fn code(&self) -> i32 {
         self.code

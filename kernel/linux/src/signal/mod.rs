@@ -3,13 +3,14 @@
 //!
 //! - state: [`TaskSignals`] of a thread, [`ProcessSignals`] of a process ([`action`], `pending`, [`alt_stack`], [`set`]);
 //! - sending: [`send`], from any context; [`timer`] sends when time has passed;
+//! - stopping and continuing, which sending does in part: `job_control`;
 //! - delivery: [`deliver`] before a return to program code, [`raise_fault`] for what an instruction did; `frame` builds the
 //!   handler's stack frame, [`sigreturn`](mod@sigreturn) takes it apart, `default` ends the program;
 //! - [`mask`]: changing what is blocked.
 //!
 //! # Who may be interrupted
 //! [`hadal_sched::Thread::interrupted`] is true while a signal is pending that the thread neither blocks nor ignores, and
-//! from the moment on that the process ends. A sender makes the signal pending, then sets the flag, then pokes the thread.
+//! from the moment on that the process ends or stops. A sender makes the signal pending, then sets the flag, then pokes the thread.
 //! The thread itself clears the flag first and then looks at what is pending ([`interrupted`]), so whichever comes last
 //! leaves the flag right.
 
@@ -20,6 +21,7 @@ mod deliver;
 mod fault;
 mod frame;
 pub mod info;
+mod job_control;
 pub mod mask;
 pub mod number;
 mod pending;
@@ -61,6 +63,8 @@ pub struct TaskSignals {
     awaited: AtomicSigSet,
     /// The thread waits for work in the kernel and takes no signals until it has some; see [`rest`].
     resting: AtomicBool,
+    /// The thread is stopped with its process.
+    stopped: AtomicBool,
     pending: Pending,
     alt_stack: ThreadAltStack,
 }
@@ -81,6 +85,7 @@ impl TaskSignals {
             has_saved_mask: AtomicBool::new(false),
             awaited: AtomicSigSet::new(SigSet::EMPTY),
             resting: AtomicBool::new(false),
+            stopped: AtomicBool::new(false),
             pending: Pending::new(),
             alt_stack: ThreadAltStack::new(),
         }
@@ -128,6 +133,15 @@ impl TaskSignals {
     /// Whether the thread waits for work: see [`rest`].
     pub fn is_resting(&self) -> bool {
         self.resting.load(Ordering::Relaxed)
+    }
+
+    /// Whether the thread is stopped with its process.
+    pub fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn set_stopped(&self, is: bool) {
+        self.stopped.store(is, Ordering::SeqCst);
     }
 
     fn discard(&self, signals: SigSet) {
@@ -259,7 +273,7 @@ fn deliverable(task: &Task, process: &Process) -> SigSet {
     pending.minus(blocked).minus(process.signals.ignored().minus(task.signals.awaited.get()))
 }
 
-/// Whether the calling thread has a signal to take care of or its process is ending; a blocking call gives up then. Looks
+/// Whether the calling thread has a signal to take care of, or its process is ending or stopping; a blocking call gives up then. Looks
 /// anew, so it is more precise than [`hadal_sched::Thread::interrupted`], which it updates.
 #[inline]
 pub fn interrupted(task: &Task, process: &Process) -> bool {
@@ -268,7 +282,7 @@ pub fn interrupted(task: &Task, process: &Process) -> bool {
 
 #[inline(never)]
 fn is_interrupted_by_news(task: &Task, process: &Process) -> bool {
-    let interrupted = process.ending().is_some() || !deliverable(task, process).is_empty();
+    let interrupted = process.calls_off() || !deliverable(task, process).is_empty();
     if interrupted {
         interrupt_caller(task);
     }
@@ -282,7 +296,7 @@ fn has_news(task: &Task, process: &Process) -> bool {
     hadal_sched::current().set_interrupted(false);
     // Whoever makes a signal pending after this look sets the flag after this store.
     fence(Ordering::SeqCst);
-    process.ending().is_some() || !task.signals.pending().union(process.signals.pending()).is_empty()
+    process.calls_off() || !task.signals.pending().union(process.signals.pending()).is_empty()
 }
 
 /// A call of the calling thread has given up for a signal: delivery decides what becomes of it. It has to look even if this

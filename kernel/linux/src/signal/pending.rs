@@ -95,10 +95,22 @@ impl Pending {
 
     /// Drops what timers of `timer_create` have sent, which are gone.
     pub(crate) fn forget_timers(&self) {
+        self.forget_if(SigSet::EMPTY, |info| info.code == super::info::code::TIMER);
+    }
+
+    /// Drops some signals, but those whose timers wait to hear of their delivery.
+    pub(crate) fn forget(&self, signals: SigSet) {
+        if !self.set.get().intersection(signals).is_empty() {
+            self.forget_if(signals, |info| signals.contains(info.signo) && info.timer.is_none());
+        }
+    }
+
+    /// `bare`: signals that are dropped also where there was no memory for their content.
+    fn forget_if(&self, bare: SigSet, goes: impl Fn(&Info) -> bool) {
         let mut queue = self.queue.lock();
-        let mut dropped = SigSet::EMPTY;
+        let mut dropped = bare;
         queue.retain(|info| {
-            let stays = info.code != super::info::code::TIMER;
+            let stays = !goes(info);
             if !stays {
                 dropped = dropped.with(info.signo);
             }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Sending signals. Everything here works from any context, timer interrupts included: only spin locks are taken.
 
-use core::sync::atomic::{AtomicBool, Ordering, fence};
+use core::sync::atomic::{Ordering, fence};
 
 use hadal_hal::memory::fallible;
 use linux_raw_sys::general::RLIMIT_SIGPENDING;
 
-use super::default;
 use super::info::{Info, code};
+use super::job_control;
 use super::number::is_realtime;
 use super::pending::{Pending, Pushed};
 use super::set::SigSet;
@@ -30,13 +30,28 @@ pub enum Sent {
 /// Sends a signal to the thread of `process` with an id, which does not end meanwhile; `None` if there is none. `EAGAIN` when too
 /// many are queued.
 pub fn to_thread(process: &'static Process, tid: u32, info: Info) -> Option<Result<Sent>> {
-    process.with_thread(tid, |task| to_one(process, task, info, wake))
+    let acts = job_control::AT_ONCE.contains(info.signo) && process.has_thread(tid);
+    if acts {
+        job_control::before(process, info.signo);
+    }
+    let sent = process.with_thread(tid, |task| to_one(process, task, info, wake));
+    if acts {
+        job_control::after(process, info.signo);
+    }
+    sent
 }
 
 /// Sends the calling thread a signal, in a system call that it does not wait in any more: it takes the signal before it
 /// returns to program code.
 pub fn to_caller(process: &'static Process, task: &'static Task, info: Info) -> Result<Sent> {
-    to_one(process, task, info, super::interrupt_caller)
+    if job_control::AT_ONCE.contains(info.signo) {
+        job_control::before(process, info.signo);
+    }
+    let sent = to_one(process, task, info, super::interrupt_caller);
+    if job_control::AT_ONCE.contains(info.signo) {
+        job_control::after(process, info.signo);
+    }
+    sent
 }
 
 #[inline(always)]
@@ -48,7 +63,7 @@ fn to_one(
 ) -> Result<Sent> {
     // What is blocked is kept, since the program may change its mind before it unblocks it.
     if process.signals.ignored().contains(info.signo) && !task.signals.mask().contains(info.signo) {
-        return Ok(ignored(process, info.signo));
+        return Ok(Sent::Ignored);
     }
     push(&task.signals.pending, process, info)?;
     if task.signals.wants(info.signo) {
@@ -76,9 +91,26 @@ fn to_some_task(
     info: Info,
     preferred: impl FnOnce() -> Option<&'static Task>,
 ) -> Result<Sent> {
+    let acts = job_control::AT_ONCE.contains(info.signo);
+    if acts {
+        job_control::before(process, info.signo);
+    }
+    let sent = push_for_some_task(process, info, preferred);
+    if acts {
+        job_control::after(process, info.signo);
+    }
+    sent
+}
+
+#[inline(always)]
+fn push_for_some_task(
+    process: &'static Process,
+    info: Info,
+    preferred: impl FnOnce() -> Option<&'static Task>,
+) -> Result<Sent> {
     let signo = info.signo;
     if process.signals.ignored().contains(signo) && !is_blocked(process, signo) {
-        return Ok(ignored(process, signo));
+        return Ok(Sent::Ignored);
     }
     push(&process.signals.pending, process, info)?;
     match preferred() {
@@ -124,22 +156,6 @@ fn push_again(pending: &Pending, info: Info, limit: u64) -> Result<()> {
     match pending.push(info, limit) {
         Pushed::New | Pushed::Merged => Ok(()),
         Pushed::Refused => Err(Errno::EAGAIN),
-    }
-}
-
-fn ignored(process: &Process, signo: u8) -> Sent {
-    if default::stops(signo) {
-        say_that_nothing_stops(process);
-    }
-    Sent::Ignored
-}
-
-#[cold]
-fn say_that_nothing_stops(process: &Process) {
-    static SAID: AtomicBool = AtomicBool::new(false);
-    if !SAID.swap(true, Ordering::Relaxed) {
-        let program = process.program();
-        log::warn!("{}: signals that stop a program have no effect", program.executable.escape_ascii());
     }
 }
 

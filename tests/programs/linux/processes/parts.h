@@ -34,6 +34,8 @@ void guests(void);
 void signals(void);
 void files_of_signals(void);
 void groups(void);
+void stopping(void);
+void descriptors(void);
 void chains(void);
 void memory(void);
 void threads(void);

@@ -3,7 +3,7 @@
 //!
 //! Honoured: as `clone`; the stack is given as base and size.
 //!
-//! Refused: as `clone`; pidfd, set_tid and cgroup (EINVAL), a structure larger than 88 bytes with content there (E2BIG).
+//! Refused: as `clone`; set_tid and cgroup (EINVAL), a structure larger than 88 bytes with content there (E2BIG).
 
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout};
 
@@ -60,6 +60,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
         stack: args.stack.checked_add(args.stack_size).ok_or(Errno::EINVAL)?,
         parent_tid: args.parent_tid as usize,
         child_tid: args.child_tid as usize,
+        pidfd: args.pidfd as usize,
         tls: args.tls,
         exit_signal: args.exit_signal,
     };

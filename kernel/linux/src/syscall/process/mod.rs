@@ -21,9 +21,12 @@ calls! {
     274 get_robust_list;
     322 execveat;
     334 rseq;
+    434 pidfd_open;
     435 clone3;
+    438 pidfd_getfd;
 }
 
 mod new_thread;
 mod no_copy;
+mod process_file;
 mod waiting;

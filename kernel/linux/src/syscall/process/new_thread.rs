@@ -6,7 +6,7 @@ use core::sync::atomic::Ordering;
 use hadal_hal::memory::layout;
 use hadal_hal::threads::context;
 use hadal_hal::trap;
-use hadal_vfs::Errno;
+use hadal_vfs::{Errno, OpenFlags};
 use linux_raw_sys::general::*;
 
 use crate::call::Call;
@@ -18,8 +18,8 @@ use crate::{Result, memory};
 
 /// What a new thread of a process shares with its creator; all of it is demanded.
 const THREAD: u32 = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD;
-/// What a new process may share, or have its creator wait for.
-const PROCESS: u32 = CLONE_VM | CLONE_VFORK;
+/// What a new process may share, have its creator wait for, or give its creator.
+const PROCESS: u32 = CLONE_VM | CLONE_VFORK | CLONE_PIDFD;
 /// Further flags that are understood. CLONE_SYSVSEM and the two historical ones change nothing.
 const UNDERSTOOD: u32 = CLONE_SYSVSEM
     | CLONE_SETTLS
@@ -38,6 +38,8 @@ pub(super) struct Arguments {
     pub(super) stack: u64,
     pub(super) parent_tid: usize,
     pub(super) child_tid: usize,
+    /// Where a descriptor for a new process goes (`CLONE_PIDFD`).
+    pub(super) pidfd: usize,
     pub(super) tls: u64,
     /// What a new process sends its parent when it ends.
     pub(super) exit_signal: u64,
@@ -115,19 +117,41 @@ fn make(
             frame.rsp = arguments.stack;
         }
     }
+    let pidfd = match request {
+        Some(_) if flags & CLONE_PIDFD != 0 => match give_pidfd(call, process, tid, arguments.pidfd) {
+            Ok(fd) => Some(fd),
+            Err(error) => {
+                hadal_sched::discard(thread);
+                return Err(error);
+            }
+        },
+        _ => None,
+    };
     if task.publish().is_err() {
+        if let Some(fd) = pidfd {
+            // Unless another thread has closed it.
+            let _ = call.process.files.remove(fd);
+        }
         hadal_sched::discard(thread);
         return Err(Errno::EAGAIN);
     }
     if let Some(request) = request {
         return Ok(fork::start(call, process, thread, request));
     }
-    // A process that is ending while its thread is being made must not miss it.
-    if process.ending().is_some() {
+    // A process that is ending or stopping while its thread is being made must not miss it.
+    if process.calls_off() {
         thread.set_interrupted(true);
     }
     thread.start();
     Ok(tid as usize)
+}
+
+/// Makes a descriptor for a process that is being made, and stores it.
+#[cold]
+fn give_pidfd(call: &Call<'_>, process: &'static Process, pid: u32, address: usize) -> Result<i32> {
+    let fd = super::process_file::open(call, process, pid, OpenFlags::empty())?;
+    memory::write(address, &fd).inspect_err(|_| drop(call.process.files.remove(fd)))?;
+    Ok(fd)
 }
 
 fn first_code(_: usize) -> ! {

@@ -4,7 +4,7 @@
 //! Honoured: the id of a process or of one of its threads; 0 and -GROUP for the processes of a group; -1 for all but process 1 and
 //! the caller; signal 0, which only asks whether there is such a process; process 1, which ignores all, for the superuser.
 //!
-//! Refused: processes of other users, for all but the superuser (`EPERM`); ids that nobody has (`ESRCH`).
+//! Refused: processes of other users, for all but the superuser and for `SIGCONT` within the session (`EPERM`); ids that nobody has (`ESRCH`).
 
 use super::target;
 use crate::call::Call;
@@ -25,7 +25,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
         1.. => match first::named(process, pid) {
             Ok(Named::First) => target::to_first(process, signal),
             Ok(Named::Own) => target::to_process(process, info(signal)?),
-            Err(_) => match target::other(call, pid) {
+            Err(_) => match target::other(call, pid, signal) {
                 // As on Linux: whether there is one, then the signal, then whether it may be sent.
                 Err(Errno::ESRCH) => Err(Errno::ESRCH),
                 other => {

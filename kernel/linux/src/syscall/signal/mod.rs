@@ -27,4 +27,5 @@ calls! {
     226 timer_delete;
     234 tgkill;
     297 rt_tgsigqueueinfo;
+    424 pidfd_send_signal;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `rt_sigaction(2)`: says what happens when a signal is delivered, and asks what would.
 //!
-//! Honoured: `SA_SIGINFO`, `SA_ONSTACK`, `SA_RESTART`, `SA_NODEFER`, `SA_RESETHAND`, `SA_RESTORER` (a handler without it
-//! cannot be entered and is a `SIGSEGV`, as on Linux). `SA_NOCLDSTOP` and `SA_NOCLDWAIT` are kept: there are no children.
+//! Honoured: `SA_SIGINFO`, `SA_ONSTACK`, `SA_RESTART`, `SA_NODEFER`, `SA_RESETHAND`, `SA_NOCLDSTOP`, `SA_NOCLDWAIT`,
+//! `SA_RESTORER` (a handler without it cannot be entered and is a `SIGSEGV`, as on Linux).
 //! Unknown flags are dropped, also from what a later call returns.
 //!
 //! Refused: actions for `SIGKILL` and `SIGSTOP`, set sizes other than 8 (`EINVAL`).

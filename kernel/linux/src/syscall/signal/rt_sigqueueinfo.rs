@@ -24,6 +24,9 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     match first::named(call.process, pid) {
         Ok(Named::First) => target::to_first(call.process, signal),
         Ok(Named::Own) => target::to_process(call.process, enclosed.with(signal)?),
-        Err(_) => target::to_process(target::other(call, pid)?.process(), enclosed.with(signal)?),
+        Err(_) => {
+            let other = target::other(call, pid, signal)?;
+            target::to_process(other.process(), enclosed.with(signal)?)
+        }
     }
 }

@@ -26,7 +26,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
         return Err(Errno::EPERM);
     }
     let Ok(named) = first::named(process, tid) else {
-        let other = target::other(call, tid)?;
+        let other = target::other(call, tid, signal)?;
         if u32::try_from(pid) != Ok(other.pid()) {
             return Err(Errno::ESRCH);
         }

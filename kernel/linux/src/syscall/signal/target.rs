@@ -34,9 +34,9 @@ pub(super) fn to_first(process: &Process, signal: i32) -> Result<usize> {
 
 /// Another process than the caller's, by its id or by one of its threads'; `ESRCH` if there is none, `EPERM` if it is not the
 /// caller's to signal.
-pub(super) fn other(call: &Call<'_>, id: i32) -> Result<Held> {
+pub(super) fn other(call: &Call<'_>, id: i32, signal: i32) -> Result<Held> {
     let process = u32::try_from(id).ok().and_then(family::find_held).ok_or(Errno::ESRCH)?;
-    if family::may_signal(call.process, &process) { Ok(process) } else { Err(Errno::EPERM) }
+    if family::may_signal(call.process, &process, signal) { Ok(process) } else { Err(Errno::EPERM) }
 }
 
 /// Sends a signal, if it is not a probe, to all processes that fit and that the caller may signal. One that does not exist is an
@@ -50,7 +50,8 @@ pub(super) fn to_all(
         let mut outcome = Err(Errno::ESRCH);
         for process in processes.filter(|process| fits(process)) {
             let info = info?;
-            let sent = match family::may_signal(call.process, &process) {
+            let signal = info.map_or(0, |info| info.signo.into());
+            let sent = match family::may_signal(call.process, &process, signal) {
                 true => to_process(process.process(), info),
                 false => Err(Errno::EPERM),
             };
@@ -92,7 +93,7 @@ pub(super) fn sender(process: &Process, signo: u8, code: i32) -> Info {
 
 /// What `tkill` and `tgkill` send to a thread of another process, which the latter names, too.
 pub(super) fn kill_other_thread(call: &Call<'_>, pid: Option<i32>, tid: i32, signal: i32) -> Result<usize> {
-    let process = other(call, tid)?;
+    let process = other(call, tid, signal)?;
     if pid.is_some_and(|pid| u32::try_from(pid) != Ok(process.pid())) {
         return Err(Errno::ESRCH);
     }
@@ -128,6 +129,11 @@ impl Enclosed {
     /// Whether it is what only the kernel or `kill` say, which nobody may pretend to others.
     pub(super) fn pretends(&self) -> bool {
         self.0.code() >= 0 || self.0.code() == code::TKILL
+    }
+
+    /// Whether it says that it is of this signal.
+    pub(super) fn is_for(&self, signal: i32) -> bool {
+        self.0.signo() == signal
     }
 
     /// With a signal; `None` for 0, which only asks.
