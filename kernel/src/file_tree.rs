@@ -9,6 +9,7 @@ use alloc::vec::Vec;
 use hadal_abi::config::{Mount, ProgramSource, RunConfig};
 use hadal_drivers::Devices;
 use hadal_hal::boot::BootInfo;
+use hadal_linux::tty;
 use hadal_vfs::memory_file::MemoryFile;
 use hadal_vfs::ninep::MountOptions;
 use hadal_vfs::{
@@ -130,7 +131,8 @@ fn tmp(mode: u32) -> Result<Arc<dyn Inode>, String> {
 /// `/proc`, `/sys`, `/dev`, `/dev/mqueue`, `/dev/shm` and `/tmp`.
 fn mount_kernel_trees(namespace: &Namespace, info: &BootInfo) -> Result<(), String> {
     let (proc, sys) = hadal_procfs::build(info.command_line);
-    let dev = devfs::create(Arc::new(|buffer: &mut [u8]| entropy::fill(buffer)), None);
+    let dev = devfs::create(Arc::new(|buffer: &mut [u8]| entropy::fill(buffer)), Some(tty::devices::own()));
+    tty::devices::add(&dev);
     type Tree = (&'static [u8], Arc<dyn Inode>, MountFlags, &'static str);
     let trees: [Tree; 6] = [
         (b"/proc", proc, MountFlags::empty(), "proc"),

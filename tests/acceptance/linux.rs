@@ -3,7 +3,7 @@
 
 use hadal_tests::Way;
 use hadal_tests::programs::{
-    DIE, EPOLL, EXEC, OTHERS, PROCESS_MEMORY, PROCESSES, QUEUES, RECORD_LOCKS, SOCKETS, SYSTEM,
+    DIE, EPOLL, EXEC, OTHERS, PROCESS_MEMORY, PROCESSES, QUEUES, RECORD_LOCKS, SOCKETS, SYSTEM, TERMINALS,
 };
 
 use crate::suite::Suite;
@@ -72,6 +72,9 @@ pub(crate) fn register(suite: &mut Suite) {
             cpus,
             |case| case,
         );
+    }
+    for cpus in [1, 2, 4] {
+        suite.compare(format!("linux/terminals/{cpus}cpus"), &TERMINALS, Way::GccDynamic, cpus, |case| case);
     }
     suite.compare("linux/others", &OTHERS, Way::GccDynamic, 2, |case| case);
     for (how, status) in

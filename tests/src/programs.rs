@@ -373,6 +373,8 @@ programs! {
     PROCESSES = "processes", ["linux/processes/main.c", "linux/processes/making.c", "linux/processes/programs.c",
         "linux/processes/signals.c", "linux/processes/stopping.c", "linux/processes/descriptors.c",
         "linux/processes/memory.c", "linux/processes/files.c", "linux/processes/others.c"], ["-pthread"];
+    /// Pseudo-terminals.
+    TERMINALS = "terminals", ["linux/terminals.c"], [];
     /// Memory that processes have in common.
     PROCESS_MEMORY = "process-memory", ["linux/process_memory.c"], ["-pthread"];
     /// Record locks of several processes.

@@ -48,6 +48,7 @@ pub mod task;
 mod thread_set;
 mod timerfd;
 pub mod traps;
+pub mod tty;
 mod usage;
 pub mod vdso;
 pub mod violation;

@@ -12,6 +12,7 @@ use hadal_linux::family;
 use hadal_linux::process::Process;
 use hadal_linux::signal::SigSet;
 use hadal_linux::task::{NAME_LEN, Task};
+use hadal_linux::tty;
 use hadal_mem::space::{Name, PAGE_SIZE, Prot, VmaFlags};
 use hadal_topology::Topology;
 use hadal_topology::lists::{list, mask};
@@ -107,8 +108,15 @@ pub(super) fn stat(process: &Process, task: &Task, of_thread: bool) -> Vec<u8> {
     text.number_and(reads, b" 0 ");
     text.number_and(faults, b" 0 ");
     let (group, session) = family::group_and_session(process);
-    // No terminal, and no group there; flags.
-    text.number_and(session.into(), b" 0 -1 0 ");
+    // Terminal, foreground group there, flags.
+    match tty::of(process) {
+        None => text.number_and(session.into(), b" 0 -1 0 "),
+        Some((device, foreground)) => {
+            text.number_and(foreground.into(), b" 0 ");
+            text.number_and(device.into(), b" ");
+            text.number_and(session.into(), b" ");
+        }
+    }
     text.number_and(group.into(), b" ");
     text.number_and(family::parent_id(process).into(), b" ");
     text.bytes(&[b')', b' ', state(process, task).0 as u8, b' ']);

@@ -12,9 +12,11 @@ use crate::signal::action::{ActionFlags, Disposition};
 use crate::signal::number::{SIGCHLD, SIGKILL};
 use crate::signal::{self, Info, send};
 use crate::task::Task;
+use crate::tty;
 
 /// The last thread of a process leaves. Returns whether nobody will wait for it.
 pub(crate) fn end(process: &'static Process, status: ExitStatus) -> bool {
+    tty::leader_ends(process);
     release_orphaned(process);
     orphan_children(process);
     // Somebody may wait for it before this is over, and then the record must not be another's yet.
