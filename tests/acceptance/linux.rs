@@ -3,7 +3,8 @@
 
 use hadal_tests::Way;
 use hadal_tests::programs::{
-    DIE, EPOLL, EXEC, OTHERS, PROCESS_MEMORY, PROCESSES, QUEUES, RECORD_LOCKS, SOCKETS, SYSTEM, TERMINALS,
+    CROWDS, DIE, EPOLL, EXEC, OTHERS, PROCESS_MEMORY, PROCESSES, QUEUES, RECORD_LOCKS, SOCKETS, SYSTEM,
+    TERMINALS,
 };
 
 use crate::suite::Suite;
@@ -76,6 +77,7 @@ pub(crate) fn register(suite: &mut Suite) {
     for cpus in [1, 2, 4] {
         suite.compare(format!("linux/terminals/{cpus}cpus"), &TERMINALS, Way::GccDynamic, cpus, |case| case);
     }
+    suite.compare("linux/crowds", &CROWDS, Way::GccStatic, 2, |case| case);
     suite.compare("linux/others", &OTHERS, Way::GccDynamic, 2, |case| case);
     for (how, status) in
         [("return", 0), ("exit", 1), ("return", 119), ("exit", 255), ("return", 256), ("thread", 45)]

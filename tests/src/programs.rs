@@ -375,6 +375,8 @@ programs! {
         "linux/processes/memory.c", "linux/processes/files.c", "linux/processes/others.c"], ["-pthread"];
     /// Pseudo-terminals.
     TERMINALS = "terminals", ["linux/terminals.c"], [];
+    /// Very many processes.
+    CROWDS = "crowds", ["linux/crowds.c"], [];
     /// Memory that processes have in common.
     PROCESS_MEMORY = "process-memory", ["linux/process_memory.c"], ["-pthread"];
     /// Record locks of several processes.
