@@ -2,6 +2,7 @@
 // Which operations run in which order on a strip, and where their results are.
 #include "plan.h"
 
+#include "../ops/fused.h"
 #include "blocks.h"
 #include "ranges.h"
 
@@ -141,6 +142,37 @@ bool Plan::make_outputs(bool stored) {
     return true;
 }
 
+// Lets a step compute what it needs of one operand, where nobody else needs that.
+void Plan::fuse() {
+    for (uint32_t index = 0; index < count; index++) {
+        Step &step = steps[index];
+        if (step.source != Source::Operation || step.arity != 2) {
+            continue;
+        }
+        for (uint32_t number = 0; number < 2; number++) {
+            if (step.operands[number].data != nullptr) {
+                continue;
+            }
+            Step &first = steps[step.operands[number].slot];
+            if (first.source != Source::Operation || first.arity != 2 || first.uses != 1 ||
+                first.output != nullptr) {
+                continue;
+            }
+            Kernel kernel = fused_kernel(*first.pending->operation, *step.pending->operation, number == 0);
+            if (kernel != nullptr) {
+                step.kernel = kernel;
+                step.operands[2] = step.operands[1 - number];
+                step.operands[0] = first.operands[0];
+                step.operands[1] = first.operands[1];
+                step.arity = 3;
+                first.is_fused = true;
+                first.arity = 0;
+                break;
+            }
+        }
+    }
+}
+
 // Strips for the results that are not in memory. A constant has one of its own, which is filled only once.
 void Plan::place_strips() {
     bool busy[LAZY_NODES + 1] = {};
@@ -161,7 +193,7 @@ void Plan::place_strips() {
     }
     for (uint32_t index = 0; index < count; index++) {
         Step &step = steps[index];
-        if (step.output == nullptr && step.source != Source::Constant) {
+        if (step.output == nullptr && step.source != Source::Constant && !step.is_fused) {
             step.slot = 0;
             while (busy[step.slot]) {
                 step.slot++;
@@ -190,6 +222,7 @@ bool Plan::make(Cell &root, bool stored) {
     if (!make_outputs(stored)) {
         return false;
     }
+    fuse();
     place_strips();
     return true;
 }
@@ -207,6 +240,9 @@ const void *Plan::run(uint32_t member, uint64_t from, uint64_t to) const {
         uint64_t size = at + STRIP < to ? STRIP : to - at;
         for (uint32_t index = 0; index < count; index++) {
             const Step &step = steps[index];
+            if (step.is_fused) {
+                continue;
+            }
             void *into = strip(step.slot);
             uint64_t bytes = element_bytes(step.type);
             if (step.output != nullptr) {

@@ -54,6 +54,7 @@ class Plan {
         Type type;
         uint8_t slot;
         uint8_t arity;
+        bool is_fused; // the step that needs its result computes it, too
         Operand operands[3];
         void *output; // memory, or NULL
         const Pending *pending;
@@ -67,6 +68,7 @@ class Plan {
     uint32_t find(const Block *block) const;
     bool make_outputs(bool stored);
     void reuse_operand();
+    void fuse();
     void place_strips();
 
     Step steps[LAZY_NODES + 1];

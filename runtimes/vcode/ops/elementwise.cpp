@@ -91,9 +91,9 @@ const Elementwise elementwise_table[FAST_COPY1] = {
 #undef X
 };
 
-Kernel kernel_of(const Elementwise &operation) {
+Kernel best_of(const Kernel (&kernels)[2]) {
     static const bool wide = __builtin_cpu_supports("avx2");
-    return operation.kernels[wide];
+    return kernels[wide];
 }
 
 } // namespace hadal::vcode

@@ -148,8 +148,9 @@ struct Elementwise {
 
 extern const Elementwise elementwise_table[FAST_COPY1];
 
-// The best loop on this processor.
-Kernel kernel_of(const Elementwise &operation);
+// Of two loops, for any processor and for one that can do more, the better one that this processor has.
+Kernel best_of(const Kernel (&kernels)[2]);
+inline Kernel kernel_of(const Elementwise &operation) { return best_of(operation.kernels); }
 
 } // namespace hadal::vcode
 
