@@ -54,6 +54,12 @@ pub(crate) struct Family {
     has_replaced: AtomicBool,
     group: AtomicU32,
     session: AtomicU32,
+    /// It has made its session.
+    leads: AtomicBool,
+    /// It ends, and no group counts on it.
+    leaves: AtomicBool,
+    /// It has no terminal, though its session may have one.
+    has_let_go: AtomicBool,
     /// Those who hold the record: the process, and in the upper half observers.
     holders: AtomicU64,
     /// Where its threads wait for children, its parent for it to leave the window, and others for its end.
@@ -89,6 +95,9 @@ impl Family {
             has_replaced: AtomicBool::new(false),
             group: AtomicU32::new(0),
             session: AtomicU32::new(0),
+            leads: AtomicBool::new(false),
+            leaves: AtomicBool::new(false),
+            has_let_go: AtomicBool::new(false),
             holders: AtomicU64::new(0),
             changed: WaitQueue::new(),
             previous: AtomicRef::none(),
@@ -111,6 +120,11 @@ impl Family {
         matches!(self.state.load(Ordering::Acquire), ENDED | FREE)
     }
 
+    /// Whether the record is no process's.
+    pub(crate) fn is_free(&self) -> bool {
+        self.state.load(Ordering::Acquire) == FREE
+    }
+
     /// Its process group.
     pub(crate) fn group(&self) -> u32 {
         self.group.load(Ordering::Relaxed)
@@ -130,6 +144,23 @@ impl Family {
     pub(crate) fn lead_session(&self, pid: u32) {
         self.session.store(pid, Ordering::Relaxed);
         self.group.store(pid, Ordering::Relaxed);
+        self.leads.store(true, Ordering::Relaxed);
+        self.has_let_go.store(false, Ordering::Relaxed);
+    }
+
+    /// Whether it has made its session.
+    pub(crate) fn leads(&self) -> bool {
+        self.leads.load(Ordering::Relaxed)
+    }
+
+    /// It has no terminal any more, whatever its session has.
+    pub(crate) fn let_go(&self) {
+        self.has_let_go.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether that is so.
+    pub(crate) fn has_let_go(&self) -> bool {
+        self.has_let_go.load(Ordering::Relaxed)
     }
 
     /// Woken when it ends, among others.

@@ -9,14 +9,14 @@ use core::fmt::Write;
 use hadal_sync::WaitQueue;
 use hadal_vfs::{File, OpenFile, OpenFlags, PollEvents, Positions};
 
-use crate::family::{self, Held};
+use crate::family::Held;
 use crate::process::Process;
 use crate::{Errno, Result};
 
 /// Flag of the file: waiting for the process by it does not block (`PIDFD_NONBLOCK`).
 pub(crate) const NONBLOCK: OpenFlags = OpenFlags::NONBLOCK;
 
-/// One process, by what no later process has: its record, its id and when it began.
+/// One process, by what no later process has: its record, and when it began.
 pub(crate) struct ProcessFile {
     process: &'static Process,
     pid: u32,
@@ -36,7 +36,7 @@ impl ProcessFile {
 
     /// The process, held, unless it is over.
     pub(crate) fn hold(&self) -> Option<Held> {
-        family::hold_again(self.process, self.pid).filter(|_| self.is_meant())
+        Held::of(self.process).filter(|_| self.is_meant() && !self.process.family.is_free())
     }
 
     /// Its id, also when it is over.
@@ -46,7 +46,8 @@ impl ProcessFile {
 
     /// Whether the record is still that process's.
     fn is_meant(&self) -> bool {
-        self.process.started_ns() == self.started_ns && self.process.pid() == self.pid
+        // When one is being made it has no id yet.
+        self.process.started_ns() == self.started_ns
     }
 }
 

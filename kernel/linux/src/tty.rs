@@ -19,8 +19,10 @@ use alloc::vec::Vec;
 
 use hadal_hal::memory::fallible::MakeRoom;
 use hadal_sync::Mutex;
+use hadal_vfs::Owner;
 
 use crate::process::Process;
+use crate::task::Task;
 use crate::{Errno, Result};
 
 /// Most pseudo-terminals at a time (`kernel.pty.max`).
@@ -40,7 +42,8 @@ fn make() -> Result<Arc<Terminal>> {
         terminals.make_room(1)?;
         terminals.push(Weak::new());
     }
-    let terminal = Terminal::new(number as u32)?;
+    let (uid, gid) = Task::current().process().credentials.effective();
+    let terminal = Terminal::new(number as u32, Owner { uid, gid })?;
     terminals[number] = Arc::downgrade(&terminal);
     Ok(terminal)
 }
@@ -48,7 +51,7 @@ fn make() -> Result<Arc<Terminal>> {
 /// Device number and foreground group of a process's terminal, if it has one.
 pub fn of(process: &Process) -> Option<(u32, u32)> {
     let terminal = job::of(process)?;
-    Some((devices::encoded(terminal.number()), terminal.foreground()))
+    Some((devices::encoded(terminal.number()), terminal.possession.foreground()))
 }
 
 /// The terminal with a number.

@@ -3,7 +3,7 @@
 
 use alloc::collections::VecDeque;
 
-use crate::output::{Cursor, is_shown};
+use crate::output::{Cursor, TAB_COLUMNS, is_shown};
 use crate::termios::{Control, InputFlags, LocalFlags, Termios};
 
 /// Most bytes that wait to be read.
@@ -60,6 +60,11 @@ impl Input {
     pub fn has_room(&self, settings: &Termios) -> bool {
         let is_editing = settings.local().contains(LocalFlags::ICANON) && self.lines.is_empty();
         is_editing || self.bytes.len() + 1 < CAPACITY && self.lines.len() < MOST_LINES
+    }
+
+    /// How many bytes wait to be read, of all finished lines.
+    pub fn waiting(&self, settings: &Termios) -> usize {
+        if settings.local().contains(LocalFlags::ICANON) { self.finished } else { self.bytes.len() }
     }
 
     /// How many bytes can be read at once, 0 being the end of input; `None`: nothing can be read yet.
@@ -297,7 +302,7 @@ impl Input {
             return echo(settings, cursor, settings.value(Control::Erase), put);
         }
         let columns = match byte {
-            b'\t' => cursor.column().saturating_sub(self.column_of_end(settings)),
+            b'\t' => cursor.column().saturating_sub(self.column_of_end(settings)).min(TAB_COLUMNS),
             _ if byte.is_ascii_control() => 2 * u32::from(local.contains(LocalFlags::ECHOCTL)),
             _ => 1,
         };
@@ -309,11 +314,11 @@ impl Input {
     /// Where the cursor is behind what is being edited.
     fn column_of_end(&self, settings: &Termios) -> u32 {
         self.edited().fold(self.origin, |column, byte| match byte {
-            b'\t' => (column | 7) + 1,
+            b'\t' => (column | (TAB_COLUMNS - 1)).wrapping_add(1),
             _ if byte.is_ascii_control() => {
-                column + 2 * u32::from(settings.local().contains(LocalFlags::ECHOCTL))
+                column.wrapping_add(2 * u32::from(settings.local().contains(LocalFlags::ECHOCTL)))
             }
-            _ => column + u32::from(is_shown(byte)),
+            _ => column.wrapping_add(u32::from(is_shown(byte))),
         })
     }
 }

@@ -3,11 +3,11 @@
 
 use crate::termios::{OutputFlags, Termios};
 
-const TAB_COLUMNS: u32 = 8;
+pub(crate) const TAB_COLUMNS: u32 = 8;
 /// What a byte becomes at most, in bytes.
 pub const MOST_AT_ONCE: usize = TAB_COLUMNS as usize;
 
-/// Where the cursor is.
+/// Where the cursor is: a number that wraps, of which the lowest bits and differences count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cursor {
     column: u32,
@@ -50,7 +50,7 @@ impl Cursor {
             }
             b'\t' => {
                 let spaces = TAB_COLUMNS - self.column % TAB_COLUMNS;
-                self.column += spaces;
+                self.column = self.column.wrapping_add(spaces);
                 if flags.contains(OutputFlags::XTABS) {
                     put(&b"        "[..spaces as usize]);
                 } else {
@@ -62,7 +62,7 @@ impl Cursor {
                 put(&[8]);
             }
             _ => {
-                self.column += u32::from(is_shown(byte));
+                self.column = self.column.wrapping_add(u32::from(is_shown(byte)));
                 put(&[byte]);
             }
         }

@@ -157,6 +157,24 @@ static void devices(void) {
     CHECK_ERRNO(open(name, O_RDWR | O_NOCTTY), ENOENT);
 }
 
+// Whoever makes a terminal may use it.
+static void ordinary_users(void) {
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        // Only the superuser can.
+        CHECK(setresuid(1000, 1000, 1000) == 0 || errno == EPERM);
+        open_terminal();
+        int slave = open_slave(), peer = ioctl(terminal.master, TIOCGPTPEER, O_RDWR | O_NOCTTY);
+        struct stat status;
+        CHECK(peer >= 0 && stat(terminal.name, &status) == 0 && status.st_uid == getuid());
+        CHECK(write(slave, "a", 1) == 1);
+        expect_only("a");
+        _exit(0);
+    }
+    CHECK_EQUAL(exit_of(child), 0);
+}
+
 static void lines(void) {
     open_terminal();
     int slave = open_slave();
@@ -169,7 +187,7 @@ static void lines(void) {
     type_in("\x7f"
             "E\rtwo\n");
     CHECK_EQUAL(poll(&line, 1, PATIENCE_MS), 1);
-    CHECK(ioctl(slave, FIONREAD, &waiting) == 0 && waiting > 0);
+    CHECK(ioctl(slave, FIONREAD, &waiting) == 0 && waiting == 8);
     CHECK_EQUAL(read(slave, buffer, sizeof buffer), 4);
     CHECK(memcmp(buffer, "onE\n", 4) == 0);
     CHECK_EQUAL(read(slave, buffer, 2), 2);
@@ -185,6 +203,14 @@ static void lines(void) {
     expect_only("a\tb\r\n");
     CHECK(fcntl(slave, F_SETFL, O_NONBLOCK) == 0);
     CHECK_ERRNO(read(slave, buffer, sizeof buffer), EAGAIN);
+    // The queues of the master are those of the slave the other way round.
+    type_in("stays\n");
+    expect_only("stays\r\n");
+    CHECK_EQUAL(write(slave, "goes", 4), 4);
+    CHECK(poll(&(struct pollfd){.fd = terminal.master, .events = POLLIN}, 1, PATIENCE_MS) == 1);
+    CHECK(tcflush(terminal.master, TCIFLUSH) == 0);
+    CHECK_EQUAL(poll(&(struct pollfd){.fd = terminal.master, .events = POLLIN}, 1, 0), 0);
+    CHECK_EQUAL(read(slave, buffer, sizeof buffer), 6);
     close(slave);
     close(terminal.master);
 }
@@ -246,11 +272,7 @@ static void raw(void) {
     }
     child = fork();
     if (child == 0) {
-        for (size_t at = 0; at < sizeof much;) {
-            ssize_t len = write(slave, much + at, sizeof much - at);
-            CHECK(len > 0);
-            at += (size_t)len;
-        }
+        CHECK_EQUAL(write(slave, much, sizeof much), sizeof much);
         for (size_t at = 0; at < sizeof back;) {
             ssize_t len = read(slave, back + at, sizeof back - at);
             CHECK(len > 0);
@@ -264,12 +286,16 @@ static void raw(void) {
         at += (size_t)len;
     }
     CHECK(memcmp(much, back, sizeof much) == 0);
-    for (size_t at = 0; at < sizeof much;) {
-        ssize_t len = write(terminal.master, much + at, sizeof much - at);
-        CHECK(len > 0);
-        at += (size_t)len;
-    }
+    CHECK_EQUAL(write(terminal.master, much, sizeof much), sizeof much);
     CHECK_EQUAL(exit_of(child), 0);
+    CHECK_EQUAL(read(terminal.master, buffer, 0), 0);
+    // What does not wait at all says that there is nothing.
+    settings.c_cc[VMIN] = 0;
+    CHECK(tcsetattr(slave, TCSANOW, &settings) == 0 && fcntl(slave, F_SETFL, O_NONBLOCK) == 0);
+    CHECK_EQUAL(read(slave, buffer, sizeof buffer), 0);
+    settings.c_cc[VTIME] = 1;
+    CHECK(tcsetattr(slave, TCSANOW, &settings) == 0);
+    CHECK_ERRNO(read(slave, buffer, sizeof buffer), EAGAIN);
     close(slave);
     close(terminal.master);
 }
@@ -401,6 +427,16 @@ static void sessions(void) {
             _exit(6);
         }
         CHECK_EQUAL(exit_of(child), 6);
+        child = fork();
+        if (child == 0) {
+            // It lets go of the terminal, its session does not.
+            CHECK(ioctl(own, TIOCNOTTY, 0) == 0);
+            CHECK_ERRNO(open("/dev/tty", O_RDWR), ENXIO);
+            CHECK_ERRNO(ioctl(own, TIOCNOTTY, 0), ENOTTY);
+            _exit(6);
+        }
+        CHECK_EQUAL(exit_of(child), 6);
+        CHECK(tcgetpgrp(own) == getpgrp());
         CHECK(signal(SIGHUP, note) != SIG_ERR && ioctl(own, TIOCNOTTY, 0) == 0);
         CHECK_ERRNO(open("/dev/tty", O_RDWR), ENXIO);
         CHECK(ioctl(0, TIOCSCTTY, 0) == 0 && tcgetpgrp(0) == getpgrp());
@@ -424,6 +460,11 @@ static void hanging_up(void) {
         }
         CHECK_EQUAL(read(0, &byte, 1), 0);
         CHECK_ERRNO(write(1, &byte, 1), EIO);
+        struct termios settings;
+        CHECK_ERRNO(tcgetattr(0, &settings), EIO);
+        CHECK_ERRNO(tcsetpgrp(0, getpgrp()), ENOTTY);
+        struct pollfd end = {.fd = 0, .events = POLLIN | POLLOUT};
+        CHECK(poll(&end, 1, 0) == 1 && end.revents == (POLLIN | POLLOUT | POLLERR | POLLHUP));
         _exit(8);
     }
     CHECK_EQUAL(read(ends[0], &byte, 1), 1);
@@ -507,14 +548,9 @@ static void shell(void) {
 
 int main(int argc, char **argv) {
     static const struct part parts[] = {
-        {"devices", devices},
-        {"lines", lines},
-        {"raw", raw},
-        {"typed-signals", typed_signals},
-        {"background", background},
-        {"sessions", sessions},
-        {"hanging-up", hanging_up},
-        {"shell", shell},
+        {"devices", devices},   {"ordinary-users", ordinary_users}, {"lines", lines},
+        {"raw", raw},           {"typed-signals", typed_signals},   {"background", background},
+        {"sessions", sessions}, {"hanging-up", hanging_up},         {"shell", shell},
     };
     return run_parts(parts, sizeof parts / sizeof *parts, argc, argv);
 }

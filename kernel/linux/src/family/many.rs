@@ -33,6 +33,9 @@ pub fn with_many<T>(send: impl FnOnce(&mut dyn Iterator<Item = Held>) -> T) -> T
 pub(crate) fn join(child: &Process, parent: &Process) {
     child.family.group.store(parent.family.group(), Ordering::Relaxed);
     child.family.session.store(parent.family.session(), Ordering::Relaxed);
+    child.family.leads.store(false, Ordering::Relaxed);
+    child.family.leaves.store(false, Ordering::Relaxed);
+    child.family.has_let_go.store(parent.family.has_let_go(), Ordering::Relaxed);
     child.family.state.store(MADE, Ordering::Release);
     fence(Ordering::SeqCst);
     if IS_SENT_TO_MANY.load(Ordering::Acquire) {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Stopped processes among the others: parents are told, and nobody stays stopped whom nobody could continue.
 
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use super::are_several;
+use hadal_sync::Mutex;
+
 use super::ending::parent_of;
 use super::records::all;
 use crate::process::{Process, StopNews};
@@ -13,6 +15,9 @@ use crate::signal::{self, Info, send};
 
 /// Processes that are stopped or about to be.
 static STOPPING: AtomicU32 = AtomicU32::new(0);
+
+/// Held while a process that ends looks whom it leaves behind.
+static RELEASING: Mutex<()> = Mutex::new(());
 
 /// One more, or one less.
 pub(crate) fn count_stopping(is_more: bool) {
@@ -49,7 +54,10 @@ pub(crate) fn tell_of_stop(process: &Process, news: StopNews) {
 /// Whether no process of a group has a parent in another group of its session: then no shell knows that it is there. `without`: a
 /// process that is ending.
 pub(crate) fn is_orphaned(group: u32, without: Option<&Process>) -> bool {
-    let is_without = |process: &Process| without.is_some_and(|other| core::ptr::eq(other, process));
+    let is_without = |process: &Process| {
+        process.family.leaves.load(Ordering::SeqCst)
+            || without.is_some_and(|other| core::ptr::eq(other, process))
+    };
     !all().any(|process| {
         let own = &process.family;
         let parent = own.parent.load(Ordering::Acquire);
@@ -66,9 +74,17 @@ pub(crate) fn is_orphaned(group: u32, without: Option<&Process>) -> bool {
 
 /// A process ends: groups that it leaves orphaned, and in which a process is stopped, are hung up and go on.
 pub(super) fn release_orphaned(ending: &Process) {
+    let leave = || ending.family.leaves.store(true, Ordering::SeqCst);
     if STOPPING.load(Ordering::SeqCst) == 0 {
-        return;
+        return leave();
     }
+    // Of two that end at once the second one sees that the first is none to count on.
+    let _turn = RELEASING.lock();
+    look_for_orphaned(ending);
+    leave();
+}
+
+fn look_for_orphaned(ending: &Process) {
     let is_child = |process: &Process| {
         process.family.parent.load(Ordering::Acquire).is_some_and(|parent| core::ptr::eq(parent, ending))
     };
@@ -119,6 +135,10 @@ pub(crate) fn continue_if_nobody_runs() {
 
 #[cold]
 fn say_that_nobody_could(process: &Process) {
+    static SAID: AtomicBool = AtomicBool::new(false);
+    if SAID.swap(true, Ordering::Relaxed) {
+        return;
+    }
     let program = process.program();
     log::warn!(
         "{}: a signal that stops the program has no effect: nobody runs who could continue it",

@@ -19,6 +19,8 @@ pub(crate) enum Whom {
     Any,
     /// The one with this id.
     Id(u32),
+    /// The one with this record, which the caller holds.
+    Record(*const Process),
     /// Those of a process group.
     Group(u32),
 }
@@ -102,6 +104,7 @@ fn look_for(process: &Process, whom: Whom, manner: Manner) -> Found {
         let fits = match whom {
             Whom::Any => true,
             Whom::Id(pid) => child.pid() == pid,
+            Whom::Record(record) => core::ptr::eq(child, record),
             Whom::Group(group) => child.family.group() == group,
         };
         if !fits || !(if is_clone { manner.clones } else { manner.ordinary }) {

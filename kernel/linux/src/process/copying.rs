@@ -90,6 +90,7 @@ impl Process {
         self.ended_ns.store(0, Ordering::Relaxed);
         self.run_ns.store(0, Ordering::Relaxed);
         self.ending.store(0, Ordering::Release);
+        self.forget_stop();
         self.pid.store(0, Ordering::Relaxed);
         self.refused.forget();
         let directory = self.directory.lock().take();

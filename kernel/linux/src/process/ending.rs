@@ -133,6 +133,7 @@ impl Process {
 
     /// The last thread has left. Returns whether nobody will wait for the process.
     pub(super) fn finish(&'static self) -> bool {
+        self.forget_stop();
         let violation = self.violation.lock().take();
         if let Some(violation) = violation {
             machine::get().violation(self, &violation);
@@ -153,7 +154,6 @@ impl Process {
             return false;
         }
         self.signals.end();
-        self.forget_stop();
         self.leave_window();
         family::end(self, status)
     }

@@ -6,7 +6,7 @@
 
 use core::sync::atomic::{AtomicU32, Ordering, fence};
 
-use hadal_hal::sync::{Rank, SpinLock};
+use hadal_hal::sync::{Rank, SpinLock, SpinLockGuard};
 use hadal_sync::{WaitMode, WaitQueue};
 
 use super::Process;
@@ -31,6 +31,8 @@ pub(super) struct Stop {
     running: AtomicU32,
     /// Where stopped threads wait.
     continued: WaitQueue,
+    /// Held while a signal is sent that stops or continues, which takes several steps.
+    order: SpinLock<()>,
 }
 
 struct State {
@@ -38,6 +40,8 @@ struct State {
     signo: u8,
     /// All have.
     is_complete: bool,
+    /// SIGKILL was sent: nothing stops the process any more.
+    is_doomed: bool,
     /// What a parent could wait for.
     news: Option<StopNews>,
     /// What it gets a signal for: who goes on sends that, for whoever continues a process may be an interrupt.
@@ -46,27 +50,34 @@ struct State {
 
 impl Stop {
     pub(super) fn new() -> Self {
-        let state = State { signo: 0, is_complete: false, news: None, untold: None };
+        let state = State { signo: 0, is_complete: false, is_doomed: false, news: None, untold: None };
         Self {
             state: SpinLock::ranked(Rank::Process, state),
             turn: AtomicU32::new(0),
             running: AtomicU32::new(0),
             continued: WaitQueue::new(),
+            order: SpinLock::ranked(Rank::JobControl, ()),
         }
     }
 }
 
 impl Process {
+    /// Who sends a signal that stops or continues holds this.
+    pub(crate) fn stop_order(&self) -> SpinLockGuard<'_, ()> {
+        self.stop.order.lock()
+    }
+
     /// What [`Process::stop`] wants to know: as it was before the signal was taken.
     pub(crate) fn stop_turn(&self) -> u32 {
         self.stop.turn.load(Ordering::SeqCst)
     }
 
-    /// Makes all threads stop, the calling one when it returns to program code.
+    /// Makes all threads stop; the caller then [stays](Process::stay_stopped), even if there is nothing to stop for any more:
+    /// somebody has to tell what has become of it.
     pub(crate) fn stop(&self, signo: u8, turn: u32) {
         {
             let mut state = self.stop.state.lock();
-            if state.signo != 0 || self.stop_turn() != turn {
+            if state.signo != 0 || state.is_doomed || self.stop_turn() != turn {
                 return;
             }
             (state.signo, state.is_complete) = (signo, false);
@@ -97,7 +108,7 @@ impl Process {
     pub(crate) fn look_whether_all_stopped(&'static self) {
         // Who stops or ends has said so before, and looks at the others after this.
         fence(Ordering::SeqCst);
-        if !self.is_stopping() {
+        if !self.is_stopping() || self.ending().is_some() {
             return;
         }
         let turn = self.stop_turn();
@@ -112,7 +123,8 @@ impl Process {
         }
         let news = {
             let mut state = self.stop.state.lock();
-            if self.stop_turn() != turn || state.signo == 0 || state.is_complete {
+            let is_over = self.stop_turn() != turn || self.ending().is_some();
+            if is_over || state.signo == 0 || state.is_complete {
                 return;
             }
             state.is_complete = true;
@@ -139,7 +151,11 @@ impl Process {
 
     /// The same for a process that is about to end.
     pub(crate) fn go_on_to_end(&self) {
-        self.end_stop(&mut self.stop.state.lock());
+        {
+            let mut state = self.stop.state.lock();
+            state.is_doomed = true;
+            self.end_stop(&mut state);
+        }
         self.wake_stopped();
     }
 
@@ -156,11 +172,12 @@ impl Process {
         self.stop.continued.wake_all();
     }
 
-    /// The process is over.
+    /// The process is over, or another one begins in its record.
     pub(super) fn forget_stop(&self) {
         let mut state = self.stop.state.lock();
         self.end_stop(&mut state);
-        (state.is_complete, state.news, state.untold) = (false, None, None);
+        (state.is_complete, state.is_doomed) = (false, false);
+        (state.news, state.untold) = (None, None);
     }
 
     /// Whether all threads have stopped.

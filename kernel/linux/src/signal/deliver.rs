@@ -53,7 +53,7 @@ pub fn deliver(task: &'static Task, process: &'static Process, frame: &mut TrapF
         match action.disposition {
             Disposition::Ignore => {}
             Disposition::Default if default::STOP.contains(info.signo) => {
-                job_control::stop(process, info.signo, turn);
+                job_control::stop(task, process, frame, info.signo, turn);
             }
             Disposition::Default => default::act(task, process, frame, info.signo, None),
             Disposition::Handler(_) => {

@@ -4,6 +4,7 @@
 //! What SIGCONT and SIGKILL do to a stopped process they do when they are sent, whatever the process blocks, ignores or
 //! catches: it goes on. A stop signal takes effect when a thread takes it, and the two kinds drop each other from the queues.
 
+use hadal_hal::sync::SpinLockGuard;
 use hadal_hal::trace::{self, Kind};
 use hadal_hal::trap::TrapFrame;
 
@@ -17,14 +18,16 @@ use crate::{family, rseq};
 /// Signals that do something when they are sent.
 pub(super) const AT_ONCE: SigSet = STOP.union(SigSet::of(&[SIGCONT, SIGKILL]));
 
-/// One of [`AT_ONCE`] is about to be sent to the process or to one of its threads.
+/// One of [`AT_ONCE`] is about to be sent to the process or to one of its threads. No other one is until [`after`].
 #[cold]
-pub(super) fn before(process: &Process, signo: u8) {
+pub(super) fn before(process: &Process, signo: u8) -> SpinLockGuard<'_, ()> {
+    let order = process.stop_order();
     match signo {
         SIGKILL => {}
         SIGCONT => forget(process, STOP),
         _ => forget(process, SigSet::of(&[SIGCONT])),
     }
+    order
 }
 
 /// It was: now a process that goes on finds it.
@@ -44,7 +47,13 @@ fn forget(process: &Process, signals: SigSet) {
 }
 
 /// A thread of the process has taken a stop signal whose action is the default. `turn`: [`Process::stop_turn`] before.
-pub(super) fn stop(process: &'static Process, signo: u8, turn: u32) {
+pub(super) fn stop(
+    task: &'static Task,
+    process: &'static Process,
+    frame: &mut TrapFrame,
+    signo: u8,
+    turn: u32,
+) {
     trace::point(Kind::Signal, signo.into(), 0);
     // Nobody would continue a job that no shell knows of.
     if signo != SIGSTOP && family::is_orphaned(process.family.group(), None) {
@@ -52,6 +61,7 @@ pub(super) fn stop(process: &'static Process, signo: u8, turn: u32) {
     }
     if family::could_be_continued(process) {
         process.stop(signo, turn);
+        stay(task, process, frame);
     }
 }
 

@@ -377,7 +377,7 @@ pub fn rest(task: &Task, process: &Process) {
 pub fn must_leave(task: &Task, process: &Process) -> bool {
     task.thread().interrupted()
         && (process.ending().is_some()
-            || !deliverable(task, process).minus(process.signals.caught()).is_empty())
+            || !deliverable(task, process).minus(process.signals.caught()).minus(default::STOP).is_empty())
 }
 
 /// The calling thread has work again, and takes signals.

@@ -31,11 +31,9 @@ pub enum Sent {
 /// many are queued.
 pub fn to_thread(process: &'static Process, tid: u32, info: Info) -> Option<Result<Sent>> {
     let acts = job_control::AT_ONCE.contains(info.signo) && process.has_thread(tid);
-    if acts {
-        job_control::before(process, info.signo);
-    }
+    let _order = acts.then(|| job_control::before(process, info.signo));
     let sent = process.with_thread(tid, |task| to_one(process, task, info, wake));
-    if acts {
+    if acts && matches!(sent, Some(Ok(_))) {
         job_control::after(process, info.signo);
     }
     sent
@@ -45,12 +43,18 @@ pub fn to_thread(process: &'static Process, tid: u32, info: Info) -> Option<Resu
 /// returns to program code.
 pub fn to_caller(process: &'static Process, task: &'static Task, info: Info) -> Result<Sent> {
     if job_control::AT_ONCE.contains(info.signo) {
-        job_control::before(process, info.signo);
+        return to_caller_in_order(process, task, info);
     }
+    to_one(process, task, info, super::interrupt_caller)
+}
+
+/// The same for a signal that does something when it is sent. The caller is not stopped.
+#[cold]
+#[inline(never)]
+fn to_caller_in_order(process: &'static Process, task: &'static Task, info: Info) -> Result<Sent> {
+    let _order = job_control::before(process, info.signo);
     let sent = to_one(process, task, info, super::interrupt_caller);
-    if job_control::AT_ONCE.contains(info.signo) {
-        job_control::after(process, info.signo);
-    }
+    job_control::after(process, info.signo);
     sent
 }
 
@@ -92,9 +96,7 @@ fn to_some_task(
     preferred: impl FnOnce() -> Option<&'static Task>,
 ) -> Result<Sent> {
     let acts = job_control::AT_ONCE.contains(info.signo);
-    if acts {
-        job_control::before(process, info.signo);
-    }
+    let _order = acts.then(|| job_control::before(process, info.signo));
     let sent = push_for_some_task(process, info, preferred);
     if acts {
         job_control::after(process, info.signo);

@@ -8,7 +8,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use hadal_vfs::synthetic::{Child, Children, Directory, Opener, device};
-use hadal_vfs::{FileKind, OpenFlags, make_dev};
+use hadal_vfs::{Caller, FileKind, OpenFlags, make_dev};
 
 use super::{MOST, Terminal, job, master, numbered, slave};
 use crate::task::Task;
@@ -52,13 +52,13 @@ fn listed(number: usize) -> Option<Arc<Terminal>> {
 struct Slaves;
 
 fn leaf(terminal: Arc<Terminal>) -> Child {
-    let number = terminal.number();
+    let (number, owner) = (terminal.number(), terminal.owner());
     let (major, minor) = numbers(number);
     let rdev = make_dev(major, minor);
     // Only the directory's entry: it must not keep the terminal.
     let terminal = Arc::downgrade(&terminal);
     let open: Opener = Box::new(move |flags| slave::open(terminal.upgrade().ok_or(Errno::EIO)?, flags));
-    Child::Leaf(device(0o620, rdev, open))
+    Child::Leaf(device(0o620, rdev, open).owned_by(owner))
 }
 
 impl Children for Slaves {
@@ -79,6 +79,7 @@ pub(super) fn open_slave(terminal: &Terminal, flags: OpenFlags) -> Result<usize>
     let process = Task::current().process();
     let path = format!("/dev/pts/{}", terminal.number());
     let root = process.namespace.root();
-    let file = process.namespace.open(&process.caller(), &root, path.as_bytes(), flags, 0)?;
+    // Whoever has the master may, whatever the path's permissions say.
+    let file = process.namespace.open(&Caller::KERNEL, &root, path.as_bytes(), flags, 0)?;
     process.files.insert(file, flags.contains(OpenFlags::CLOSE_ON_EXEC)).map(|fd| fd as usize)
 }

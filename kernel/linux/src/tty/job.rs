@@ -5,6 +5,8 @@
 use alloc::sync::Arc;
 use core::sync::atomic::{AtomicU32, Ordering};
 
+use hadal_sync::Mutex;
+
 use super::{Terminal, find};
 use crate::family;
 use crate::process::Process;
@@ -13,30 +15,86 @@ use crate::signal::{Info, send};
 use crate::task::Task;
 use crate::{Errno, Result};
 
-/// Sessions that have a terminal: processes that lead none ask for no more.
+/// Held while a terminal becomes a session's, or is it no longer.
+static CHANGE: Mutex<()> = Mutex::new(());
+/// Sessions that have a terminal: where there is none nobody asks further.
 static SESSIONS: AtomicU32 = AtomicU32::new(0);
+
+/// The session whose terminal it is, and the process group in the foreground; 0: none.
+#[derive(Default)]
+pub(super) struct Possession {
+    session: AtomicU32,
+    foreground: AtomicU32,
+}
+
+impl Possession {
+    /// The session, or 0.
+    pub(super) fn session(&self) -> u32 {
+        self.session.load(Ordering::SeqCst)
+    }
+
+    /// The group in the foreground, or 0.
+    pub(super) fn foreground(&self) -> u32 {
+        self.foreground.load(Ordering::SeqCst)
+    }
+
+    /// The terminal becomes the session's of a process, whose group is in the foreground.
+    fn give(&self, process: &Process) {
+        self.foreground.store(process.family.group(), Ordering::SeqCst);
+        if self.session.swap(process.family.session(), Ordering::SeqCst) == 0 {
+            SESSIONS.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    /// It is nobody's any more.
+    fn take_away(&self) {
+        self.foreground.store(0, Ordering::SeqCst);
+        if self.session.swap(0, Ordering::SeqCst) != 0 {
+            SESSIONS.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+}
+
+impl Drop for Possession {
+    fn drop(&mut self) {
+        self.take_away();
+    }
+}
 
 fn caller() -> &'static Process {
     Task::current().process()
 }
 
-/// Sends all processes of a group a signal.
-pub(super) fn signal_group(group: u32, signo: u8) {
-    if group == 0 {
+/// Sends all processes of a group of a session signals.
+fn signal_group(session: u32, group: u32, signals: &[u8]) {
+    if session == 0 || group == 0 {
         return;
     }
     family::with_many(|processes| {
-        for process in processes.filter(|process| process.family.group() == group) {
-            // A standard signal is merged.
-            let _ = send::to_process(process.process(), Info::kernel(signo));
+        let is_meant = |process: &Process| family::group_and_session(process) == (group, session);
+        for process in processes.filter(|process| is_meant(process)) {
+            for &signo in signals {
+                // Standard signals are merged.
+                let _ = send::to_process(process.process(), Info::kernel(signo));
+            }
         }
     });
 }
 
+/// Sends who is in the foreground a signal.
+pub(super) fn signal_foreground(terminal: &Terminal, signo: u8) {
+    signal_group(terminal.possession.session(), terminal.possession.foreground(), &[signo]);
+}
+
+/// Whether a process's session has this terminal, and the process has not let go of it.
+fn has(process: &Process, terminal: &Terminal) -> bool {
+    let session = terminal.possession.session();
+    session != 0 && session == process.family.session() && !process.family.has_let_go()
+}
+
 /// Whether the terminal is the calling process's.
 pub(super) fn is_own(terminal: &Terminal) -> bool {
-    let session = terminal.session();
-    session != 0 && session == caller().family.session()
+    has(caller(), terminal)
 }
 
 /// A process's terminal.
@@ -44,8 +102,7 @@ pub(super) fn of(process: &Process) -> Option<Arc<Terminal>> {
     if SESSIONS.load(Ordering::Relaxed) == 0 {
         return None;
     }
-    let session = process.family.session();
-    find(|terminal| session != 0 && terminal.session() == session)
+    find(|terminal| has(process, terminal) && !terminal.state().is_hung_up)
 }
 
 /// A process in the background wants to read (`SIGTTIN`) or change (`SIGTTOU`) its terminal: it gets the signal and `EINTR`, and the
@@ -55,7 +112,8 @@ pub(super) fn check(terminal: &Terminal, signo: u8) -> Result<()> {
         return Ok(());
     }
     let (task, process) = (Task::current(), caller());
-    let (group, foreground) = (process.family.group(), terminal.foreground());
+    let (group, session) = family::group_and_session(process);
+    let foreground = terminal.possession.foreground();
     if foreground == 0 || foreground == group {
         return Ok(());
     }
@@ -66,67 +124,67 @@ pub(super) fn check(terminal: &Terminal, signo: u8) -> Result<()> {
         _ if family::is_orphaned(group, None) => return Err(Errno::EIO),
         _ => {}
     }
-    signal_group(group, signo);
+    signal_group(session, group, &[signo]);
     Err(Errno::EINTR)
-}
-
-fn give(terminal: &Terminal, process: &Process) {
-    if terminal.session() == 0 {
-        SESSIONS.fetch_add(1, Ordering::SeqCst);
-    }
-    terminal.set_session(process.family.session());
-    terminal.set_foreground(process.family.group());
-}
-
-fn take_away(terminal: &Terminal) {
-    if terminal.session() != 0 {
-        terminal.set_session(0);
-        terminal.set_foreground(0);
-        SESSIONS.fetch_sub(1, Ordering::SeqCst);
-    }
-}
-
-fn leads(process: &Process) -> bool {
-    process.family.session() == process.pid()
 }
 
 /// The terminal was opened: it becomes that of a session leader without one, unless it is another session's.
 pub(super) fn adopt(terminal: &Terminal) {
     let process = caller();
-    if leads(process) && terminal.session() == 0 && of(process).is_none() {
-        give(terminal, process);
+    if process.family.leads() {
+        let _turn = CHANGE.lock();
+        let is_hung_up = terminal.state().is_hung_up;
+        if terminal.possession.session() == 0 && !is_hung_up && of(process).is_none() {
+            terminal.possession.give(process);
+        }
     }
 }
 
 /// `TIOCSCTTY`: the same on demand; `takes`: even if it is another session's, for the superuser.
 pub(super) fn claim(terminal: &Terminal, takes: bool) -> Result<()> {
     let process = caller();
-    if leads(process) && is_own(terminal) {
+    let _turn = CHANGE.lock();
+    if process.family.leads() && is_own(terminal) {
         return Ok(());
     }
-    if !leads(process) || of(process).is_some() {
+    if !process.family.leads() || of(process).is_some() {
         return Err(Errno::EPERM);
     }
-    if terminal.session() != 0 && !(takes && process.credentials.is_privileged()) {
+    if terminal.possession.session() != 0 && !(takes && process.credentials.is_privileged()) {
         return Err(Errno::EPERM);
     }
-    give(terminal, process);
+    if terminal.state().is_hung_up {
+        return Err(Errno::EIO);
+    }
+    terminal.possession.give(process);
     Ok(())
 }
 
-/// `TIOCNOTTY` of a session's leader: the session has no terminal any more.
+/// `TIOCNOTTY`: the process has no terminal any more, nor, if it is the leader, has its session.
 pub(super) fn renounce(terminal: &Terminal) -> Result<()> {
     if !is_own(terminal) {
         return Err(Errno::ENOTTY);
     }
-    if !leads(caller()) {
-        return Err(Errno::EPERM);
+    if caller().family.leads() {
+        take_from(terminal, caller().family.session());
+    } else {
+        caller().family.let_go();
     }
-    let foreground = terminal.foreground();
-    take_away(terminal);
-    signal_group(foreground, SIGHUP);
-    signal_group(foreground, SIGCONT);
     Ok(())
+}
+
+/// Takes a terminal from a session, if it is its; who is in the foreground is hung up.
+fn take_from(terminal: &Terminal, session: u32) {
+    let foreground = {
+        let _turn = CHANGE.lock();
+        if session == 0 || terminal.possession.session() != session {
+            return;
+        }
+        let foreground = terminal.possession.foreground();
+        terminal.possession.take_away();
+        foreground
+    };
+    signal_group(session, foreground, &[SIGHUP, SIGCONT]);
 }
 
 /// `TIOCSPGRP`: another group of the session comes to the foreground.
@@ -136,42 +194,37 @@ pub(super) fn bring_to_front(terminal: &Terminal, group: i32) -> Result<()> {
     }
     let group = u32::try_from(group).map_err(|_| Errno::EINVAL)?;
     let session = caller().family.session();
-    let mut members = family::all().filter(|process| process.family.group() == group);
-    let member = members.next().ok_or(Errno::ESRCH)?;
-    if member.family.session() != session {
+    let mut members = family::all().filter(|process| process.family.group() == group).peekable();
+    members.peek().ok_or(Errno::ESRCH)?;
+    if !members.any(|member| member.family.session() == session) {
         return Err(Errno::EPERM);
     }
-    terminal.set_foreground(group);
+    let _turn = CHANGE.lock();
+    if terminal.possession.session() == session {
+        terminal.possession.foreground.store(group, Ordering::SeqCst);
+    }
     Ok(())
 }
 
-/// The person at the terminal has gone: its session's leader, and who is in the foreground, hear of it.
+/// The person at the terminal has gone: its session's leader hears of it. Who is in the foreground does when the leader ends.
 pub(super) fn hang_up(terminal: &Terminal) {
-    let (session, foreground) = (terminal.session(), terminal.foreground());
-    if session == 0 {
-        return;
-    }
-    take_away(terminal);
-    if let Some(leader) = family::find_held(session).filter(|leader| leader.pid() == session) {
+    let session = terminal.possession.session();
+    let Some(leader) = (session != 0).then(|| family::find_held(session)).flatten() else { return };
+    if leader.pid() == session && leader.family.leads() {
         for signo in [SIGHUP, SIGCONT] {
             // Standard signals are merged.
             let _ = send::to_process(leader.process(), Info::kernel(signo));
         }
     }
-    signal_group(foreground, SIGHUP);
-    signal_group(foreground, SIGCONT);
 }
 
 /// A process ends: if it leads a session, that has no terminal any more, and who is in the foreground hears of it.
 pub(crate) fn leader_ends(process: &Process) {
-    if SESSIONS.load(Ordering::Relaxed) == 0 || !leads(process) {
+    if SESSIONS.load(Ordering::Relaxed) == 0 || !process.family.leads() {
         return;
     }
     let session = process.family.session();
-    if let Some(terminal) = find(|terminal| terminal.session() == session) {
-        let foreground = terminal.foreground();
-        take_away(&terminal);
-        signal_group(foreground, SIGHUP);
-        signal_group(foreground, SIGCONT);
+    if let Some(terminal) = find(|terminal| terminal.possession.session() == session) {
+        take_from(&terminal, session);
     }
 }

@@ -8,7 +8,7 @@ use hadal_hal::memory::fallible;
 use hadal_sync::{WaitMode, WaitQueue};
 use hadal_vfs::{Blocking, File, IoctlArgument, PollEvents};
 
-use super::{Terminal, requests};
+use super::{Terminal, requests, slave};
 use crate::{Errno, Result};
 
 pub(super) struct Master(Arc<Terminal>);
@@ -21,6 +21,9 @@ pub(super) fn open() -> Result<Arc<dyn File>> {
 impl Master {
     /// What is on the screen; `EIO` if there will be no more: all files of the slave are closed.
     fn take(&self, buffer: &mut [u8]) -> Option<Result<usize>> {
+        if buffer.is_empty() {
+            return Some(Ok(0));
+        }
         let mut state = self.0.state();
         if state.screen.is_empty() {
             return (state.was_open && state.slaves == 0).then_some(Err(Errno::EIO));
@@ -53,17 +56,7 @@ impl File for Master {
     }
 
     fn write(&self, data: &[u8], blocking: Blocking) -> Result<usize> {
-        if data.is_empty() {
-            return Ok(0);
-        }
-        let type_in = || match self.0.type_in(data) {
-            0 => None,
-            taken => Some(taken),
-        };
-        match blocking {
-            Blocking::Never => type_in().ok_or(Errno::EAGAIN),
-            Blocking::Wait => Ok(self.0.masters.wait_until(None, WaitMode::Interruptible, type_in)?),
-        }
+        slave::write_all(data, blocking, &self.0.masters, |data| Ok(self.0.type_in(data)))
     }
 
     fn poll(&self) -> PollEvents {

@@ -40,17 +40,17 @@ pub(super) fn of_slave(
             | TCSBRK
             | TCSBRKP
     );
+    if terminal.state().is_hung_up {
+        return Err(if request == TIOCSPGRP { Errno::ENOTTY } else { Errno::EIO });
+    }
     if changes {
         job::check(terminal, SIGTTOU)?;
     }
     match request {
-        FIONREAD => {
-            let state = terminal.state();
-            let waiting = state.input.readable(&state.settings).unwrap_or(0) as u32;
-            drop(state);
-            put(argument, &waiting)
-        }
-        TIOCOUTQ => put(argument, &(terminal.state().screen.len() as u32)),
+        FIONREAD => put_typed(terminal, argument),
+        TIOCOUTQ => put_shown(terminal, argument),
+        TCFLSH => flush(terminal, argument.value()),
+        TCXONC => flow(terminal, argument.value()),
         TIOCSCTTY => job::claim(terminal, argument.value() == 1).map(|()| 0),
         TIOCNOTTY => job::renounce(terminal).map(|()| 0),
         TIOCGPGRP | TIOCGSID if !job::is_own(terminal) => Err(Errno::ENOTTY),
@@ -77,20 +77,21 @@ pub(super) fn of_master(
     argument: &mut dyn IoctlArgument,
 ) -> Result<usize> {
     match request {
-        FIONREAD => put(argument, &(terminal.state().screen.len() as u32)),
-        TIOCOUTQ => {
-            let state = terminal.state();
-            let waiting = state.input.readable(&state.settings).unwrap_or(0) as u32;
-            drop(state);
-            put(argument, &waiting)
-        }
+        FIONREAD => put_shown(terminal, argument),
+        TIOCOUTQ => put_typed(terminal, argument),
+        // What comes in here is what goes out there.
+        TCFLSH => flush(terminal, OPPOSITE.get(argument.value()).copied().ok_or(Errno::EINVAL)?),
+        TCXONC => Ok(0),
         TIOCGPTN => put(argument, &terminal.number()),
         TIOCSPTLCK => {
             let locks: u32 = get(argument)?;
             terminal.state().is_locked = locks != 0;
             Ok(0)
         }
-        TIOCGPTLCK => put(argument, &u32::from(terminal.state().is_locked)),
+        TIOCGPTLCK => {
+            let is_locked = terminal.state().is_locked;
+            put(argument, &u32::from(is_locked))
+        }
         TIOCGPTPEER => {
             let flags = OpenFlags::from_bits_truncate(argument.value() as u32);
             devices::open_slave(terminal, flags)
@@ -101,7 +102,10 @@ pub(super) fn of_master(
 
 fn of_both(terminal: &Arc<Terminal>, request: u32, argument: &mut dyn IoctlArgument) -> Result<usize> {
     match request {
-        TCGETS => put(argument, &terminal.state().settings),
+        TCGETS => {
+            let settings = terminal.state().settings;
+            put(argument, &settings)
+        }
         TCGETS2 => {
             let mut bytes = [0; size_of::<Termios>() + SPEED_BYTES];
             let settings = terminal.state().settings;
@@ -125,17 +129,15 @@ fn of_both(terminal: &Arc<Terminal>, request: u32, argument: &mut dyn IoctlArgum
             let window: Window = get(argument)?;
             let before = core::mem::replace(&mut terminal.state().window, window);
             if before != window {
-                job::signal_group(terminal.foreground(), SIGWINCH);
+                job::signal_foreground(terminal, SIGWINCH);
             }
             Ok(0)
         }
-        TIOCGPGRP => put(argument, &terminal.foreground()),
-        TIOCGSID => match terminal.session() {
+        TIOCGPGRP => put(argument, &terminal.possession.foreground()),
+        TIOCGSID => match terminal.possession.session() {
             0 => Err(Errno::ENOTTY),
             session => put(argument, &session),
         },
-        TCFLSH => flush(terminal, argument.value()),
-        TCXONC => flow(terminal, argument.value()),
         // A break means nothing here.
         TCSBRK | TCSBRKP => Ok(0),
         TIOCGETD => put(argument, &0_u32),
@@ -150,10 +152,14 @@ fn of_both(terminal: &Arc<Terminal>, request: u32, argument: &mut dyn IoctlArgum
 const SPEED_BYTES: usize = 8;
 const BAUD: u32 = 38400;
 
+/// Queues of `tcflush`.
+const INPUT: usize = 0;
+const OUTPUT: usize = 1;
+const BOTH: usize = 2;
+/// What the master calls each of them.
+const OPPOSITE: [usize; 3] = [OUTPUT, INPUT, BOTH];
+
 fn flush(terminal: &Terminal, queue: usize) -> Result<usize> {
-    const INPUT: usize = 0;
-    const OUTPUT: usize = 1;
-    const BOTH: usize = 2;
     if queue > BOTH {
         return Err(Errno::EINVAL);
     }
@@ -191,6 +197,21 @@ fn flow(terminal: &Terminal, action: usize) -> Result<usize> {
         terminal.show(&[byte]);
     }
     Ok(0)
+}
+
+/// How many typed bytes wait to be read.
+fn put_typed(terminal: &Terminal, argument: &mut dyn IoctlArgument) -> Result<usize> {
+    let waiting = {
+        let state = terminal.state();
+        state.input.waiting(&state.settings) as u32
+    };
+    put(argument, &waiting)
+}
+
+/// How many bytes wait to be shown.
+fn put_shown(terminal: &Terminal, argument: &mut dyn IoctlArgument) -> Result<usize> {
+    let waiting = terminal.state().screen.len() as u32;
+    put(argument, &waiting)
 }
 
 fn put(argument: &mut dyn IoctlArgument, value: &(impl IntoBytes + zerocopy::Immutable)) -> Result<usize> {

@@ -34,6 +34,30 @@ pub(super) fn open(terminal: Arc<Terminal>, flags: OpenFlags) -> Result<Arc<dyn 
     Ok(fallible::arc(slave)?)
 }
 
+/// Writes all, or what can be written without waiting, by steps that say how much they have written. A signal ends it early.
+pub(super) fn write_all(
+    data: &[u8],
+    blocking: Blocking,
+    queue: &WaitQueue,
+    mut write: impl FnMut(&[u8]) -> Result<usize>,
+) -> Result<usize> {
+    let mut done = write(data)?;
+    if blocking == Blocking::Never {
+        return if done == 0 && !data.is_empty() { Err(Errno::EAGAIN) } else { Ok(done) };
+    }
+    let outcome = queue.wait_until(None, WaitMode::Interruptible, || {
+        match write(&data[done..]) {
+            Ok(more) => done += more,
+            Err(error) => return Some(Err(error)),
+        }
+        (done == data.len()).then_some(Ok(()))
+    });
+    match outcome.map_err(Errno::from).and_then(|outcome| outcome) {
+        Err(error) if done == 0 => Err(error),
+        _ => Ok(done),
+    }
+}
+
 /// How many bytes a read waits for without lines, and how long for each.
 struct Patience {
     least: usize,
@@ -105,6 +129,12 @@ impl Slave {
     }
 }
 
+/// Whether a read never waits: without lines, with neither a least number nor a time.
+fn asks_only(settings: &Termios) -> bool {
+    let is_none = |which| settings.value(which) == 0;
+    !is_canonical(settings) && is_none(Control::Minimum) && is_none(Control::Time)
+}
+
 fn is_canonical(settings: &Termios) -> bool {
     settings.local().contains(LocalFlags::ICANON)
 }
@@ -120,8 +150,12 @@ impl File for Slave {
     fn read(&self, buffer: &mut [u8], blocking: Blocking) -> Result<usize> {
         job::check(&self.0, SIGTTIN)?;
         match blocking {
-            Blocking::Never => self.take(buffer, |_, _| true).ok_or(Errno::EAGAIN),
             Blocking::Wait => self.read_patiently(buffer),
+            Blocking::Never => match self.take(buffer, |_, _| true) {
+                Some(read) => Ok(read),
+                None if asks_only(&self.0.state().settings) => Ok(0),
+                None => Err(Errno::EAGAIN),
+            },
         }
     }
 
@@ -130,24 +164,16 @@ impl File for Slave {
         if stops {
             job::check(&self.0, SIGTTOU)?;
         }
-        if data.is_empty() {
-            return Ok(0);
-        }
-        let show = || match self.0.show(data) {
-            _ if self.0.state().is_hung_up => Some(Err(Errno::EIO)),
-            0 => None,
-            shown => Some(Ok(shown)),
-        };
-        match blocking {
-            Blocking::Never => show().unwrap_or(Err(Errno::EAGAIN)),
-            Blocking::Wait => self.0.slaves.wait_until(None, WaitMode::Interruptible, show)?,
-        }
+        write_all(data, blocking, &self.0.slaves, |data| {
+            let shown = self.0.show(data);
+            if self.0.state().is_hung_up { Err(Errno::EIO) } else { Ok(shown) }
+        })
     }
 
     fn poll(&self) -> PollEvents {
         let state = self.0.state();
         if state.is_hung_up {
-            return PollEvents::HANG_UP | PollEvents::READABLE | PollEvents::WRITABLE;
+            return PollEvents::HANG_UP | PollEvents::ERROR | PollEvents::READABLE | PollEvents::WRITABLE;
         }
         let settings = state.settings;
         // Without a time limit what does not suffice for a read is not worth waking for.

@@ -4,15 +4,15 @@
 
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
-use core::sync::atomic::{AtomicU32, Ordering};
 
 use hadal_hal::memory::fallible::{self, MakeRoom};
 use hadal_sync::{Mutex, MutexGuard, WaitQueue};
 use hadal_tty::input::{CAPACITY, Input, Typed};
 use hadal_tty::output::{Cursor, MOST_AT_ONCE};
 use hadal_tty::termios::Termios;
+use hadal_vfs::Owner;
 
-use super::job;
+use super::job::{self, Possession};
 use crate::Result;
 use crate::signal::number::{SIGINT, SIGQUIT, SIGTSTP};
 
@@ -24,15 +24,15 @@ pub(super) type Window = [u16; 4];
 
 pub(super) struct Terminal {
     number: u32,
+    /// Who opened the master.
+    owner: Owner,
     state: Mutex<State>,
     /// Where the slave's side waits.
     pub(super) slaves: WaitQueue,
     /// Where the master's does.
     pub(super) masters: WaitQueue,
-    /// The session whose terminal it is, or 0.
-    session: AtomicU32,
-    /// The process group in the foreground, or 0.
-    foreground: AtomicU32,
+    /// Whose it is.
+    pub(super) possession: Possession,
 }
 
 /// What both sides share.
@@ -54,7 +54,7 @@ pub(super) struct State {
 }
 
 impl Terminal {
-    pub(super) fn new(number: u32) -> Result<Arc<Self>> {
+    pub(super) fn new(number: u32, owner: Owner) -> Result<Arc<Self>> {
         let mut state = State {
             settings: Termios::DEFAULT,
             window: [0; 4],
@@ -72,11 +72,11 @@ impl Terminal {
         state.input.reserve();
         Ok(fallible::arc(Self {
             number,
+            owner,
             state: Mutex::new(state),
             slaves: WaitQueue::new(),
             masters: WaitQueue::new(),
-            session: AtomicU32::new(0),
-            foreground: AtomicU32::new(0),
+            possession: Possession::default(),
         })?)
     }
 
@@ -85,26 +85,12 @@ impl Terminal {
         self.number
     }
 
+    pub(super) fn owner(&self) -> Owner {
+        self.owner
+    }
+
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock()
-    }
-
-    /// The session whose terminal it is, or 0.
-    pub(super) fn session(&self) -> u32 {
-        self.session.load(Ordering::SeqCst)
-    }
-
-    pub(super) fn set_session(&self, session: u32) {
-        self.session.store(session, Ordering::SeqCst);
-    }
-
-    /// The process group in the foreground, or 0.
-    pub(super) fn foreground(&self) -> u32 {
-        self.foreground.load(Ordering::SeqCst)
-    }
-
-    pub(super) fn set_foreground(&self, group: u32) {
-        self.foreground.store(group, Ordering::SeqCst);
     }
 
     /// Takes typed bytes while there is room for them; returns how many.
@@ -125,7 +111,7 @@ impl Terminal {
                     Typed::Quit => SIGQUIT,
                     Typed::Suspend => SIGTSTP,
                 };
-                job::signal_group(self.foreground(), signo);
+                job::signal_foreground(self, signo);
             }
         }
         if taken > 0 {

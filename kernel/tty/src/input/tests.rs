@@ -100,6 +100,17 @@ fn what_is_erased_disappears_as_wide_as_it_was() {
 }
 
 #[test]
+fn an_erased_tab_is_never_wider_than_one() {
+    let mut desk = Desk::new();
+    desk.type_in(b"\t");
+    // The program writes behind it.
+    (0..1000).for_each(|_| desk.cursor.write(&desk.settings, b'x', |_| {}));
+    let before = desk.screen.len();
+    desk.type_in(b"\x7f");
+    assert!(desk.screen.len() - before <= 3 * 8);
+}
+
+#[test]
 fn the_end_of_input_is_read_once() {
     let mut desk = Desk::new();
     desk.type_in(b"\x04rest\x04\x04");

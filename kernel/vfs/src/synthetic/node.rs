@@ -12,7 +12,7 @@ use super::directory::{Place, metadata, statfs};
 use crate::errno::{Errno, Result};
 use crate::file::{Destination, File, Positions};
 use crate::flags::OpenFlags;
-use crate::inode::{Inode, InodeId};
+use crate::inode::{Inode, InodeId, Owner};
 use crate::metadata::{FileKind, Metadata, SetAttr, StatFs};
 use crate::namespace::Location;
 
@@ -36,6 +36,8 @@ pub enum LinkTarget {
 /// A leaf that does not know its place in the tree yet.
 pub struct Generated {
     pub(super) mode: u32,
+    /// Instead of the file system's.
+    owner: Option<Owner>,
     content: Content,
 }
 
@@ -48,17 +50,24 @@ enum Content {
 /// A file with generated content; it can be written when there is a hook. `mode` are its permission bits, `size`
 /// is what `stat` says (0 in `/proc`, 4096 in `/sys`).
 pub fn generated_file(mode: u32, size: u64, generate: Generator, write: Option<WriteHook>) -> Generated {
-    Generated { mode, content: Content::File { generate, write, size } }
+    Generated { mode, owner: None, content: Content::File { generate, write, size } }
 }
 
 /// A symbolic link.
 pub fn link(target: LinkTarget) -> Generated {
-    Generated { mode: 0o777, content: Content::Link(target) }
+    Generated { mode: 0o777, owner: None, content: Content::Link(target) }
 }
 
 /// A character device with permission bits and device number.
 pub fn device(mode: u32, rdev: u64, open: Opener) -> Generated {
-    Generated { mode, content: Content::Device { open, kind: FileKind::CharDevice, rdev } }
+    Generated { mode, owner: None, content: Content::Device { open, kind: FileKind::CharDevice, rdev } }
+}
+
+impl Generated {
+    /// Gives it an owner of its own.
+    pub fn owned_by(self, owner: Owner) -> Self {
+        Self { owner: Some(owner), ..self }
+    }
 }
 
 /// A leaf at its place.
@@ -88,6 +97,9 @@ impl Inode for Leaf {
 
     fn metadata(&self) -> Result<Metadata> {
         let mut metadata = metadata(&self.place, self.kind(), self.leaf.mode);
+        if let Some(owner) = self.leaf.owner {
+            (metadata.uid, metadata.gid) = (owner.uid, owner.gid);
+        }
         match &self.leaf.content {
             Content::File { size, .. } => metadata.size = *size,
             Content::Device { rdev, .. } => metadata.rdev = *rdev,

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 
 enum { THREADS = 3, ROUNDS = 40 };
 
@@ -215,6 +216,47 @@ static void what_does_not_stop(void) {
     CHECK_EQUAL(exit_of(child), 5);
 }
 
+// A thread that is told to stop when it is about to be killed is killed.
+static void killing(void) {
+    for (int round = 0; round < 200; ++round) {
+        pid_t child = fork();
+        if (child == 0) {
+            CHECK(setpgid(0, 0) == 0);
+            for (;;) {
+                atomic_fetch_add(&shared->count, 1);
+            }
+        }
+        long before = atomic_load(&shared->count);
+        while (atomic_load(&shared->count) == before) {
+            sched_yield();
+        }
+        CHECK(syscall(SYS_tgkill, child, child, SIGSTOP) == 0);
+        expect_kill(child, SIGKILL);
+    }
+}
+
+// Whoever waits for a child to leave its memory is not let go by a stop signal.
+static void while_memory_is_shared(void) {
+    pid_t stopped = fork();
+    if (stopped == 0) {
+        CHECK(setpgid(0, 0) == 0);
+        volatile int left = 0;
+        pid_t guest = vfork();
+        if (guest == 0) {
+            kill(getppid(), SIGTSTP);
+            usleep(20000);
+            left = 1;
+            _exit(0);
+        }
+        CHECK_EQUAL(left, 1);
+        CHECK_EQUAL(exit_of(guest), 0);
+        _exit(3);
+    }
+    expect_stop(stopped, SIGTSTP);
+    CHECK(kill(stopped, SIGCONT) == 0);
+    CHECK_EQUAL(exit_of(stopped), 3);
+}
+
 // A group without a shell: terminals' stop signals do nothing there, and those that were stopped before are
 // hung up.
 static void orphaned_groups(void) {
@@ -283,7 +325,8 @@ static void coming_and_going(void) {
 
 void stopping(void) {
     void (*const parts[])(void) = {several_threads,    what_waits,      what_parents_hear,
-                                   what_does_not_stop, orphaned_groups, coming_and_going};
+                                   what_does_not_stop, killing,         while_memory_is_shared,
+                                   orphaned_groups,    coming_and_going};
     for (size_t index = 0; index < sizeof parts / sizeof *parts; ++index) {
         make_shared();
         parts[index]();

@@ -34,7 +34,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
         return Err(Errno::EINVAL);
     }
     let mut none = Ok(());
-    // Until the wait is over its id is nobody else's.
+    // Until the wait is over its record is nobody else's.
     let mut held = None;
     let whom = match kind {
         ALL => Whom::Any,
@@ -47,9 +47,8 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
                 options |= WNOHANG;
                 none = Err(Errno::EAGAIN);
             }
-            let named = ProcessFile::of(&file)?;
-            held = Some(named.hold().ok_or(Errno::ECHILD)?);
-            Whom::Id(named.pid())
+            let named = ProcessFile::of(&file)?.hold().ok_or(Errno::ECHILD)?;
+            Whom::Record(held.insert(named).process())
         }
         _ => return Err(Errno::EINVAL),
     };

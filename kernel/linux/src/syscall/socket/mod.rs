@@ -23,6 +23,6 @@ calls! {
     54 setsockopt;
     55 getsockopt;
     288 accept4;
-    299 recvmmsg;
+    299 recvmmsg restart;
     307 sendmmsg restart;
 }
