@@ -42,6 +42,9 @@ impl<T> Mutex<T> {
     #[cold]
     fn wait(&self) -> SpinMutexGuard<'_, T> {
         let taken = self.waiters.wait_until(None, WaitMode::Uninterruptible, || self.value.try_lock());
+        // Whoever takes a mutex to look at what it waits for may have been woken for that meanwhile, and is on no queue any more:
+        // it must not sleep before it has looked again.
+        hadal_sched::current().unpark();
         taken.unwrap_or_else(|_| unreachable!("such a wait without deadline ends with its condition"))
     }
 }

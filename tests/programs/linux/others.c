@@ -166,6 +166,6 @@ int main(void) {
     ask("itself", own);
     ask("process 1", 1);
     ask("nobody", STRANGER);
-    ask("-5", -5);
+    ask("no group", -4000000);
     return 0;
 }

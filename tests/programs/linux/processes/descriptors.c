@@ -3,7 +3,6 @@
 #include "parts.h"
 
 #include <fcntl.h>
-#include <linux/sched.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -14,6 +13,9 @@
 #ifndef P_PIDFD
 #define P_PIDFD 3
 #endif
+
+// Flags of clone.
+enum { PIDFD = 0x1000, PARENT_SETTID = 0x100000 };
 
 static int open_process(pid_t pid, unsigned flags) { return (int)syscall(SYS_pidfd_open, pid, flags); }
 
@@ -127,9 +129,10 @@ static void content(void) {
 
 static void of_clone(void) {
     int file = -1;
-    struct clone_args arguments = {
-        .flags = CLONE_PIDFD, .pidfd = (uint64_t)(uintptr_t)&file, .exit_signal = SIGCHLD};
-    long child = syscall(SYS_clone3, &arguments, sizeof arguments);
+    // struct clone_args, which not every C library has: flags, pidfd, two thread ids, exit signal, stack with
+    // size, TLS.
+    uint64_t arguments[8] = {PIDFD, (uint64_t)(uintptr_t)&file, 0, 0, SIGCHLD};
+    long child = syscall(SYS_clone3, arguments, sizeof arguments);
     if (child == 0) {
         _exit(7);
     }
@@ -137,9 +140,9 @@ static void of_clone(void) {
     siginfo_t info;
     CHECK(waitid(P_PIDFD, (id_t)file, &info, WEXITED) == 0 && info.si_status == 7 && info.si_pid == child);
     close(file);
-    arguments.pidfd = 8;
-    CHECK_ERRNO(syscall(SYS_clone3, &arguments, sizeof arguments), EFAULT);
-    CHECK_ERRNO(syscall(SYS_clone, CLONE_PIDFD | CLONE_PARENT_SETTID | SIGCHLD, 0, &file, 0, 0), EINVAL);
+    arguments[1] = 8;
+    CHECK_ERRNO(syscall(SYS_clone3, arguments, sizeof arguments), EFAULT);
+    CHECK_ERRNO(syscall(SYS_clone, PIDFD | PARENT_SETTID | SIGCHLD, 0, &file, 0, 0), EINVAL);
 }
 
 // Files of another process.
