@@ -265,12 +265,25 @@ static void raw(void) {
     settings.c_cc[VMIN] = 1;
     CHECK(tcsetattr(slave, TCSANOW, &settings) == 0);
     CHECK_EQUAL(read(slave, buffer, sizeof buffer), 5);
-    // Much, both ways: nothing is lost where somebody has to wait.
+    CHECK_EQUAL(read(terminal.master, buffer, 0), 0);
+    // What does not wait at all says that there is nothing.
+    settings.c_cc[VMIN] = 0;
+    CHECK(tcsetattr(slave, TCSANOW, &settings) == 0 && fcntl(slave, F_SETFL, O_NONBLOCK) == 0);
+    CHECK_EQUAL(read(slave, buffer, sizeof buffer), 0);
+    settings.c_cc[VTIME] = 1;
+    CHECK(tcsetattr(slave, TCSANOW, &settings) == 0);
+    CHECK_ERRNO(read(slave, buffer, sizeof buffer), EAGAIN);
+    close(slave);
+    close(terminal.master);
+}
+
+// Much, both ways: nothing is lost, and nobody is left waiting, where both sides have to wait for each other.
+static void transfer(int slave) {
     static char much[100000], back[sizeof much];
     for (size_t index = 0; index < sizeof much; ++index) {
         much[index] = (char)(index * 7 % 251);
     }
-    child = fork();
+    pid_t child = fork();
     if (child == 0) {
         CHECK_EQUAL(write(slave, much, sizeof much), sizeof much);
         for (size_t at = 0; at < sizeof back;) {
@@ -288,14 +301,18 @@ static void raw(void) {
     CHECK(memcmp(much, back, sizeof much) == 0);
     CHECK_EQUAL(write(terminal.master, much, sizeof much), sizeof much);
     CHECK_EQUAL(exit_of(child), 0);
-    CHECK_EQUAL(read(terminal.master, buffer, 0), 0);
-    // What does not wait at all says that there is nothing.
-    settings.c_cc[VMIN] = 0;
-    CHECK(tcsetattr(slave, TCSANOW, &settings) == 0 && fcntl(slave, F_SETFL, O_NONBLOCK) == 0);
-    CHECK_EQUAL(read(slave, buffer, sizeof buffer), 0);
-    settings.c_cc[VTIME] = 1;
+}
+
+static void much(void) {
+    open_terminal();
+    int slave = open_slave();
+    struct termios settings;
+    CHECK(tcgetattr(slave, &settings) == 0);
+    cfmakeraw(&settings);
     CHECK(tcsetattr(slave, TCSANOW, &settings) == 0);
-    CHECK_ERRNO(read(slave, buffer, sizeof buffer), EAGAIN);
+    for (int round = 0; round < 15; ++round) {
+        transfer(slave);
+    }
     close(slave);
     close(terminal.master);
 }
@@ -548,9 +565,16 @@ static void shell(void) {
 
 int main(int argc, char **argv) {
     static const struct part parts[] = {
-        {"devices", devices},   {"ordinary-users", ordinary_users}, {"lines", lines},
-        {"raw", raw},           {"typed-signals", typed_signals},   {"background", background},
-        {"sessions", sessions}, {"hanging-up", hanging_up},         {"shell", shell},
+        {"devices", devices},
+        {"ordinary-users", ordinary_users},
+        {"lines", lines},
+        {"raw", raw},
+        {"much", much},
+        {"typed-signals", typed_signals},
+        {"background", background},
+        {"sessions", sessions},
+        {"hanging-up", hanging_up},
+        {"shell", shell},
     };
     return run_parts(parts, sizeof parts / sizeof *parts, argc, argv);
 }
