@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! All processes: who is whose parent, and in which group and session.
 //!
-//! Records are found and held in `records`, signals to many go by `many`, `ending` and `waiting` are the two sides of the
-//! end of a process, and `stopping` is about those that are stopped. A list of children is changed under its parent's lock; who looks for a process by its id goes by the thread that
-//! has the id.
+//! Records are found and held in `records`, signals to many go by `many`, `ending` and `waiting` are the two sides of the end of a
+//! process, and `stopping` is about those that are stopped. A list of children is changed under its parent's lock; who looks for a
+//! process by its id goes by the thread that has the id.
 
 mod ending;
 mod many;

@@ -11,9 +11,6 @@ mod requests;
 mod slave;
 mod terminal;
 
-pub(crate) use job::leader_ends;
-use terminal::Terminal;
-
 use alloc::sync::{Arc, Weak};
 use alloc::vec::Vec;
 
@@ -21,6 +18,8 @@ use hadal_hal::memory::fallible::MakeRoom;
 use hadal_sync::Mutex;
 use hadal_vfs::Owner;
 
+pub(crate) use self::job::leader_ends;
+use self::terminal::Terminal;
 use crate::process::Process;
 use crate::task::Task;
 use crate::{Errno, Result};

@@ -3,9 +3,9 @@
 
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use super::are_several;
 use hadal_sync::Mutex;
 
+use super::are_several;
 use super::ending::parent_of;
 use super::records::all;
 use crate::process::{Process, StopNews};

@@ -143,7 +143,6 @@ fn of_both(terminal: &Arc<Terminal>, request: u32, argument: &mut dyn IoctlArgum
         TIOCGETD => put(argument, &0_u32),
         TIOCSETD if get::<u32>(argument)? == 0 => Ok(0),
         TIOCSETD => Err(Errno::EINVAL),
-        TIOCEXCL | TIOCNXCL => Ok(0),
         _ => Err(Errno::ENOTTY),
     }
 }
