@@ -100,10 +100,10 @@ impl Writer<'_, '_> {
         let mut parameters = vec![mode.to_string()];
         parameters.extend(index_parameter(index, &block));
         parameters.extend(more.iter().map(ToString::to_string));
-        self.function_object(name, &parameters, block, "int", DONE)
+        self.function_object(name, "&", &parameters, block, "int", DONE)
     }
 
-    /// Writes a function object for the elements of a loop and gives its name.
+    /// Writes a function object for the elements of a loop, of a few statements, and gives its name.
     pub(crate) fn lambda(
         &mut self,
         name: &str,
@@ -115,12 +115,14 @@ impl Writer<'_, '_> {
     ) -> String {
         let mut parameters = Vec::from_iter(index_parameter(index, &block));
         parameters.extend(more.iter().map(ToString::to_string));
-        self.function_object(name, &parameters, block, result, last)
+        let captures = self.captures(&block);
+        self.function_object(name, &captures, &parameters, block, result, last)
     }
 
     fn function_object(
         &mut self,
         name: &str,
+        captures: &str,
         parameters: &[String],
         mut block: Block,
         result: &str,
@@ -133,7 +135,7 @@ impl Writer<'_, '_> {
         // A body that cannot fail does not make what is around it fail.
         let fails = self.block.fails;
         let parameters = parameters.join(", ");
-        self.nest(&format!("auto {name} = [&]({parameters}) -> {result} {{"), block, "};");
+        self.nest(&format!("auto {name} = [{captures}]({parameters}) -> {result} {{"), block, "};");
         self.block.fails = fails;
         name
     }

@@ -5,7 +5,7 @@ use hadal_front::typed::{Pattern, PatternKind, Value};
 use hadal_front::types::Type;
 
 use crate::call::parameters;
-use crate::ctype::{cpp, declare, parameter};
+use crate::ctype::{cpp, declare, is_scalar, parameter};
 use crate::unit::{Site, Unit};
 use crate::writer::{Writer, mentions, quoted};
 
@@ -89,6 +89,9 @@ pub(crate) fn function(unit: &mut Unit<'_>, number: usize) -> Function {
         let parameter_name = part_name(&mut writer, part);
         declared.push(parameter(&part.ty, &parameter_name));
         let is_read = !parameter_name.starts_with("/*");
+        if is_read && is_scalar(&part.ty) {
+            writer.constant_parameter(&parameter_name);
+        }
         writer.parameters.push(is_read.then(|| (parameter_name.clone(), part.ty.clone())));
         named
             .push((parameter_name.trim_start_matches("/* ").trim_end_matches(" */").into(), part.ty.clone()));

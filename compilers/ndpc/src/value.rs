@@ -148,7 +148,7 @@ impl Writer<'_, '_> {
                 } else if is_scalar(&pattern.ty) {
                     let code = self.value(value);
                     let name = self.names.fresh(name);
-                    self.line(format!("{} const {name} = {};", cpp(&pattern.ty), bare(&code)));
+                    self.constant_line(&pattern.ty, &name, &code);
                     self.places.insert(*id, name);
                 } else if self.is_element(value) {
                     let code = self.value(value);
@@ -176,8 +176,11 @@ impl Writer<'_, '_> {
             PatternKind::Bind(id, name) => {
                 if self.is_used(*id) {
                     let name = self.names.fresh(name);
-                    let reference = if is_scalar(&pattern.ty) { "" } else { "&" };
-                    self.line(format!("{} const {reference}{name} = {};", cpp(&pattern.ty), bare(place)));
+                    if is_scalar(&pattern.ty) {
+                        self.constant_line(&pattern.ty, &name, place);
+                    } else {
+                        self.line(format!("{} const &{name} = {};", cpp(&pattern.ty), bare(place)));
+                    }
                     self.places.insert(*id, name);
                 }
             }

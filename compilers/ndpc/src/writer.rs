@@ -7,7 +7,7 @@ use hadal_front::typed::{BindingId, Expr, ExprKind};
 use hadal_front::types::Type;
 use hadal_front::{Diagnostic, Span};
 
-use crate::ctype::declare;
+use crate::ctype::{cpp, declare};
 use crate::names::Names;
 use crate::unit::Unit;
 
@@ -65,6 +65,8 @@ pub(crate) struct Writer<'u, 'a> {
     pub(crate) places: HashMap<BindingId, String>,
     pub(crate) names: Names,
     pub(crate) block: Block,
+    /// Numbers and bools that can be seen and do not change any more: their names.
+    constants: Vec<String>,
     /// Variables that are read anywhere.
     used: HashSet<BindingId>,
     /// The function's parameters: name and type, none for those that nobody reads.
@@ -90,6 +92,7 @@ impl<'u, 'a> Writer<'u, 'a> {
             places: HashMap::new(),
             names,
             block: Block::default(),
+            constants: Vec::new(),
             used,
             parameters: Vec::new(),
             is_loop: false,
@@ -101,6 +104,24 @@ impl<'u, 'a> Writer<'u, 'a> {
 
     pub(crate) fn line(&mut self, text: impl Into<String>) {
         self.block.lines.push(text.into());
+    }
+
+    /// Declares a number or a bool that does not change any more.
+    pub(crate) fn constant_line(&mut self, ty: &Type, name: &str, code: &str) {
+        self.line(format!("{} const {name} = {};", cpp(ty), bare(code)));
+        self.constants.push(name.into());
+    }
+
+    /// The same of a parameter.
+    pub(crate) fn constant_parameter(&mut self, name: &str) {
+        self.constants.push(name.into());
+    }
+
+    /// How a small function object captures what `block` reads. Constants by value: where the loop around it stores
+    /// items, compilers cannot know that it leaves alone what is referred to.
+    pub(crate) fn captures(&self, block: &Block) -> String {
+        let by_value = self.constants.iter().filter(|name| block.mentions(name));
+        std::iter::once("&".into()).chain(by_value.cloned()).collect::<Vec<String>>().join(", ")
     }
 
     pub(crate) fn is_used(&self, id: BindingId) -> bool {
@@ -142,7 +163,9 @@ impl<'u, 'a> Writer<'u, 'a> {
     /// Writes a block apart: what `write` gives, and the statements.
     pub(crate) fn apart<T>(&mut self, write: impl FnOnce(&mut Self) -> T) -> (T, Block) {
         let around = std::mem::take(&mut self.block);
+        let constants = self.constants.len();
         let value = write(self);
+        self.constants.truncate(constants);
         (value, std::mem::replace(&mut self.block, around))
     }
 

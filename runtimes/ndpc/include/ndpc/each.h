@@ -46,15 +46,16 @@ int each_serial(M mode, Seq<T> &result, std::int64_t count, const Site &site, co
 constexpr std::int64_t filter_block = 2048;
 
 // Filters elements `begin` to `end` and gives how many it has kept. Items that are not kept are written over:
-// that costs less than a branch which nobody can predict.
+// that costs less than a branch which nobody can predict. Whether to keep one is known before it is written,
+// and the function objects are copies, so that nothing has to be read again behind a store.
 template <class T, class Keep, class Body>
-std::int64_t filter_block_into(T *items, std::int64_t begin, std::int64_t end, const Keep &keep,
-                               const Body &body) {
+std::int64_t filter_block_into(T *items, std::int64_t begin, std::int64_t end, Keep keep, Body body) {
     T *to = items;
     for (std::int64_t i = begin; i < end; i++) {
         if constexpr (std::is_trivially_copyable_v<T>) {
+            bool kept = keep(i);
             body(i, *to);
-            to += keep(i) ? 1 : 0;
+            to += kept ? 1 : 0;
         } else if (keep(i)) {
             body(i, *to++);
         }
@@ -110,7 +111,7 @@ constexpr std::int64_t filter_divisible = 4;
 // worker needs one pass; what is divided is filtered block by block, and moves together when it is known how
 // many each has kept.
 template <class T, class Keep, class Body>
-int filter_small(Seq<T> &result, std::int64_t count, const Site &site, const Keep &keep, const Body &body) {
+int filter_small(Seq<T> &result, std::int64_t count, const Site &site, Keep keep, Body body) {
     Seq<T> room;
     NDPC_TRY(Seq<T>::make(room, count, site));
     T *items = room.data();

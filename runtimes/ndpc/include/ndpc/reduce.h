@@ -52,33 +52,43 @@ template <class T> struct Xor {
     static T combine(T a, T b) { return logical_xor(a, b); }
 };
 
-// One block: eight sums side by side, which compilers turn into vectors, then those from left to right.
+// Adds items to `total` from left to right.
 template <class Op, class T, class Body>
-int reduce_one_block(T &result, std::int64_t begin, std::int64_t end, const Body &body) {
-    constexpr int lanes = few_items + 1;
-    std::int64_t i = begin;
-    T sums[lanes];
-    bool has_lanes = end - begin >= lanes;
-    if (has_lanes) {
-        for (T &sum : sums) {
-            sum = Op::identity;
-        }
-        for (; i + lanes <= end; i += lanes) {
-#pragma GCC unroll 8
-            for (int lane = 0; lane < lanes; lane++) {
-                T item;
-                NDPC_TRY(body(i + lane, item));
-                sums[lane] = Op::combine(sums[lane], item);
-            }
-        }
-    }
-    T total = Op::identity;
-    for (; i < end; i++) {
+inline int reduce_in_order(T &total, std::int64_t begin, std::int64_t end, const Body &body) {
+    for (std::int64_t i = begin; i < end; i++) {
         T item;
         NDPC_TRY(body(i, item));
         total = Op::combine(total, item);
     }
-    for (int lane = lanes; has_lanes && lane-- > 0;) {
+    return done;
+}
+
+// One block: eight sums side by side, which compilers turn into vectors, then those from left to right. To
+// begin and to combine them costs more than it gains where there are few items.
+template <class Op, class T, class Body>
+int reduce_one_block(T &result, std::int64_t begin, std::int64_t end, const Body &body) {
+    constexpr int lanes = few_items + 1;
+    T total = Op::identity;
+    if (end - begin < 4 * lanes) {
+        NDPC_TRY(reduce_in_order<Op>(total, begin, end, body));
+        result = total;
+        return done;
+    }
+    T sums[lanes];
+    for (T &sum : sums) {
+        sum = Op::identity;
+    }
+    std::int64_t i = begin;
+    for (; i + lanes <= end; i += lanes) {
+#pragma GCC unroll 8
+        for (int lane = 0; lane < lanes; lane++) {
+            T item;
+            NDPC_TRY(body(i + lane, item));
+            sums[lane] = Op::combine(sums[lane], item);
+        }
+    }
+    NDPC_TRY(reduce_in_order<Op>(total, i, end, body));
+    for (int lane = lanes; lane-- > 0;) {
         total = Op::combine(sums[lane], total);
     }
     result = total;
