@@ -139,6 +139,13 @@ impl Writer<'_, '_> {
                 self.bind(first, a);
                 self.bind(second, b);
             }
+            (PatternKind::Pair(..), ExprKind::If(condition, yes, no)) if is_choice(pattern, yes, no) => {
+                self.mark(pattern.span);
+                let code = self.value(condition);
+                let chosen = self.names.fresh("chosen");
+                self.line(format!("bool const {chosen} = {};", bare(&code)));
+                self.choose(pattern, &chosen, yes, no);
+            }
             (PatternKind::Bind(id, name), _) => {
                 self.mark(pattern.span);
                 let is_place = matches!(value.kind, ExprKind::Local(_) | ExprKind::Global(..));
@@ -167,6 +174,27 @@ impl Writer<'_, '_> {
                 let place = self.value(value);
                 self.destructure(pattern, &place);
             }
+        }
+    }
+
+    /// Names for one or the other of variables that are there already: no copies (`is_choice`).
+    fn choose(&mut self, pattern: &Pattern, chosen: &str, yes: &Expr, no: &Expr) {
+        match (&pattern.kind, &yes.kind, &no.kind) {
+            (PatternKind::Pair(first, second), ExprKind::Pair(a, b), ExprKind::Pair(c, d)) => {
+                self.choose(first, chosen, a, c);
+                self.choose(second, chosen, b, d);
+            }
+            (PatternKind::Bind(id, name), ..) if self.is_used(*id) => {
+                let code = format!("{chosen} ? {} : {}", self.value(yes), self.value(no));
+                let name = self.names.fresh(name);
+                if is_scalar(&pattern.ty) {
+                    self.constant_line(&pattern.ty, &name, &code);
+                } else {
+                    self.line(format!("{} const &{name} = {code};", cpp(&pattern.ty)));
+                }
+                self.places.insert(*id, name);
+            }
+            _ => {}
         }
     }
 
@@ -207,5 +235,16 @@ fn char_literal(value: u8) -> String {
         b'\t' => "'\\t'".into(),
         b' '..=b'~' => format!("'{}'", char::from(value)),
         _ => format!("static_cast<char>({value})"),
+    }
+}
+
+/// Whether a pattern names parts of one of two tuples of variables.
+fn is_choice(pattern: &Pattern, yes: &Expr, no: &Expr) -> bool {
+    match (&pattern.kind, &yes.kind, &no.kind) {
+        (PatternKind::Pair(first, second), ExprKind::Pair(a, b), ExprKind::Pair(c, d)) => {
+            is_choice(first, a, c) && is_choice(second, b, d)
+        }
+        (PatternKind::Bind(..), ExprKind::Local(_), ExprKind::Local(_)) => true,
+        _ => false,
     }
 }

@@ -44,7 +44,7 @@ const MERGESORT: Program = nesl(
     "nesl_mergesort",
     "nesl/mergesort.nesl",
     by_hand("by_hand_mergesort", &["by_hand/mergesort.c"]),
-    &[large(16_384, -354_994_189), short(256, 10, 535_954_402)],
+    &[large(1 << 16, -106_158_952), short(256, 10, 535_954_402)],
 );
 const PRIMES: Program = nesl(
     "nesl_primes",
@@ -184,7 +184,7 @@ pub(in crate::catalogue) const BENCHMARKS: [Benchmark; 26] = [
     figure(
         "nesl.mergesort",
         &MERGESORT,
-        "NESL: mergesort of 16,384 ints, merges in parallel; `_short` 256; `_1` one CPU",
+        "NESL: mergesort of 2^16 ints, merges in parallel; `_short` 256; `_1` one CPU",
     ),
     figure("nesl.batcher", &BATCHER, "NESL: bitonic sort of 65,536 ints; `_short` 128; `_1` one CPU"),
     figure(
