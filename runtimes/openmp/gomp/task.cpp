@@ -161,8 +161,9 @@ void task_of_any_kind(Function function, const TaskData &data, bool deferred, un
 
 } // namespace
 
-OMP_INLINED void GOMP_task(Function function, void *data, CopyFunction copy, long bytes, long align,
-                           bool deferred, unsigned flags, void **depend, int priority, void *event) {
+OMP_INLINED_WITHIN(512)
+void GOMP_task(Function function, void *data, CopyFunction copy, long bytes, long align, bool deferred,
+               unsigned flags, void **depend, int priority, void *event) {
     constexpr unsigned SPECIAL = TASK_DEPEND | TASK_DETACH | TASK_PRIORITY;
     Member *me = current;
     if (HRT_UNLIKELY(me == nullptr || settings.cancellation || ompt::is_on() || copy != nullptr ||
