@@ -9,8 +9,6 @@
 // May become part of the program's code there: short functions that leave what is rare to others. Aligned so
 // that none crosses a page: an emulator that translates code (QEMU's TCG) cannot chain blocks that do, which
 // makes each call several times as long.
-#define OMP_INLINED OMP_INLINED_WITHIN(256)
-// The same for longer ones: a power of two that is not less than their length in bytes.
-#define OMP_INLINED_WITHIN(bytes) extern "C" __attribute__((visibility("default"), aligned(bytes)))
+#define OMP_INLINED extern "C" __attribute__((visibility("default"), aligned(256)))
 
 #endif

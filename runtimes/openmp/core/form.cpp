@@ -125,7 +125,6 @@ Team &team_form(Member &me, uint32_t size, Bind bind) {
     team.ended_elsewhere = 0;
     for (uint32_t number = 0; number < made; number++) {
         team.members[number]->size = made;
-        team.members[number]->most_queued = made > 1 ? settings.many_tasks : 0;
         team.members[number]->tasks_created = 0;
         team.members[number]->tasks_ended = 0;
     }

@@ -44,8 +44,8 @@ inline bool runs_at_once(const Member &me, const TaskOptions &options) {
 }
 
 // Whether so many tasks of the member are queued that one more would only cost time: it may as well run at
-// once. Always in a team of one.
-inline bool are_tasks_many(const Member &me) { return me.deque.size() >= me.most_queued; }
+// once.
+inline bool are_tasks_many(const Member &me) { return HRT_UNLIKELY(me.deque.size() >= settings.many_tasks); }
 
 void task_end_included_slow(Member &me, Task &task);
 

@@ -86,9 +86,7 @@ struct alignas(64) Member {
     // What its own thread reads and writes all the time.
     Team *team = nullptr;
     uint32_t number = 0;
-    uint32_t size = 1;        // of the team
-    uint32_t most_queued = 0; // tasks, before it runs the next ones at once; 0 in a team of one
-    uint32_t limited = 0;     // threads of the region below it that count towards a thread limit
+    uint32_t size = 1; // of the team
     Task *task = nullptr;
     Thread *thread = nullptr;
     Task *in_place = nullptr; // a task that is ready to be run in place again (task_inline.h)
@@ -112,6 +110,7 @@ struct alignas(64) Member {
     int32_t place = -1;        // number of its place, or -1
     Partition partition;       // for the members of the regions that it meets
     uint32_t in_barrier = 0;   // it may run any task of the team
+    uint32_t limited = 0;      // threads of the region below it that count towards a thread limit
     uint32_t is_moved = 0;     // its thread has to go where it belongs before the next region (places.cpp)
     Task implicit;
 

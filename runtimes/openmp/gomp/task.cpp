@@ -33,7 +33,8 @@ void name_event(Task &task, void *data, void *event) {
 
 // Runs a task before its generator goes on. Its data needs no copy then: nobody changes the block meanwhile.
 // There is no tool.
-[[gnu::always_inline]] inline void run_in_place(Member &me, Function function, void *data, unsigned flags) {
+[[gnu::noinline, gnu::aligned(256)]] void run_in_place(Member &me, Function function, void *data,
+                                                       unsigned flags) {
     Task *task = task_take_in_place(me, (flags & TASK_FINAL) != 0, (flags & TASK_UNTIED) != 0);
     if (HRT_UNLIKELY(task == nullptr)) {
         return run_in_new(me, function, data, flags);
@@ -161,16 +162,15 @@ void task_of_any_kind(Function function, const TaskData &data, bool deferred, un
 
 } // namespace
 
-OMP_INLINED_WITHIN(512)
-void GOMP_task(Function function, void *data, CopyFunction copy, long bytes, long align, bool deferred,
-               unsigned flags, void **depend, int priority, void *event) {
+OMP_INLINED void GOMP_task(Function function, void *data, CopyFunction copy, long bytes, long align,
+                           bool deferred, unsigned flags, void **depend, int priority, void *event) {
     constexpr unsigned SPECIAL = TASK_DEPEND | TASK_DETACH | TASK_PRIORITY;
     Member *me = current;
     if (HRT_UNLIKELY(me == nullptr || settings.cancellation || ompt::is_on() || copy != nullptr ||
                      (flags & SPECIAL) != 0)) {
         return task_special(function, data, copy, bytes, align, deferred, flags, depend, priority, event);
     }
-    if (!deferred || are_tasks_many(*me) || me->task->is_final) {
+    if (!deferred || me->size == 1 || me->task->is_final || are_tasks_many(*me)) {
         return run_in_place(*me, function, data, flags);
     }
     queue_plain(*me, function, data, static_cast<size_t>(bytes), static_cast<size_t>(align), flags);
