@@ -77,7 +77,8 @@ pub(crate) fn register(suite: &mut Suite) {
     for cpus in [1, 2, 4] {
         suite.compare(format!("linux/terminals/{cpus}cpus"), &TERMINALS, Way::GccDynamic, cpus, |case| case);
     }
-    suite.compare("linux/crowds", &CROWDS, Way::GccStatic, 2, |case| case);
+    // It takes a minute on a quiet machine.
+    suite.compare("linux/crowds", &CROWDS, Way::GccStatic, 2, |case| case.limit_s(400));
     suite.compare("linux/others", &OTHERS, Way::GccDynamic, 2, |case| case);
     for (how, status) in
         [("return", 0), ("exit", 1), ("return", 119), ("exit", 255), ("return", 256), ("thread", 45)]
