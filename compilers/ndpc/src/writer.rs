@@ -65,7 +65,8 @@ pub(crate) struct Writer<'u, 'a> {
     pub(crate) places: HashMap<BindingId, String>,
     pub(crate) names: Names,
     pub(crate) block: Block,
-    /// Numbers and bools that can be seen and do not change any more: their names.
+    /// Names of numbers and bools that can be seen, and that do not change before the statements around them end: what is a
+    /// loop assigns its parameters last.
     constants: Vec<String>,
     /// Variables that are read anywhere.
     used: HashSet<BindingId>,
@@ -106,7 +107,7 @@ impl<'u, 'a> Writer<'u, 'a> {
         self.block.lines.push(text.into());
     }
 
-    /// Declares a number or a bool that does not change any more.
+    /// Declares a number or a bool.
     pub(crate) fn constant_line(&mut self, ty: &Type, name: &str, code: &str) {
         self.line(format!("{} const {name} = {};", cpp(ty), bare(code)));
         self.constants.push(name.into());
