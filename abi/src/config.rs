@@ -20,7 +20,7 @@ use crate::calls::CallTrace;
 pub const MAGIC: &[u8; 8] = b"HADALCFG";
 
 /// Version of the encoding; kernel and command must have the same one.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 
 /// Bytes before the postcard part: magic, version, length.
 pub const HEADER_LEN: usize = 16;
@@ -117,6 +117,8 @@ pub struct RunConfig {
     pub program: Vec<u8>,
     /// Where that file is.
     pub program_source: ProgramSource,
+    /// Whether programs run in ring 3, where neither the kernel nor other processes are in reach.
+    pub isolated: bool,
     /// When memory is filled.
     pub filling: Filling,
     /// Modules behind this configuration, in order.
@@ -173,6 +175,7 @@ impl RunConfig {
             on_boot: BootAction::Report,
             program: Vec::new(),
             program_source: ProgramSource::Tree,
+            isolated: false,
             filling: Filling::FirstTouch,
             modules: Vec::new(),
             argv: Vec::new(),

@@ -155,6 +155,17 @@ pub(crate) enum Place {
     Linux,
 }
 
+/// The choices of `--ring`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Ring {
+    /// Program and kernel are one
+    #[value(name = "0")]
+    Zero,
+    /// Neither the kernel nor other processes are in reach; nor is hadal/hrt.h, but for its Linux backend
+    #[value(name = "3")]
+    Three,
+}
+
 /// The choices of `--stats`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum StatsChoice {
@@ -274,6 +285,10 @@ pub(crate) struct RunArgs {
     /// Fill the memory of an image's program at the first touch, not when it is mapped (NUMA machines do so anyway)
     #[arg(long, help_heading = "Program")]
     pub(crate) first_touch: bool,
+
+    /// Ring of the processor that programs run in: 0, as a part of the kernel, or 3, isolated from it and from each other
+    #[arg(long, value_name = "RING", value_enum, default_value_t = Ring::Zero, help_heading = "Program")]
+    pub(crate) ring: Ring,
 
     /// Where the program runs: in a machine (kernel), or the same binary without one (linux), to compare
     #[arg(long, value_name = "PLACE", value_enum, default_value_t = Place::Kernel, help_heading = "Program")]

@@ -13,7 +13,7 @@ use anyhow::Context;
 use hadal_abi::config::{BootAction, BootModule, Filling, Mount, ProgramSource, RunConfig};
 use rustix::process::{Resource, getegid, geteuid, getgroups, getrlimit};
 
-use crate::args::{OpenMp, RunArgs};
+use crate::args::{OpenMp, Ring, RunArgs};
 use crate::elf::{self, Elf, ElfError};
 use crate::failure::Failure;
 use crate::kernel::Kernel;
@@ -70,6 +70,14 @@ pub(crate) fn prepare(args: &RunArgs, memory: Bytes) -> Result<Launch, Failure> 
     let (name, program) = interpreter(&mut view, name, file, &host_cwd, &mut argv)?;
     let elf = check_program(&mut view, &name, &program, memory)?;
     if args.omp == OpenMp::Native {
+        if args.ring == Ring::Three {
+            return Err(Failure::Usage {
+                what: "--omp=native --ring 3: Hadal's OpenMP run-time calls the kernel, which ring 3 does not reach".into(),
+                help: "leave one of them out; or give the program the run-time's build for Linux: `hadal sdk DIR`, then --env \
+                       LD_LIBRARY_PATH=DIR/lib/openmp"
+                    .into(),
+            });
+        }
         use_own_openmp(&mut view, &elf, &mut environment)?;
     }
     check_libraries(&mut view, &program, &elf, &environment);
@@ -87,6 +95,12 @@ fn launch_image(
     image: &ProgramImage,
     environment: Vec<OsString>,
 ) -> Result<Launch, Failure> {
+    if args.ring == Ring::Three {
+        return Err(Failure::Usage {
+            what: "--ring 3: an image is a part of the kernel".into(),
+            help: "leave the option out; `hadal cc --linux` makes a program that --ring 3 isolates".into(),
+        });
+    }
     if args.omp == OpenMp::Native {
         return Err(Failure::Usage {
             what: "--omp=native: an image has its OpenMP run-time inside".into(),
@@ -372,6 +386,7 @@ fn configuration(
         on_boot: BootAction::RunProgram,
         program: bytes(&program.guest),
         program_source: ProgramSource::Tree,
+        isolated: args.ring == Ring::Three,
         filling: Filling::FirstTouch,
         modules: Vec::new(),
         argv: argv.into_iter().map(OsString::into_vec).collect(),

@@ -10,7 +10,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::args::{OpenMp, RunArgs};
+use crate::args::{OpenMp, Ring, RunArgs};
 use crate::elf::ElfError;
 use crate::failure::Failure;
 use crate::program_image::ProgramImage;
@@ -78,6 +78,7 @@ fn option_of_machine(args: &RunArgs) -> Option<&'static str> {
         ("--gdb", args.gdb.is_some()),
         ("--root", args.root.is_some()),
         ("--omp", args.omp == OpenMp::Native),
+        ("--ring", args.ring == Ring::Three),
         ("--mount", !args.mount.is_empty()),
         ("--module", !args.module.is_empty()),
         ("--append", args.append.is_some()),

@@ -5,7 +5,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 
 use hadal_abi::control::{ExitStatus as Ended, GuestMessage};
-use hadal_hal::trap::TrapFrame;
+use hadal_hal::trap::{TrapFrame, ring};
 use hadal_linux::loader::StartError;
 use hadal_linux::machine::Machine;
 use hadal_linux::process::{ExitStatus, Process};
@@ -83,7 +83,9 @@ impl Machine for Services {
     }
 
     fn call_table(&self) -> (usize, usize) {
-        (hadal_hrt::AUXILIARY_KEY, hadal_hrt::address())
+        // A program that ring 3 isolates finds none, and is one of Linux to `hadal/hrt.h`.
+        let address = if ring::isolates() { 0 } else { hadal_hrt::address() };
+        (hadal_hrt::AUXILIARY_KEY, address)
     }
 
     fn thread_ends(&self) {

@@ -76,6 +76,9 @@ fn kernel_main(info: BootInfo) -> ! {
     // What run-times call, before there is a program.
     hadal_hrt::init();
     let boot = run::find_files(&info);
+    if boot.config.isolated {
+        hadal_hal::trap::ring::isolate();
+    }
     clock.start_clock();
     start_processors(&apic_ids, platform.zone_count());
     watchdog::start();

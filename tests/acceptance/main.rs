@@ -26,6 +26,7 @@ mod hrt_examples;
 mod hrt_lib;
 mod image;
 mod install;
+mod isolation;
 mod language_sets;
 mod languages;
 mod linux;
@@ -83,6 +84,7 @@ fn main() -> ExitCode {
     languages::register(&mut suite);
     language_sets::register(&mut suite);
     linux::register(&mut suite);
+    isolation::register(&mut suite);
     scripts::register(&mut suite);
     signals::register(&mut suite);
     memory::register(&mut suite);

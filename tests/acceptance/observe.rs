@@ -38,6 +38,12 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.hadal("observe/profile/counting", profile_while_counting);
     suite.hadal("observe/profile/start", profile_of_the_start);
     suite.hadal("observe/profile/kernel", profile_kernel);
+    suite.hadal("observe/profile/ring3", |name| {
+        let directory = scratch::empty_directory(name)?;
+        let hadal = Hadal::new(2).with("--ring", "3");
+        let (outcome, stacks) = profiled(&directory, hadal, &CALLERS.build(Way::GccDynamic)?, &["120"])?;
+        expect_callers(&outcome, &stacks)
+    });
     suite.hadal("observe/profile/source", profile_source);
     for way in [Way::GccDynamic, Way::GccStatic, Way::GccNoPie, Way::ClangDynamic] {
         suite

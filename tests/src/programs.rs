@@ -379,6 +379,8 @@ programs! {
     CROWDS = "crowds", ["linux/crowds.c"], [];
     /// Memory that processes have in common.
     PROCESS_MEMORY = "process-memory", ["linux/process_memory.c"], ["-pthread"];
+    /// What ring 3 keeps programs from.
+    HOSTILE = "hostile", ["isolation/hostile.c"], ["-Wno-array-bounds"];
     /// Record locks of several processes.
     RECORD_LOCKS = "record-locks", ["linux/record_locks.c"], [];
     /// The three streams.

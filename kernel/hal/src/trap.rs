@@ -11,7 +11,8 @@
 //!   do before it goes on ([`crate::cpu::percpu::attention`]) does the frame move to the thread's kernel stack.
 //!
 //! The three are in `trap/system_call.rs`, `trap/fault.rs` and `trap/interrupt.rs`, what they have in common in
-//! `trap/entry.rs`, whose code a trap interrupted in `trap/origin.rs`, the descriptor tables in `trap/tables.rs`.
+//! `trap/entry.rs`, whose code a trap interrupted in `trap/origin.rs`, the descriptor tables in `trap/tables.rs`. Where
+//! programs run in ring 3 ([`ring`]) the entries of `trap/isolated.rs` take the place of those.
 
 use spin::Once;
 
@@ -26,7 +27,10 @@ mod fault;
 #[cfg(target_os = "none")]
 mod interrupt;
 #[cfg(target_os = "none")]
+mod isolated;
+#[cfg(target_os = "none")]
 mod origin;
+pub mod ring;
 #[cfg(target_os = "none")]
 pub mod sample;
 pub mod spinning;
@@ -90,6 +94,12 @@ pub const PROGRAM_FLAGS: u64 = 0x24_0dd5;
 /// The interrupt flag: always on in program code.
 pub const INTERRUPT_FLAG: u64 = 1 << 9;
 
+/// What a program gets that asks for `rflags`.
+#[inline]
+pub fn program_flags(rflags: u64) -> u64 {
+    rflags & PROGRAM_FLAGS | INTERRUPT_FLAG | 2
+}
+
 impl TrapFrame {
     /// A frame that starts program code at `rip` with stack pointer `rsp` and all other registers 0.
     pub fn program(rip: u64, rsp: u64) -> Self {
@@ -107,11 +117,35 @@ impl TrapFrame {
         ]
     }
 
-    /// Whether program code was interrupted: any that is not in the kernel's text. Of code there see the head of
+    /// The bits of a selector that say the ring.
+    const RING_BITS: u64 = 3;
+
+    /// Whether program code was interrupted. In ring 0: any that is not in the kernel's text; of code there see the head of
     /// `trap/origin.rs`.
     #[inline]
     pub fn is_program(&self) -> bool {
+        if ring::isolates() {
+            return self.is_from_ring_3();
+        }
         crate::memory::layout::is_program(self.rip) || !self.is_in_kernel_text()
+    }
+
+    /// Whether a page fault is that of an access to memory of the program, present, which an instruction of ring 3 made with
+    /// the rights of the kernel: those that processors make so are to descriptor tables only, and none lies there.
+    #[cfg(target_os = "none")]
+    fn is_implicit_access_to_program(&self) -> bool {
+        const PRESENT: u64 = 1;
+        const BY_USER: u64 = 1 << 2;
+        self.vector == vector::PAGE_FAULT
+            && self.is_from_ring_3()
+            && self.error & (PRESENT | BY_USER) == PRESENT
+            && crate::memory::layout::is_program(self.fault_address)
+    }
+
+    /// Whether the processor was in ring 3.
+    #[inline]
+    fn is_from_ring_3(&self) -> bool {
+        self.cs & Self::RING_BITS != 0
     }
 
     /// Whether code of the kernel was interrupted, whoever ran it.
@@ -129,9 +163,8 @@ impl TrapFrame {
 
     /// Makes the frame fit to return to program code with: selectors, flags.
     pub fn sanitize(&mut self) {
-        self.cs = u64::from(selector::KERNEL_CODE);
-        self.ss = u64::from(selector::KERNEL_DATA);
-        self.rflags = self.rflags & PROGRAM_FLAGS | INTERRUPT_FLAG | 2;
+        (self.cs, self.ss) = ring::program_selectors();
+        self.rflags = program_flags(self.rflags);
     }
 }
 
@@ -141,6 +174,10 @@ pub mod selector {
     pub const KERNEL_CODE: u16 = 0x08;
     /// Data of kernel and ring-0 program; SYSCALL needs it right behind the code.
     pub const KERNEL_DATA: u16 = 0x10;
+    /// Data of a program in ring 3, by the number that it has on Linux.
+    pub const PROGRAM_DATA: u16 = 0x28 | 3;
+    /// Code of a program in ring 3, by the number that it has on Linux; SYSRET needs it right behind the data.
+    pub const PROGRAM_CODE: u16 = 0x30 | 3;
 }
 
 /// Exception vectors (Intel SDM vol. 3, table 6-1).
@@ -233,7 +270,7 @@ pub fn frame_of(context: &crate::threads::context::Context) -> Option<TrapFrame>
     // SAFETY: the first words of the context's kernel stack, or of what was that: the direct map covers all memory for good,
     // and any bits are a frame. If the thread is resumed or ends meanwhile, it is a wrong line in a report at worst.
     let frame = unsafe { place.read_volatile() };
-    let selectors = (frame.cs, frame.ss) == (selector::KERNEL_CODE.into(), selector::KERNEL_DATA.into());
+    let selectors = (frame.cs, frame.ss) == ring::program_selectors();
     (selectors && frame.is_program() && frame.vector <= SYSCALL_VECTOR).then_some(frame)
 }
 

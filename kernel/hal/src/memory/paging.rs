@@ -15,7 +15,7 @@ use crate::memory::layout::PAGE_SIZE;
 use crate::memory::tlb;
 use crate::sync::{Rank, SpinLock};
 use crate::threads::link::AtomicRef;
-use entry::{ADDRESS, DIRTY, LENT, SHARED, WRITABLE, flags_of, index, is_table, leaf};
+use entry::{ADDRESS, DIRTY, LENT, SHARED, WRITABLE, flags_of, index, is_table, program_leaf};
 use growing::{is_finished_table, is_growing};
 use retired::{Content, Retired};
 use tables::{Table, free_table, new_table, phys_of, set_empty, split, table, table_for};
@@ -133,7 +133,7 @@ impl PageTable {
         percpu::count_page_table_change();
         let from = self.check_origin(&page);
         let bits = page.into_bits(&mut flags);
-        self.install(va, leaf(bits, size, flags), size)
+        self.install(va, program_leaf(bits, size, flags), size)
             // SAFETY: made above, and not installed.
             .map_err(|error| (error, unsafe { Page::from_entry(bits, size, from) }))
     }
@@ -519,7 +519,7 @@ fn protect_page(slot: &AtomicU64, level: usize, flags: PageFlags) {
     let entry = slot.load(Ordering::Acquire);
     if entry != 0 {
         percpu::count_page_table_change();
-        let mut new = leaf(entry & (ADDRESS | LENT | SHARED), PageSize::of_level(level), flags);
+        let mut new = program_leaf(entry & (ADDRESS | LENT | SHARED), PageSize::of_level(level), flags);
         if entry & SHARED != 0 {
             new &= !WRITABLE;
         }

@@ -17,6 +17,7 @@ use zerocopy::FromBytes;
 use crate::interrupts::irq::Masked;
 use crate::memory::layout::{DIRECT_MAP, DIRECT_MAP_SIZE, PROGRAM_END, PROGRAM_START};
 use crate::memory::phys;
+use crate::trap::ring;
 
 /// The address is not the program's, or not accessible in that way (`EFAULT`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +52,10 @@ fn in_program(address: usize, len: usize) -> bool {
 /// Whether a range is memory of the direct map that was given to the program: it is always there, to be read and written.
 #[cold]
 pub fn in_direct_memory(address: usize, len: usize) -> bool {
+    // Ring 3 does not reach it.
+    if ring::isolates() {
+        return false;
+    }
     let Some(pa) = address.checked_sub(DIRECT_MAP) else { return false };
     (pa as u64) < DIRECT_MAP_SIZE
         && DIRECT.get().is_some_and(|memory| memory.contains(pa as u64, len))
@@ -66,7 +71,7 @@ mod routines;
 mod vectors;
 
 #[cfg(target_os = "none")]
-pub(crate) use routines::fixup;
+pub(crate) use routines::{fixup, guard};
 use routines::{
     hadal_user_cmpxchg, hadal_user_copy, hadal_user_monitor, hadal_user_poll, hadal_user_store32,
     hadal_user_zero, load_five, load32, load64, store64,

@@ -25,6 +25,7 @@ use crate::memory::paging::{PageTable, Switchable};
 use crate::memory::{fallible, tlb};
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::threads::link::AtomicRef;
+use crate::trap::ring;
 use crate::{cpu, sync};
 
 use switch_code::{
@@ -32,6 +33,7 @@ use switch_code::{
     stacks_release_in_line,
 };
 
+pub mod program_gs;
 mod switch_code;
 mod tables;
 
@@ -70,6 +72,8 @@ pub struct Context {
 struct Program {
     vectors: fpu::State,
     fs_base: u64,
+    /// While the thread does not run; in ring 0 programs have none.
+    gs_base: u64,
 }
 
 // SAFETY: the cells are touched by whoever has claimed the context: the CPU that runs it, or the creator for as long as
@@ -190,7 +194,7 @@ impl Context {
             drop(change);
             let Ok(vectors) = fpu::State::fresh() else { return false };
             change = self.change();
-            *change.program() = Some(Program { vectors, fs_base: 0 });
+            *change.program() = Some(Program { vectors, fs_base: 0, gs_base: 0 });
         }
         let Some(program) = change.program() else { return false };
         if inherit {
@@ -199,6 +203,7 @@ impl Context {
             program.vectors.reset();
         }
         program.fs_base = fs_base;
+        program.gs_base = if inherit { program_gs::base() } else { 0 };
         self.saved_on.store(0, Ordering::Relaxed);
         self.table.store(Some(table.0), Ordering::Relaxed);
         true
@@ -379,7 +384,7 @@ impl Switch {
     pub(crate) fn to(self, next: &'static Context, claim: Claim) {
         // From now on the vector registers are nobody's.
         self.block.live_context.store(0, Ordering::Relaxed);
-        let own = self.begin(next);
+        let own = self.begin_isolated(next);
         // SAFETY: see `begin`.
         unsafe {
             match claim {
@@ -446,7 +451,7 @@ impl Switch {
         check_canary(own);
         own.save_vectors(self.block);
         tlb::service();
-        self.begin(next);
+        self.begin_isolated(next);
         // SAFETY: see `begin`.
         unsafe {
             match claim {
@@ -456,6 +461,18 @@ impl Switch {
         }
         irq::begin_section();
         own.load_vectors();
+    }
+
+    /// [`Switch::begin`] also where programs run in ring 3, which have a `%gs` of their own. Not for quick switches, which there
+    /// are none of then.
+    #[inline(always)]
+    fn begin_isolated(self, next: &'static Context) -> *const Context {
+        let own = self.begin(next);
+        if ring::isolates() {
+            // SAFETY: both contexts are claimed by this CPU.
+            unsafe { program_gs::switch(&*own, next) };
+        }
+        own
     }
 
     /// Names the next context as the CPU's and returns the one that gives the CPU up.

@@ -70,6 +70,7 @@ use super::type_key::TypeKey;
 use crate::cpu::percpu::{self, PerCpu};
 use crate::interrupts::irq::{self, Masked, Off};
 use crate::threads::context::{self, Claim, Context, Switch};
+use crate::trap::ring;
 
 /// The scheduler's key to the words: a static of its own. `T` is its thread, `C` its state of a CPU.
 pub struct Running<T: 'static, C: 'static> {
@@ -114,9 +115,8 @@ impl<T: Sync, C: Sync> Running<T, C> {
         block.thread.store(core::ptr::from_ref(thread) as usize, Ordering::Relaxed);
         block.cpu.store(core::ptr::from_ref(cpu) as usize, Ordering::Relaxed);
         block.running_key.store(self.key.address(), Ordering::Release);
-        block
-            .quick_key
-            .store(if context::has_fsgsbase() { self.key.address() } else { 0 }, Ordering::Relaxed);
+        let has_quick = context::has_fsgsbase() && !ring::isolates();
+        block.quick_key.store(if has_quick { self.key.address() } else { 0 }, Ordering::Relaxed);
     }
 
     #[inline(always)]

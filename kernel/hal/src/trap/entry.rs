@@ -5,51 +5,69 @@
 use core::arch::{global_asm, naked_asm};
 use core::sync::atomic::Ordering;
 
-use super::{TrapFrame, fault, hooks, interrupt, origin, vector};
+use super::{TrapFrame, fault, hooks, interrupt, isolated, origin, ring, vector};
 use crate::cpu::percpu::{self, MSR_GS_BASE, PerCpu};
 use crate::interrupts::irq;
 use crate::memory::layout;
 
 // One stub per vector, 16 bytes each. Vectors without an error code push a 0 in its place.
-global_asm!(
-    ".pushsection .text.stubs, \"ax\", @progbits",
-    ".balign 16",
-    ".global hadal_stubs",
-    "hadal_stubs:",
-    ".set i, 0",
-    ".rept 256",
-    ".balign 16",
-    ".if i == 8 || (i >= 10 && i <= 14) || i == 17 || i == 21 || i == 29 || i == 30",
-    ".else",
-    "push 0",
-    ".endif",
-    "push i",
-    ".if i == 2",
-    "jmp {nmi}",
-    ".elseif i < 32",
-    "jmp {fault}",
-    ".elseif i == {held_vector}",
-    "jmp {held}",
-    ".else",
-    "jmp {interrupt}",
-    ".endif",
-    ".set i, i + 1",
-    ".endr",
-    ".popsection",
-    nmi = sym interrupt::nmi_entry,
-    fault = sym fault::fault_entry,
-    interrupt = sym interrupt::interrupt_entry,
-    held = sym interrupt::held_entry,
-    held_vector = const irq::VECTOR_HELD,
+macro_rules! stubs {
+    ($name:literal, $nmi:path, $fault:path, $held:path, $interrupt:path) => {
+        global_asm!(
+            ".pushsection .text.stubs, \"ax\", @progbits",
+            ".balign 16",
+            concat!(".global ", $name),
+            concat!($name, ":"),
+            ".set i, 0",
+            ".rept 256",
+            ".balign 16",
+            ".if i == 8 || (i >= 10 && i <= 14) || i == 17 || i == 21 || i == 29 || i == 30",
+            ".else",
+            "push 0",
+            ".endif",
+            "push i",
+            ".if i == 2",
+            "jmp {nmi}",
+            ".elseif i < 32",
+            "jmp {fault}",
+            ".elseif i == {held_vector}",
+            "jmp {held}",
+            ".else",
+            "jmp {interrupt}",
+            ".endif",
+            ".set i, i + 1",
+            ".endr",
+            ".popsection",
+            nmi = sym $nmi,
+            fault = sym $fault,
+            interrupt = sym $interrupt,
+            held = sym $held,
+            held_vector = const irq::VECTOR_HELD,
+        );
+    };
+}
+pub(super) use stubs;
+
+stubs!(
+    "hadal_stubs",
+    interrupt::nmi_entry,
+    fault::fault_entry,
+    interrupt::held_entry,
+    interrupt::interrupt_entry
 );
 
 unsafe extern "C" {
     safe static hadal_stubs: u8;
 }
 
-/// Address of the stub of a vector.
+/// Address of the stub of a vector, where programs run in ring 0.
 pub(super) fn stub(number: usize) -> u64 {
-    core::ptr::from_ref(&hadal_stubs) as u64 + 16 * number as u64
+    stub_at(&hadal_stubs, number)
+}
+
+/// Address of the stub of a vector among those that begin at `stubs`.
+pub(super) fn stub_at(stubs: &u8, number: usize) -> u64 {
+    core::ptr::from_ref(stubs) as u64 + 16 * number as u64
 }
 
 // The pushes below the vector, and what undoes them. `cld`: the interrupted code may have set DF.
@@ -151,7 +169,7 @@ pub fn enter_program(first: impl FnOnce() -> TrapFrame) -> ! {
         finish(&mut frame);
     }
     // SAFETY: the frame lies on the kernel stack of this thread, is sanitised, and everything above it is given up.
-    unsafe { restore(&frame) }
+    unsafe { if ring::isolates() { isolated::restore(&frame) } else { restore(&frame) } }
 }
 
 #[unsafe(naked)]

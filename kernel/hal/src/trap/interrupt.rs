@@ -44,7 +44,7 @@ pub(super) unsafe extern "C" fn interrupt_entry() {
         block = const BLOCK_AT,
         this = const offset::THIS,
         repair = sym repair_per_cpu_pointer,
-        handler = sym interrupt_handler,
+        handler = sym interrupt_handler::<false>,
         attend = sym attend_handler,
     );
 }
@@ -68,12 +68,16 @@ pub(super) unsafe extern "C" fn held_entry() {
     );
 }
 
-extern "C" fn end_held_halt() {
+pub(super) extern "C" fn end_held_halt() {
     apic::end_of_interrupt();
 }
 
-/// Returns where the frame continues on the thread's kernel stack, or null to return to the interrupted code.
-extern "C" fn interrupt_handler(frame: &mut TrapFrame, block: &PerCpu) -> *mut TrapFrame {
+/// Returns where the frame continues on the thread's kernel stack, or null to return to the interrupted code. `ISOLATED`:
+/// programs run in ring 3.
+pub(super) extern "C" fn interrupt_handler<const ISOLATED: bool>(
+    frame: &mut TrapFrame,
+    block: &PerCpu,
+) -> *mut TrapFrame {
     // Before the handler is looked up: see `irq::synchronize`.
     block.interrupts.fetch_add(1, Ordering::SeqCst);
     let number = frame.vector as u8;
@@ -112,8 +116,12 @@ extern "C" fn interrupt_handler(frame: &mut TrapFrame, block: &PerCpu) -> *mut T
     let done = block.interrupts_done.load(Ordering::Relaxed);
     block.interrupts_done.store(done + 1, Ordering::Release);
     irq::end_section();
-    if !layout::is_program(frame.rip) && frame.is_in_kernel_text() && origin::returns_to_kernel(frame, block)
-    {
+    let is_kernel = if ISOLATED {
+        !frame.is_from_ring_3()
+    } else {
+        !layout::is_program(frame.rip) && frame.is_in_kernel_text() && origin::returns_to_kernel(frame, block)
+    };
+    if is_kernel {
         return core::ptr::null_mut();
     }
     if percpu::pending_attention() == 0 {
@@ -153,7 +161,7 @@ pub(super) unsafe extern "C" fn nmi_entry() {
     );
 }
 
-extern "C" fn nmi_handler(frame: &mut TrapFrame) {
+pub(super) extern "C" fn nmi_handler(frame: &mut TrapFrame) {
     if handler::is_running() {
         // In its code only: called from there, the kernel may hold a lock.
         if frame.is_program() && handler::is_given_up() {

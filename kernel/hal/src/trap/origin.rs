@@ -16,7 +16,7 @@
 
 use core::sync::atomic::Ordering;
 
-use super::{INTERRUPT_FLAG, TrapFrame, selector, vector};
+use super::{INTERRUPT_FLAG, TrapFrame, ring, selector, vector};
 use crate::cpu;
 use crate::cpu::percpu::PerCpu;
 use crate::memory::layout::{self, PROGRAM_START};
@@ -139,6 +139,14 @@ fn is_programs_after_all(frame: &mut TrapFrame, block: &PerCpu) -> bool {
     true
 }
 
+/// Whether a fault is the program's, where programs run in ring 3. A return to the program that the processor refuses is.
+pub(super) fn is_isolated_programs(frame: &mut TrapFrame) -> bool {
+    if matches!(frame.vector, vector::DOUBLE_FAULT | vector::MACHINE_CHECK) {
+        return false;
+    }
+    frame.is_from_ring_3() || is_failed_return(frame)
+}
+
 /// In the entry of a system call, and at the end of its exit, the program's place is known.
 pub(super) fn leave_entry(frame: &mut TrapFrame) {
     if (address(&hadal_enter)..address(&hadal_enter_end)).contains(&frame.rip) {
@@ -158,8 +166,9 @@ fn is_failed_return(frame: &mut TrapFrame) -> bool {
         return false;
     }
     // SAFETY: the stack pointer is on a kernel stack, where IRETQ found these five words.
-    let [rip, _, rflags, rsp, _] = unsafe { (frame.rsp as *const [u64; 5]).read() };
-    if is_kernel_text(rip) {
+    let [rip, cs, rflags, rsp, _] = unsafe { (frame.rsp as *const [u64; 5]).read() };
+    let is_kernel = if ring::isolates() { cs & TrapFrame::RING_BITS == 0 } else { is_kernel_text(rip) };
+    if is_kernel {
         return false;
     }
     (frame.rip, frame.rflags, frame.rsp) = (rip, rflags, rsp);

@@ -10,7 +10,7 @@ use crate::cpu::percpu;
 use crate::memory::layout::{KERNEL_BASE, PROGRAM_START, is_program};
 use crate::memory::user;
 use crate::threads::context::KERNEL_STACK_SIZE;
-use crate::trap::{TrapFrame, selector};
+use crate::trap::{TrapFrame, ring};
 
 /// Most kernel frames of a sample; deeper callers are left out.
 pub const MAX_KERNEL_FRAMES: usize = 48;
@@ -102,7 +102,7 @@ impl KernelStack {
             return called_from(interrupted.r11, rbp);
         }
         let last = self.word(self.top - 8)?;
-        if last != u64::from(selector::KERNEL_DATA) {
+        if last != ring::program_selectors().1 {
             let is_stack_pointer = self.word(twice) == Some(last);
             return is_stack_pointer.then(|| called_from(last, rbp))?;
         }

@@ -122,7 +122,7 @@ unsafe extern "C" fn system_call() {
 }
 
 /// Where system calls go: the address of a [`SystemCall`].
-static SYSTEM_CALL: AtomicUsize = AtomicUsize::new(0);
+pub(super) static SYSTEM_CALL: AtomicUsize = AtomicUsize::new(0);
 
 /// Names the function for system calls; before the first program.
 pub fn set_system_call(function: SystemCall) {

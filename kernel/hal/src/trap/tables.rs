@@ -10,7 +10,7 @@ use x86_64::VirtAddr;
 use x86_64::structures::gdt::{Descriptor, GlobalDescriptorTable};
 use x86_64::structures::tss::TaskStateSegment;
 
-use super::{entry, selector, system_call, vector};
+use super::{entry, isolated, ring, selector, system_call, vector};
 use crate::cpu;
 use crate::cpu::percpu;
 use crate::interrupts::handler;
@@ -35,6 +35,9 @@ pub(super) const STACKS_SIZE: usize = ist::COUNT * STACK_SIZE;
 struct Gate([u64; 2]);
 
 impl Gate {
+    /// The ring from which `int n` may use the gate.
+    const RING_3: u64 = 3 << 45;
+
     /// An interrupt gate (interrupts off on entry) for ring 0 (Intel SDM vol. 3, figure 6-8).
     const fn new(handler: u64, ist: u8) -> Self {
         let low = handler & 0xffff
@@ -46,21 +49,35 @@ impl Gate {
     }
 }
 
-static IDT: Once<Box<[Gate; 256]>> = Once::new();
+type Idt = Box<[Gate; 256]>;
+
+/// The gates of all vectors, which lead to these stubs.
+fn make_idt(stub: impl Fn(usize) -> u64) -> Idt {
+    let mut gates = Box::new([Gate::new(0, 0); 256]);
+    for (number, gate) in gates.iter_mut().enumerate() {
+        let ist = match number as u64 {
+            vector::NMI => ist::NMI,
+            vector::DOUBLE_FAULT => ist::DOUBLE_FAULT,
+            vector::MACHINE_CHECK => ist::MACHINE_CHECK,
+            0..32 => ist::FAULT,
+            _ => ist::INTERRUPT,
+        };
+        *gate = Gate::new(stub(number), ist);
+    }
+    gates
+}
 
 fn idt() -> &'static [Gate; 256] {
+    static IDT: Once<Idt> = Once::new();
+    IDT.call_once(|| make_idt(entry::stub))
+}
+
+/// The one for programs in ring 3, which may use a breakpoint.
+fn isolated_idt() -> &'static [Gate; 256] {
+    static IDT: Once<Idt> = Once::new();
     IDT.call_once(|| {
-        let mut gates = Box::new([Gate::new(0, 0); 256]);
-        for (number, gate) in gates.iter_mut().enumerate() {
-            let ist = match number as u64 {
-                vector::NMI => ist::NMI,
-                vector::DOUBLE_FAULT => ist::DOUBLE_FAULT,
-                vector::MACHINE_CHECK => ist::MACHINE_CHECK,
-                0..32 => ist::FAULT,
-                _ => ist::INTERRUPT,
-            };
-            *gate = Gate::new(entry::stub(number), ist);
-        }
+        let mut gates = make_idt(isolated::stub);
+        gates[vector::BREAKPOINT as usize].0[0] |= Gate::RING_3;
         gates
     })
 }
@@ -98,10 +115,43 @@ pub(crate) fn load() {
         "GDT order is that of `selector`"
     );
     let task = gdt.append(Descriptor::tss_segment(&tables.tss));
+    let program_data = gdt.append(Descriptor::user_data_segment());
+    let program_code = gdt.append(Descriptor::user_code_segment());
+    assert!(
+        program_code.0 == selector::PROGRAM_CODE && program_data.0 == selector::PROGRAM_DATA,
+        "GDT order is that of `selector`"
+    );
     gdt.load();
     load_segments(task);
-    load_idt();
-    load_syscall();
+    load_idt(idt());
+    load_syscall(system_call::address());
+    if ring::isolates() {
+        isolate_this_cpu();
+    }
+}
+
+/// Makes the calling CPU one whose programs run in ring 3: entries, and what the processor forbids.
+pub(super) fn isolate_this_cpu() {
+    use x86_64::registers::control::{Cr4, Cr4Flags};
+    load_idt(isolated_idt());
+    load_syscall(isolated::system_call_address());
+    let features = raw_cpuid::CpuId::new().get_extended_feature_info();
+    let mut wanted = Cr4Flags::empty();
+    if let Some(features) = features {
+        wanted.set(Cr4Flags::SUPERVISOR_MODE_EXECUTION_PROTECTION, features.has_smep());
+        wanted.set(Cr4Flags::SUPERVISOR_MODE_ACCESS_PREVENTION, features.has_smap());
+        wanted.set(Cr4Flags::USER_MODE_INSTRUCTION_PREVENTION, features.has_umip());
+    }
+    // SAFETY: the kernel executes nothing of the program's, and touches its memory by the routines of `memory::user` only.
+    unsafe { Cr4::update(|flags| flags.insert(wanted)) };
+}
+
+/// Lets the kernel reach the program's memory by any instruction on this CPU. What opens it stays harmless.
+#[cold]
+pub(super) fn give_smap_up() {
+    use x86_64::registers::control::{Cr4, Cr4Flags};
+    // SAFETY: takes a check away, no more.
+    unsafe { Cr4::update(|flags| flags.remove(Cr4Flags::SUPERVISOR_MODE_ACCESS_PREVENTION)) };
 }
 
 fn load_segments(task: x86_64::structures::gdt::SegmentSelector) {
@@ -115,11 +165,12 @@ fn load_segments(task: x86_64::structures::gdt::SegmentSelector) {
         DS::set_reg(SegmentSelector(0));
         ES::set_reg(SegmentSelector(0));
         x86_64::instructions::tables::load_tss(task);
+        // After a reset the local descriptor table is what lies at address 0: the program's.
+        core::arch::asm!("lldt {0:x}", in(reg) 0_u16, options(nostack, preserves_flags));
     }
 }
 
-fn load_idt() {
-    let gates = idt();
+fn load_idt(gates: &'static [Gate; 256]) {
     let pointer = x86_64::structures::DescriptorTablePointer {
         limit: (size_of_val(gates) - 1) as u16,
         base: VirtAddr::from_ptr(gates),
@@ -128,16 +179,18 @@ fn load_idt() {
     unsafe { x86_64::instructions::tables::lidt(&pointer) };
 }
 
-fn load_syscall() {
+fn load_syscall(entry: u64) {
     const MSR_STAR: u32 = 0xc000_0081;
     const MSR_LSTAR: u32 = 0xc000_0082;
     const MSR_FMASK: u32 = 0xc000_0084;
     /// IF, DF, TF, AC, NT: what must be clear when the entry code starts.
     const MASKED: u64 = 1 << 9 | 1 << 10 | 1 << 8 | 1 << 18 | 1 << 14;
+    // SYSRET takes the selectors 8 and 16 behind this one.
+    let sysret = u64::from(selector::PROGRAM_DATA) - 8;
     // SAFETY: every x86-64 CPU has these registers; the entry is the kernel's.
     unsafe {
-        cpu::write_msr(MSR_STAR, u64::from(selector::KERNEL_CODE) << 32);
-        cpu::write_msr(MSR_LSTAR, system_call::address());
+        cpu::write_msr(MSR_STAR, sysret << 48 | u64::from(selector::KERNEL_CODE) << 32);
+        cpu::write_msr(MSR_LSTAR, entry);
         cpu::write_msr(MSR_FMASK, MASKED);
     }
 }

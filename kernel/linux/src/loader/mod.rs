@@ -19,8 +19,8 @@ use core::fmt;
 use hadal_abi::script;
 use hadal_hal::memory::fallible::{MakeRoom, OutOfMemory};
 use hadal_hal::sync::SpinLock;
-use hadal_hal::threads::context;
-use hadal_hal::trap::{self, TrapFrame};
+use hadal_hal::threads::context::{self, program_gs};
+use hadal_hal::trap::{self, TrapFrame, ring};
 use hadal_mem::space::SpaceError;
 use hadal_vfs::{Access, FileKind, Follow, Location, OpenFile, OpenFlags};
 
@@ -323,6 +323,9 @@ pub(crate) fn load(process: &Process, prepared: Prepared) -> Result<TrapFrame, S
     };
     let rsp = stack::build(process, &start)?;
     context::set_fs_base(0);
+    if ring::isolates() {
+        program_gs::set_base(0);
+    }
     machine::get().code_mapped(process);
     machine::get().program_starts(entry, base.bias);
     Ok(TrapFrame::program(entry as u64, rsp as u64))

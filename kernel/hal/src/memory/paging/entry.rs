@@ -7,6 +7,8 @@ use crate::memory::layout::PAGE_SIZE;
 
 pub(super) const PRESENT: u64 = 1 << 0;
 pub(super) const WRITABLE: u64 = 1 << 1;
+/// Code in ring 3 may use it, too.
+pub(super) const USER: u64 = 1 << 2;
 const WRITE_THROUGH: u64 = 1 << 3;
 const CACHE_DISABLE: u64 = 1 << 4;
 /// Set by the processor when it writes to the page.
@@ -115,6 +117,11 @@ pub(super) fn leaf(pa: u64, size: PageSize, flags: PageFlags) -> u64 {
         entry |= DIRTY;
     }
     entry
+}
+
+/// The same for a page of a program. It may use it in either ring: one that runs in ring 0 may use all there is.
+pub(super) fn program_leaf(pa: u64, size: PageSize, flags: PageFlags) -> u64 {
+    leaf(pa, size, flags) | USER
 }
 
 pub(super) fn flags_of(entry: u64) -> PageFlags {

@@ -11,7 +11,7 @@
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use super::entry::{ADDRESS, DIRTY, LARGE, PRESENT, WRITABLE, flags_of, index, is_table, leaf};
+use super::entry::{ADDRESS, DIRTY, LARGE, PRESENT, USER, WRITABLE, flags_of, index, is_table, program_leaf};
 use super::retired::Content;
 use super::tables::{Table, descend, free_table, table};
 use super::{MapError, PROGRAM_HALF, Page, PageFlags, PageSize, PageTable, bytes_of, slots};
@@ -145,9 +145,9 @@ impl PageTable {
         let below = self.new_table()?;
         let part = index(va, 0);
         let part_pa = page + (part * PAGE_SIZE) as u64;
-        table(below)[part].store(leaf(part_pa, PageSize::Size4K, flags), Ordering::Relaxed);
+        table(below)[part].store(program_leaf(part_pa, PageSize::Size4K, flags), Ordering::Relaxed);
         ledger::users(below).store(Progress::new(page, part).0, Ordering::Relaxed);
-        let growing = below | PRESENT | WRITABLE | GROWING;
+        let growing = below | PRESENT | WRITABLE | USER | GROWING;
         entry.compare_exchange(0, growing, Ordering::AcqRel, Ordering::Relaxed).map(drop).map_err(|_| {
             // SAFETY: made above, and never linked.
             unsafe { free_table(below) };

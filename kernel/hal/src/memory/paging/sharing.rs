@@ -3,7 +3,9 @@
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use super::entry::{ADDRESS, DIRTY, LENT, PageFlags, PageSize, SHARED, WRITABLE, index, is_table, leaf};
+use super::entry::{
+    ADDRESS, DIRTY, LENT, PageFlags, PageSize, SHARED, WRITABLE, index, is_table, program_leaf,
+};
 use super::growing::is_growing;
 use super::tables::{Table, table};
 use super::{MapError, PageTable, bytes_of, checked_end, slots};
@@ -76,7 +78,7 @@ impl PageTable {
         if !is_only {
             return false;
         }
-        let own = leaf(entry & ADDRESS, size, flags);
+        let own = program_leaf(entry & ADDRESS, size, flags);
         let is_taken = slot.compare_exchange(entry, own, Ordering::AcqRel, Ordering::Relaxed).is_ok();
         if is_taken {
             percpu::count_page_table_change();

@@ -3,7 +3,7 @@
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use super::entry::{ADDRESS, LARGE, PRESENT, PageSize, SHARED, WRITABLE, index};
+use super::entry::{ADDRESS, LARGE, PRESENT, PageSize, SHARED, USER, WRITABLE, index};
 use super::growing::GROWING;
 use super::{MapError, groups};
 use crate::memory::frames::{self, Block, Share, ledger};
@@ -63,7 +63,8 @@ pub(super) fn descend(
 #[cold]
 fn link(entry: &AtomicU64, new: impl FnOnce() -> Result<u64, MapError>) -> Result<u64, MapError> {
     let fresh = new()?;
-    let own = fresh | PRESENT | WRITABLE;
+    // What the program may do is up to the pages: those of the kernel are not the program's.
+    let own = fresh | PRESENT | WRITABLE | USER;
     Ok(match entry.compare_exchange(0, own, Ordering::AcqRel, Ordering::Acquire) {
         Ok(_) => own,
         Err(found) => {
@@ -119,6 +120,6 @@ pub(super) fn split(slot: &AtomicU64, entry: u64, level: usize) -> Result<&'stat
         small.store(pa | keep, Ordering::Relaxed);
     }
     groups::note_all(below);
-    slot.store(pa | PRESENT | WRITABLE, Ordering::Release);
+    slot.store(pa | PRESENT | WRITABLE | USER, Ordering::Release);
     Ok(below)
 }

@@ -4,7 +4,7 @@
 use core::mem::offset_of;
 
 use hadal_hal::cpu::fpu;
-use hadal_hal::trap::TrapFrame;
+use hadal_hal::trap::{TrapFrame, program_flags};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use super::super::alt_stack::RawStack;
@@ -145,7 +145,8 @@ impl SigContext {
         }
     }
 
-    /// Stores the registers, as the program left or edited them, in a frame that returns to it.
+    /// Stores the registers, as the program left or edited them, in a frame that returns to it: one of a program already,
+    /// whose selectors it keeps.
     pub(in crate::signal) fn restore(&self, frame: &mut TrapFrame) {
         *frame = TrapFrame {
             r8: self.r8,
@@ -165,11 +166,10 @@ impl SigContext {
             rcx: self.rcx,
             rsp: self.rsp,
             rip: self.rip,
-            rflags: self.rflags,
+            rflags: program_flags(self.rflags),
             full_restore: 1,
             ..*frame
         };
-        frame.sanitize();
     }
 }
 

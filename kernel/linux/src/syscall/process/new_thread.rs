@@ -55,8 +55,13 @@ pub(super) fn start(call: &Call<'_>, arguments: &Arguments) -> Result<usize> {
     if request.is_none() && flags & THREAD != THREAD || flags & !(known | UNDERSTOOD | CSIGNAL) != 0 {
         return Err(Errno::EINVAL);
     }
-    let fs_base = if flags & CLONE_SETTLS != 0 { arguments.tls } else { context::fs_base() };
-    if !layout::is_program(fs_base) {
+    // What the caller has may be any address: WRFSBASE asks nobody.
+    let (fs_base, is_valid) = if flags & CLONE_SETTLS != 0 {
+        (arguments.tls, layout::is_program(arguments.tls))
+    } else {
+        (context::fs_base(), layout::is_canonical(context::fs_base()))
+    };
+    if !is_valid {
         return Err(Errno::EPERM);
     }
     let Some(request) = request else { return make(call, call.process, arguments, flags, fs_base, None) };
