@@ -49,7 +49,7 @@ impl Process {
     /// Whether threads have to leave or to stop.
     #[inline(always)]
     pub(crate) fn calls_off(&self) -> bool {
-        self.ending.load(Ordering::Acquire) != 0
+        self.ending.load(Ordering::SeqCst) != 0
     }
 
     /// Whether threads have to stop.

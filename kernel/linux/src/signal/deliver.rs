@@ -41,8 +41,11 @@ pub fn deliver(task: &'static Task, process: &'static Process, frame: &mut TrapF
     // Whatever comes of it, the call is over: what is delivered later interrupts no call.
     let call_number = task.call_number.swap(NO_CALL, Ordering::Relaxed);
     let mut rule = rule_of(&task.interruption, frame, call_number);
-    while process.ending().is_none() {
-        if process.is_stopping() {
+    loop {
+        if process.calls_off() {
+            if process.ending().is_some() {
+                return;
+            }
             job_control::stay(task, process, frame);
             continue;
         }
