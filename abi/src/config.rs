@@ -15,12 +15,13 @@ use core::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::calls::CallTrace;
+use crate::terminal;
 
 /// First bytes of an encoded configuration.
 pub const MAGIC: &[u8; 8] = b"HADALCFG";
 
 /// Version of the encoding; kernel and command must have the same one.
-pub const VERSION: u32 = 6;
+pub const VERSION: u32 = 7;
 
 /// Bytes before the postcard part: magic, version, length.
 pub const HEADER_LEN: usize = 16;
@@ -143,6 +144,8 @@ pub struct RunConfig {
     pub groups: Vec<u32>,
     /// Standard input, output and error.
     pub stdio: [StdioKind; 3],
+    /// Settings of the terminal that the first of them is that is one; `None`: nobody answers for a terminal.
+    pub terminal: Option<terminal::Settings>,
     /// Log levels, such as `info,mem=debug`: a level for all, then exceptions by module.
     pub log_filter: String,
     /// The trace of system calls, if there is one.
@@ -188,6 +191,7 @@ impl RunConfig {
             gid: 0,
             groups: Vec::new(),
             stdio: [StdioKind::Null, StdioKind::Pipe, StdioKind::Pipe],
+            terminal: None,
             log_filter: String::from("warn"),
             strace: None,
             stats: false,

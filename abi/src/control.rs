@@ -21,10 +21,10 @@ pub use frame::{ChannelError, Decoder, Frame, HEADER_LEN, Header, MAX_PAYLOAD_LE
 use frame::{fixed, packed, put, put_packed, text};
 
 use crate::calls::CallCount;
-use crate::{paths, profile, status, stream_file, trace};
+use crate::{paths, profile, status, stream_file, terminal, trace};
 
 /// Version of the channel, the payload of `Hello`.
-pub const VERSION: u32 = 6;
+pub const VERSION: u32 = 7;
 
 /// Frame kinds, guest to host below 0x80, host to guest from 0x80.
 mod kind {
@@ -47,12 +47,20 @@ mod kind {
     pub(super) const THREAD_LIST: u8 = 0x11;
     pub(super) const COMMAND_REQUEST: u8 = 0x12;
     pub(super) const PROFILE_MAPPINGS: u8 = 0x13;
+    pub(super) const TERMINAL_OUTPUT: u8 = 0x14;
+    pub(super) const TERMINAL_REQUEST: u8 = 0x15;
+    pub(super) const TERMINAL_CHANGE: u8 = 0x16;
+    pub(super) const TERMINAL_DISCARD: u8 = 0x17;
+    pub(super) const JOB_CONTROL: u8 = 0x18;
     pub(super) const STDIN: u8 = 0x81;
     pub(super) const SIGNAL: u8 = 0x82;
     pub(super) const REPORT_THREADS: u8 = 0x83;
     pub(super) const CLOCK: u8 = 0x84;
     pub(super) const FILE_ANSWER: u8 = 0x85;
     pub(super) const LIST_THREADS: u8 = 0x86;
+    pub(super) const TERMINAL_INPUT: u8 = 0x87;
+    pub(super) const TERMINAL_SIZE: u8 = 0x88;
+    pub(super) const TERMINAL_GONE: u8 = 0x89;
 }
 
 impl Header {
@@ -61,6 +69,7 @@ impl Header {
         let kind = match stream {
             OutputStream::Stdout => kind::STDOUT,
             OutputStream::Stderr => kind::STDERR,
+            OutputStream::Terminal => kind::TERMINAL_OUTPUT,
         };
         Self::new(kind, len)
     }
@@ -71,13 +80,15 @@ impl Header {
     }
 }
 
-/// One of the program's two output streams.
+/// Where output of programs goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum OutputStream {
     /// Standard output.
     Stdout,
     /// Standard error.
     Stderr,
+    /// The terminal, whatever the two are.
+    Terminal,
 }
 
 /// How the run ended.
@@ -136,6 +147,17 @@ pub enum GuestMessage {
     CommandRequest,
     /// The program uses a standard stream that is a file; the host answers with one `FileAnswer` frame.
     FileRequest(stream_file::Request),
+    /// A program reads the terminal; the host answers with one `TerminalInput` frame.
+    TerminalRequest {
+        /// Most bytes the answer may hold.
+        max_len: u32,
+    },
+    /// A program changes the settings of the terminal.
+    TerminalChange(terminal::Change),
+    /// What has been typed and not read is dropped.
+    TerminalDiscard,
+    /// Whether a program in the guest moves jobs to the foreground and back: then it gets all signals that are typed.
+    JobControl(bool),
     /// Text for people: a fault report, a list of threads, the machine report.
     Report(String),
     /// One or more whole lines of the system call trace.
@@ -169,6 +191,12 @@ pub enum GuestMessage {
 pub enum HostMessage {
     /// Answer to `StdinRequest` or `CommandRequest`; empty means end of file.
     Stdin(Vec<u8>),
+    /// Answer to `TerminalRequest`; empty means end of file.
+    TerminalInput(Vec<u8>),
+    /// The terminal has another size.
+    TerminalSize(terminal::Size),
+    /// Nobody is at the terminal any more; the answer to a `TerminalRequest`, too.
+    TerminalGone,
     /// Answer to `FileRequest`.
     FileAnswer(stream_file::Answer),
     /// Deliver this signal to the program.
@@ -191,6 +219,11 @@ impl GuestMessage {
             Self::Hello { version } => put(out, kind::HELLO, &version.to_le_bytes()),
             Self::Output(OutputStream::Stdout, bytes) => put(out, kind::STDOUT, bytes),
             Self::Output(OutputStream::Stderr, bytes) => put(out, kind::STDERR, bytes),
+            Self::Output(OutputStream::Terminal, bytes) => put(out, kind::TERMINAL_OUTPUT, bytes),
+            Self::TerminalRequest { max_len } => put(out, kind::TERMINAL_REQUEST, &max_len.to_le_bytes()),
+            Self::TerminalChange(change) => put_packed(out, kind::TERMINAL_CHANGE, change),
+            Self::TerminalDiscard => put(out, kind::TERMINAL_DISCARD, &[]),
+            Self::JobControl(is) => put(out, kind::JOB_CONTROL, &[u8::from(*is)]),
             Self::StdinRequest { max_len } => put(out, kind::STDIN_REQUEST, &max_len.to_le_bytes()),
             Self::CommandRequest => put(out, kind::COMMAND_REQUEST, &[]),
             Self::FileRequest(request) => put_packed(out, kind::FILE_REQUEST, request),
@@ -219,6 +252,19 @@ impl TryFrom<Frame> for GuestMessage {
             kind::HELLO => Self::Hello { version: u32::from_le_bytes(fixed(kind, &payload)?) },
             kind::STDOUT => Self::Output(OutputStream::Stdout, payload),
             kind::STDERR => Self::Output(OutputStream::Stderr, payload),
+            kind::TERMINAL_OUTPUT => Self::Output(OutputStream::Terminal, payload),
+            kind::TERMINAL_REQUEST => {
+                Self::TerminalRequest { max_len: u32::from_le_bytes(fixed(kind, &payload)?) }
+            }
+            kind::TERMINAL_CHANGE => Self::TerminalChange(packed(kind, &payload)?),
+            kind::TERMINAL_DISCARD => {
+                let [] = fixed(kind, &payload)?;
+                Self::TerminalDiscard
+            }
+            kind::JOB_CONTROL => {
+                let [is] = fixed(kind, &payload)?;
+                Self::JobControl(is != 0)
+            }
             kind::STDIN_REQUEST => Self::StdinRequest { max_len: u32::from_le_bytes(fixed(kind, &payload)?) },
             kind::COMMAND_REQUEST => {
                 let [] = fixed(kind, &payload)?;
@@ -248,6 +294,9 @@ impl HostMessage {
     pub fn encode_into(&self, out: &mut Vec<u8>) -> Result<(), ChannelError> {
         match self {
             Self::Stdin(bytes) => put(out, kind::STDIN, bytes),
+            Self::TerminalInput(bytes) => put(out, kind::TERMINAL_INPUT, bytes),
+            Self::TerminalSize(size) => put_packed(out, kind::TERMINAL_SIZE, size),
+            Self::TerminalGone => put(out, kind::TERMINAL_GONE, &[]),
             Self::FileAnswer(answer) => put_packed(out, kind::FILE_ANSWER, answer),
             Self::Signal(signal) => put(out, kind::SIGNAL, &[*signal]),
             Self::ReportThreads => put(out, kind::REPORT_THREADS, &[]),
@@ -263,6 +312,12 @@ impl TryFrom<Frame> for HostMessage {
     fn try_from(Frame { kind, payload }: Frame) -> Result<Self, ChannelError> {
         Ok(match kind {
             kind::STDIN => Self::Stdin(payload),
+            kind::TERMINAL_INPUT => Self::TerminalInput(payload),
+            kind::TERMINAL_SIZE => Self::TerminalSize(packed(kind, &payload)?),
+            kind::TERMINAL_GONE => {
+                let [] = fixed(kind, &payload)?;
+                Self::TerminalGone
+            }
             kind::FILE_ANSWER => Self::FileAnswer(packed(kind, &payload)?),
             kind::SIGNAL => {
                 let [signal] = fixed(kind, &payload)?;

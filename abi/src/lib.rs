@@ -30,4 +30,5 @@ pub mod script;
 pub mod status;
 pub mod stream_file;
 pub mod symbols;
+pub mod terminal;
 pub mod trace;

@@ -8,6 +8,7 @@
 use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
 use std::sync::mpsc::{self, Sender};
 use std::thread;
 
@@ -22,6 +23,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use crate::line_editor::LineEditor;
 use crate::live::Asked;
 use crate::stream_file;
+use crate::terminal::{self, Terminal};
 
 /// Longest answer to one request for input.
 const MAX_INPUT_LEN: usize = 64 << 10;
@@ -94,6 +96,7 @@ pub(crate) fn open(
     socket: UnixStream,
     events: Sender<Event>,
     reports: ReportTarget,
+    terminal: Option<Arc<Terminal>>,
 ) -> io::Result<GuestSender> {
     let (to_guest, queued) = mpsc::channel::<Vec<u8>>();
     let sender = GuestSender(to_guest);
@@ -123,7 +126,25 @@ pub(crate) fn open(
         }
     });
 
-    let reader = Reader { socket, events, ask_input, answers: sender.clone(), reports, failed: [false; 2] };
+    let (ask_terminal, requests) = mpsc::channel::<u32>();
+    let (answers, read) = (sender.clone(), terminal.clone());
+    thread::spawn(move || {
+        for max_len in requests {
+            let answer = read.as_ref().map_or(HostMessage::TerminalGone, |terminal| terminal.read(max_len));
+            answers.send(&answer);
+        }
+    });
+
+    let reader = Reader {
+        socket,
+        events,
+        ask_input,
+        ask_terminal,
+        answers: sender.clone(),
+        reports,
+        terminal,
+        failed: [false; 3],
+    };
     thread::spawn(move || reader.run());
     Ok(sender)
 }
@@ -176,10 +197,12 @@ struct Reader {
     socket: UnixStream,
     events: Sender<Event>,
     ask_input: Sender<Input>,
+    ask_terminal: Sender<u32>,
     answers: GuestSender,
     reports: ReportTarget,
+    terminal: Option<Arc<Terminal>>,
     /// Output streams that take no more bytes.
-    failed: [bool; 2],
+    failed: [bool; 3],
 }
 
 impl Reader {
@@ -220,7 +243,25 @@ impl Reader {
                 let _ = self.ask_input.send(Input::Bytes(max_len));
                 return Ok(());
             }
+            GuestMessage::TerminalRequest { max_len } => {
+                let _ = self.ask_terminal.send(max_len);
+                return Ok(());
+            }
+            GuestMessage::TerminalChange(change) => {
+                self.with_terminal(|terminal| terminal.change(&change));
+                return Ok(());
+            }
+            GuestMessage::TerminalDiscard => {
+                self.with_terminal(Terminal::discard);
+                return Ok(());
+            }
+            GuestMessage::JobControl(is) => {
+                self.with_terminal(|terminal| terminal.control_jobs(is));
+                return Ok(());
+            }
             GuestMessage::CommandRequest => {
+                // The program has ended.
+                self.with_terminal(Terminal::restore);
                 let _ = self.ask_input.send(Input::Command);
                 return Ok(());
             }
@@ -255,10 +296,17 @@ impl Reader {
         Ok(())
     }
 
+    fn with_terminal(&self, act: impl FnOnce(&Terminal)) {
+        if let Some(terminal) = &self.terminal {
+            act(terminal);
+        }
+    }
+
     fn output(&mut self, stream: OutputStream, bytes: &[u8]) {
         let (fd, index) = match stream {
             OutputStream::Stdout => (rustix::stdio::stdout(), 0),
             OutputStream::Stderr => (rustix::stdio::stderr(), 1),
+            OutputStream::Terminal => (terminal::output(), 2),
         };
         if self.failed[index] {
             return;

@@ -49,6 +49,15 @@ impl QemuProcess {
         self.0.id()
     }
 
+    /// Stops it, or lets it go on.
+    pub(crate) fn hold(&self, holds: bool) {
+        let signal = if holds { Signal::STOP } else { Signal::CONT };
+        if let Some(id) = Pid::from_raw(self.0.id() as i32) {
+            // It may have ended.
+            let _ = rustix::process::kill_process(id, signal);
+        }
+    }
+
     /// Takes the pipe from its standard error.
     pub(crate) fn take_stderr(&mut self) -> Option<std::process::ChildStderr> {
         self.0.stderr.take()

@@ -21,7 +21,7 @@ use crate::program_image::ProgramImage;
 use crate::session::Boot;
 use crate::values::Bytes;
 use crate::view::{Found, LookupError, View, ViewRequest};
-use crate::{cc, compile, languages, libraries, machine, pack, paths, qemu, script, stdio};
+use crate::{cc, compile, languages, libraries, machine, pack, paths, qemu, script, stdio, terminal};
 
 /// The time of day at which counting machines boot, which is the same in every run: 2026-01-01 00:00:00 UTC.
 const COUNTING_STARTS_NS: i64 = 1_767_225_600 * 1_000_000_000;
@@ -399,6 +399,7 @@ fn configuration(
         gid: getegid().as_raw(),
         groups: getgroups().unwrap_or_default().into_iter().map(|group| group.as_raw()).collect(),
         stdio: stdio::kinds(),
+        terminal: terminal::settings(),
         log_filter: machine::log_filter(&args.observe),
         strace: args.strace,
         stats: args.stats.is_some() || args.stats_file.is_some(),

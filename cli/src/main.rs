@@ -55,6 +55,7 @@ mod stdio;
 mod strace;
 mod stream_file;
 mod symbols;
+mod terminal;
 mod test;
 mod trace;
 mod values;

@@ -9,6 +9,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus as ProcessStatus;
+use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -19,6 +20,7 @@ use hadal_abi::machine::{QEMU_STATUS_DONE, QEMU_STATUS_PANIC};
 use hadal_abi::paths::Paths;
 use rustix::fs::MemfdFlags;
 use rustix::io::FdFlags;
+use rustix::process::{Signal, getpid, kill_process};
 
 use crate::channel::{self, Event, GuestSender, Recorded, ReportTarget};
 use crate::child::QemuProcess;
@@ -31,6 +33,7 @@ use crate::observed::Observed;
 use crate::qemu::{self, Accel, Endpoints, MachineSpec};
 use crate::qemu_failure::Cause;
 use crate::signals;
+use crate::terminal::Terminal;
 use crate::view::HostMount;
 
 /// How long the kernel may take to say its first word; machines of hundreds of CPUs need a part of it.
@@ -48,6 +51,8 @@ const SECOND_SIGNAL_WINDOW: Duration = Duration::from_secs(3);
 const SIGINT: u8 = 2;
 const SIGPIPE: u8 = 13;
 const SIGTERM: u8 = 15;
+const SIGTSTP: u8 = 20;
+const SIGWINCH: u8 = 28;
 
 /// What to run and how to watch it.
 #[derive(Debug)]
@@ -105,9 +110,13 @@ impl Session {
     /// The same, and keeps what the guest recorded, however the run ends.
     pub(crate) fn observe(self, observed: &mut Observed) -> Result<Outcome, Failure> {
         let _terminal = (self.boot.config.on_boot == BootAction::Shell).then(TerminalMode::save);
+        let has_terminal = self.boot.config.terminal.is_some();
+        let terminal = has_terminal.then(Terminal::open).flatten().map(Arc::new);
+        // The threads of the channel outlive the run.
+        let _restored = terminal.clone().map(Restored);
         let (sender, events) = mpsc::channel();
         if self.forward_signals {
-            signals::forward(sender.clone()).context("cannot watch for signals")?;
+            signals::forward(sender.clone(), terminal.is_some()).context("cannot watch for signals")?;
         }
         let kernel = memory_file("hadal-kernel", &self.boot.kernel.elf)?;
         let config = memory_file("hadal-config", &self.boot.module())?;
@@ -134,7 +143,8 @@ impl Session {
             started: Instant::now(),
             log: LogTail::follow(log, self.log, move || drop(on_panic.send(Event::PanicLogged))),
             qemu_output: LogTail::follow(stderr, LogSink::Quiet, || {}),
-            guest: channel::open(control, sender, self.reports).context("cannot open the control channel")?,
+            guest: channel::open(control, sender, self.reports, terminal.clone())
+                .context("cannot open the control channel")?,
             process,
             events,
             time_limit: self.time_limit,
@@ -147,8 +157,18 @@ impl Session {
             paths: None,
             last_signal: None,
             output_error: None,
+            terminal,
         };
         watch.run()
+    }
+}
+
+/// Makes the terminal what it was at the end of a run.
+struct Restored(Arc<Terminal>);
+
+impl Drop for Restored {
+    fn drop(&mut self) {
+        self.0.restore();
     }
 }
 
@@ -199,6 +219,7 @@ struct Watch<'a> {
     observed: &'a mut Observed,
     last_signal: Option<(u8, Instant)>,
     output_error: Option<(OutputStream, std::io::Error)>,
+    terminal: Option<Arc<Terminal>>,
 }
 
 impl Watch<'_> {
@@ -272,6 +293,12 @@ impl Watch<'_> {
             Event::PanicLogged if self.ending.is_none() => {
                 self.ending = Some((Ending::Panic, Instant::now() + LAST_WORDS_LIMIT));
             }
+            Event::HostSignal(SIGWINCH) => {
+                if let Some(size) = self.terminal.as_ref().and_then(|terminal| terminal.size()) {
+                    self.guest.send(&size);
+                }
+            }
+            Event::HostSignal(SIGTSTP) if !self.controls_jobs() => self.stop_until_continued(),
             Event::HostSignal(signal) => return self.host_signal(signal),
             Event::ThreadList(piece) => self.requests.add_to_list(&piece),
             Event::Asked(asked) => return self.asked(asked),
@@ -299,13 +326,38 @@ impl Watch<'_> {
         let is_second = self
             .last_signal
             .is_some_and(|(last, at)| last == signal && now.duration_since(at) < SECOND_SIGNAL_WINDOW);
-        if is_second || !self.hello {
+        // A person at a shell presses Ctrl-C as often as they like.
+        if is_second && !self.controls_jobs() || !self.hello {
             self.process.kill();
             return Err(Failure::Interrupted { signal });
         }
         self.last_signal = Some((signal, now));
         self.guest.send(&HostMessage::Signal(signal));
         Ok(())
+    }
+
+    fn controls_jobs(&self) -> bool {
+        self.terminal.as_ref().is_some_and(|terminal| terminal.controls_jobs())
+    }
+
+    /// The person wants to do something else: this process and the machine stop, until the shell that it was started from lets
+    /// them go on.
+    fn stop_until_continued(&mut self) {
+        let began = Instant::now();
+        if let Some(terminal) = &self.terminal {
+            terminal.lend();
+        }
+        self.process.hold(true);
+        // SIGSTOP stops all threads before it returns.
+        let _ = kill_process(getpid(), Signal::STOP);
+        self.process.hold(false);
+        if let Some(terminal) = &self.terminal {
+            terminal.take_back();
+            if let Some(size) = terminal.size() {
+                self.guest.send(&size);
+            }
+        }
+        self.started += began.elapsed();
     }
 
     /// Does what `hadal stop` or `hadal stacks` wants.
@@ -391,6 +443,7 @@ impl Watch<'_> {
             let name = match stream {
                 OutputStream::Stdout => "standard output",
                 OutputStream::Stderr => "standard error",
+                OutputStream::Terminal => "the terminal",
             };
             return Err(Failure::Other(anyhow::anyhow!(
                 "cannot write {name}: {error} (the program ended with status {})",

@@ -6,17 +6,20 @@ use std::io;
 use std::sync::mpsc::Sender;
 use std::thread;
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGWINCH};
 use signal_hook::iterator::Signals;
 
 use crate::channel::Event;
 
-/// Starts to forward the signals by which a user or a system asks a program to end.
+/// Starts to forward the signals by which a user or a system asks a program to end, and if it `has_terminal`, those by which a
+/// terminal asks it to stop and tells of its size.
 ///
 /// Signals that this process was told to ignore (by `nohup`, or as a background job) stay ignored.
-pub(crate) fn forward(events: Sender<Event>) -> io::Result<()> {
+pub(crate) fn forward(events: Sender<Event>, has_terminal: bool) -> io::Result<()> {
     let ignored = ignored_mask(&fs::read_to_string("/proc/self/status").unwrap_or_default());
-    let wanted = [SIGINT, SIGTERM, SIGHUP, SIGQUIT].into_iter().filter(|s| ignored >> (s - 1) & 1 == 0);
+    let of_terminals: &[i32] = if has_terminal { &[SIGTSTP, SIGWINCH] } else { &[] };
+    let wanted = [SIGINT, SIGTERM, SIGHUP, SIGQUIT].iter().chain(of_terminals).copied();
+    let wanted = wanted.filter(|s| ignored >> (s - 1) & 1 == 0);
     let mut signals = Signals::new(wanted)?;
     thread::spawn(move || {
         for signal in signals.forever() {

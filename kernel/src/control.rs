@@ -10,8 +10,9 @@ use hadal_abi::control::{
 };
 use hadal_drivers::Console;
 use hadal_linux::family::{self, Held};
-use hadal_linux::signal::number::{SIGINT, SIGQUIT};
+use hadal_linux::signal::number::{SIGINT, SIGQUIT, SIGTSTP};
 use hadal_linux::signal::{Info, send};
+use hadal_linux::tty::console as terminal;
 use spin::Once;
 
 use crate::{console, end, run, stdio};
@@ -142,6 +143,9 @@ fn receive(_: usize) -> ! {
 fn handle(message: HostMessage) {
     match message {
         HostMessage::Stdin(bytes) => stdio::supply(bytes),
+        HostMessage::TerminalInput(bytes) => terminal::supply(&bytes),
+        HostMessage::TerminalSize(size) => terminal::resize(size.rows, size.cols),
+        HostMessage::TerminalGone => terminal::hang_up(),
         HostMessage::FileAnswer(answer) => stdio::answered(answer),
         HostMessage::Signal(number) => signal(number),
         HostMessage::ReportThreads => {
@@ -173,6 +177,9 @@ fn list_threads(tell: impl Fn(&str)) {
 /// program's group, as by a terminal.
 pub(crate) fn signal(number: u8) {
     let Some(first) = run::process() else { return };
+    if matches!(number, SIGINT | SIGQUIT | SIGTSTP) && terminal::signal(number) {
+        return;
+    }
     let (group, _) = family::group_and_session(first);
     let is_typed = matches!(number, SIGINT | SIGQUIT);
     let is_meant = |process: &Held| {

@@ -266,8 +266,7 @@ fn setup(
         argv.truncate(1);
         argv.extend_from_slice(arguments);
     }
-    let shell_reads_input = config.on_boot == BootAction::Shell;
-    let files = stdio::files(config.stdio, shell_reads_input, DEFAULT_FILES.soft as u32, &namespace)
+    let files = stdio::files(config, DEFAULT_FILES.soft as u32, &namespace)
         .map_err(|error| format!("the standard streams: {error}"))?;
     Ok(Box::new(ProcessSetup {
         namespace,

@@ -3,13 +3,14 @@
 //! program reads.
 
 mod host_file;
+mod terminal;
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use hadal_abi::config::{RunConfig, StdioKind};
+use hadal_abi::config::{BootAction, RunConfig, StdioKind};
 use hadal_abi::control::{GuestMessage, OutputStream};
 use hadal_hal::sync::SpinLock;
 use hadal_sync::{WaitMode, WaitQueue};
@@ -18,7 +19,7 @@ use hadal_vfs::{
     Namespace, OpenFile, OpenFlags, Owner, PollEvents, Result, SetAttr, StatFs, Timespec, make_dev,
 };
 
-use crate::{control, terminal};
+use crate::control;
 
 use host_file::HostFile;
 pub(crate) use host_file::answered;
@@ -92,7 +93,7 @@ fn ask_for_more(request: &GuestMessage) {
     drop(input);
     if control::is_open() {
         control::send(request);
-    } else if !terminal::open() {
+    } else if !crate::terminal::open() {
         supply(Vec::new());
     }
 }
@@ -149,8 +150,8 @@ impl Inode for Stream {
     fn identity(&self) -> InodeId {
         let ino = match self.role {
             Role::Input => 1,
-            Role::Output(OutputStream::Stdout) => 2,
             Role::Output(OutputStream::Stderr) => 3,
+            Role::Output(_) => 2,
         };
         InodeId { dev: DEVICE, ino }
     }
@@ -275,19 +276,20 @@ const TERMIOS: [u32; 9] =
 /// What the descriptors of files are called.
 const LABELS: [&[u8]; 3] = [b"/dev/stdin", b"/dev/stdout", b"/dev/stderr"];
 
-/// The table of open files that a program starts with. `shell_reads_input` says that the kernel's shell has standard input.
+/// The table of open files that a program starts with.
 #[inline(never)] // A caller has enough on its stack.
-pub(crate) fn files(
-    kinds: [StdioKind; 3],
-    shell_reads_input: bool,
-    limit: u32,
-    namespace: &Namespace,
-) -> Result<Box<FdTable>> {
+pub(crate) fn files(config: &RunConfig, limit: u32, namespace: &Namespace) -> Result<Box<FdTable>> {
     let table = Box::new(FdTable::new(limit));
+    let shell_reads_input = config.on_boot == BootAction::Shell;
+    let terminal = terminal::attach(config)?;
     let roles = [Role::Input, Role::Output(OutputStream::Stdout), Role::Output(OutputStream::Stderr)];
-    for (descriptor, (role, kind)) in roles.into_iter().zip(kinds).enumerate() {
+    for (descriptor, (role, kind)) in roles.into_iter().zip(config.stdio).enumerate() {
         let open = match kind {
             StdioKind::Closed => continue,
+            StdioKind::Tty { .. } => match terminal {
+                Some(path) => device(path, OpenFlags::READ_WRITE, namespace)?,
+                None => stream(role, kind)?,
+            },
             StdioKind::Null => null(role, namespace).or_else(|_| stream(role, kind))?,
             // The shell reads ahead, and so has its input to itself.
             StdioKind::File { flags } if control::is_open() && !(shell_reads_input && descriptor == 0) => {
@@ -309,7 +311,11 @@ fn access(role: Role) -> OpenFlags {
 
 /// The guest's own null device.
 fn null(role: Role, namespace: &Namespace) -> Result<Arc<OpenFile>> {
-    namespace.open(&Caller::KERNEL, &namespace.root(), b"/dev/null", access(role), 0)
+    device(b"/dev/null", access(role), namespace)
+}
+
+fn device(path: &[u8], flags: OpenFlags, namespace: &Namespace) -> Result<Arc<OpenFile>> {
+    namespace.open(&Caller::KERNEL, &namespace.root(), path, flags | OpenFlags::NO_CTTY, 0)
 }
 
 fn stream(role: Role, kind: StdioKind) -> Result<Arc<OpenFile>> {

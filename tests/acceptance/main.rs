@@ -54,6 +54,7 @@ mod stress;
 mod style;
 mod suite;
 mod sync;
+mod terminal;
 mod threads;
 
 use std::process::ExitCode;
@@ -110,6 +111,7 @@ fn main() -> ExitCode {
     bochs::register(&mut suite);
     cc::register(&mut suite);
     shell::register(&mut suite);
+    terminal::register(&mut suite);
     debug_kernel::register(&mut suite);
     stack_frames::register(&mut suite);
     stress::register(&mut suite);

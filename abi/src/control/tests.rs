@@ -11,6 +11,14 @@ fn guest_messages() -> Vec<GuestMessage> {
         GuestMessage::Output(OutputStream::Stderr, Vec::new()),
         GuestMessage::StdinRequest { max_len: 4096 },
         GuestMessage::CommandRequest,
+        GuestMessage::Output(OutputStream::Terminal, vec![7]),
+        GuestMessage::TerminalRequest { max_len: 4095 },
+        GuestMessage::TerminalChange(terminal::Change {
+            settings: terminal::Settings { input: 1, output: 2, control: 3, local: 4, characters: [5; 19] },
+            discards: true,
+        }),
+        GuestMessage::TerminalDiscard,
+        GuestMessage::JobControl(true),
         GuestMessage::FileRequest(stream_file::Request {
             descriptor: 1,
             operation: stream_file::Operation::WriteAt { offset: 1 << 40, data: vec![0, 200, 7] },
@@ -96,6 +104,9 @@ fn host_messages_round_trip() {
     let messages = vec![
         HostMessage::Stdin(vec![0, 255]),
         HostMessage::Stdin(Vec::new()),
+        HostMessage::TerminalInput(vec![4]),
+        HostMessage::TerminalSize(terminal::Size { rows: 24, cols: 80 }),
+        HostMessage::TerminalGone,
         HostMessage::Signal(2),
         HostMessage::ReportThreads,
         HostMessage::ListThreads,

@@ -4,6 +4,7 @@
 //! What becomes of bytes is in `kernel/tty`; here are [`Terminal`]s with their two sides ([`master`], [`slave`]), who may use them
 //! ([`job`]), their requests ([`requests`]) and where they are found ([`devices`]).
 
+pub mod console;
 pub mod devices;
 mod job;
 mod master;
@@ -18,6 +19,7 @@ use hadal_hal::memory::fallible::MakeRoom;
 use hadal_sync::Mutex;
 use hadal_vfs::Owner;
 
+use self::console::Attached;
 pub(crate) use self::job::leader_ends;
 use self::terminal::Terminal;
 use crate::process::Process;
@@ -30,8 +32,14 @@ const MOST: usize = 4096;
 /// All terminals by number; places of those that are gone are used again.
 static TERMINALS: Mutex<Vec<Weak<Terminal>>> = Mutex::new(Vec::new());
 
-/// Makes a terminal with the lowest free number; `ENOSPC` if there are too many.
+/// Makes the caller's terminal; `ENOSPC` if there are too many.
 fn make() -> Result<Arc<Terminal>> {
+    let (uid, gid) = Task::current().process().credentials.effective();
+    add(Owner { uid, gid }, None)
+}
+
+/// Makes a terminal with the lowest free number.
+fn add(owner: Owner, attached: Option<Attached>) -> Result<Arc<Terminal>> {
     let mut terminals = TERMINALS.lock();
     let number = terminals.iter().position(|each| each.strong_count() == 0).unwrap_or(terminals.len());
     if number >= MOST {
@@ -41,8 +49,7 @@ fn make() -> Result<Arc<Terminal>> {
         terminals.make_room(1)?;
         terminals.push(Weak::new());
     }
-    let (uid, gid) = Task::current().process().credentials.effective();
-    let terminal = Terminal::new(number as u32, Owner { uid, gid })?;
+    let terminal = Terminal::new(number as u32, owner, attached)?;
     terminals[number] = Arc::downgrade(&terminal);
     Ok(terminal)
 }

@@ -116,6 +116,25 @@ impl Input {
         }
     }
 
+    /// Takes what somebody else has edited and shown already: with lines, one that is finished, and nothing is the end of input.
+    /// What there is no room for is lost.
+    pub fn accept(&mut self, settings: &Termios, bytes: &[u8]) {
+        let room = (CAPACITY - 1).saturating_sub(self.bytes.len());
+        let bytes = &bytes[..bytes.len().min(room)];
+        if !settings.local().contains(LocalFlags::ICANON) {
+            self.bytes.extend(bytes);
+            return;
+        }
+        let is_empty = bytes.is_empty();
+        for line in bytes.split_inclusive(|&byte| byte == b'\n').chain(is_empty.then_some(bytes)) {
+            if self.lines.len() == MOST_LINES {
+                return;
+            }
+            self.bytes.extend(line);
+            self.finish_line();
+        }
+    }
+
     /// Takes a typed byte. What is shown of it goes to `put`; the signal that it sends is returned.
     pub fn take(
         &mut self,

@@ -147,6 +147,16 @@ impl Termios {
         characters: [3, 28, 127, 21, 4, 0, 1, 0, 17, 19, 26, 0, 18, 15, 23, 22, 0, 0, 0],
     };
 
+    /// Settings of these flags (input, output, control, local) and characters.
+    pub const fn new([input, output, control, local]: [u32; 4], characters: [u8; 19]) -> Self {
+        Self { input, output, control, local, line: 0, characters }
+    }
+
+    /// Flags (input, output, control, local) and characters.
+    pub fn parts(&self) -> ([u32; 4], [u8; 19]) {
+        ([self.input, self.output, self.control, self.local], self.characters)
+    }
+
     /// What is done with input.
     pub fn input(&self) -> InputFlags {
         InputFlags::from_bits_retain(self.input)

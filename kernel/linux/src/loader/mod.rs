@@ -32,6 +32,7 @@ use crate::machine;
 use crate::process::{Process, ProcessSetup};
 use crate::program::Program;
 use crate::task::{NAME_LEN, Task};
+use crate::tty;
 
 pub(crate) use stack::text_limit;
 
@@ -147,6 +148,7 @@ pub fn start(setup: Box<ProcessSetup>) -> Result<&'static Process, StartError> {
         return Err(StartError::NoMemory);
     }
     family::begin_first(process);
+    tty::console::give(process);
     *STARTING.lock() = Some(process);
     thread.start();
     Ok(process)

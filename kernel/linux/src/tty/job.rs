@@ -39,7 +39,7 @@ impl Possession {
     }
 
     /// The terminal becomes the session's of a process, whose group is in the foreground.
-    fn give(&self, process: &Process) {
+    pub(super) fn give(&self, process: &Process) {
         self.foreground.store(process.family.group(), Ordering::SeqCst);
         if self.session.swap(process.family.session(), Ordering::SeqCst) == 0 {
             SESSIONS.fetch_add(1, Ordering::SeqCst);
@@ -184,6 +184,9 @@ fn take_from(terminal: &Terminal, session: u32) {
         terminal.possession.take_away();
         foreground
     };
+    if let Some(attached) = &terminal.attached {
+        attached.host.control_jobs(false);
+    }
     signal_group(session, foreground, &[SIGHUP, SIGCONT]);
 }
 

@@ -47,7 +47,10 @@ pub(super) fn of_slave(
         job::check(terminal, SIGTTOU)?;
     }
     match request {
-        FIONREAD => put_typed(terminal, argument),
+        FIONREAD => {
+            terminal.ask();
+            put_typed(terminal, argument)
+        }
         TIOCOUTQ => put_shown(terminal, argument),
         TCFLSH => flush(terminal, argument.value()),
         TCXONC => flow(terminal, argument.value()),
@@ -56,7 +59,11 @@ pub(super) fn of_slave(
         TIOCGPGRP | TIOCGSID if !job::is_own(terminal) => Err(Errno::ENOTTY),
         TIOCSPGRP => {
             let group: i32 = get(argument)?;
-            job::bring_to_front(terminal, group).map(|()| 0)
+            job::bring_to_front(terminal, group)?;
+            if let Some(attached) = &terminal.attached {
+                attached.host.control_jobs(true);
+            }
+            Ok(0)
         }
         TIOCSTI => {
             let byte: u8 = get(argument)?;
@@ -161,6 +168,9 @@ const OPPOSITE: [usize; 3] = [OUTPUT, INPUT, BOTH];
 fn flush(terminal: &Terminal, queue: usize) -> Result<usize> {
     if queue > BOTH {
         return Err(Errno::EINVAL);
+    }
+    if let Some(attached) = terminal.attached.as_ref().filter(|_| queue != OUTPUT) {
+        attached.host.discard();
     }
     let mut state = terminal.state();
     if queue != OUTPUT {

@@ -85,7 +85,12 @@ impl Slave {
         let settings = state.settings;
         if buffer.is_empty() || !state.input.readable(&settings).is_some_and(|len| is_enough(&settings, len))
         {
-            return (buffer.is_empty() || state.is_hung_up).then_some(0);
+            let is_over = buffer.is_empty() || state.is_hung_up;
+            drop(state);
+            if !is_over {
+                self.0.ask();
+            }
+            return is_over.then_some(0);
         }
         let read = state.input.read(&settings, buffer);
         drop(state);
@@ -164,6 +169,9 @@ impl File for Slave {
         if stops {
             job::check(&self.0, SIGTTOU)?;
         }
+        if let Some(attached) = &self.0.attached {
+            return if self.0.state().is_hung_up { Err(Errno::EIO) } else { Ok(attached.host.write(data)) };
+        }
         write_all(data, blocking, &self.0.slaves, |data| {
             let shown = self.0.show(data);
             if self.0.state().is_hung_up { Err(Errno::EIO) } else { Ok(shown) }
@@ -186,6 +194,10 @@ impl File for Slave {
         let mut events = PollEvents::empty();
         events.set(PollEvents::READABLE, is_readable);
         events.set(PollEvents::WRITABLE, state.can_show());
+        drop(state);
+        if !is_readable {
+            self.0.ask();
+        }
         events
     }
 

@@ -12,6 +12,7 @@ use hadal_tty::output::{Cursor, MOST_AT_ONCE};
 use hadal_tty::termios::Termios;
 use hadal_vfs::Owner;
 
+use super::console::Attached;
 use super::job::{self, Possession};
 use crate::Result;
 use crate::signal::number::{SIGINT, SIGQUIT, SIGTSTP};
@@ -33,6 +34,8 @@ pub(super) struct Terminal {
     pub(super) masters: WaitQueue,
     /// Whose it is.
     pub(super) possession: Possession,
+    /// Who plays the master, if no program does.
+    pub(super) attached: Option<Attached>,
 }
 
 /// What both sides share.
@@ -54,14 +57,14 @@ pub(super) struct State {
 }
 
 impl Terminal {
-    pub(super) fn new(number: u32, owner: Owner) -> Result<Arc<Self>> {
+    pub(super) fn new(number: u32, owner: Owner, attached: Option<Attached>) -> Result<Arc<Self>> {
         let mut state = State {
             settings: Termios::DEFAULT,
             window: [0; 4],
             input: Input::default(),
             cursor: Cursor::default(),
             screen: VecDeque::new(),
-            is_locked: true,
+            is_locked: attached.is_none(),
             is_hung_up: false,
             slaves: 0,
             was_open: false,
@@ -77,6 +80,7 @@ impl Terminal {
             slaves: WaitQueue::new(),
             masters: WaitQueue::new(),
             possession: Possession::default(),
+            attached,
         })?)
     }
 
@@ -139,6 +143,10 @@ impl Terminal {
 
     /// Changes the settings. `discards`: what is typed and not read yet is dropped.
     pub(super) fn set(&self, settings: Termios, discards: bool) {
+        // Before anybody asks for more.
+        if let Some(attached) = &self.attached {
+            attached.host.change(&settings, discards);
+        }
         let mut state = self.state.lock();
         let before = core::mem::replace(&mut state.settings, settings);
         state.input.change(&before, &settings);
@@ -148,6 +156,22 @@ impl Terminal {
         drop(state);
         self.slaves.wake_all();
         self.masters.wake_all();
+    }
+
+    /// Nothing, or not enough, is there to be read.
+    pub(super) fn ask(&self) {
+        if let Some(attached) = &self.attached {
+            attached.ask();
+        }
+    }
+
+    /// Takes what the host has edited.
+    pub(super) fn accept(&self, bytes: &[u8]) {
+        let mut state = self.state.lock();
+        let settings = state.settings;
+        state.input.accept(&settings, bytes);
+        drop(state);
+        self.slaves.wake_all();
     }
 
     /// The master has gone.

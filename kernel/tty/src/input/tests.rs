@@ -225,3 +225,21 @@ fn anything_may_be_typed() {
         }
     }
 }
+
+#[test]
+fn what_somebody_else_has_edited_comes_by_lines_or_as_it_is() {
+    let mut desk = Desk::new();
+    desk.input.accept(&desk.settings, b"one\ntwo\n");
+    assert_eq!((desk.read(), desk.read(), desk.read()), (text(b"one\n"), text(b"two\n"), None));
+    desk.input.accept(&desk.settings, b"no newline");
+    desk.input.accept(&desk.settings, b"");
+    assert_eq!((desk.read(), desk.read(), desk.read()), (text(b"no newline"), text(b""), None));
+    assert_eq!(desk.shown(), "");
+    let mut desk = Desk::with(|settings| settings.remove_local(LocalFlags::ICANON));
+    desk.input.accept(&desk.settings, b"");
+    assert_eq!(desk.read(), None);
+    desk.input.accept(&desk.settings, &[3, 4, b'\r']);
+    assert_eq!(desk.read(), text(&[3, 4, b'\r']));
+    desk.input.accept(&desk.settings, &[0; 2 * CAPACITY]);
+    assert_eq!(desk.input.waiting(&desk.settings), CAPACITY - 1);
+}
