@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Programs in ring 3: what hostile ones get, and what processes do there as they do in ring 0.
+//! Programs in ring 3: what hostile ones get, and what processes do there as they do in ring 0; and a short run of the fuzzer of
+//! system calls in both rings. `hadal-fuzz` does the same for hours.
 
-use hadal_tests::case::{Case, expect_same, expect_status, expect_stdout};
+use hadal_tests::case::{Case, expect_same, expect_status, expect_stdout, wrong};
 use hadal_tests::programs::{
-    EPOLL, EXEC, HOSTILE, PROCESS_MEMORY, PROCESSES, QUEUES, RECORD_LOCKS, SOCKETS, SYSTEM, TERMINALS,
+    EPOLL, EXEC, FUZZ, HOSTILE, PROCESS_MEMORY, PROCESSES, QUEUES, RECORD_LOCKS, SOCKETS, SYSTEM, TERMINALS,
 };
 use hadal_tests::{Program, TestError, Way, scratch};
 
@@ -22,6 +23,9 @@ pub(crate) fn register(suite: &mut Suite) {
     }
     suite.case("isolation/hostile/static", &HOSTILE, Way::GccStatic, 2, hostile);
     suite.hadal("isolation/pointers", pointers);
+    for ring in ["0", "3"] {
+        suite.hadal(format!("isolation/fuzz/ring{ring}"), move |name| fuzz(name, ring));
+    }
     let sets: [(&'static Program, &[u32]); 9] = [
         (&SYSTEM, &[1, 4]),
         (&PROCESSES, &[2, 8]),
@@ -54,4 +58,18 @@ fn pointers(name: &str) -> Result<(), TestError> {
     let outcome = case.on_hadal(&directory)?;
     expect_status(&outcome, 0)?;
     expect_stdout(&outcome, "pointers: ok\n")
+}
+
+/// The last line comes only from a machine that still works and whose other process was not disturbed.
+fn fuzz(name: &str, ring: &str) -> Result<(), TestError> {
+    let directory = scratch::empty_directory(name)?;
+    let case = Case::new(name, &FUZZ, Way::GccStatic, 2)
+        .args(&["1", "40000", "4"])
+        .hadal(|hadal| hadal.with("--ring", ring).with("--memory", "2G"));
+    let outcome = case.on_hadal(&directory)?;
+    expect_status(&outcome, 0)?;
+    if !outcome.stdout_text().ends_with(" workers restarted, ok\n") {
+        return Err(wrong("the fuzzer does not say how it ended", &outcome));
+    }
+    Ok(())
 }

@@ -14,8 +14,8 @@
 //! - [`case`]: one comparison of a program on both systems.
 //!
 //! The tests themselves are in `acceptance/`, one module for each part of the specification; `hadal-soak` repeats
-//! short runs many times, `hadal-stress` uses everything in `hadal/hrt.h` at once for as long as is wanted. Nothing here
-//! is part of the product.
+//! short runs many times, `hadal-stress` uses everything in `hadal/hrt.h` at once for as long as is wanted, `hadal-fuzz`
+//! issues random system calls. Nothing here is part of the product.
 #![forbid(unsafe_code)]
 
 pub mod bochs;

@@ -381,6 +381,11 @@ programs! {
     PROCESS_MEMORY = "process-memory", ["linux/process_memory.c"], ["-pthread"];
     /// What ring 3 keeps programs from.
     HOSTILE = "hostile", ["isolation/hostile.c"], ["-Wno-array-bounds"];
+    /// A fuzzer of system calls. Its workers use no thread-local storage, which calls may take away.
+    FUZZ = "fuzz", ["isolation/fuzz/main.c", "isolation/fuzz/worker.c", "isolation/fuzz/calls.c",
+        "isolation/fuzz/values.c", "isolation/fuzz/structures.c", "isolation/fuzz/signals.c",
+        "isolation/fuzz/choices.c", "isolation/fuzz/steer.c", "isolation/fuzz/checks.c",
+        "isolation/fuzz/random.c"], ["-fno-stack-protector"];
     /// Record locks of several processes.
     RECORD_LOCKS = "record-locks", ["linux/record_locks.c"], [];
     /// The three streams.
