@@ -138,6 +138,12 @@ static void of_mapping(void) {
     expect(at, DEFAULT, 0);
     CHECK_EQUAL(bind_to(at, 10, DEFAULT, NULL, 0), 0);
     expect(at + 3 * PAGE, DEFAULT, 0);
+    // Where nothing is mapped, the kernel's addresses among them.
+    CHECK_ERRNO(bind_to(at + 7 * PAGE, 1, DEFAULT, NULL, 0), EFAULT);
+    for (mask half = 0xffff800000000000; half < 0xfffffffffff00000; half = half / 2 | 1ul << 63) {
+        CHECK_ERRNO(bind_to((void *)(half + 0x100000), 1, DEFAULT, NULL, 0), EFAULT);
+        CHECK_ERRNO(bind_to((void *)(half + 0x100000), 1, BIND, &zero, 0), EFAULT);
+    }
     // Where a page is; asking touches it.
     int node = -1;
     CHECK_EQUAL(get(&node, NULL, 0, at, F_NODE | F_ADDR), 0);

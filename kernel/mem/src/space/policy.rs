@@ -9,7 +9,9 @@ use spin::Once;
 
 use super::mmu::BlockState;
 use super::vma::Vma;
-use super::{AddressSpace, Inner, LARGE_BYTES, LARGE_ORDER, Mmu, PAGE_SIZE, SpaceError};
+use super::{
+    AddressSpace, Inner, LARGE_BYTES, LARGE_ORDER, Mmu, PAGE_SIZE, SpaceError, WINDOW_END, WINDOW_START,
+};
 use crate::frames::{Frame, FrameAllocator, MAX_ZONES, ZoneId, ZonePolicy};
 
 /// A set of zones.
@@ -206,7 +208,7 @@ impl Choice {
 
 impl<M: Mmu> AddressSpace<M> {
     /// Gives the mappings of a range of whole pages a policy, for pages that are touched from now on. [`SpaceError::NoMapping`]
-    /// at a hole, unless the policy is `None`; nothing has changed then.
+    /// at a hole, unless the policy is `None` and anything is mapped; nothing has changed then.
     pub fn set_policy(
         &self,
         start: usize,
@@ -247,6 +249,11 @@ impl<M: Mmu> AddressSpace<M> {
     ) -> Result<(), SpaceError> {
         let mut inner = self.change();
         if !holes && inner.map.covered_until(start, end, |_| true) < end {
+            return Err(SpaceError::NoMapping);
+        }
+        // Holes may reach beyond the window, where the pages are not the program's.
+        let (start, end) = (start.max(WINDOW_START), end.min(WINDOW_END));
+        if start >= end || inner.map.overlapping(start, end).next().is_none() {
             return Err(SpaceError::NoMapping);
         }
         if !self.admits_mappings(&inner) {
