@@ -220,7 +220,7 @@ impl VmaMap {
     #[cold]
     fn find_any_room(&self, room: Room, below: usize, busy: Busy<'_>) -> Option<usize> {
         // In a gap of so many bytes there is room however it is aligned.
-        let sure_bytes = room.len + room.align - PAGE_SIZE;
+        let sure_bytes = room.len.saturating_add(room.align - PAGE_SIZE);
         let look = |gap_bytes, limit| {
             self.look_for(room, gap_bytes, below, busy, &mut Looks { limit, ..Looks::default() })
         };
@@ -376,6 +376,8 @@ mod tests {
         map.insert(vma(WINDOW_START, TOP, Prot::READ));
         assert_eq!(map.find_room(room(0x1000), &never, 0), Some(WINDOW_END - 0x1000));
         assert_eq!(map.find_room(room(WINDOW_END), &never, 0), None);
+        let whole = Room { len: usize::MAX - (PAGE_SIZE - 1), align: LARGE_BYTES, phase: 0 };
+        assert_eq!(map.find_room(whole, &never, 0), None, "more than there are addresses");
     }
 
     #[test]
