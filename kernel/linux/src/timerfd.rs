@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 use core::any::Any;
 use core::fmt::Write;
 
-use hadal_hal::sync::SpinLock;
+use hadal_hal::sync::{Rank, SpinLock};
 use hadal_sched::TimerHandle;
 use hadal_sync::{WaitMode, WaitQueue};
 use hadal_time::NS_PER_SECOND;
@@ -51,7 +51,7 @@ struct FreeSlots {
 
 fn new_slot() -> Slot {
     let state = State { sequence: 0, schedule: Schedule::OFF, ticks: 0, expired: false, handle: None };
-    Slot { state: SpinLock::new(state), queue: WaitQueue::new() }
+    Slot { state: SpinLock::ranked(Rank::SignalTimer, state), queue: WaitQueue::new() }
 }
 
 fn slot(index: u32) -> &'static Slot {
