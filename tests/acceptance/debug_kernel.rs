@@ -7,8 +7,8 @@ use std::time::Duration;
 use hadal_tests::case::{expect_same, expect_status};
 use hadal_tests::machine::arguments;
 use hadal_tests::programs::{
-    BULK, CROWD, EPOLL, FILES, HRT_EVENTS, HRT_REALTIME, HRT_SYNC, HRT_TIMERS, MEMORY, PROCESSES, PTHREAD,
-    Program, SIGNALS, STRESS, SYSTEM,
+    BULK, CROWD, EPOLL, FILES, FUZZ, HRT_EVENTS, HRT_REALTIME, HRT_SYNC, HRT_TIMERS, MEMORY, PROCESSES,
+    PTHREAD, Program, SIGNALS, STRESS, SYSTEM,
 };
 use hadal_tests::{Case, Hadal, Outcome, TestError, Way, scratch};
 
@@ -35,6 +35,9 @@ pub(crate) fn register(suite: &mut Suite) {
             let list = ["--seconds=5", "--seed=4", "--stall=60"];
             run(name, &STRESS, machine, &list).map(drop)
         });
+    }
+    for ring in ["0", "3"] {
+        suite.hadal(format!("debug/fuzz/ring{ring}"), move |name| fuzz(name, ring));
     }
     let measured: [(&str, &'static Program, &'static [&'static str]); 7] = [
         ("threads", &PTHREAD, &[]),
@@ -63,6 +66,14 @@ fn run(name: &str, program: &Program, machine: Hadal, list: &[&str]) -> Result<O
     let outcome = machine.run(&program.build(Way::GccDynamic)?, &arguments(list))?;
     expect_status(&outcome, 0)?;
     Ok(outcome)
+}
+
+/// Random system calls of several processes.
+fn fuzz(name: &str, ring: &str) -> Result<(), TestError> {
+    let directory = scratch::empty_directory(name)?;
+    let machine = Hadal::new(2).cwd(&directory).with("--ring", ring).with("--memory", "2G").debug_kernel()?;
+    let outcome = machine.run(&FUZZ.build(Way::GccStatic)?, &arguments(&["2", "20000", "4"]))?;
+    expect_status(&outcome, 0)
 }
 
 /// No section with interrupts off is longer than [`MOST_TICKS`].
