@@ -8,15 +8,26 @@ use hadal_tests::case::{expect_same, expect_status};
 use hadal_tests::machine::arguments;
 use hadal_tests::programs::{
     BULK, CROWD, EPOLL, FILES, FUZZ, HRT_EVENTS, HRT_REALTIME, HRT_SYNC, HRT_TIMERS, MEMORY, PROCESSES,
-    PTHREAD, Program, SIGNALS, STRESS, SYSTEM,
+    PTHREAD, Program, SIGNALS, SOCKETS, STRESS, SYSTEM,
 };
 use hadal_tests::{Case, Hadal, Outcome, TestError, Way, scratch};
 
 use crate::suite::Suite;
 
 /// What runs on each number of CPUs.
-const PROGRAMS: &[&Program] =
-    &[&PTHREAD, &HRT_SYNC, &HRT_EVENTS, &HRT_TIMERS, &SIGNALS, &FILES, &SYSTEM, &MEMORY, &PROCESSES, &EPOLL];
+const PROGRAMS: &[&Program] = &[
+    &PTHREAD,
+    &HRT_SYNC,
+    &HRT_EVENTS,
+    &HRT_TIMERS,
+    &SIGNALS,
+    &FILES,
+    &SYSTEM,
+    &MEMORY,
+    &PROCESSES,
+    &EPOLL,
+    &SOCKETS,
+];
 
 /// Begin of the names of the counters that only the debug kernel has.
 const SECTION: &str = "interrupts off, at most, ticks (";

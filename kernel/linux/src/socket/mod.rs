@@ -101,12 +101,14 @@ impl Socket {
     /// What a call that receives returns for an error: one that a signal interrupts is not made again if the socket has a
     /// time-out, which would begin anew.
     pub(crate) fn receive_error(&self, call: &Call<'_>, error: Errno) -> Errno {
-        interrupted(call, error, self.options().lock().receive_timeout_ns)
+        let timeout_ns = self.options().lock().receive_timeout_ns;
+        interrupted(call, error, timeout_ns)
     }
 
     /// The same for a call that sends.
     pub(crate) fn send_error(&self, call: &Call<'_>, error: Errno) -> Errno {
-        interrupted(call, error, self.options().lock().send_timeout_ns)
+        let timeout_ns = self.options().lock().send_timeout_ns;
+        interrupted(call, error, timeout_ns)
     }
 
     /// Whether a datagram has been refused since the other end is gone: there is no connection any more.
