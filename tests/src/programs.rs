@@ -382,7 +382,7 @@ programs! {
     /// What ring 3 keeps programs from.
     HOSTILE = "hostile", ["isolation/hostile.c"], ["-Wno-array-bounds"];
     /// A fuzzer of system calls. Its workers use no thread-local storage, which calls may take away.
-    FUZZ = "fuzz", ["isolation/fuzz/main.c", "isolation/fuzz/worker.c", "isolation/fuzz/calls.c",
+    FUZZ = "fuzz", ["isolation/fuzz/main.c", "isolation/fuzz/home.c", "isolation/fuzz/worker.c", "isolation/fuzz/calls.c",
         "isolation/fuzz/values.c", "isolation/fuzz/structures.c", "isolation/fuzz/signals.c",
         "isolation/fuzz/choices.c", "isolation/fuzz/steer.c", "isolation/fuzz/checks.c",
         "isolation/fuzz/random.c"], ["-fno-stack-protector"];

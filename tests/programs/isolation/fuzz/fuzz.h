@@ -73,6 +73,13 @@ enum kind {
     DESCRIPTOR,
     DIRECTORY,
     NEW_DESCRIPTOR,
+    // Mostly those that a worker begins with.
+    SOCKET,
+    EPOLL,
+    TIMER_FILE,
+    QUEUE,
+    PROCESS_FILE,
+    SHORT,
     PROCESS,
     SIGNAL,
     USER,
@@ -181,6 +188,22 @@ extern const size_t call_count;
 const struct call *choose_call(struct worker *worker);
 const struct call *find_call(uint64_t number);
 
+// The descriptors that a worker begins with, in the order in which they are opened.
+enum {
+    FIRST_FILE = 3,
+    FIRST_SOCKET = 9,
+    DIRECTORY_AT = 15,
+    EVENT_AT,
+    TIMER_AT,
+    SIGNAL_AT,
+    EPOLL_AT,
+    MEMORY_AT,
+    TERMINALS_AT,
+    QUEUE_AT = TERMINALS_AT + 2,
+    PROCESS_AT,
+    ZERO_AT,
+};
+
 // --- values.c, structures.c, signals.c, choices.c: arguments ---
 
 // Where address arguments point to.
@@ -232,6 +255,12 @@ enum { DONE = 77 };
 // Issues calls in the current process, whose directory is at `home`, until its share or the quota is done.
 // Does not return.
 void work(struct slot *slot, uint64_t seed, enum tameness tameness, uint64_t share, const char *home);
+
+// --- home.c: where a worker begins ---
+
+void remove_all(const char *path);
+void make_home(const char *home);
+void open_files(void);
 
 // --- checks.c: whether the machine still works ---
 

@@ -110,11 +110,13 @@ static void steer_mapping(const struct worker *worker, uint64_t number, uint64_t
 // Files are in memory, and what takes all of it takes it from the other processes, too; mappings may be
 // filled at once.
 static void steer_length(uint64_t number, uint64_t *arguments) {
-    enum { MOST = 1 << 20, MOST_MAPPED = 1 << 25 };
+    enum { MOST = 1 << 20, MOST_MAPPED = 1 << 25, MOST_BREAK = 1 << 27 };
     if (number == SYS_mmap && arguments[1] >> 46 == 0) {
         arguments[1] %= MOST_MAPPED;
     } else if (number == SYS_mremap && arguments[2] >> 46 == 0) {
         arguments[2] %= MOST_MAPPED;
+    } else if (number == SYS_brk && arguments[0] >= MOST_BREAK) {
+        arguments[0] = 0;
     }
     if (number == SYS_sendfile) {
         arguments[3] %= MOST;

@@ -105,7 +105,7 @@ static uint64_t control(struct worker *worker) {
 }
 
 static void message(struct worker *worker, struct msghdr *made) {
-    made->msg_name = (void *)(once_in(worker, 3) ? value(worker, SOCKET_ADDRESS) : 0);
+    made->msg_name = (void *)(once_in(worker, 8) ? value(worker, SOCKET_ADDRESS) : 0);
     made->msg_namelen = (uint32_t)below(worker, 120);
     made->msg_iov = (void *)value(worker, VECTORS);
     made->msg_iovlen = once_in(worker, 16) ? value(worker, LENGTH) : below(worker, 4);

@@ -127,6 +127,26 @@ static uint64_t descriptor(struct worker *worker) {
     return once_in(worker, 20) ? odd[below(worker, COUNT(odd))] : below(worker, once_in(worker, 4) ? 64 : 32);
 }
 
+static uint64_t mostly(struct worker *worker, uint64_t first, uint64_t count) {
+    return once_in(worker, 4) ? descriptor(worker) : first + below(worker, count);
+}
+
+// Descriptors of one kind.
+static uint64_t special(struct worker *worker, enum kind kind) {
+    switch (kind) {
+    case SOCKET:
+        return mostly(worker, FIRST_SOCKET, DIRECTORY_AT - FIRST_SOCKET);
+    case EPOLL:
+        return mostly(worker, EPOLL_AT, 1);
+    case TIMER_FILE:
+        return mostly(worker, TIMER_AT, 1);
+    case QUEUE:
+        return mostly(worker, QUEUE_AT, 1);
+    default:
+        return mostly(worker, PROCESS_AT, 1);
+    }
+}
+
 static uint64_t process(struct worker *worker) {
     const uint64_t some[] = {0,
                              (uint64_t)worker->process,
@@ -153,6 +173,9 @@ static uint64_t offset(struct worker *worker) {
 }
 
 static uint64_t number(struct worker *worker, enum kind kind) {
+    if (kind >= SOCKET && kind <= PROCESS_FILE) {
+        return special(worker, kind);
+    }
     static const uint64_t modes[] = {0, 0644, 0755, 0777, 0100644, 0040755, 0010644, 0020644, 0140644, 07777};
     switch (kind) {
     case SMALL:
@@ -170,7 +193,9 @@ static uint64_t number(struct worker *worker, enum kind kind) {
     case DIRECTORY:
         return once_in(worker, 3) ? descriptor(worker) : (uint64_t)AT_FDCWD;
     case NEW_DESCRIPTOR:
-        return 3 + below(worker, 61);
+        return once_in(worker, 3) ? 3 + below(worker, 61) : ZERO_AT + below(worker, 40);
+    case SHORT:
+        return below(worker, 80);
     case PROCESS:
         return process(worker);
     case SIGNAL:
