@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 
 use hadal_hal::memory::fallible;
-use hadal_hal::sync::SpinLock;
+use hadal_hal::sync::{Rank, SpinLock};
 use hadal_sched::{Wake, current, park};
 use hadal_sync::WaitQueue;
 use hadal_vfs::{Blocking, FdTable, PollEvents};
@@ -79,7 +79,12 @@ impl Queue {
             notice: None,
         };
         let charge = Charge::new(process, bounds)?;
-        Ok(Self { bounds, state: SpinLock::new(state), changed: WaitQueue::new(), _charge: charge })
+        Ok(Self {
+            bounds,
+            state: SpinLock::ranked(Rank::Files, state),
+            changed: WaitQueue::new(),
+            _charge: charge,
+        })
     }
 
     /// Sends a message, and waits for room until a monotonic time. `EAGAIN` when there is none, `ETIMEDOUT`, `EINTR`. Returns
