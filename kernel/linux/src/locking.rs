@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Locked memory: what a program may lock (`RLIMIT_MEMLOCK`), and filling what it has locked.
 
+use core::ops::Range;
+
 use hadal_mem::frames;
-use hadal_mem::space::{FaultOutcome, Lock};
+use hadal_mem::space::{FaultOutcome, Lock, VmaInfo};
 use linux_raw_sys::general::RLIMIT_MEMLOCK;
 
 use crate::process::{Process, UNLIMITED};
@@ -30,17 +32,36 @@ pub(crate) fn check(process: &Process) -> Result<()> {
     if limit(process) == Some(0) { Err(Errno::EPERM) } else { Ok(()) }
 }
 
+/// The mappings in a range, each with its part of the range.
+fn mappings(process: &Process, start: usize, end: usize) -> impl Iterator<Item = (Range<usize>, VmaInfo)> {
+    parts(start..end, move |at| {
+        let vma = process.space().next_mapping(at)?;
+        Some((vma.start..vma.end, vma))
+    })
+}
+
+/// What `next` finds in a range, from one end to the other: the first that ends above an address. Other threads may change it in
+/// between.
+fn parts<T>(
+    range: Range<usize>,
+    mut next: impl FnMut(usize) -> Option<(Range<usize>, T)>,
+) -> impl Iterator<Item = (Range<usize>, T)> {
+    let Range { mut start, end } = range;
+    core::iter::from_fn(move || {
+        // The last one may have ended behind the range, and the next one may have grown into it since.
+        if start >= end {
+            return None;
+        }
+        let (found, what) = next(start).filter(|(found, _)| found.start < end)?;
+        let part = found.start.max(start)..found.end.min(end);
+        start = found.end;
+        Some((part, what))
+    })
+}
+
 /// Whether something is locked in a range.
 pub(crate) fn has_locked(process: &Process, start: usize, len: usize) -> bool {
-    let end = start.saturating_add(len);
-    let mut at = start;
-    while let Some(vma) = process.space().next_mapping(at).filter(|vma| vma.start < end) {
-        if vma.lock().is_some() {
-            return true;
-        }
-        at = vma.end;
-    }
-    false
+    mappings(process, start, start.saturating_add(len)).any(|(_, vma)| vma.lock().is_some())
 }
 
 /// Fills the locked mappings of a range. What cannot be filled is filled when it is touched; nor is what would take more than
@@ -53,33 +74,41 @@ pub(crate) fn fill(process: &Process, start: usize, len: usize) {
 }
 
 fn fill_locked(process: &Process, start: usize, len: usize) {
-    let end = start.saturating_add(len);
-    let mut at = start;
-    while let Some(vma) = process.space().next_mapping(at).filter(|vma| vma.start < end) {
-        let (from, until) = (vma.start.max(at), vma.end.min(end));
+    for (part, vma) in mappings(process, start, start.saturating_add(len)) {
         let free = frames::global().stats().free_bytes;
-        let fits = (until - from) as u64 <= free - free / KEPT_SHARE;
+        let fits = part.len() as u64 <= free - free / KEPT_SHARE;
         if vma.lock() == Some(Lock::Full) && !vma.prot.is_empty() && fits {
-            let _ = filling::populate(process, from, until - from);
+            let _ = filling::populate(process, part.start, part.len());
         }
-        at = vma.end;
     }
 }
 
 /// Fills the locked mappings of a range that the program has named: `ENOMEM` for what cannot be touched, `EAGAIN` when there is
 /// no memory.
 pub(crate) fn fill_named(process: &Process, start: usize, end: usize) -> Result<()> {
-    let mut at = start;
-    while let Some(vma) = process.space().next_mapping(at).filter(|vma| vma.start < end) {
-        let (from, until) = (vma.start.max(at), vma.end.min(end));
-        if vma.lock() == Some(Lock::Full) {
-            match filling::populate(process, from, until - from) {
-                Ok(()) => {}
-                Err(FaultOutcome::OutOfMemory) => return Err(Errno::EAGAIN),
-                Err(_) => return Err(Errno::ENOMEM),
-            }
+    for (part, _) in mappings(process, start, end).filter(|(_, vma)| vma.lock() == Some(Lock::Full)) {
+        match filling::populate(process, part.start, part.len()) {
+            Ok(()) => {}
+            Err(FaultOutcome::OutOfMemory) => return Err(Errno::EAGAIN),
+            Err(_) => return Err(Errno::ENOMEM),
         }
-        at = vma.end;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::*;
+
+    #[test]
+    fn a_mapping_that_grows_into_the_range_from_behind_it_has_no_part_in_it() {
+        let mut states = [0..16, 0..24].into_iter();
+        let found: Vec<_> = parts(0..8, |_| states.next().map(|range| (range, ()))).collect();
+        assert_eq!(found, [(0..8, ())]);
+        let mut states = [2..4, 4..6, 9..12].into_iter();
+        let found: Vec<_> = parts(3..8, |_| states.next().map(|range| (range, ()))).collect();
+        assert_eq!(found, [(3..4, ()), (4..6, ())]);
+    }
 }
