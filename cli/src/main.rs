@@ -38,6 +38,7 @@ mod log_tail;
 mod machine;
 mod native;
 mod observed;
+mod orphaned;
 mod pack;
 mod paths;
 mod plain_qemu;

@@ -30,6 +30,7 @@ use crate::line_editor::TerminalMode;
 use crate::live::{Asked, Description, Listener, Requests};
 use crate::log_tail::{LogSink, LogTail};
 use crate::observed::Observed;
+use crate::orphaned::is_orphaned;
 use crate::qemu::{self, Accel, Endpoints, MachineSpec};
 use crate::qemu_failure::Cause;
 use crate::signals;
@@ -341,8 +342,12 @@ impl Watch<'_> {
     }
 
     /// The person wants to do something else: this process and the machine stop, until the shell that it was started from lets
-    /// them go on.
+    /// them go on; if there is none, they do not stop.
     fn stop_until_continued(&mut self) {
+        // As the default action of the signal goes by.
+        if is_orphaned() {
+            return;
+        }
         let began = Instant::now();
         if let Some(terminal) = &self.terminal {
             terminal.lend();

@@ -6,6 +6,7 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use hadal_tests::case::expect_status;
 use hadal_tests::machine::{Permit, hadal_command};
 use hadal_tests::run::Running;
 use hadal_tests::{TestError, scratch};
@@ -29,6 +30,7 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.hadal("terminal/signals", signals);
     suite.hadal("terminal/background", background);
     suite.hadal("terminal/streams", streams);
+    suite.hadal("terminal/orphaned", orphaned);
 }
 
 /// An interactive shell of the host on a terminal of its own.
@@ -248,4 +250,21 @@ fn streams(name: &str) -> Result<(), TestError> {
     person.sees(HOST)?;
     person.expect(&format!("{hadal} run --cpus 1 tty < /dev/null"), HOST, "not a tty")?;
     person.gets_up()
+}
+
+/// Without a shell that could continue it, the command does not stop.
+fn orphaned(name: &str) -> Result<(), TestError> {
+    let mut command = Command::new("setsid");
+    command.args(["-c", "-w"]).arg(hadal_command()?).current_dir(scratch::empty_directory(name)?);
+    command.args(["run", "--timeout", "60", "--cpus", "1", "sh", "-c"]);
+    command.arg("echo ready; read x; echo got $x; exec sleep 100");
+    let _permit = Permit::one();
+    let mut running = Running::start_on_terminal(command)?;
+    running.wait_for_output("ready", LIMIT)?;
+    running.type_in(CTRL_Z.as_bytes())?;
+    Person::waits();
+    running.type_in(b"a line\n")?;
+    running.wait_for_output("got a line", LIMIT)?;
+    running.type_in(CTRL_C.as_bytes())?;
+    expect_status(&running.finish(LIMIT)?, 130)
 }
