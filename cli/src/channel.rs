@@ -111,16 +111,19 @@ pub(crate) fn open(
     });
 
     let (ask_input, requests) = mpsc::channel::<Input>();
-    let answers = sender.clone();
+    let (answers, shared) = (sender.clone(), terminal.clone());
     thread::spawn(move || {
         let mut editor = None;
         for request in requests {
             let input = match request {
                 Input::Bytes(max_len) => read_input(max_len),
-                Input::Command => match editor.get_or_insert_with(LineEditor::open) {
-                    Some(editor) => editor.read(),
-                    None => read_input(u32::MAX),
-                },
+                Input::Command => {
+                    let _keyboard = shared.as_ref().map(|terminal| terminal.keyboard());
+                    match editor.get_or_insert_with(LineEditor::open) {
+                        Some(editor) => editor.read(),
+                        None => read_input(u32::MAX),
+                    }
+                }
             };
             answers.send(&HostMessage::Stdin(input));
         }

@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use hadal_abi::control::HostMessage;
 use hadal_abi::terminal::{CHARACTERS, Change, Settings, Size};
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Signal, getpgrp, kill_current_process_group};
 use rustix::termios::{
@@ -44,6 +44,12 @@ fn first_of(streams: [BorrowedFd<'static>; 3]) -> Option<BorrowedFd<'static>> {
 
 fn input() -> Option<BorrowedFd<'static>> {
     first_of([rustix::stdio::stdin(), rustix::stdio::stdout(), rustix::stdio::stderr()])
+}
+
+/// Whether something is typed, or nobody is there any more.
+fn is_readable(fd: BorrowedFd<'_>) -> bool {
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut [PollFd::new(&fd, PollFlags::IN)], Some(&now)).is_ok_and(|ready| ready > 0)
 }
 
 /// Where programs' output to the terminal goes.
@@ -87,6 +93,8 @@ pub(crate) struct Terminal {
     fd: BorrowedFd<'static>,
     /// Whether programs have changed it, and to what.
     changed: Mutex<Option<Changed>>,
+    /// Held by who reads what is typed.
+    keyboard: Mutex<()>,
     /// A shell in the guest gets what is typed to stop a program, too.
     controls_jobs: AtomicBool,
 }
@@ -100,12 +108,22 @@ struct Changed {
 impl Terminal {
     /// The terminal of this process, if it has one.
     pub(crate) fn open() -> Option<Self> {
-        Some(Self { fd: input()?, changed: Mutex::new(None), controls_jobs: AtomicBool::new(false) })
+        Some(Self {
+            fd: input()?,
+            changed: Mutex::new(None),
+            keyboard: Mutex::new(()),
+            controls_jobs: AtomicBool::new(false),
+        })
     }
 
     fn changed(&self) -> MutexGuard<'_, Option<Changed>> {
         // A value is put there whole.
         self.changed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps what is typed from programs, even from one that has asked before it ended, until this is dropped.
+    pub(crate) fn keyboard(&self) -> MutexGuard<'_, ()> {
+        self.keyboard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Makes the settings those of a program, but for the speed, and what the host's own job control goes by.
@@ -185,6 +203,11 @@ impl Terminal {
             let mut waits = [PollFd::new(&self.fd, PollFlags::IN)];
             if poll(&mut waits, None).is_ok() && waits[0].revents().contains(PollFlags::HUP) {
                 return HostMessage::TerminalGone;
+            }
+            let _keyboard = self.keyboard();
+            // It may have been for somebody else.
+            if !is_readable(self.fd) {
+                continue;
             }
             match rustix::io::read(self.fd, &mut buffer) {
                 // Without lines that is none.

@@ -34,6 +34,7 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.hadal("shell/terminal", terminal);
     suite.hadal("shell/terminal-history", terminal_history);
     suite.hadal("shell/terminal-program-input", terminal_program_input);
+    suite.hadal("shell/terminal-program-looks", terminal_program_looks);
 }
 
 /// Runs `hadal shell` with these arguments in a directory, and commands as its input.
@@ -304,6 +305,23 @@ fn terminal_history(name: &str) -> Result<(), TestError> {
         expect_status(&shell.halt()?, 0)?;
     }
     Ok(())
+}
+
+/// A program has asked for what is typed and ended: the next command is whole.
+fn terminal_program_looks(name: &str) -> Result<(), TestError> {
+    let directory = scratch::empty_directory(name)?;
+    image(&directory, "cc", &[], "looks.c")?;
+    let mut shell = Typed::start(&directory, &directory.join("state"), &["program.hadal"])?;
+    for turn in 1..=5 {
+        shell.running.type_in(b"run\r")?;
+        shell.wait_for_end_of("ended with status 0", turn)?;
+        for key in ["cp", "us", "\r"] {
+            shell.running.type_in(key.as_bytes())?;
+            thread::sleep(Duration::from_millis(50));
+        }
+        shell.wait_for_end_of("interrupts", turn)?;
+    }
+    expect_status(&shell.halt()?, 0)
 }
 
 /// What is typed while a program runs is the program's, and does not get into the history.
