@@ -113,7 +113,52 @@ macro_rules! restore_registers {
          pop rdi"
     };
 }
-pub(super) use {restore_registers, save_registers};
+// The beginning of a system call: the kernel's stack, and the frame on it.
+macro_rules! enter_call {
+    () => {
+        "mov gs:[{program_rsp}], rsp
+         mov rsp, gs:[{kernel_stack_top}]
+         push {data}
+         push qword ptr gs:[{program_rsp}]
+         push r11
+         push {code}
+         push rcx
+         push 0
+         push {syscall}
+         push rdi
+         push rsi
+         push rdx
+         push rcx
+         push rax
+         push r8
+         push r9
+         push r10
+         push r11
+         push rbx
+         push rbp
+         push r12
+         push r13
+         push r14
+         push r15
+         push 0
+         push 0"
+    };
+}
+// Its end: what a C function keeps is the program's still, but for the frame pointer. RCX is where the program goes on.
+macro_rules! load_of_call {
+    () => {
+        "mov rbp, [rsp + {rbp}]
+         mov r10, [rsp + {r10}]
+         mov r9, [rsp + {r9}]
+         mov r8, [rsp + {r8}]
+         mov rax, [rsp + {rax}]
+         mov rdx, [rsp + {rdx}]
+         mov rsi, [rsp + {rsi}]
+         mov rdi, [rsp + {rdi}]
+         mov rcx, [rsp + {rip}]"
+    };
+}
+pub(super) use {enter_call, load_of_call, restore_registers, save_registers};
 
 /// Where an entry finds the address of the CPU's block: above the frame on each trap stack.
 pub(super) const BLOCK_AT: usize = size_of::<TrapFrame>();

@@ -9,7 +9,7 @@
 use core::arch::{global_asm, naked_asm};
 use core::mem::offset_of;
 
-use super::entry::{BLOCK_AT, attend_handler, restore_registers, save_registers};
+use super::entry::{BLOCK_AT, attend_handler, enter_call, load_of_call, restore_registers, save_registers};
 use super::interrupt::{end_held_halt, interrupt_handler, nmi_handler};
 use super::{SYSCALL_VECTOR, TrapFrame, entry, fault, selector, system_call};
 use crate::cpu::percpu::{MSR_GS_BASE, offset};
@@ -83,32 +83,7 @@ macro_rules! leave_paranoid {
 unsafe extern "C" fn system_call_entry() {
     naked_asm!(
         "swapgs",
-        "mov gs:[{program_rsp}], rsp",
-        "mov rsp, gs:[{kernel_stack_top}]",
-        "push {data}",
-        "push qword ptr gs:[{program_rsp}]",
-        "push r11",
-        "push {code}",
-        "push rcx",
-        "push 0",
-        "push {syscall}",
-        "push rdi",
-        "push rsi",
-        "push rdx",
-        "push rcx",
-        "push rax",
-        "push r8",
-        "push r9",
-        "push r10",
-        "push r11",
-        "push rbx",
-        "push rbp",
-        "push r12",
-        "push r13",
-        "push r14",
-        "push r15",
-        "push 0",
-        "push 0",
+        enter_call!(),
         "mov rdi, rsp",
         "xor ebp, ebp",
         "inc qword ptr gs:[{system_calls}]",
@@ -120,16 +95,7 @@ unsafe extern "C" fn system_call_entry() {
         "4:",
         "cmp qword ptr [rsp + {full_restore}], 0",
         "jne 2f",
-        // What a C function keeps is the program's still, but for the frame pointer.
-        "mov rbp, [rsp + {rbp}]",
-        "mov r10, [rsp + {r10}]",
-        "mov r9, [rsp + {r9}]",
-        "mov r8, [rsp + {r8}]",
-        "mov rax, [rsp + {rax}]",
-        "mov rdx, [rsp + {rdx}]",
-        "mov rsi, [rsp + {rsi}]",
-        "mov rdi, [rsp + {rdi}]",
-        "mov rcx, [rsp + {rip}]",
+        load_of_call!(),
         "mov r11, [rsp + {rflags}]",
         "mov rsp, [rsp + {rsp}]",
         "swapgs",

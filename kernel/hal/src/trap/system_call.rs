@@ -5,7 +5,7 @@ use core::arch::naked_asm;
 use core::mem::offset_of;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use super::entry::{attend_handler, finish, restore_registers, save_registers};
+use super::entry::{attend_handler, enter_call, finish, load_of_call, restore_registers, save_registers};
 use super::{CALL_VECTOR, INTERRUPT_FLAG, SYSCALL_VECTOR, SystemCall, TrapFrame, selector};
 use crate::cpu::percpu::offset;
 use crate::interrupts::handler;
@@ -24,32 +24,7 @@ unsafe extern "C" fn system_call() {
         "hadal_enter:",
         "cmp dword ptr gs:[{handlers}], 0",
         "jne 3f",
-        "mov gs:[{program_rsp}], rsp",
-        "mov rsp, gs:[{kernel_stack_top}]",
-        "push {data}",
-        "push qword ptr gs:[{program_rsp}]",
-        "push r11",
-        "push {code}",
-        "push rcx",
-        "push 0",
-        "push {syscall}",
-        "push rdi",
-        "push rsi",
-        "push rdx",
-        "push rcx",
-        "push rax",
-        "push r8",
-        "push r9",
-        "push r10",
-        "push r11",
-        "push rbx",
-        "push rbp",
-        "push r12",
-        "push r13",
-        "push r14",
-        "push r15",
-        "push 0",
-        "push 0",
+        enter_call!(),
         "hadal_enter_end:",
         "mov rdi, rsp",
         "xor ebp, ebp",
@@ -63,16 +38,7 @@ unsafe extern "C" fn system_call() {
         "4:",
         "cmp qword ptr [rsp + {full_restore}], 0",
         "jne 2f",
-        // What a C function keeps is the program's still, but for the frame pointer.
-        "mov rbp, [rsp + {rbp}]",
-        "mov r10, [rsp + {r10}]",
-        "mov r9, [rsp + {r9}]",
-        "mov r8, [rsp + {r8}]",
-        "mov rax, [rsp + {rax}]",
-        "mov rdx, [rsp + {rdx}]",
-        "mov rsi, [rsp + {rsi}]",
-        "mov rdi, [rsp + {rdi}]",
-        "mov rcx, [rsp + {rip}]",
+        load_of_call!(),
         "mov r11, [rsp + {r11}]",
         // Interrupts are on from here. One that comes before the next instruction goes back to the look at the attention
         // bits, one behind it finds the program's registers.
