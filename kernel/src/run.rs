@@ -101,6 +101,7 @@ pub(crate) fn config() -> Option<&'static RunConfig> {
 }
 
 /// Reads the configuration, and finds the other files that came with the kernel.
+#[inline(never)] // The caller's frame has room for a pointer.
 pub(crate) fn find_files(info: &BootInfo) -> Box<Boot> {
     match boot_files::find(info) {
         Ok(boot) => Box::new(boot),

@@ -33,6 +33,14 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.hadal("terminal/orphaned", orphaned);
 }
 
+/// The beginning of a command in a session with a terminal. A shell does not hear of signals that it was started to ignore, as
+/// what runs in the background may be.
+fn on_own_terminal() -> Command {
+    let mut command = Command::new("env");
+    command.args(["--default-signal=INT,QUIT,HUP,TERM,TSTP", "setsid", "-c", "-w"]);
+    command
+}
+
 /// An interactive shell of the host on a terminal of its own.
 struct Person {
     running: Running,
@@ -45,8 +53,8 @@ struct Person {
 impl Person {
     fn sits_down(name: &str) -> Result<Self, TestError> {
         let directory = scratch::empty_directory(name)?;
-        let mut command = Command::new("setsid");
-        command.args(["-c", "-w", "bash", "--norc", "--noprofile", "-i"]);
+        let mut command = on_own_terminal();
+        command.args(["bash", "--norc", "--noprofile", "-i"]);
         command.current_dir(&directory).env("TERM", "dumb").env("PS1", HOST).env("HISTFILE", "");
         let hadal = hadal_command()?.display().to_string();
         let permit = Permit::one();
@@ -254,8 +262,8 @@ fn streams(name: &str) -> Result<(), TestError> {
 
 /// Without a shell that could continue it, the command does not stop.
 fn orphaned(name: &str) -> Result<(), TestError> {
-    let mut command = Command::new("setsid");
-    command.args(["-c", "-w"]).arg(hadal_command()?).current_dir(scratch::empty_directory(name)?);
+    let mut command = on_own_terminal();
+    command.arg(hadal_command()?).current_dir(scratch::empty_directory(name)?);
     command.args(["run", "--timeout", "60", "--cpus", "1", "sh", "-c"]);
     command.arg("echo ready; read x; echo got $x; exec sleep 100");
     let _permit = Permit::one();

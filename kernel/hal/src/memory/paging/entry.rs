@@ -119,7 +119,7 @@ pub(super) fn leaf(pa: u64, size: PageSize, flags: PageFlags) -> u64 {
     entry
 }
 
-/// The same for a page of a program. It may use it in either ring: one that runs in ring 0 may use all there is.
+/// The same for a page of a program. Ring 3 reaches it if the tables above let it.
 pub(super) fn program_leaf(pa: u64, size: PageSize, flags: PageFlags) -> u64 {
     leaf(pa, size, flags) | USER
 }

@@ -9,6 +9,7 @@ use super::{MapError, groups};
 use crate::memory::frames::{self, Block, Share, ledger};
 use crate::memory::layout::PAGE_SIZE;
 use crate::memory::phys;
+use crate::trap::ring;
 
 pub(super) type Table = [AtomicU64; 512];
 
@@ -63,8 +64,9 @@ pub(super) fn descend(
 #[cold]
 fn link(entry: &AtomicU64, new: impl FnOnce() -> Result<u64, MapError>) -> Result<u64, MapError> {
     let fresh = new()?;
-    // What the program may do is up to the pages: those of the kernel are not the program's.
-    let own = fresh | PRESENT | WRITABLE | USER;
+    // Where programs run in ring 3, what they may do is up to the pages: those of the kernel are not theirs. Elsewhere nothing is
+    // for ring 3, whoever gets there (SYSRET).
+    let own = fresh | PRESENT | WRITABLE | if ring::isolates() { USER } else { 0 };
     Ok(match entry.compare_exchange(0, own, Ordering::AcqRel, Ordering::Acquire) {
         Ok(_) => own,
         Err(found) => {
