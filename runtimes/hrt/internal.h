@@ -47,6 +47,7 @@ struct hrt_local {
     void *linux_thread;         /* its record in linux/thread.c */
     void (*exit)(void *result); /* what hrt_thread_exit() calls in a thread of libhrt-pthread */
     void *leaves;               /* the result of a thread that leaves its slot for good */
+    bool works;                 /* it is the worker of a CPU (task.c) */
     struct hrt_pthread pthread;
 };
 extern __thread struct hrt_local hrt_local __attribute__((tls_model("initial-exec")));

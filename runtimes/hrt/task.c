@@ -101,6 +101,7 @@ static inline bool run_next(void) {
 bool hrt_task_run_one(void) { return run_next(); }
 
 static void *work(void *cpu) {
+    hrt_local.works = true;
     for (;;) {
         if (!run_next() && !hrt_task_queues_sleep(queues_now(), (uint32_t)(uintptr_t)cpu)) {
             hrt_thread_yield();
@@ -242,6 +243,11 @@ int hrt_task_submit(hrt_task_t *task, hrt_thread_fn fn, void *arg, int32_t cpu, 
     return stays(size_hint) ? push(queues, here, task, true) : push(queues, here, task, false);
 }
 
+// A worker that waits within a task is the only one that would take what comes to its CPU and stays there,
+// and with all of them so nobody would take anything: while nothing wakes it for that, it looks by itself so
+// often.
+#define LOOK_AGAIN_NS 1000000u
+
 // There is nothing to run: sleeps until the task is done, or for no reason.
 __attribute__((noinline)) static int sleep_on(hrt_task_t *task) {
     uint32_t queued = mark_of(task) | QUEUED;
@@ -254,7 +260,8 @@ __attribute__((noinline)) static int sleep_on(hrt_task_t *task) {
     }
     if ((state & WAITED) || __atomic_compare_exchange_n(&task->state, &state, queued | WAITED, false,
                                                         __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-        hrt_calls->wait(&task->state, queued | WAITED, HRT_FOREVER, 0);
+        uint64_t until_ns = hrt_local.works ? hrt_now_ns() + LOOK_AGAIN_NS : HRT_FOREVER;
+        hrt_calls->wait(&task->state, queued | WAITED, until_ns, 0);
     }
     return HRT_OK;
 }

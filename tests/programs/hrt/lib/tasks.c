@@ -46,6 +46,39 @@ static void what_was_there(void) {
     free(each);
 }
 
+// Tasks that stay on CPU 1 and on CPU 0 in turns, each waiting for the next: both workers wait while there is
+// one for them.
+struct step {
+    hrt_task_t task;
+    uint32_t left;
+};
+
+static void *waits_for_next(void *arg) {
+    struct step *step = arg;
+    if (step->left == 0) {
+        return arg;
+    }
+    // So that the worker of the other CPU is asleep in its own wait by now.
+    hrt_thread_sleep_until(hrt_now_ns() + 5000000);
+    struct step next = {.left = step->left - 1};
+    CHECK_EQUAL(hrt_task_submit(&next.task, waits_for_next, &next, (int32_t)(next.left % 2), SMALL_NS),
+                HRT_OK);
+    CHECK_EQUAL(hrt_task_wait(&next.task, NULL), HRT_OK);
+    return arg;
+}
+
+static void workers_that_wait(void) {
+    if (hrt_cpu_count() < 2) {
+        return;
+    }
+    struct step first = {.left = 7};
+    CHECK_EQUAL(hrt_task_submit(&first.task, waits_for_next, &first, 1, SMALL_NS), HRT_OK);
+    // Not by hrt_task_wait(), which would run some of them.
+    while (!hrt_task_done(&first.task)) {
+        hrt_thread_sleep_until(hrt_now_ns() + 1000000);
+    }
+}
+
 void tasks(void) {
     static hrt_task_t many[MANY];
     void *result;
@@ -77,6 +110,7 @@ void tasks(void) {
     CHECK(counters.submitted >= MANY + 2);
     CHECK_EQUAL(counters.submitted, counters.run_locally + counters.stolen + counters.run_inline);
     what_was_there();
+    workers_that_wait();
 }
 
 // Which tasks ran, one after the other, and in which thread.
