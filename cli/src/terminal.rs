@@ -10,11 +10,13 @@ use hadal_abi::control::HostMessage;
 use hadal_abi::terminal::{CHARACTERS, Change, Settings, Size};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::process::{Signal, getpgrp, kill_current_process_group};
+use rustix::process::{Signal, kill_current_process_group};
 use rustix::termios::{
     InputModes, LocalModes, OptionalActions, OutputModes, QueueSelector, SpecialCodeIndex, Termios, isatty,
     tcflush, tcgetattr, tcgetpgrp, tcgetwinsize, tcsetattr,
 };
+
+use crate::job_control::own_group;
 
 /// Control characters by their places in Linux's `struct termios`.
 const CODES: [SpecialCodeIndex; 17] = [
@@ -61,7 +63,8 @@ pub(crate) fn output() -> BorrowedFd<'static> {
 /// Whether this process may read the terminal and change it: in the background it would be stopped.
 fn is_in_front(fd: BorrowedFd<'_>) -> bool {
     // Of a terminal that is not this session's nobody is stopped.
-    tcgetpgrp(fd).map_or(true, |group| group == getpgrp())
+    let Ok(group) = tcgetpgrp(fd) else { return true };
+    own_group().is_none_or(|own| group.as_raw_nonzero().get() == own)
 }
 
 /// The settings that the terminal has, if a standard stream is one.
