@@ -10,6 +10,7 @@ mod tree;
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::mem;
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use hadal_hal::memory::fallible::MakeRoom;
@@ -36,6 +37,34 @@ impl Slot {
             file.descriptor_closed(table);
         }
         self.file
+    }
+}
+
+/// A number that is taken and has no file yet; dropped, it is free again.
+pub struct Reserved<'a> {
+    table: &'a FdTable,
+    fd: i32,
+}
+
+impl Reserved<'_> {
+    /// Gives the number its file, and returns it.
+    pub fn fill(self, file: Arc<OpenFile>, close_on_exec: bool) -> i32 {
+        if let Ok(place) = self.table.place(self.fd) {
+            *place.write() = Some(Slot { file, close_on_exec });
+        }
+        let fd = self.fd;
+        mem::forget(self);
+        fd
+    }
+}
+
+impl Drop for Reserved<'_> {
+    fn drop(&mut self) {
+        let number = self.fd as usize;
+        if let Some(chunk) = self.table.tree.chunk(number) {
+            let _changing = self.table.changing.write();
+            self.table.tree.note(chunk, number, false);
+        }
     }
 }
 
@@ -70,6 +99,19 @@ impl FdTable {
     /// Gives a file the lowest free number at or above `minimum` (`EMFILE` when there is none below the limit,
     /// `EINVAL` when `minimum` is not below the limit, `ENOMEM` when the table cannot grow).
     pub fn insert_from(&self, file: Arc<OpenFile>, minimum: i32, close_on_exec: bool) -> Result<i32> {
+        self.take(minimum, Some(Slot { file, close_on_exec }))
+    }
+
+    /// Takes the lowest free number for a file that is still to be made or opened: what follows cannot fail for want of a
+    /// number. The errors are those of [`FdTable::insert_from`].
+    pub fn reserve(&self) -> Result<Reserved<'_>> {
+        let fd = self.take(0, None)?;
+        Ok(Reserved { table: self, fd })
+    }
+
+    /// Takes the lowest free number at or above `minimum`, for a slot or with none yet.
+    #[inline]
+    fn take(&self, minimum: i32, slot: Option<Slot>) -> Result<i32> {
         let minimum = usize::try_from(minimum).map_err(|_| Errno::EINVAL)?;
         let limit = self.limit() as usize;
         if minimum >= limit {
@@ -91,7 +133,7 @@ impl FdTable {
                     return Err(Errno::EMFILE);
                 }
                 if let Some(chunk) = chunk {
-                    *chunk.place(number).write() = Some(Slot { file, close_on_exec });
+                    *chunk.place(number).write() = slot;
                     self.tree.note(chunk, number, true);
                     return Ok(number as i32);
                 }
@@ -123,7 +165,8 @@ impl FdTable {
         }
     }
 
-    /// Puts a file at a given number (`dup2`, `dup3`); returns the file that was there, to be dropped.
+    /// Puts a file at a given number (`dup2`, `dup3`); returns the file that was there, to be dropped. `EBUSY` where another
+    /// thread has reserved the number.
     pub fn replace(
         &self,
         fd: i32,
@@ -137,8 +180,13 @@ impl FdTable {
         self.tree.grow(number)?;
         let chunk = self.tree.chunk(number).ok_or(Errno::ENOMEM)?;
         let changing = self.changing.write();
+        let mut place = chunk.place(number).write();
+        if place.is_none() && chunk.is_taken(number) {
+            return Err(Errno::EBUSY);
+        }
+        let old = place.replace(Slot { file, close_on_exec });
+        drop(place);
         self.tree.note(chunk, number, true);
-        let old = chunk.place(number).write().replace(Slot { file, close_on_exec });
         drop(changing);
         Ok(old.map(|slot| slot.close(self)))
     }
@@ -224,11 +272,13 @@ impl FdTable {
     /// The descriptors in use from `first` to `last` inclusive, in order; each is looked for when it is asked for.
     pub fn taken(&self, first: u32, last: u32) -> impl Iterator<Item = i32> {
         let mut next = first as usize;
-        core::iter::from_fn(move || {
+        let numbers = core::iter::from_fn(move || {
             let number = self.tree.next_taken(next).filter(|&number| number <= last as usize)?;
             next = number + 1;
             Some(number as i32)
-        })
+        });
+        // One that is only reserved is no descriptor yet.
+        numbers.filter(|&fd| self.place(fd).is_ok_and(|place| place.read().is_some()))
     }
 
     /// All descriptors in use, in order.
@@ -287,6 +337,23 @@ mod tests {
         assert_eq!(table.dup_to(0, 2, false).err(), Some(Errno::EBADF));
         table.set_limit(3);
         assert_eq!(table.dup(0, 2, false), Ok(2));
+    }
+
+    #[test]
+    fn a_reserved_number_is_taken_and_no_descriptor() {
+        let table = FdTable::new(3);
+        table.insert(null_open_file(), false).unwrap();
+        let reserved = table.reserve().unwrap();
+        assert_eq!(table.insert(null_open_file(), false), Ok(2));
+        assert_eq!(table.reserve().err(), Some(Errno::EMFILE));
+        assert_eq!((table.get(1).err(), table.remove(1).err()), (Some(Errno::EBADF), Some(Errno::EBADF)));
+        assert_eq!(table.dup_to(0, 1, false).err(), Some(Errno::EBUSY));
+        assert_eq!(table.list().unwrap(), [0, 2]);
+        table.close_range(0, u32::MAX);
+        assert_eq!(reserved.fill(null_open_file(), true), 1);
+        assert_eq!((table.list().unwrap(), table.close_on_exec(1)), (vec![1], Ok(true)));
+        drop(table.reserve().unwrap());
+        assert_eq!(table.insert(null_open_file(), false), Ok(0));
     }
 
     #[test]

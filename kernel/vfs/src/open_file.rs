@@ -9,7 +9,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use hadal_hal::memory::fallible::{self, MakeRoom};
+use hadal_hal::memory::fallible::{self, ArcRoom, MakeRoom};
 use hadal_hal::sync::SpinLock;
 use hadal_sync::Mutex;
 
@@ -69,6 +69,24 @@ fn blocking_by(status: OpenFlags) -> Blocking {
     if status.contains(OpenFlags::NONBLOCK) { Blocking::Never } else { Blocking::Wait }
 }
 
+/// Memory for a description.
+pub(crate) struct OpenFileRoom(ArcRoom<OpenFile>);
+
+impl OpenFileRoom {
+    /// Joins a file with the place it was opened at.
+    pub(crate) fn join(self, file: Arc<dyn File>, location: Location, flags: OpenFlags) -> Arc<OpenFile> {
+        self.fill(Some(file), location, flags)
+    }
+
+    fn fill(self, file: Option<Arc<dyn File>>, location: Location, flags: OpenFlags) -> Arc<OpenFile> {
+        let status = AtomicU32::new(flags.difference(TRANSIENT).bits());
+        let (offset, watchers) = (Mutex::new(0), SpinLock::new(Vec::new()));
+        let positions = file.as_ref().map_or(Positions::None, |file| file.positions());
+        let is_directory = location.inode().is_directory();
+        self.0.fill(OpenFile { file, positions, is_directory, location, status, offset, watchers })
+    }
+}
+
 impl OpenFile {
     /// Joins a file with the place it was opened at.
     pub fn new(file: Arc<dyn File>, location: Location, flags: OpenFlags) -> Result<Arc<Self>> {
@@ -80,14 +98,14 @@ impl OpenFile {
         Self::build(None, location, flags)
     }
 
-    fn build(file: Option<Arc<dyn File>>, location: Location, flags: OpenFlags) -> Result<Arc<Self>> {
-        let status = AtomicU32::new(flags.difference(TRANSIENT).bits());
-        let (offset, watchers) = (Mutex::new(0), SpinLock::new(Vec::new()));
-        let positions = file.as_ref().map_or(Positions::None, |file| file.positions());
-        let is_directory = location.inode().is_directory();
-        Ok(fallible::arc(Self { file, positions, is_directory, location, status, offset, watchers })?)
+    /// Room for a description: taken before a file is made or cut short for it.
+    pub(crate) fn room() -> Result<OpenFileRoom> {
+        Ok(OpenFileRoom(fallible::arc_room()?))
     }
 
+    fn build(file: Option<Arc<dyn File>>, location: Location, flags: OpenFlags) -> Result<Arc<Self>> {
+        Ok(Self::room()?.fill(file, location, flags))
+    }
     /// Registers somebody who has to know when the description goes.
     pub fn watch(&self, watcher: Arc<dyn Watcher>) -> Result<()> {
         let mut watchers = self.watchers.lock();

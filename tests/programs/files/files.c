@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
@@ -274,6 +275,21 @@ static void part_descriptors(void) {
     CHECK_EQUAL(strcmp(path, again), 0);
 }
 
+// Without a free descriptor no file is made, and none is cut short.
+static void part_no_descriptor(void) {
+    write_text("full.tmp", "kept");
+    struct rlimit limit;
+    CHECK_EQUAL(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    const struct rlimit none = {0, limit.rlim_max};
+    CHECK_EQUAL(setrlimit(RLIMIT_NOFILE, &none), 0);
+    CHECK_ERRNO(open("full.tmp", O_WRONLY | O_TRUNC), EMFILE);
+    CHECK_ERRNO(open("fresh.tmp", O_WRONLY | O_CREAT, 0600), EMFILE);
+    CHECK_EQUAL(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    expect_text("full.tmp", "kept");
+    CHECK_ERRNO(access("fresh.tmp", F_OK), ENOENT);
+    CHECK_EQUAL(unlink("full.tmp"), 0);
+}
+
 static void part_refused(void) {
     // Root of Linux may open anything, so only a system that shows the files read-only can refuse; either way
     // nothing is created outside the working directory by this program.
@@ -291,9 +307,10 @@ static void part_refused(void) {
 }
 
 static const struct part parts[] = {
-    {"create", part_create}, {"append", part_append},           {"seek", part_seek},
-    {"rename", part_rename}, {"unlinked", part_unlinked},       {"links", part_links},
-    {"stat", part_stat},     {"descriptors", part_descriptors}, {"refused", part_refused},
+    {"create", part_create},   {"append", part_append},           {"seek", part_seek},
+    {"rename", part_rename},   {"unlinked", part_unlinked},       {"links", part_links},
+    {"stat", part_stat},       {"descriptors", part_descriptors}, {"no-descriptor", part_no_descriptor},
+    {"refused", part_refused},
 };
 
 int main(int argc, char **argv) {

@@ -12,6 +12,7 @@ use alloc::collections::VecDeque;
 use alloc::string::String;
 use alloc::sync::{Arc, Weak};
 use alloc::vec::Vec;
+use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use spin::Once;
@@ -76,6 +77,27 @@ pub fn arc<T>(value: T) -> Result<Arc<T>> {
 pub fn arc_cyclic<T>(make: impl FnOnce(&Weak<T>) -> T) -> Result<Arc<T>> {
     admit(size_of::<T>())?;
     Ok(Arc::new_cyclic(make))
+}
+
+/// Memory for a shared value that is made later, when nothing may fail any more.
+pub struct ArcRoom<T>(Arc<MaybeUninit<T>>);
+
+/// Room for a shared value.
+pub fn arc_room<T>() -> Result<ArcRoom<T>> {
+    admit(size_of::<T>())?;
+    Ok(ArcRoom(Arc::new_uninit()))
+}
+
+impl<T> ArcRoom<T> {
+    /// Puts the value there.
+    pub fn fill(mut self, value: T) -> Arc<T> {
+        if let Some(room) = Arc::get_mut(&mut self.0) {
+            room.write(value);
+            // SAFETY: The line above has initialised the value.
+            return unsafe { self.0.assume_init() };
+        }
+        unreachable!("nobody else has the room")
+    }
 }
 
 /// Shared bytes.
@@ -211,5 +233,14 @@ mod tests {
         assert_eq!(room_for::<u64>(usize::MAX).err(), Some(OutOfMemory));
         assert_eq!(collected(0..5), Ok(vec![0, 1, 2, 3, 4]));
         assert_eq!(filled(7, 3), Ok(vec![7; 3]));
+    }
+
+    #[test]
+    fn a_value_is_put_into_its_room() {
+        let shared = arc_room().unwrap().fill(vec![1, 2]);
+        let weak = Arc::downgrade(&shared);
+        assert_eq!(*shared, [1, 2]);
+        drop(shared);
+        assert!(weak.upgrade().is_none());
     }
 }

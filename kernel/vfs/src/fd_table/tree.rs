@@ -191,6 +191,13 @@ impl Chunk {
         &self.places[number % FAN]
     }
 
+    /// Whether one of its numbers is taken. With the table's lock.
+    #[inline]
+    pub(super) fn is_taken(&self, number: usize) -> bool {
+        let place = number % FAN;
+        self.taken.0[place / 64].load(Ordering::Relaxed) & 1 << (place % 64) != 0
+    }
+
     /// The lowest free number from one of its numbers on, if it is here.
     #[inline]
     pub(super) fn next_free(&self, start: usize) -> Option<usize> {

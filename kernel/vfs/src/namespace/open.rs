@@ -73,8 +73,10 @@ impl Namespace {
             wanted.set(Access::WRITE, writes);
             access::check(caller, place.inode(), wanted)?;
         }
+        // What can be refused comes before the file is cut short.
+        let room = OpenFile::room()?;
         let file = place.inode().clone().open(flags)?;
-        OpenFile::new(file, place, flags)
+        Ok(room.join(file, place, flags))
     }
 
     fn open_create(
@@ -153,10 +155,10 @@ impl Namespace {
         let owner = self.check_add(caller, &entry.parent)?;
         let mode = mode & MODE_PERMISSIONS & !caller.umask;
         // What can be refused comes before the file is there.
-        let path = fallible::arc_bytes(&entry.path())?;
+        let (path, room) = (fallible::arc_bytes(&entry.path())?, OpenFile::room()?);
         let created = entry.parent.inode().create(&entry.name, mode, owner, flags)?;
         let mount = entry.parent.mount().clone();
         let place = Location { mount, inode: created.inode, path };
-        OpenFile::new(created.file, place, flags)
+        Ok(room.join(created.file, place, flags))
     }
 }

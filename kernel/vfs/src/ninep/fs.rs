@@ -120,6 +120,13 @@ impl Node {
         Self::new(&self.fs, qid, Some(Origin { base, names }), fid)
     }
 
+    /// The node that the host has just made. Without memory for it the name goes again: nobody misses it yet.
+    fn found_new(&self, name: &[u8], qid: Qid, remove: fn(&Self, &[u8]) -> Result<()>) -> Result<Arc<Self>> {
+        self.found(&[name], qid, None).inspect_err(|_| {
+            let _ = remove(self, name);
+        })
+    }
+
     /// A fid for the node that is not open.
     fn fid(&self) -> Result<Arc<Fid>> {
         let mut slot = self.fid.lock();
@@ -332,22 +339,22 @@ impl Inode for Node {
     }
 
     fn create(&self, name: &[u8], mode: u32, owner: Owner, flags: OpenFlags) -> Result<Created> {
-        let fid = self.fid()?.duplicate()?;
+        let (fid, room) = (self.fid()?.duplicate()?, fallible::arc_room()?);
         let wire = wire_flags(flags) | (OpenFlags::CREATE | OpenFlags::EXCLUSIVE).bits();
         let (qid, io_unit) = fid.create(name, wire, mode & MODE_PERMISSIONS, owner.gid)?;
-        let node = self.found(&[name], qid, None)?;
-        let file = fallible::arc(NinepFile::new(node.clone(), fid, (qid, io_unit), flags))?;
+        let node = self.found_new(name, qid, Self::unlink)?;
+        let file = room.fill(NinepFile::new(node.clone(), fid, (qid, io_unit), flags));
         Ok(Created { inode: node, file })
     }
 
     fn mkdir(&self, name: &[u8], mode: u32, owner: Owner) -> Result<Arc<dyn Inode>> {
         let qid = self.fid()?.mkdir(name, mode & MODE_PERMISSIONS, owner.gid)?;
-        Ok(self.found(&[name], qid, None)?)
+        Ok(self.found_new(name, qid, Self::rmdir)?)
     }
 
     fn symlink(&self, name: &[u8], target: &[u8], owner: Owner) -> Result<Arc<dyn Inode>> {
         let qid = self.fid()?.symlink(name, target, owner.gid)?;
-        Ok(self.found(&[name], qid, None)?)
+        Ok(self.found_new(name, qid, Self::unlink)?)
     }
 
     fn link(&self, name: &[u8], target: &Arc<dyn Inode>) -> Result<()> {
@@ -400,7 +407,7 @@ impl Inode for Node {
     }
 
     fn open(self: Arc<Self>, flags: OpenFlags) -> Result<Arc<dyn File>> {
-        let fid = self.fid_to_open()?;
+        let (room, fid) = (fallible::arc_room()?, self.fid_to_open()?);
         match fid.open(wire_flags(flags)) {
             Ok((qid, io_unit)) => {
                 if qid.version != self.qid.version {
@@ -413,7 +420,7 @@ impl Inode for Node {
                     let _order = pages.writers.lock();
                     pages.cut(0);
                 }
-                Ok(fallible::arc(NinepFile::new(self, fid, (qid, io_unit), flags))?)
+                Ok(room.fill(NinepFile::new(self, fid, (qid, io_unit), flags)))
             }
             Err(error) => {
                 let mut slot = self.fid.lock();

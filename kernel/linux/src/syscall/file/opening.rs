@@ -15,6 +15,8 @@ const PATH_FLAGS: OpenFlags =
 pub(super) fn open(process: &Process, dirfd: i32, path: &[u8], flags: u32, mode: u32) -> Result<usize> {
     let flags = effective(flags);
     let start = at::start(process, dirfd, path)?;
+    // Before a file is made or cut short.
+    let fd = process.files.reserve()?;
     let file = process
         .namespace
         .open(&process.caller(), &start, path, flags, mode)
@@ -22,8 +24,7 @@ pub(super) fn open(process: &Process, dirfd: i32, path: &[u8], flags: u32, mode:
     if flags.contains(OpenFlags::TRUNCATE) && !flags.contains(OpenFlags::PATH) {
         mapped::ends_at(process, file.inode(), 0);
     }
-    let fd = process.files.insert(file, flags.contains(OpenFlags::CLOSE_ON_EXEC))?;
-    Ok(fd as usize)
+    Ok(fd.fill(file, flags.contains(OpenFlags::CLOSE_ON_EXEC)) as usize)
 }
 
 fn effective(flags: u32) -> OpenFlags {
