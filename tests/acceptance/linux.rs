@@ -3,8 +3,8 @@
 
 use hadal_tests::Way;
 use hadal_tests::programs::{
-    CROWDS, DIE, EPOLL, EXEC, OTHERS, PROCESS_MEMORY, PROCESSES, QUEUES, RECORD_LOCKS, SOCKETS, SYSTEM,
-    TERMINALS,
+    CROWDS, DIE, EPOLL, EXEC, FIFOS, OTHERS, PROCESS_MEMORY, PROCESSES, QUEUES, RECORD_LOCKS, SOCKETS,
+    SYSTEM, TERMINALS,
 };
 
 use crate::suite::Suite;
@@ -79,6 +79,11 @@ pub(crate) fn register(suite: &mut Suite) {
     }
     // It takes a minute on a quiet machine.
     suite.compare("linux/crowds", &CROWDS, Way::GccStatic, 2, |case| case.limit_s(400));
+    for (cpus, ring) in [(1, "0"), (4, "0"), (2, "3")] {
+        suite.compare(format!("linux/fifos/{cpus}cpus/ring{ring}"), &FIFOS, Way::GccDynamic, cpus, |case| {
+            case.hadal(move |hadal| hadal.with("--ring", ring))
+        });
+    }
     suite.compare("linux/others", &OTHERS, Way::GccDynamic, 2, |case| case);
     for (how, status) in
         [("return", 0), ("exit", 1), ("return", 119), ("exit", 255), ("return", 256), ("thread", 45)]

@@ -367,6 +367,8 @@ programs! {
         "linux/system/ids.c"], ["-pthread"];
     /// What is said about other processes.
     OTHERS = "others", ["linux/others.c"], [];
+    /// Named pipes.
+    FIFOS = "fifos", ["linux/fifos.c"], [];
     /// Programs that become others.
     EXEC = "exec", ["linux/exec.c"], ["-pthread"];
     /// Processes and their children.

@@ -8,7 +8,7 @@
 use alloc::format;
 use alloc::string::String;
 use core::fmt::Write as _;
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use hadal_hal::sync::SpinLock;
 use hadal_vfs::{Errno, Location};
@@ -27,11 +27,13 @@ pub struct Refused {
     write: SpinLock<Option<Location>>,
     /// The domain of a socket.
     domain: AtomicU32,
+    /// A named pipe outside of memory.
+    named_pipe: AtomicBool,
 }
 
 impl Default for Refused {
     fn default() -> Self {
-        Self { write: SpinLock::new(None), domain: AtomicU32::new(NONE) }
+        Self { write: SpinLock::new(None), domain: AtomicU32::new(NONE), named_pipe: AtomicBool::new(false) }
     }
 }
 
@@ -60,11 +62,19 @@ impl Refused {
         let previous = self.write.lock().take();
         drop(previous);
         self.domain.store(NONE, Ordering::Relaxed);
+        self.named_pipe.store(false, Ordering::Relaxed);
     }
 
     /// Notes that there are no sockets of a domain.
     pub(crate) fn note_socket(&self, domain: u32) {
         self.domain.store(domain, Ordering::Relaxed);
+    }
+
+    /// Notes that making a named pipe came to `error`.
+    pub(crate) fn note_named_pipe(&self, error: Errno) {
+        if error == Errno::EPERM {
+            self.named_pipe.store(true, Ordering::Relaxed);
+        }
     }
 
     /// The lines about a program that has ended; empty if it had all it needed.
@@ -83,6 +93,13 @@ impl Refused {
                 "hadal: {program}: it could not write to {}: {}",
                 place.path().escape_ascii(),
                 remedy(&place.mount().path, directory)
+            );
+        }
+        if self.named_pipe.load(Ordering::Relaxed) {
+            let _ = writeln!(
+                text,
+                "hadal: {program}: it could not make a named pipe among the host's files: there are some in memory only, below \
+                 /tmp or /dev/shm"
             );
         }
         match self.domain.load(Ordering::Relaxed) {

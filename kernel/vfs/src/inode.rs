@@ -96,6 +96,11 @@ pub trait Inode: Any + Send + Sync {
         Err(Errno::ENOTDIR)
     }
 
+    /// Creates a named pipe; `EPERM` where there are none.
+    fn mkfifo(&self, _name: &[u8], _mode: u32, _owner: Owner) -> Result<Arc<dyn Inode>> {
+        Err(Errno::EPERM)
+    }
+
     /// Gives `target` one more name; `EXDEV` when it is of another file system.
     fn link(&self, _name: &[u8], _target: &Arc<dyn Inode>) -> Result<()> {
         Err(Errno::ENOTDIR)

@@ -3,7 +3,9 @@
 //!
 //! [`create`] makes the two ends of a new [`Pipe`]. The ring holds 64 KiB unless changed; a write of up to
 //! [`PIPE_BUF`] bytes arrives in one piece. Each end waits on its own queue, and the last reader or writer to
-//! leave wakes the other side, which then sees `EPIPE` or the end of the data.
+//! leave wakes the other side, which then sees `EPIPE` or the end of the data. [`named`] gives pipes names.
+
+pub(crate) mod named;
 
 use alloc::format;
 use alloc::sync::{Arc, Weak};
@@ -42,15 +44,7 @@ pub fn create(caller: &Caller<'_>, flags: OpenFlags) -> Result<(Arc<OpenFile>, A
         dev: *DEVICE.call_once(device_numbers::next),
         ino: NEXT_INO.fetch_add(1, Ordering::Relaxed),
     };
-    let pipe = fallible::arc_cyclic(|this| Pipe {
-        this: this.clone(),
-        id,
-        owner: Owner { uid: caller.uid, gid: caller.gid },
-        created: Timespec::now(),
-        state: Mutex::new(State { ring: Ring::new(), capacity: DEFAULT_CAPACITY, readers: 0, writers: 0 }),
-        read_queue: WaitQueue::new(),
-        write_queue: WaitQueue::new(),
-    })?;
+    let pipe = Pipe::new(id, Owner { uid: caller.uid, gid: caller.gid }, false)?;
     let label = format!("pipe:[{}]", id.ino);
     let place = Location::anonymous(pipe.clone(), label.as_bytes())?;
     let status = flags.intersection(OpenFlags::NONBLOCK);
@@ -65,9 +59,18 @@ struct State {
     capacity: usize,
     readers: usize,
     writers: usize,
+    /// Ends that read there have ever been.
+    openings_to_read: u64,
+    /// Ends that write there have ever been.
+    openings_to_write: u64,
 }
 
 impl State {
+    fn new() -> Self {
+        let (ring, capacity) = (Ring::new(), DEFAULT_CAPACITY);
+        Self { ring, capacity, readers: 0, writers: 0, openings_to_read: 0, openings_to_write: 0 }
+    }
+
     fn room(&self) -> usize {
         self.capacity.saturating_sub(self.ring.len())
     }
@@ -84,16 +87,28 @@ pub struct Pipe {
     read_queue: WaitQueue,
     /// Writers wait here for room.
     write_queue: WaitQueue,
+    /// Whether it is found by its inode ([`named`]).
+    is_named: bool,
 }
 
 impl Pipe {
+    fn new(id: InodeId, owner: Owner, is_named: bool) -> Result<Arc<Self>> {
+        let pipe = fallible::arc_cyclic(|this| Self {
+            this: this.clone(),
+            id,
+            owner,
+            created: Timespec::now(),
+            state: Mutex::new(State::new()),
+            read_queue: WaitQueue::new(),
+            write_queue: WaitQueue::new(),
+            is_named,
+        });
+        Ok(pipe?)
+    }
+
     fn end(&self, reads: bool, writes: bool) -> Result<PipeEnd> {
         let pipe = self.this.upgrade().ok_or(Errno::ENXIO)?;
-        let mut state = self.state.lock();
-        state.readers += usize::from(reads);
-        state.writers += usize::from(writes);
-        drop(state);
-        Ok(PipeEnd { pipe, reads, writes })
+        Ok(PipeEnd::new(pipe, &mut self.state.lock(), (reads, writes), 0))
     }
 
     /// Takes what is there, and says whether writers saw a full pipe: `None` when the caller has to wait.
@@ -130,6 +145,14 @@ impl Pipe {
     }
 }
 
+impl Drop for Pipe {
+    fn drop(&mut self) {
+        if self.is_named {
+            named::forget(self.id);
+        }
+    }
+}
+
 impl Inode for Pipe {
     fn identity(&self) -> InodeId {
         self.id
@@ -162,9 +185,20 @@ struct PipeEnd {
     pipe: Arc<Pipe>,
     reads: bool,
     writes: bool,
+    /// Openings to write that are no hang-up when no writer is left.
+    writers_before: u64,
 }
 
 impl PipeEnd {
+    /// An end of a pipe whose state the caller has locked.
+    fn new(pipe: Arc<Pipe>, state: &mut State, (reads, writes): (bool, bool), writers_before: u64) -> Self {
+        state.readers += usize::from(reads);
+        state.writers += usize::from(writes);
+        state.openings_to_read += u64::from(reads);
+        state.openings_to_write += u64::from(writes);
+        Self { pipe, reads, writes, writers_before }
+    }
+
     /// Writes what has not been written yet, waiting for room as often as needed.
     #[cold]
     fn write_rest(&self, data: &[u8], already: usize) -> Result<usize> {
@@ -235,7 +269,8 @@ impl File for PipeEnd {
         let mut events = PollEvents::empty();
         if self.reads {
             events.set(PollEvents::READABLE, !state.ring.is_empty());
-            events.set(PollEvents::HANG_UP, state.writers == 0);
+            let has_met = state.openings_to_write != self.writers_before;
+            events.set(PollEvents::HANG_UP, state.writers == 0 && has_met);
         }
         if self.writes {
             events.set(PollEvents::WRITABLE, state.room() >= PIPE_BUF);

@@ -13,7 +13,7 @@ use super::{Follow, Location, Namespace, PATH_MAX, is_below};
 use crate::errno::{Errno, Result};
 use crate::flags::{Access, RenameFlags};
 use crate::inode::Owner;
-use crate::metadata::{FileKind, MODE_STICKY};
+use crate::metadata::{FileKind, MODE_PERMISSIONS, MODE_STICKY};
 
 impl Namespace {
     /// Creates a directory.
@@ -22,6 +22,17 @@ impl Namespace {
         let owner = self.check_new(caller, &entry)?;
         let mode = mode & (0o777 | MODE_STICKY) & !caller.umask;
         entry.parent.inode().mkdir(&entry.name, mode, owner).map(drop)
+    }
+
+    /// Creates a named pipe; `EPERM` where the file system has none.
+    pub fn mkfifo(&self, caller: &Caller<'_>, start: &Location, path: &[u8], mode: u32) -> Result<()> {
+        let entry = self.resolve_entry(caller, start, path)?;
+        let owner = self.check_new(caller, &entry)?;
+        if entry.must_be_directory {
+            return Err(Errno::ENOENT);
+        }
+        let mode = mode & MODE_PERMISSIONS & !caller.umask;
+        entry.parent.inode().mkfifo(&entry.name, mode, owner).map(drop)
     }
 
     /// Creates a symbolic link with the text `target`.

@@ -29,6 +29,7 @@ use crate::flags::{OpenFlags, RenameFlags};
 use crate::inode::{Created, Inode, InodeId, Owner};
 use crate::metadata::{FileKind, MODE_PERMISSIONS, Metadata, SetAttr, SetTime, StatFs, Timespec};
 use crate::namespace::NAME_MAX;
+use crate::pipe::named;
 use crate::turns::Turns;
 use directory::Entries;
 use pages::{PAGE_SIZE, Pages};
@@ -82,6 +83,7 @@ enum Body {
     Regular(Mutex<Pages>),
     Directory(Mutex<Entries>),
     Symlink(Box<[u8]>),
+    Fifo,
 }
 
 /// Attributes that change.
@@ -140,7 +142,7 @@ impl Node {
         match &self.body {
             Body::Regular(pages) => Ok(pages),
             Body::Directory(_) => Err(Errno::EISDIR),
-            Body::Symlink(_) => Err(Errno::EINVAL),
+            Body::Symlink(_) | Body::Fifo => Err(Errno::EINVAL),
         }
     }
 
@@ -206,6 +208,7 @@ impl Inode for Node {
             Body::Regular(_) => FileKind::Regular,
             Body::Directory(_) => FileKind::Directory,
             Body::Symlink(_) => FileKind::Symlink,
+            Body::Fifo => FileKind::Fifo,
         }
     }
 
@@ -217,6 +220,7 @@ impl Inode for Node {
             }
             Body::Directory(entries) => (20 * (2 + entries.lock().len() as u64), 0),
             Body::Symlink(target) => (target.len() as u64, 0),
+            Body::Fifo => (0, 0),
         };
         let attributes = self.attributes.lock();
         Ok(Metadata {
@@ -277,6 +281,11 @@ impl Inode for Node {
         Ok(node)
     }
 
+    fn mkfifo(&self, name: &[u8], mode: u32, owner: Owner) -> Result<Arc<dyn Inode>> {
+        let node = self.add(name, Body::Fifo, mode, owner)?;
+        Ok(node)
+    }
+
     fn link(&self, name: &[u8], target: &Arc<dyn Inode>) -> Result<()> {
         let target = target.downcast_ref::<Self>().filter(|node| Arc::ptr_eq(&node.fs, &self.fs));
         let target = target.and_then(|node| node.this.upgrade()).ok_or(Errno::EXDEV)?;
@@ -312,6 +321,7 @@ impl Inode for Node {
     fn open(self: Arc<Self>, flags: OpenFlags) -> Result<Arc<dyn File>> {
         match self.body {
             Body::Symlink(_) => return Err(Errno::ELOOP),
+            Body::Fifo => return named::open(self.identity(), flags),
             Body::Regular(_) if flags.contains(OpenFlags::TRUNCATE) => self.truncate(0)?,
             _ => {}
         }

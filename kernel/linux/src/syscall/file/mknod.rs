@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `mknod(2)`: creates a file that is no directory.
 //!
-//! Honoured: regular files (`S_IFREG`, or no type); the umask applies.
+//! Honoured: regular files (`S_IFREG`, or no type) and, in memory, named pipes (`S_IFIFO`); the umask
+//! applies.
 //!
-//! Refused: pipes, sockets and devices (`EPERM`).
+//! Refused: sockets and devices, and named pipes among the host's files (`EPERM`).
 
 use super::{at, mknodat};
 use crate::Result;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `mknodat(2)`: creates a file that is no directory, relative to a directory.
 //!
-//! Honoured: regular files (`S_IFREG`, or no type); the umask applies.
+//! Honoured: regular files (`S_IFREG`, or no type) and, in memory, named pipes (`S_IFIFO`); the umask
+//! applies.
 //!
-//! Refused: pipes, sockets and devices (`EPERM`).
+//! Refused: sockets and devices, and named pipes among the host's files (`EPERM`).
 
 use hadal_vfs::OpenFlags;
 use linux_raw_sys::general::{S_IFBLK, S_IFCHR, S_IFDIR, S_IFIFO, S_IFMT, S_IFREG, S_IFSOCK};
@@ -22,17 +23,17 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
 
 /// Creates a file.
 pub(super) fn make(process: &Process, dirfd: i32, path: &[u8], mode: u32) -> Result<usize> {
-    match mode & S_IFMT {
-        0 | S_IFREG => {}
-        S_IFIFO | S_IFSOCK | S_IFCHR | S_IFBLK | S_IFDIR => return Err(Errno::EPERM),
-        _ => return Err(Errno::EINVAL),
-    }
-    let flags = OpenFlags::CREATE | OpenFlags::EXCLUSIVE | OpenFlags::WRITE_ONLY;
     let start = at::start(process, dirfd, path)?;
-    process
-        .namespace
-        .open(&process.caller(), &start, path, flags, mode & !S_IFMT)
-        .inspect_err(|&error| process.refused.note_write(process, &start, path, error))
-        .map(drop)?;
+    let (namespace, caller, permissions) = (&process.namespace, process.caller(), mode & !S_IFMT);
+    let flags = OpenFlags::CREATE | OpenFlags::EXCLUSIVE | OpenFlags::WRITE_ONLY;
+    let made = match mode & S_IFMT {
+        0 | S_IFREG => namespace.open(&caller, &start, path, flags, permissions).map(drop),
+        S_IFIFO => namespace
+            .mkfifo(&caller, &start, path, permissions)
+            .inspect_err(|&error| process.refused.note_named_pipe(error)),
+        S_IFSOCK | S_IFCHR | S_IFBLK | S_IFDIR => return Err(Errno::EPERM),
+        _ => return Err(Errno::EINVAL),
+    };
+    made.inspect_err(|&error| process.refused.note_write(process, &start, path, error))?;
     Ok(0)
 }
