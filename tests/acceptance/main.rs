@@ -56,6 +56,7 @@ mod suite;
 mod sync;
 mod terminal;
 mod threads;
+mod userland;
 
 use std::process::ExitCode;
 
@@ -78,6 +79,7 @@ fn main() -> ExitCode {
     openmp::register(&mut suite);
     projects::register(&mut suite);
     threads::register(&mut suite);
+    userland::register(&mut suite);
     hrt::register(&mut suite);
     hrt_lib::register(&mut suite);
     hrt_examples::register(&mut suite);

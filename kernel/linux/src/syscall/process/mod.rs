@@ -9,6 +9,7 @@ calls! {
     59 execve;
     60 exit;
     61 wait4 restart;
+    101 ptrace;
     110 getppid;
     158 arch_prctl;
     186 gettid;
