@@ -24,7 +24,7 @@ use crate::calls::CallCount;
 use crate::{paths, profile, status, stream_file, terminal, trace};
 
 /// Version of the channel, the payload of `Hello`.
-pub const VERSION: u32 = 7;
+pub const VERSION: u32 = 8;
 
 /// Frame kinds, guest to host below 0x80, host to guest from 0x80.
 mod kind {
@@ -44,7 +44,7 @@ mod kind {
     pub(super) const PATHS: u8 = 0x0e;
     pub(super) const FILE_REQUEST: u8 = 0x0f;
     pub(super) const CALL_COUNTS: u8 = 0x10;
-    pub(super) const THREAD_LIST: u8 = 0x11;
+    pub(super) const LIST_PIECE: u8 = 0x11;
     pub(super) const COMMAND_REQUEST: u8 = 0x12;
     pub(super) const PROFILE_MAPPINGS: u8 = 0x13;
     pub(super) const TERMINAL_OUTPUT: u8 = 0x14;
@@ -57,7 +57,7 @@ mod kind {
     pub(super) const REPORT_THREADS: u8 = 0x83;
     pub(super) const CLOCK: u8 = 0x84;
     pub(super) const FILE_ANSWER: u8 = 0x85;
-    pub(super) const LIST_THREADS: u8 = 0x86;
+    pub(super) const LIST: u8 = 0x86;
     pub(super) const TERMINAL_INPUT: u8 = 0x87;
     pub(super) const TERMINAL_SIZE: u8 = 0x88;
     pub(super) const TERMINAL_GONE: u8 = 0x89;
@@ -89,6 +89,15 @@ pub enum OutputStream {
     Stderr,
     /// The terminal, whatever the two are.
     Terminal,
+}
+
+/// What can be listed of a machine that goes on, as text for people.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Listing {
+    /// Every thread, and where it waits.
+    Threads,
+    /// Every process.
+    Processes,
 }
 
 /// How the run ended.
@@ -166,8 +175,8 @@ pub enum GuestMessage {
     Stats(Stats),
     /// System calls that were made, sent once before `Exit` when they were to be counted.
     CallCounts(Vec<CallCount>),
-    /// A piece of the answer to `ListThreads`; the last one is empty.
-    ThreadList(String),
+    /// A piece of the answer to `List`; the last one is empty.
+    ListPiece(Listing, String),
     /// The trace begins.
     TraceStart(trace::Head),
     /// A piece of the trace: a [`trace::PieceHead`] and records.
@@ -203,8 +212,8 @@ pub enum HostMessage {
     Signal(u8),
     /// Send a `Report` that lists every thread and where it waits, then `Exit`.
     ReportThreads,
-    /// Send the same list as `ThreadList`, and go on.
-    ListThreads,
+    /// Send a list in `ListPiece`s, and go on.
+    List(Listing),
     /// Host clock in nanoseconds since 1970, the answer to `Hello`: it corrects the clock by the time the boot took.
     Clock {
         /// Nanoseconds since 1970-01-01 00:00 UTC.
@@ -231,7 +240,7 @@ impl GuestMessage {
             Self::Strace(text) => put(out, kind::STRACE, text.as_bytes()),
             Self::Stats(stats) => put_packed(out, kind::STATS, stats),
             Self::CallCounts(counts) => put_packed(out, kind::CALL_COUNTS, counts),
-            Self::ThreadList(text) => put(out, kind::THREAD_LIST, text.as_bytes()),
+            Self::ListPiece(listing, text) => put_packed(out, kind::LIST_PIECE, &(listing, text)),
             Self::TraceStart(head) => put_packed(out, kind::TRACE_START, head),
             Self::TraceRecords(piece) => put(out, kind::TRACE_RECORDS, piece),
             Self::TraceThreads(names) => put_packed(out, kind::TRACE_THREADS, names),
@@ -275,7 +284,10 @@ impl TryFrom<Frame> for GuestMessage {
             kind::STRACE => Self::Strace(text(payload)),
             kind::STATS => Self::Stats(packed(kind, &payload)?),
             kind::CALL_COUNTS => Self::CallCounts(packed(kind, &payload)?),
-            kind::THREAD_LIST => Self::ThreadList(text(payload)),
+            kind::LIST_PIECE => {
+                let (listing, text) = packed(kind, &payload)?;
+                Self::ListPiece(listing, text)
+            }
             kind::TRACE_START => Self::TraceStart(packed(kind, &payload)?),
             kind::TRACE_RECORDS => Self::TraceRecords(payload),
             kind::TRACE_THREADS => Self::TraceThreads(packed(kind, &payload)?),
@@ -300,7 +312,7 @@ impl HostMessage {
             Self::FileAnswer(answer) => put_packed(out, kind::FILE_ANSWER, answer),
             Self::Signal(signal) => put(out, kind::SIGNAL, &[*signal]),
             Self::ReportThreads => put(out, kind::REPORT_THREADS, &[]),
-            Self::ListThreads => put(out, kind::LIST_THREADS, &[]),
+            Self::List(listing) => put_packed(out, kind::LIST, listing),
             Self::Clock { realtime_ns } => put(out, kind::CLOCK, &realtime_ns.to_le_bytes()),
         }
     }
@@ -327,10 +339,7 @@ impl TryFrom<Frame> for HostMessage {
                 let [] = fixed(kind, &payload)?;
                 Self::ReportThreads
             }
-            kind::LIST_THREADS => {
-                let [] = fixed(kind, &payload)?;
-                Self::ListThreads
-            }
+            kind::LIST => Self::List(packed(kind, &payload)?),
             kind::CLOCK => Self::Clock { realtime_ns: i64::from_le_bytes(fixed(kind, &payload)?) },
             _ => return Err(ChannelError::Kind(kind)),
         })

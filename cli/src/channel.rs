@@ -14,7 +14,7 @@ use std::thread;
 
 use hadal_abi::calls::CallCount;
 use hadal_abi::control::{
-    ChannelError, Decoder, ExitStatus, Frame, GuestMessage, HostMessage, OutputStream, Stats,
+    ChannelError, Decoder, ExitStatus, Frame, GuestMessage, HostMessage, Listing, OutputStream, Stats,
 };
 use hadal_abi::paths::Paths;
 use hadal_abi::{profile, trace};
@@ -49,8 +49,8 @@ pub(crate) enum Event {
     PanicLogged,
     /// Someone sent this process a signal.
     HostSignal(u8),
-    /// A piece of the list of threads that was asked for; the last one is empty.
-    ThreadList(String),
+    /// A piece of a list that was asked for; the last one is empty.
+    ListPiece(Listing, String),
     /// Somebody has asked on the socket of this run.
     Asked(Asked),
 }
@@ -290,7 +290,7 @@ impl Reader {
             GuestMessage::Hello { version } => Event::Hello { version },
             GuestMessage::Stats(stats) => Event::Recorded(Recorded::Stats(stats)),
             GuestMessage::CallCounts(counts) => Event::Recorded(Recorded::CallCounts(counts)),
-            GuestMessage::ThreadList(piece) => Event::ThreadList(piece),
+            GuestMessage::ListPiece(listing, piece) => Event::ListPiece(listing, piece),
             GuestMessage::Paths(paths) => Event::Paths(paths),
             GuestMessage::Exit(status) => Event::Exit(status),
         };

@@ -97,7 +97,7 @@ fn run(command: Command) -> Result<u8, Failure> {
         Command::Shell(args) => run::shell(&args),
         Command::Machine(args) => machine::report(&args),
         Command::Image(args) => image::make(&args),
-        Command::Ps(_) => live::ps(),
+        Command::Ps(args) => live::ps(&args),
         Command::Stop(args) => live::stop(&args),
         Command::Stacks(args) => live::stacks(&args),
         Command::Doctor(args) => match &args.report {

@@ -301,7 +301,7 @@ impl Watch<'_> {
             }
             Event::HostSignal(SIGTSTP) if !self.controls_jobs() => self.stop_until_continued(),
             Event::HostSignal(signal) => return self.host_signal(signal),
-            Event::ThreadList(piece) => self.requests.add_to_list(&piece),
+            Event::ListPiece(listing, piece) => self.requests.add_to_list(listing, &piece),
             Event::Asked(asked) => return self.asked(asked),
             Event::PanicLogged | Event::Reported | Event::Exit(_) | Event::ChannelEnded(_) => {}
         }
@@ -365,12 +365,12 @@ impl Watch<'_> {
         self.started += began.elapsed();
     }
 
-    /// Does what `hadal stop` or `hadal stacks` wants.
+    /// Does what `hadal ps`, `hadal stop` or `hadal stacks` wants.
     fn asked(&mut self, asked: Asked) -> Result<(), Failure> {
         match asked {
-            Asked::Threads(threads) => {
-                if self.requests.add_threads(threads, self.hello) {
-                    self.guest.send(&HostMessage::ListThreads);
+            Asked::List(listing, asker) => {
+                if self.requests.add_list(listing, asker, self.hello) {
+                    self.guest.send(&HostMessage::List(listing));
                 }
             }
             Asked::Stop(stop) => {

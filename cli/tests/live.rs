@@ -259,6 +259,8 @@ fn stacks_are_listed_and_the_run_goes_on() {
         assert_eq!(list, "hadal: true: 1 thread\n  thread 1 \"\\u{1b}[31mred\" waits in futex\n");
     }
     assert_eq!(assert_succeeds(&user.ask(&["stacks", &run.pid()])).lines().count(), 2);
+    assert_eq!(assert_succeeds(&user.ask(&["ps", &run.pid()])).lines().count(), 2);
+    assert_fails(&user.ask(&["ps", "none"]), 1, &["no live run none"]);
     assert!(run.is_live());
     assert_succeeds(&user.ask(&["stop"]));
     assert_eq!(run.end(), (Some(143), String::new()));

@@ -6,7 +6,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use hadal_abi::control::{
-    Decoder, ExitStatus, GuestMessage, Header, HostMessage, MAX_PAYLOAD_LEN, OutputStream, VERSION,
+    Decoder, ExitStatus, GuestMessage, Header, HostMessage, Listing, MAX_PAYLOAD_LEN, OutputStream, VERSION,
 };
 use hadal_drivers::Console;
 use hadal_linux::family::{self, Held};
@@ -88,7 +88,7 @@ pub(crate) fn report(text: &str) {
 }
 
 /// Sends a text in pieces that fit a frame.
-fn send_pieces(text: &str, message: fn(String) -> GuestMessage) {
+fn send_pieces(text: &str, message: impl Fn(String) -> GuestMessage) {
     let mut rest = text;
     while !rest.is_empty() {
         let mut end = rest.len().min(MAX_PAYLOAD_LEN / 2);
@@ -153,9 +153,13 @@ fn handle(message: HostMessage) {
             const SIGKILL: u8 = 9;
             end::machine(ExitStatus::Signaled { signal: SIGKILL });
         }
-        HostMessage::ListThreads => {
-            list_threads(|text| send_pieces(text, GuestMessage::ThreadList));
-            send(&GuestMessage::ThreadList(String::new()));
+        HostMessage::List(listing) => {
+            let tell = |text: &str| send_pieces(text, |piece| GuestMessage::ListPiece(listing, piece));
+            match listing {
+                Listing::Threads => list_threads(tell),
+                Listing::Processes => hadal_report::list_processes(tell),
+            }
+            send(&GuestMessage::ListPiece(listing, String::new()));
         }
         HostMessage::Clock { realtime_ns } => hadal_time::set_realtime(realtime_ns),
     }

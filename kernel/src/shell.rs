@@ -105,6 +105,11 @@ fn say(text: &str) {
 fn answer(command: Command) -> String {
     match command {
         Command::Help => HELP.into(),
+        Command::Processes => {
+            let mut text = String::new();
+            hadal_report::list_processes(|line| text.push_str(line));
+            if text.is_empty() { "no program runs\n".into() } else { text }
+        }
         Command::Threads => tables::threads().to_string(),
         Command::Cpus => tables::cpus().to_string(),
         Command::Memory => tables::memory(),

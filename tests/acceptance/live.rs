@@ -20,6 +20,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 pub(crate) fn register(suite: &mut Suite) {
     suite.hadal("live/stacks/deadlock", stacks_of_a_deadlock);
     suite.hadal("live/stacks/interrupts-off", stacks_without_interrupts);
+    suite.hadal("live/processes", processes);
     suite.hadal("live/stop/handled", stop_handled);
     suite.hadal("live/two-runs", two_runs);
 }
@@ -69,6 +70,37 @@ fn stacks_of_a_deadlock(name: &str) -> Result<(), TestError> {
         return Err(wrong("the list is on the run's own standard error", &outcome));
     }
     Ok(())
+}
+
+/// The processes of a run, those that sleep, run and are stopped.
+fn processes(name: &str) -> Result<(), TestError> {
+    const SCRIPT: &str = "sleep 99 & (kill -STOP $BASHPID; :) & yes > /dev/null & echo started; wait";
+    let directory = scratch::empty_directory(name)?;
+    let script = arguments(&["-c", SCRIPT]);
+    let (_permit, running) = runs_in(&directory, 2).start(Path::new("/bin/bash"), &script)?;
+    running.wait_for_output("started\n", LIMIT)?;
+    let parts = [
+        ("sleeping", "sleep 99"),
+        ("running", "yes"),
+        ("stopped", "/bin/bash -c"),
+        ("sleeping", "/bin/bash -c"),
+    ];
+    let is_there = |list: &str, (state, command): (&str, &str)| {
+        list.lines().any(|line| line.contains(state) && line.contains(&format!("  {command}")))
+    };
+    // They may still be on their way.
+    let mut list = String::new();
+    for _ in 0..50 {
+        list = answer(&directory, &["ps", "bash"])?;
+        if parts.iter().all(|&part| is_there(&list, part)) {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    if let Some(part) = parts.iter().find(|&&part| !is_there(&list, part)) {
+        return Err(TestError::Wrong(format!("{part:?} is not in the list:\n{list}")));
+    }
+    expect_status(&end(&directory, running, "ended with status 143")?, 143)
 }
 
 /// CPU 0, which takes the interrupts of devices, does not take them: the watchdog helps.

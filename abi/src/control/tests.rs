@@ -33,8 +33,8 @@ fn guest_messages() -> Vec<GuestMessage> {
             CallCount { number: Some(202), calls: 3, errors: 1, time_ns: 1 << 40 },
             CallCount::default(),
         ]),
-        GuestMessage::ThreadList("thread 1 waits\n".into()),
-        GuestMessage::ThreadList(String::new()),
+        GuestMessage::ListPiece(Listing::Threads, "thread 1 waits\n".into()),
+        GuestMessage::ListPiece(Listing::Processes, String::new()),
         GuestMessage::TraceStart(trace::Head {
             start: trace::Timestamp { tsc: 1, ns: 2 },
             idle_threads: vec![0, 300],
@@ -109,7 +109,8 @@ fn host_messages_round_trip() {
         HostMessage::TerminalGone,
         HostMessage::Signal(2),
         HostMessage::ReportThreads,
-        HostMessage::ListThreads,
+        HostMessage::List(Listing::Threads),
+        HostMessage::List(Listing::Processes),
         HostMessage::Clock { realtime_ns: -5 },
     ];
     let mut stream = Vec::new();

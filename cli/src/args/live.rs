@@ -10,12 +10,18 @@ use crate::values;
 /// `hadal ps`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Example:
-  hadal ps
+Examples:
+  hadal ps                        your live runs
+  hadal ps 18223                  the processes in one of them
+  hadal ps bash
 
 Each run listens on a socket in the directory hadal of XDG_RUNTIME_DIR, or else in /tmp/hadal-UID. A run that cannot make
 it is not listed.")]
-pub(crate) struct PsArgs {}
+pub(crate) struct PsArgs {
+    /// List the processes in this run: its PID, or the program's file name
+    #[arg(value_name = "PID|NAME")]
+    pub(crate) run: Option<String>,
+}
 
 /// `hadal stop`.
 #[derive(Debug, Args)]

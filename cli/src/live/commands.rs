@@ -6,13 +6,14 @@ use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use anyhow::anyhow;
+use hadal_abi::control::Listing;
 
 use super::peers::{self, Peer};
 use super::place::{self, Place};
 use super::protocol::{self, Reply, Request};
 use super::table::table;
 use super::words;
-use crate::args::{StacksArgs, StopArgs};
+use crate::args::{PsArgs, StacksArgs, StopArgs};
 use crate::failure::Failure;
 
 /// Status of these commands when a run is not there or does not answer.
@@ -21,7 +22,7 @@ const NOT_DONE: u8 = 1;
 /// How long a run may take to end its machine and to write its files, beyond what its program gets.
 const END_PATIENCE: Duration = Duration::from_secs(30);
 
-/// How long a kernel may take to list its threads.
+/// How long a kernel may take to list its threads or processes.
 const LIST_PATIENCE: Duration = Duration::from_secs(20);
 
 /// The directory and the runs that are listed there.
@@ -58,8 +59,11 @@ fn none_text() -> String {
     format!("hadal: no live run is listed in {}\n", place::path().display())
 }
 
-/// `hadal ps`: lists the live runs.
-pub(crate) fn ps() -> Result<u8, Failure> {
+/// `hadal ps`: lists the live runs, or the processes in one.
+pub(crate) fn ps(args: &PsArgs) -> Result<u8, Failure> {
+    if let Some(run) = &args.run {
+        return list(Some(run), "hadal ps", Listing::Processes);
+    }
     let runs = Runs::find()?;
     if runs.peers.is_empty() {
         eprint!("{}", none_text());
@@ -158,9 +162,14 @@ fn is_silence(error: &io::Error) -> bool {
 
 /// `hadal stacks`: prints where the threads of a run are.
 pub(crate) fn stacks(args: &StacksArgs) -> Result<u8, Failure> {
+    list(args.run.as_deref(), "hadal stacks", Listing::Threads)
+}
+
+/// Prints a list of what is in a run.
+fn list(run: Option<&str>, command: &str, listing: Listing) -> Result<u8, Failure> {
     let runs = Runs::find()?;
-    let chosen = match &args.run {
-        None => only_one(&runs, "hadal stacks")?,
+    let chosen = match run {
+        None => only_one(&runs, command)?,
         Some(word) => match runs.named(word)[..] {
             [] => {
                 eprintln!("hadal: there is no live run {}; hadal ps lists them", words::word(word));
@@ -174,10 +183,10 @@ pub(crate) fn stacks(args: &StacksArgs) -> Result<u8, Failure> {
     };
     let (Some(peer), Some(place)) = (chosen, &runs.place) else { return Ok(NOT_DONE) };
     let answer = peer
-        .ask(place, Request::Threads, LIST_PATIENCE)
+        .ask(place, Request::List(listing), LIST_PATIENCE)
         .and_then(|mut answers| protocol::receive::<Reply>(&mut answers));
     let why = match answer {
-        Ok(Some(Reply::Threads(list))) => {
+        Ok(Some(Reply::List(list))) => {
             print(&words::lines(&list));
             return Ok(0);
         }

@@ -10,6 +10,8 @@ use std::sync::mpsc::Sender;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use hadal_abi::control::Listing;
+
 use super::peers;
 use super::place::Place;
 use super::protocol::{self, Info, Reply, Request};
@@ -56,7 +58,7 @@ impl Description {
 
 /// One who has asked something and waits for the answer.
 #[derive(Debug)]
-pub(super) struct Asker(UnixStream);
+pub(crate) struct Asker(UnixStream);
 
 impl Asker {
     /// Answers. One who is gone does not miss it, and one who does not read is given up after a while.
@@ -68,15 +70,11 @@ impl Asker {
 /// What somebody wants from the session.
 #[derive(Debug)]
 pub(crate) enum Asked {
-    /// The list of threads.
-    Threads(Threads),
+    /// A list.
+    List(Listing, Asker),
     /// The end.
     Stop(Stop),
 }
-
-/// A request for the list of threads.
-#[derive(Debug)]
-pub(crate) struct Threads(pub(super) Asker);
 
 /// The socket of this run; dropping it takes the run out of the list.
 #[derive(Debug)]
@@ -167,7 +165,7 @@ impl Server {
                 asker.tell(&Reply::Info(self.info()));
                 return Ok(());
             }
-            Request::Threads => Asked::Threads(Threads(asker)),
+            Request::List(listing) => Asked::List(listing, asker),
             Request::Stop { grace_ms } => {
                 Asked::Stop(Stop::new(Some(Duration::from_millis(grace_ms)), asker))
             }

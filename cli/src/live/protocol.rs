@@ -3,6 +3,7 @@
 
 use std::io::{self, BufRead, Read, Write};
 
+use hadal_abi::control::Listing;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -14,8 +15,8 @@ const REQUEST_BYTES: u64 = 4096;
 pub(super) enum Request {
     /// Who it is: answered by `Info`.
     Info,
-    /// Where its threads are: answered by `Threads` or `Refused`.
-    Threads,
+    /// A list of its threads or processes: answered by `List` or `Refused`.
+    List(Listing),
     /// To end: the program gets SIGTERM, and the machine ends after the grace. Answered by `Ending`, and by `Ended` when
     /// the run is over; the connection ends with the command's process.
     Stop {
@@ -31,8 +32,8 @@ pub(super) enum Request {
 pub(super) enum Reply {
     /// Who it is.
     Info(Info),
-    /// Where its threads are, as text for people.
-    Threads(String),
+    /// The list, as text for people.
+    List(String),
     /// Why there is no answer, for people.
     Refused(String),
     /// It is about to end.
@@ -94,7 +95,7 @@ mod tests {
     #[test]
     fn messages_are_lines() {
         let replies = [
-            Reply::Threads("a\nb \u{1b}[31m\n".into()),
+            Reply::List("a\nb \u{1b}[31m\n".into()),
             Reply::Ended { status: 143, killed: false },
             Reply::Info(Info {
                 name: "a\nb".into(),

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! [`Requests`]: what a session has been asked by `hadal stop` and `hadal stacks`, until it is answered.
+//! [`Requests`]: what a session has been asked by `hadal ps`, `hadal stop` and `hadal stacks`, until it is answered.
 
 use std::time::{Duration, Instant};
 
-use super::listener::{Asker, Threads};
+use hadal_abi::control::Listing;
+
+use super::listener::Asker;
 use super::protocol::Reply;
 
 /// A request to end.
@@ -20,13 +22,20 @@ impl Stop {
     }
 }
 
+/// A list that is on its way.
+#[derive(Debug, Default)]
+struct List {
+    /// They wait for it.
+    askers: Vec<Asker>,
+    /// As much of it as has arrived.
+    text: String,
+}
+
 /// The open requests.
 #[derive(Debug, Default)]
 pub(crate) struct Requests {
-    /// They wait for the list of threads.
-    for_threads: Vec<Threads>,
-    /// The list, as far as it has arrived.
-    list: String,
+    threads: List,
+    processes: List,
     /// They wait for the end.
     for_end: Vec<Asker>,
     /// The grace that ends first, and when.
@@ -34,29 +43,39 @@ pub(crate) struct Requests {
 }
 
 impl Requests {
-    /// Notes a request for the list of threads; returns whether the kernel is to be asked for one.
-    pub(crate) fn add_threads(&mut self, threads: Threads, kernel_is_up: bool) -> bool {
-        if !kernel_is_up {
-            threads.0.tell(&Reply::Refused("its kernel has not started yet".into()));
-            return false;
+    fn list(&mut self, listing: Listing) -> &mut List {
+        match listing {
+            Listing::Threads => &mut self.threads,
+            Listing::Processes => &mut self.processes,
         }
-        self.for_threads.push(threads);
-        // A list that is on its way is good for all.
-        self.for_threads.len() == 1
     }
 
-    /// Takes a piece of the list of threads; the last one is empty, and then all who wait get the list.
-    pub(crate) fn add_to_list(&mut self, piece: &str) {
-        self.list.push_str(piece);
+    /// Notes a request for a list; returns whether the kernel is to be asked for one.
+    pub(crate) fn add_list(&mut self, listing: Listing, asker: Asker, kernel_is_up: bool) -> bool {
+        if !kernel_is_up {
+            asker.tell(&Reply::Refused("its kernel has not started yet".into()));
+            return false;
+        }
+        let askers = &mut self.list(listing).askers;
+        askers.push(asker);
+        // A list that is on its way is good for all.
+        askers.len() == 1
+    }
+
+    /// Takes a piece of a list; the last one is empty, and then all who wait get the list.
+    pub(crate) fn add_to_list(&mut self, listing: Listing, piece: &str) {
+        let list = self.list(listing);
+        list.text.push_str(piece);
         if !piece.is_empty() {
             return;
         }
-        let reply = match std::mem::take(&mut self.list) {
-            list if list.is_empty() => Reply::Refused("no program runs in it".into()),
-            list => Reply::Threads(list),
+        let List { askers, text } = std::mem::take(list);
+        let reply = match text {
+            text if text.is_empty() => Reply::Refused("no program runs in it".into()),
+            text => Reply::List(text),
         };
-        for threads in self.for_threads.drain(..) {
-            threads.0.tell(&reply);
+        for asker in askers {
+            asker.tell(&reply);
         }
     }
 

@@ -12,7 +12,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use hadal_abi::calls::CallCount;
 use hadal_abi::config::{self, RunConfig};
-use hadal_abi::control::{Decoder, ExitStatus, GuestMessage, HostMessage, OutputStream, Stats, VERSION};
+use hadal_abi::control::{
+    Decoder, ExitStatus, GuestMessage, HostMessage, Listing, OutputStream, Stats, VERSION,
+};
 use hadal_abi::trace::{Head, Kind, PieceHead, Record, Timestamp, text_words};
 
 /// Pieces of each stream in the behaviour `binary`.
@@ -137,11 +139,11 @@ pub(crate) fn play(behaviour: &str) -> ExitCode {
             guest.print("x");
             loop {
                 match guest.receive() {
-                    HostMessage::ListThreads => {
+                    HostMessage::List(listing) => {
                         for piece in
                             ["hadal: true: 1 thread\n  thread 1 \"", "\u{1b}[31mred\" waits in futex\n", ""]
                         {
-                            guest.send(&GuestMessage::ThreadList(piece.into()));
+                            guest.send(&GuestMessage::ListPiece(listing, piece.into()));
                         }
                     }
                     HostMessage::Signal(signal) => return guest.exit(ExitStatus::Signaled { signal }),
@@ -151,8 +153,8 @@ pub(crate) fn play(behaviour: &str) -> ExitCode {
         }
         "list no threads" => {
             guest.print("x");
-            while guest.receive() != HostMessage::ListThreads {}
-            guest.send(&GuestMessage::ThreadList(String::new()));
+            while guest.receive() != HostMessage::List(Listing::Threads) {}
+            guest.send(&GuestMessage::ListPiece(Listing::Threads, String::new()));
             hang()
         }
         "print pid and hang" => {

@@ -2,8 +2,8 @@
 //! Reports for the person who started a program: why it ended, where its threads are, where memory went.
 //!
 //! A report is one text. It names functions of the program and its libraries: `elf` and `view` look at the mapped files,
-//! `tables` finds what [`hadal_unwind`] needs to find the callers, `symbols` the names; `fault`, `violation`, `memory` and
-//! `threads` are the texts. `code` reads the same tables for profiles. Nothing here trusts the program: its memory is read
+//! `tables` finds what [`hadal_unwind`] needs to find the callers, `symbols` the names; `fault`, `violation`, `memory`,
+//! `processes` and `threads` are the texts. `code` reads the same tables for profiles. Nothing here trusts the program: its memory is read
 //! through [`hadal_hal::memory::user`], its files are checked, every walk is bounded, and large buffers are on the heap, since
 //! reports are made on a thread's kernel stack.
 #![forbid(unsafe_code)]
@@ -15,6 +15,7 @@ mod code;
 mod elf;
 mod fault;
 mod memory;
+mod processes;
 mod symbols;
 mod tables;
 mod threads;
@@ -33,6 +34,7 @@ use hadal_mem::space::{Prot, VmaInfo};
 pub use code::unwind_tables;
 pub use fault::fatal;
 pub use memory::out_of_memory;
+pub use processes::list_processes;
 pub use threads::list_threads;
 pub use violation::violation;
 

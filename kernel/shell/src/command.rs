@@ -11,6 +11,7 @@ const SHOWN_CHARS: usize = 60;
 /// What `help` prints.
 pub const HELP: &str = "\
 help              this list
+processes         every process: parent, state, threads, CPU time, memory, command
 threads           every thread: state, CPU, policy, priority, run time, what it waits for
 cpus              every CPU: idle time, interrupts, threads that wait for it
 memory            every zone of memory, and the kernel's heap
@@ -23,8 +24,9 @@ halt              end the machine
 ";
 
 /// Every command with the words that may follow it; the arguments of [`TAKES_FILES`] are the program's.
-pub(crate) const COMMANDS: [(&str, &[&str]); 10] = [
+pub(crate) const COMMANDS: [(&str, &[&str]); 11] = [
     ("help", &[]),
+    ("processes", &[]),
     ("threads", &[]),
     ("cpus", &[]),
     ("memory", &[]),
@@ -44,6 +46,8 @@ pub(crate) const TAKES_FILES: &str = "run";
 pub enum Command {
     /// `help`
     Help,
+    /// `processes`, or `ps`
+    Processes,
     /// `threads`
     Threads,
     /// `cpus`
@@ -93,6 +97,7 @@ pub fn parse(line: &str) -> Result<Option<Command>, Wrong> {
         |command, usage| if arguments.is_empty() { Ok(command) } else { Err(Wrong::Arguments(usage)) };
     let command = match name.as_str() {
         "help" | "?" => Command::Help,
+        "processes" | "ps" => alone(Command::Processes, "processes")?,
         "threads" => alone(Command::Threads, "threads")?,
         "cpus" => alone(Command::Cpus, "cpus")?,
         "memory" => alone(Command::Memory, "memory")?,
