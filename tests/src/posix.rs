@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The Open POSIX test suite as `hadal-posix` sees it: which tests there are, what they are built into, what becomes of them.
 
+pub mod machine;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,6 +14,15 @@ use crate::scratch;
 
 /// A compiler, perhaps with Hadal's library to compile first.
 const COMPILER_LIMIT: Duration = Duration::from_secs(180);
+
+/// Where tests are compared with Linux.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Place {
+    /// Made into an image: the pthread and semaphore groups.
+    Image,
+    /// The program for Linux under `hadal run`: everything but what is for the compiler only, and stress.
+    Run,
+}
 
 /// Functions that make another process or become another program. [`Verdict::NeedsProcess`] is decided by them.
 pub const PROCESS_CALLS: [&str; 15] = [
@@ -35,9 +46,11 @@ pub const PROCESS_CALLS: [&str; 15] = [
 /// What became of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
-    /// Passes in both places.
+    /// Passes on Linux and on Hadal.
     Passes,
-    /// Passes on Linux and not in an image.
+    /// Passes on Linux and in a machine of its own, but not after others in the same machine.
+    PassesAlone,
+    /// Passes on Linux and not on Hadal.
     Fails,
     /// Calls one of [`PROCESS_CALLS`]: an image has no second process.
     NeedsProcess,
@@ -48,16 +61,23 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// All of them, in the order in which they are told.
-    pub const ALL: [Self; 5] =
-        [Self::Passes, Self::Fails, Self::NeedsProcess, Self::NotOnLinux, Self::NoProgram];
+    /// Those that there are in a place, in the order in which they are told.
+    #[must_use]
+    pub fn all(place: Place) -> [Self; 5] {
+        let special = match place {
+            Place::Image => Self::NeedsProcess,
+            Place::Run => Self::PassesAlone,
+        };
+        [Self::Passes, special, Self::Fails, Self::NotOnLinux, Self::NoProgram]
+    }
 
     /// What a number of tests with this verdict do.
     #[must_use]
     pub fn text(self) -> &'static str {
         match self {
-            Self::Passes => "pass on Linux and in an image",
-            Self::Fails => "pass on Linux and not in an image",
+            Self::Passes => "pass on Linux and on Hadal",
+            Self::PassesAlone => "pass on Linux and in a machine of their own only",
+            Self::Fails => "pass on Linux and not on Hadal",
             Self::NeedsProcess => "use a second process",
             Self::NotOnLinux => "do not pass on Linux",
             Self::NoProgram => "are not there to be run",
@@ -73,30 +93,47 @@ pub struct Posix {
     source: PathBuf,
 }
 
-/// The pthread and semaphore groups of the suite in `suite`, in order.
-pub fn tests(suite: &Path) -> Result<Vec<Posix>, TestError> {
-    let interfaces = suite.join("conformance/interfaces");
-    let list = |directory: &Path| -> Result<Vec<PathBuf>, TestError> {
-        let entries =
-            fs::read_dir(directory).map_err(TestError::io(format!("cannot read {}", directory.display())))?;
-        Ok(entries.flatten().map(|entry| entry.path()).collect())
-    };
-    let mut found = Vec::new();
-    for group in list(&interfaces)? {
-        let name = group.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if !name.starts_with("pthread_") && !name.starts_with("sem_") {
-            continue;
-        }
-        let mut sources = list(&group)?;
-        if group.join("speculative").is_dir() {
-            sources.extend(list(&group.join("speculative"))?);
-        }
-        sources.retain(|source| source.extension().is_some_and(|extension| extension == "c"));
-        for source in sources {
-            let relative = source.strip_prefix(&interfaces).unwrap_or(&source).with_extension("");
-            found.push(Posix { name: relative.to_string_lossy().into_owned(), source });
+fn list(directory: &Path) -> Result<Vec<PathBuf>, TestError> {
+    let entries =
+        fs::read_dir(directory).map_err(TestError::io(format!("cannot read {}", directory.display())))?;
+    Ok(entries.flatten().map(|entry| entry.path()).collect())
+}
+
+/// Finds the sources below a directory.
+fn find(directory: &Path, sources: &mut Vec<PathBuf>) -> Result<(), TestError> {
+    for path in list(directory)? {
+        if path.is_dir() {
+            find(&path, sources)?;
+        } else if path.extension().is_some_and(|extension| extension == "c") {
+            sources.push(path);
         }
     }
+    Ok(())
+}
+
+/// The tests of the suite in `suite` that are run in a place, in order. Those of interfaces are named without their folders.
+pub fn tests(suite: &Path, place: Place) -> Result<Vec<Posix>, TestError> {
+    let interfaces = suite.join("conformance/interfaces");
+    let mut sources = Vec::new();
+    for group in list(&interfaces)? {
+        let name = group.file_name().unwrap_or_default().to_string_lossy();
+        let in_image = name.starts_with("pthread_") || name.starts_with("sem_");
+        if group.is_dir() && (in_image || place == Place::Run) {
+            find(&group, &mut sources)?;
+        }
+    }
+    if place == Place::Run {
+        find(&suite.join("conformance/behavior"), &mut sources)?;
+        find(&suite.join("functional"), &mut sources)?;
+    }
+    let mut found: Vec<Posix> = sources
+        .into_iter()
+        .map(|source| {
+            let from = [&interfaces, &suite.join("conformance"), suite];
+            let relative = from.iter().find_map(|from| source.strip_prefix(from).ok()).unwrap_or(&source);
+            Posix { name: relative.with_extension("").to_string_lossy().into_owned(), source }
+        })
+        .collect();
     found.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(found)
 }

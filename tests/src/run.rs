@@ -170,6 +170,12 @@ impl Running {
         String::from_utf8_lossy(&self.stdout.bytes.lock().unwrap()).into_owned()
     }
 
+    /// Whether the command goes on.
+    pub fn is_running(&mut self) -> Result<bool, TestError> {
+        let status = self.child.try_wait();
+        Ok(status.map_err(TestError::io(format!("cannot wait for {}", self.line)))?.is_none())
+    }
+
     /// Sends a signal to the whole process group, as a terminal does.
     pub fn signal_group(&self, signal: Signal) {
         if let Some(pid) = Pid::from_raw(self.pid()) {
