@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use hadal_tests::case::{expect_status, expect_stdout, expect_texts, wrong};
 use hadal_tests::machine::arguments;
-use hadal_tests::programs::{CHURN, EXHAUST, GROWING, LOCKED, MEMORY, PREZEROED};
+use hadal_tests::programs::{CHURN, EXHAUST, GROWING, LIMITED, LOCKED, MEMORY, PREZEROED};
 use hadal_tests::{Hadal, Outcome, TestError, Way, scratch};
 
 use crate::suite::Suite;
@@ -19,6 +19,7 @@ pub(crate) fn register(suite: &mut Suite) {
     for cpus in [1, 4] {
         suite.compare(format!("memory/locked/{cpus}cpus"), &LOCKED, Way::GccDynamic, cpus, |case| case);
     }
+    suite.compare("memory/limited", &LIMITED, Way::GccDynamic, 2, |case| case);
     for cpus in [1, 2, 4] {
         suite.compare(format!("memory/churn/{cpus}cpus"), &CHURN, Way::GccDynamic, cpus, |case| case);
     }

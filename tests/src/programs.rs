@@ -341,6 +341,8 @@ programs! {
     PREZEROED = "prezeroed", ["memory/prezeroed.c"], [];
     /// Locked memory.
     LOCKED = "locked", ["memory/locked.c"], ["-pthread"];
+    /// Address space with a limit.
+    LIMITED = "limited", ["memory/limited.c"], ["-pthread"];
     /// All memory.
     EXHAUST = "exhaust", ["memory/exhaust.c"], ["-pthread"];
     /// What the kernel keeps for a program.

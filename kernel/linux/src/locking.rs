@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Locked memory: what a program may lock (`RLIMIT_MEMLOCK`), and filling what it has locked.
+//! Locked memory: what a program may lock (`RLIMIT_MEMLOCK`), beside what it may map (`RLIMIT_AS`), and filling what it has
+//! locked.
 
 use core::ops::Range;
 
 use hadal_mem::frames;
-use hadal_mem::space::{FaultOutcome, Lock, VmaInfo};
+use hadal_mem::space::{FaultOutcome, Limits, Lock, VmaInfo};
 use linux_raw_sys::general::RLIMIT_MEMLOCK;
 
 use crate::process::{Process, UNLIMITED};
@@ -23,8 +24,14 @@ pub(crate) fn limit(process: &Process) -> Option<usize> {
 }
 
 /// The same where it matters only if new mappings may be locked.
-pub(crate) fn limit_if_used(process: &Process) -> Option<usize> {
+fn limit_if_used(process: &Process) -> Option<usize> {
     if process.space().uses_locks() { limit(process) } else { None }
+}
+
+/// What a new mapping, or a larger one, may take.
+#[inline]
+pub(crate) fn limits(process: &Process) -> Limits {
+    Limits { mapped: process.address_limit(), locked: limit_if_used(process) }
 }
 
 /// `EPERM` for a program that may lock nothing.

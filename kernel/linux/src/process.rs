@@ -18,6 +18,7 @@ use hadal_hal::threads::link::AtomicRef;
 use hadal_mem::space::{MapError, ProgramSpace};
 use hadal_vfs::synthetic::Children as Entries;
 use hadal_vfs::{Caller, FdTable, Location, Namespace};
+use linux_raw_sys::general::RLIMIT_AS;
 
 use crate::attributes::Attributes;
 use crate::credentials::Credentials;
@@ -110,6 +111,8 @@ pub struct Process {
     pub futexes: Futexes,
     /// Resource limits by number.
     pub limits: Box<SpinLock<[Limit; LIMIT_COUNT]>>,
+    /// `RLIMIT_AS` of them, or more than there is: every mapping asks for it.
+    address_limit: AtomicUsize,
     program: SpinLock<Arc<Program>>,
     /// Auxiliary vector as the program got it, for `/proc/self/auxv`.
     pub auxiliary: SpinLock<Vec<u8>>,
@@ -166,6 +169,7 @@ impl Process {
             signals: ProcessSignals::new(),
             futexes: Futexes::new(window.words()),
             limits,
+            address_limit: AtomicUsize::new(usize::MAX),
             program: SpinLock::ranked(Rank::Process, Arc::new(setup.program)),
             auxiliary: SpinLock::new(Vec::new()),
             stack_start: AtomicUsize::new(0),
@@ -185,6 +189,7 @@ impl Process {
             violation: SpinLock::new(None),
         }));
         process.set_own_window(window);
+        process.note_limits(&process.limits.lock());
         process.begin();
         family::add(process);
         Ok(process)
@@ -220,6 +225,18 @@ impl Process {
     pub(crate) fn set_program(&self, program: Arc<Program>) {
         let previous = core::mem::replace(&mut *self.program.lock(), program);
         drop(previous);
+    }
+
+    /// Limits have changed; their lock is held.
+    pub(crate) fn note_limits(&self, limits: &[Limit; LIMIT_COUNT]) {
+        let bytes = usize::try_from(limits[RLIMIT_AS as usize].soft).unwrap_or(usize::MAX);
+        self.address_limit.store(bytes, Ordering::Relaxed);
+    }
+
+    /// Most bytes that may be mapped.
+    #[inline]
+    pub(crate) fn address_limit(&self) -> Option<usize> {
+        Some(self.address_limit.load(Ordering::Relaxed)).filter(|&limit| limit != usize::MAX)
     }
 
     /// The working directory.

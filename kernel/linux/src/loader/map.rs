@@ -7,7 +7,7 @@ use alloc::sync::Arc;
 use hadal_abi::machine::PIE_BASE_ADDRESS;
 use hadal_hal::memory::user;
 use hadal_mem::space::{
-    MapBacking, MapRequest, Name, PAGE_SIZE, PageSource, Placement, Prot, SpaceError, VmaFlags,
+    Limits, MapBacking, MapRequest, Name, PAGE_SIZE, PageSource, Placement, Prot, SpaceError, VmaFlags,
 };
 
 use super::image::Segment;
@@ -60,10 +60,16 @@ pub(super) fn place(process: &Process, elf: &ElfFile, kind: Kind) -> Result<Plac
     Ok(Placed { start, end: start + image.span(), bias, entry: image.entry.wrapping_add(bias) })
 }
 
+/// Makes a mapping that the process's limit admits.
+fn map(process: &Process, request: MapRequest) -> Result<usize, SpaceError> {
+    let limits = Limits { mapped: process.address_limit(), ..Limits::default() };
+    process.space().map_within(request, None, limits)
+}
+
 fn reserve(process: &Process, len: usize, placement: Placement) -> Result<usize, SpaceError> {
     let mut request = MapRequest::anonymous(len, Prot::empty());
     request.placement = placement;
-    process.space().map(request)
+    map(process, request)
 }
 
 fn reserve_at(process: &Process, start: usize, len: usize) -> Result<usize, SpaceError> {
@@ -108,7 +114,7 @@ fn map_segment(
         request.name = Name::Path(name.clone());
         request.backing =
             MapBacking::File { source: source.clone(), offset: segment.offset - lead as u64, shared: false };
-        process.space().map(request)?;
+        map(process, request)?;
         // The rest of the last file page starts as zeros, to the page's end: the dynamic linker allocates from there.
         if segment.memory_len > segment.file_len && segment.prot.contains(Prot::WRITE) {
             user::zero(file_end, zero_from - file_end).map_err(|_| SpaceError::Io)?;
@@ -117,7 +123,7 @@ fn map_segment(
     if end > zero_from {
         let mut request = MapRequest::anonymous(end - zero_from, segment.prot);
         request.placement = Placement::Fixed(zero_from);
-        process.space().map(request)?;
+        map(process, request)?;
     }
     Ok(())
 }
@@ -128,5 +134,7 @@ pub(super) fn map_stack(process: &Process, start: usize, len: usize, prot: Prot)
     request.placement = Placement::FixedNoReplace(start);
     request.flags = VmaFlags::STACK;
     request.name = Name::Static("[stack]");
-    process.space().map(request).map(drop)
+    process.space().map(request)?;
+    process.space().set_first_stack(len);
+    Ok(())
 }

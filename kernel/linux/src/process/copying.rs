@@ -59,7 +59,10 @@ impl Process {
         self.umask.store(parent.umask.load(Ordering::Relaxed), Ordering::Relaxed);
         self.credentials.take_over(&parent.credentials);
         let limits = *parent.limits.lock();
-        *self.limits.lock() = limits;
+        let mut own = self.limits.lock();
+        *own = limits;
+        self.note_limits(&own);
+        drop(own);
         self.set_program(parent.program());
         let auxiliary = parent.auxiliary.lock().clone();
         *self.auxiliary.lock() = auxiliary;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The program break (`brk`).
 
+use super::limits::Limits;
 use super::lock::Lock;
 use super::pages::Removed;
 use super::vma::{Backing, Name, Prot, Vma, VmaFlags};
@@ -13,8 +14,8 @@ impl<M: Mmu> AddressSpace<M> {
     }
 
     /// Moves the break to `wanted` if possible, and returns where it is then. What is not possible changes nothing; nor does
-    /// what would lock more than `lock_limit` bytes.
-    pub fn brk(&self, wanted: usize, lock_limit: Option<usize>) -> usize {
+    /// what would take more than the limits.
+    pub fn brk(&self, wanted: usize, limits: Limits) -> usize {
         let mut inner = self.change();
         let Some((first, current)) = inner.brk else { return 0 };
         let end = wanted.checked_next_multiple_of(PAGE_SIZE).filter(|&end| end <= WINDOW_END);
@@ -31,10 +32,11 @@ impl<M: Mmu> AddressSpace<M> {
             drop(inner);
             self.finish_later(deferred);
         } else if end > old_end {
-            if !self.admits_growth(&inner) || !inner.map.is_free(old_end, end) {
+            let may_grow = self.admits_growth(&inner) && inner.may_map(end - old_end, limits);
+            if !may_grow || !inner.map.is_free(old_end, end) {
                 return current;
             }
-            if inner.future.is_some() && !inner.may_lock(end - old_end, lock_limit) {
+            if inner.future.is_some() && !inner.may_lock(end - old_end, limits.locked) {
                 return current;
             }
             let stale = inner.quarantine.busy(old_end, end).is_some();

@@ -3,6 +3,7 @@
 
 use alloc::sync::Arc;
 
+use super::limits::Limits;
 use super::lock::Lock;
 use super::pages::Removed;
 use super::room::Room;
@@ -74,16 +75,16 @@ impl MapRequest {
 impl<M: Mmu> AddressSpace<M> {
     /// Makes a mapping and returns its address.
     pub fn map(&self, request: MapRequest) -> Result<usize, SpaceError> {
-        self.map_locked(request, None, None)
+        self.map_within(request, None, Limits::default())
     }
 
-    /// Makes a mapping that is locked, or with `None` is locked if all new mappings are; [`SpaceError::LockLimit`] if more than
-    /// `limit` bytes would be locked then.
-    pub fn map_locked(
+    /// Makes a mapping that is locked, or with `None` is locked if all new mappings are, within limits: [`SpaceError::LockLimit`]
+    /// if too much would be locked then, [`SpaceError::NoMemory`] if too much would be mapped.
+    pub fn map_within(
         &self,
         mut request: MapRequest,
         lock: Option<Lock>,
-        limit: Option<usize>,
+        limits: Limits,
     ) -> Result<usize, SpaceError> {
         check(&mut request)?;
         if let MapBacking::SharedAnonymous = &request.backing {
@@ -107,7 +108,10 @@ impl<M: Mmu> AddressSpace<M> {
         let addr = loop {
             let mut inner = self.change();
             if lock.is_some() || self.uses_locks() {
-                request.flags |= self.lock_new(&inner, len, lock, limit)?;
+                request.flags |= self.lock_new(&inner, len, lock, limits.locked)?;
+            }
+            if !inner.may_add(&request, limits) {
+                return Err(SpaceError::NoMemory);
             }
             match self.place(&mut inner, &request, &mut removed) {
                 Ok(addr) => {

@@ -41,11 +41,11 @@ impl<M: Mmu> AddressSpace<M> {
         self.mmu.shootdown(WINDOW_START, WINDOW_END - WINDOW_START, Reach::Table);
         self.forks_flushed.fetch_max(forks, Ordering::Release);
         self.counters.copy_to(&other.counters);
-        let (map, brk, failed) = copied?;
+        let (map, brk, first_stack, failed) = copied?;
         {
             let mut inner = other.change();
             inner.map = map;
-            inner.brk = brk;
+            (inner.brk, inner.first_stack) = (brk, first_stack);
         }
         match failed {
             None => Ok(()),
@@ -74,13 +74,13 @@ impl<M: Mmu> AddressSpace<M> {
         }
     }
 
-    /// The mappings of the copy, the break, and why a part of the pages is not shared. The lock is held for writing.
+    /// The mappings of the copy, the break, bytes of the first stack, and why a part of the pages is not shared. The lock is held for writing.
     #[expect(clippy::type_complexity, reason = "what the caller gives to the copy, once")]
     fn copy_locked(
         &self,
         inner: &Inner,
         other: &Self,
-    ) -> Result<(VmaMap, Option<(usize, usize)>, Option<SpaceError>), SpaceError> {
+    ) -> Result<(VmaMap, Option<(usize, usize)>, usize, Option<SpaceError>), SpaceError> {
         let bytes = inner.map.count().saturating_mul(MAPPING_BYTES);
         fallible::admit(bytes).map_err(|_| SpaceError::NoMemory)?;
         let mut map = inner.map.empty_copy();
@@ -96,7 +96,7 @@ impl<M: Mmu> AddressSpace<M> {
                 failed = shared.err().map(|_| SpaceError::NoMemory);
             }
         }
-        Ok((map, inner.brk, failed))
+        Ok((map, inner.brk, inner.first_stack, failed))
     }
 
     /// Somebody writes to a page that other windows have, too: takes it back if they have left it, or plans a copy. The lock is

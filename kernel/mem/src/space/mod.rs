@@ -22,6 +22,7 @@ mod create;
 mod fault;
 mod file_fault;
 mod fork;
+mod limits;
 mod lock;
 mod map;
 mod migrate;
@@ -53,6 +54,7 @@ use hadal_hal::sync::{Rank, RwSpinLock, WriteGuard};
 
 pub use advise::Advice;
 pub use create::{MapBacking, MapRequest, Placement};
+pub use limits::Limits;
 pub use lock::Lock;
 pub use migrate::Moved;
 pub use mmu::{
@@ -188,6 +190,8 @@ struct Inner {
     forks: u64,
     /// First and current program break.
     brk: Option<(usize, usize)>,
+    /// Bytes of the first stack.
+    first_stack: usize,
     /// How new mappings are locked.
     future: Option<Lock>,
 }
@@ -201,6 +205,7 @@ impl<M: Mmu> AddressSpace<M> {
             generation: 0,
             forks: 0,
             brk: None,
+            first_stack: 0,
             future: None,
         };
         Self {

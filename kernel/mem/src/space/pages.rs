@@ -269,7 +269,7 @@ impl<M: Mmu> AddressSpace<M> {
         let (start, end) = (super::WINDOW_START, super::WINDOW_END);
         {
             let mut inner = self.change();
-            (inner.brk, inner.future) = (None, None);
+            (inner.brk, inner.first_stack, inner.future) = (None, 0, None);
         }
         // The window's borders are no page's middle, so nothing has to be split, and this cannot fail.
         let _ = self.unmap(start, end - start);

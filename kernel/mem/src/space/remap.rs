@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Growing, shrinking and moving a mapping (`mremap`). How pages move is in `relocate.rs`.
 
+use super::limits::Limits;
 use super::mmu::Reach;
 use super::pages::{Deferred, Removed};
 use super::room::Room;
@@ -30,38 +31,38 @@ pub struct RemapRequest {
     pub new_len: usize,
     /// Whether it may move.
     pub mode: RemapMode,
-    /// Most bytes that may be locked.
-    pub lock_limit: Option<usize>,
+    /// What it may take.
+    pub limits: Limits,
 }
 
 impl<M: Mmu> AddressSpace<M> {
     /// Changes size or place of a mapping and returns its address.
     pub fn remap(&self, request: RemapRequest) -> Result<usize, SpaceError> {
-        let RemapRequest { old, old_len, new_len, mode, lock_limit } = request;
+        let RemapRequest { old, old_len, new_len, mode, limits } = request;
         let (old, old_end) = window_range(old, old_len).ok_or(SpaceError::Invalid)?;
         let new_len =
             new_len.checked_next_multiple_of(PAGE_SIZE).filter(|&len| len > 0).ok_or(SpaceError::Invalid)?;
         let old_len = old_end - old;
-        if new_len > old_len && !self.may_grow(old, new_len - old_len, lock_limit) {
+        if new_len > old_len && !self.may_lock_more(old, new_len - old_len, limits.locked) {
             return Err(SpaceError::LockLimit);
         }
         match mode {
-            RemapMode::Fixed(new) => self.move_to(old, old_len, new, new_len),
+            RemapMode::Fixed(new) => self.move_to(old, old_len, new, new_len, limits),
             _ if new_len <= old_len => self.shrink(old, old_len, new_len).map(|()| old),
-            RemapMode::InPlace => self.grow(old, old_len, new_len, false),
-            RemapMode::MayMove => match self.grow(old, old_len, new_len, true) {
+            RemapMode::InPlace => self.grow(old, old_len, new_len, false, limits),
+            RemapMode::MayMove => match self.grow(old, old_len, new_len, true, limits) {
                 // Addresses or frames in quarantine may be what is missing.
-                Err(SpaceError::NoMemory) if self.reclaim() => self.grow(old, old_len, new_len, true),
+                Err(SpaceError::NoMemory) if self.reclaim() => self.grow(old, old_len, new_len, true, limits),
                 result => result,
             },
         }
     }
 
     /// Whether a mapping may become so much longer, or is not locked.
-    fn may_grow(&self, old: usize, bytes: usize, lock_limit: Option<usize>) -> bool {
+    fn may_lock_more(&self, old: usize, bytes: usize, limit: Option<usize>) -> bool {
         let inner = self.inner.read();
         let locked = inner.map.find(old).is_some_and(|vma| vma.locked_bytes() > 0);
-        !locked || inner.may_lock(bytes, lock_limit)
+        !locked || inner.may_lock(bytes, limit)
     }
 
     fn shrink(&self, old: usize, old_len: usize, new_len: usize) -> Result<(), SpaceError> {
@@ -69,13 +70,20 @@ impl<M: Mmu> AddressSpace<M> {
         if new_len == old_len { Ok(()) } else { self.unmap(old + new_len, old_len - new_len) }
     }
 
-    fn grow(&self, old: usize, old_len: usize, new_len: usize, may_move: bool) -> Result<usize, SpaceError> {
+    fn grow(
+        &self,
+        old: usize,
+        old_len: usize,
+        new_len: usize,
+        may_move: bool,
+        limits: Limits,
+    ) -> Result<usize, SpaceError> {
         let mut inner = self.change();
         let vma = single(&inner, old, old + old_len)?;
         if !vma.has_offsets(old, new_len) {
             return Err(SpaceError::Invalid);
         }
-        if !self.admits_growth(&inner) {
+        if !self.admits_growth(&inner) || !inner.may_map(new_len - old_len, limits) {
             return Err(SpaceError::NoMemory);
         }
         let (from, to) = (old + old_len, old.checked_add(new_len).filter(|&end| end <= WINDOW_END));
@@ -103,7 +111,14 @@ impl<M: Mmu> AddressSpace<M> {
         self.finish_move(old, old_len, new, result)
     }
 
-    fn move_to(&self, old: usize, old_len: usize, new: usize, new_len: usize) -> Result<usize, SpaceError> {
+    fn move_to(
+        &self,
+        old: usize,
+        old_len: usize,
+        new: usize,
+        new_len: usize,
+        limits: Limits,
+    ) -> Result<usize, SpaceError> {
         let (new, new_end) = window_range(new, new_len).ok_or(SpaceError::Invalid)?;
         if new < old + old_len && old < new_end {
             return Err(SpaceError::Invalid);
@@ -115,6 +130,10 @@ impl<M: Mmu> AddressSpace<M> {
             let mut inner = self.change();
             if !single(&inner, old, old + kept)?.has_offsets(old, new_len) {
                 return Err(SpaceError::Invalid);
+            }
+            let more = (new_len - kept).saturating_sub(inner.mapped_in(new, new_end));
+            if more > 0 && !inner.may_map(more, limits) {
+                return Err(SpaceError::NoMemory);
             }
             let mut removed = self.evict(&mut inner, new, new_end)?.unwrap_or_default();
             removed.stale |= inner.quarantine.busy(new, new_end).is_some();

@@ -34,6 +34,7 @@ pub(super) fn set(process: &Process, resource: u32, new: RawLimit, privileged: b
     let mut limits = process.limits.lock();
     check(resource, limits[index], new, privileged)?;
     limits[index] = Limit { soft: new.soft, hard: new.hard };
+    process.note_limits(&limits);
     drop(limits);
     if resource == RLIMIT_NOFILE {
         process.files.set_limit(new.soft as u32);

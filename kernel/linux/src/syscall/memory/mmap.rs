@@ -3,7 +3,8 @@
 //!
 //! Honoured: MAP_PRIVATE, MAP_SHARED, MAP_SHARED_VALIDATE, MAP_ANONYMOUS, MAP_FIXED, MAP_FIXED_NOREPLACE, MAP_POPULATE (ENOMEM when memory
 //! runs out), MAP_LOCKED (as mlock; EAGAIN beyond RLIMIT_MEMLOCK, EPERM if it is 0), MAP_NORESERVE (as all memory: nothing is reserved), MAP_STACK (4 KiB pages); ignored as on Linux: MAP_DENYWRITE,
-//! MAP_EXECUTABLE, MAP_NONBLOCK, MAP_GROWSDOWN (the main stack is mapped whole).
+//! MAP_EXECUTABLE, MAP_NONBLOCK, MAP_GROWSDOWN (the main stack is mapped whole). ENOMEM beyond RLIMIT_AS, of which the main stack takes
+//! nothing.
 //!
 //! Refused: MAP_HUGETLB (EINVAL: large pages come by themselves), MAP_SYNC and unknown flags with MAP_SHARED_VALIDATE
 //! (EOPNOTSUPP), MAP_DROPPABLE (EINVAL).
@@ -68,15 +69,17 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     } else if shared {
         request.backing = MapBacking::SharedAnonymous;
     }
-    let (lock, limit) = if flags & MAP_LOCKED != 0 {
+    let mut limits = locking::limits(call.process);
+    let lock = if flags & MAP_LOCKED != 0 {
         locking::check(call.process)?;
-        (Some(Lock::Full), locking::limit(call.process))
+        limits.locked = locking::limit(call.process);
+        Some(Lock::Full)
     } else {
-        (None, locking::limit_if_used(call.process))
+        None
     };
     let (len, accessible) = (request.len, !request.prot.is_empty());
     let executable = request.prot.contains(Prot::EXEC);
-    let mapped = call.process.space().map_locked(request, lock, limit).map_err(errno)?;
+    let mapped = call.process.space().map_within(request, lock, limits).map_err(errno)?;
     if flags & MAP_POPULATE != 0 && flags & MAP_NONBLOCK == 0 && accessible {
         populate(call, mapped, len)?;
     } else if accessible && flags & (MAP_NORESERVE | MAP_STACK | MAP_GROWSDOWN) == 0 {

@@ -2,7 +2,7 @@
 //! `mremap(2)`: resizes or moves a mapping.
 //!
 //! Honoured: shrinking, growing in place, MREMAP_MAYMOVE, MREMAP_FIXED. More of locked memory is locked, too (EAGAIN beyond
-//! RLIMIT_MEMLOCK).
+//! RLIMIT_MEMLOCK). ENOMEM beyond RLIMIT_AS.
 //!
 //! Refused: MREMAP_DONTUNMAP (EINVAL).
 
@@ -34,7 +34,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
         old_len: pages(call.arg(1))?,
         new_len: pages(call.arg(2))?,
         mode,
-        lock_limit: locking::limit_if_used(call.process),
+        limits: locking::limits(call.process),
     };
     if request.new_len == 0 {
         return Err(Errno::EINVAL);

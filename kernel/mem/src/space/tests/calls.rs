@@ -158,23 +158,51 @@ fn the_number_of_mappings_is_limited() {
 fn the_break_moves() {
     let machine = machine();
     let space = &machine.space;
-    assert_eq!(space.brk(0, None), 0);
+    assert_eq!(space.brk(0, Limits::default()), 0);
     let start = 0x60_0000;
     space.set_brk(start);
-    assert_eq!(space.brk(0, None), start);
-    assert_eq!(space.brk(start + 5000, None), start + 5000);
+    assert_eq!(space.brk(0, Limits::default()), start);
+    assert_eq!(space.brk(start + 5000, Limits::default()), start + 5000);
     assert_eq!(machine.write(start + 4999, 1), Ok(()));
     assert_eq!(space.find(start).expect("heap").name, Name::Static("[heap]"));
-    assert_eq!(space.brk(start + 3 * PAGE + 1, None), start + 3 * PAGE + 1);
+    assert_eq!(space.brk(start + 3 * PAGE + 1, Limits::default()), start + 3 * PAGE + 1);
     assert_eq!(machine.ranges(), [(start, start + 4 * PAGE, RW)]);
-    assert_eq!(space.brk(start - 1, None), start + 3 * PAGE + 1, "not below the start");
-    assert_eq!(space.brk(usize::MAX, None), start + 3 * PAGE + 1);
-    assert_eq!(space.brk(start, None), start);
+    assert_eq!(space.brk(start - 1, Limits::default()), start + 3 * PAGE + 1, "not below the start");
+    assert_eq!(space.brk(usize::MAX, Limits::default()), start + 3 * PAGE + 1);
+    assert_eq!(space.brk(start, Limits::default()), start);
     assert_eq!(machine.ranges(), []);
-    assert_eq!(space.brk(start + 2 * PAGE, None), start + 2 * PAGE);
+    assert_eq!(space.brk(start + 2 * PAGE, Limits::default()), start + 2 * PAGE);
     assert_eq!(machine.read(start + 4999), Ok(0), "what was given back is gone");
     machine.map_at(start + 4 * PAGE, PAGE, RW);
-    assert_eq!(space.brk(start + 5 * PAGE, None), start + 2 * PAGE, "not over another mapping");
+    assert_eq!(space.brk(start + 5 * PAGE, Limits::default()), start + 2 * PAGE, "not over another mapping");
     machine.check_tlbs();
+    machine.finish();
+}
+
+#[test]
+fn what_is_mapped_has_a_limit() {
+    let machine = machine();
+    let space = &machine.space;
+    let limits = Limits::mapped(8 * PAGE);
+    let map = |placement, pages| {
+        let request = MapRequest { placement, ..MapRequest::anonymous(pages * PAGE, RW) };
+        space.map_within(request, None, limits)
+    };
+    let at = machine.map(4 * PAGE, RW);
+    assert_eq!(map(Placement::Anywhere, 5), Err(SpaceError::NoMemory));
+    assert_eq!(map(Placement::Fixed(at - 5 * PAGE), 9), Err(SpaceError::NoMemory));
+    assert_eq!(map(Placement::Fixed(at - 4 * PAGE), 8), Ok(at - 4 * PAGE), "what it replaces does not count");
+    let remap =
+        |new_len, mode| space.remap(RemapRequest { old: at, old_len: 4 * PAGE, new_len, mode, limits });
+    assert_eq!(remap(5 * PAGE, RemapMode::MayMove), Err(SpaceError::NoMemory));
+    assert_eq!(remap(5 * PAGE, RemapMode::Fixed(at + 64 * PAGE)), Err(SpaceError::NoMemory));
+    assert_eq!(remap(3 * PAGE, RemapMode::MayMove), Ok(at));
+    let start = 0x60_0000;
+    space.set_brk(start);
+    assert_eq!(space.brk(start + 2 * PAGE, limits), start);
+    assert_eq!(space.brk(start + PAGE, limits), start + PAGE);
+    space.set_first_stack(2 * PAGE);
+    assert_eq!(space.brk(start + 3 * PAGE, limits), start + 3 * PAGE, "the first stack does not count");
+    assert_eq!(map(Placement::Anywhere, 1), Err(SpaceError::NoMemory));
     machine.finish();
 }

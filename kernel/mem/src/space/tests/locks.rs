@@ -26,7 +26,7 @@ fn what_is_locked_is_counted_wherever_it_goes() {
         old_len: PAGE,
         new_len: 3 * PAGE,
         mode: RemapMode::MayMove,
-        lock_limit: Some(6 * PAGE),
+        limits: Limits::locked(6 * PAGE),
     };
     assert_eq!(space.remap(request), Err(SpaceError::LockLimit));
     let moved = space.remap(RemapRequest { new_len: 2 * PAGE, ..request }).expect("moved");
@@ -66,7 +66,7 @@ fn what_is_mapped_later_is_locked_if_that_was_asked_for() {
     assert_eq!(space.locked_bytes(), 2 * PAGE);
     assert_eq!(space.find(second).and_then(|vma| vma.lock()), Some(Lock::OnFault));
     let more = MapRequest::anonymous(2 * PAGE, RW);
-    assert_eq!(space.map_locked(more, None, Some(3 * PAGE)), Err(SpaceError::LockLimit));
+    assert_eq!(space.map_within(more, None, Limits::locked(3 * PAGE)), Err(SpaceError::LockLimit));
     assert_eq!(space.lock_all(Some(Some(Lock::Full)), None, Some(5 * PAGE)), Err(SpaceError::NoMemory));
     assert_eq!(space.lock_all(Some(Some(Lock::Full)), None, Some(6 * PAGE)), Ok(()));
     assert_eq!(space.locked_bytes(), 6 * PAGE);

@@ -175,7 +175,7 @@ impl Run {
                     old_len: pages * PAGE,
                     new_len: new_pages * PAGE,
                     mode,
-                    lock_limit: None,
+                    limits: Limits::default(),
                 };
                 let single = machine.space.find(at(page)).is_some_and(|vma| at(page + pages) <= vma.end);
                 let overlap = target < page + pages && page < target + new_pages;

@@ -15,7 +15,7 @@ fn files_end_where_offsets_do() {
     let last = 0_usize.wrapping_sub(2 * PAGE);
     let at = machine.map_file(&file, last, PAGE, Prot::READ, false);
     let remap = |new_len, mode| {
-        machine.space.remap(RemapRequest { old: at, old_len: PAGE, new_len, mode, lock_limit: None })
+        machine.space.remap(RemapRequest { old: at, old_len: PAGE, new_len, mode, limits: Limits::default() })
     };
     for mode in [RemapMode::InPlace, RemapMode::MayMove, RemapMode::Fixed(0x4000_0000)] {
         assert_eq!(remap(3 * PAGE, mode), Err(SpaceError::Invalid), "{mode:?}");
@@ -28,7 +28,7 @@ fn remap_shrinks_grows_and_moves() {
     let machine = machine();
     let space = &machine.space;
     let remap = |old, old_len, new_len, mode| {
-        space.remap(RemapRequest { old, old_len, new_len, mode, lock_limit: None })
+        space.remap(RemapRequest { old, old_len, new_len, mode, limits: Limits::default() })
     };
     let at = machine.map_at(0x1000_0000, 4 * PAGE, RW);
     for page in 0..4 {
@@ -63,7 +63,7 @@ fn remap_shrinks_grows_and_moves() {
 fn large_pages_move_whole_if_they_can() {
     let machine = machine();
     let remap = |old, old_len, new_len, mode| {
-        machine.space.remap(RemapRequest { old, old_len, new_len, mode, lock_limit: None })
+        machine.space.remap(RemapRequest { old, old_len, new_len, mode, limits: Limits::default() })
     };
     let at = machine.map(2 * LARGE, RW);
     assert_eq!(machine.write(at + 9, 9), Ok(()));
@@ -94,8 +94,13 @@ fn a_move_without_memory_is_taken_back() {
             let resident = machine.resident();
             machine.sim.set_budget(budget);
             let mode = RemapMode::Fixed(0x4000_0000 + 2 * PAGE);
-            let request =
-                RemapRequest { old: at, old_len: 4 * LARGE, new_len: 4 * LARGE, mode, lock_limit: None };
+            let request = RemapRequest {
+                old: at,
+                old_len: 4 * LARGE,
+                new_len: 4 * LARGE,
+                mode,
+                limits: Limits::default(),
+            };
             assert_eq!(machine.space.remap(request), Err(SpaceError::NoMemory), "{budget} tables");
             machine.check_tlbs();
             machine.sim.set_budget(usize::MAX);

@@ -60,7 +60,7 @@ fn pages_that_go_away_are_reported_and_brought_home() {
         old_len: 4 * PAGE,
         new_len: 16 * PAGE,
         mode: RemapMode::Fixed(at - 64 * PAGE),
-        lock_limit: None,
+        limits: Limits::default(),
     };
     let moved = machine.space.remap(request).expect("moved");
     assert_eq!(machine.space.protect(moved, 4 * PAGE, Prot::READ), Ok(()));
