@@ -4,7 +4,7 @@
 use hadal_tests::Way;
 use hadal_tests::programs::{
     CROWDS, DIE, EPOLL, EXEC, FIFOS, OTHERS, PROCESS_MEMORY, PROCESSES, QUEUES, RECORD_LOCKS, SOCKETS,
-    SYSTEM, TERMINALS,
+    SYSTEM, SYSV, TERMINALS,
 };
 
 use crate::suite::Suite;
@@ -26,6 +26,10 @@ pub(crate) fn register(suite: &mut Suite) {
         suite.compare(format!("linux/queues/{cpus}cpus"), &QUEUES, Way::GccDynamic, cpus, |case| case);
     }
     suite.compare("linux/queues/musl", &QUEUES, Way::MuslStatic, 2, |case| case);
+    for cpus in [1, 2, 4] {
+        suite.compare(format!("linux/sysv/{cpus}cpus"), &SYSV, Way::GccDynamic, cpus, |case| case);
+    }
+    suite.compare("linux/sysv/musl", &SYSV, Way::MuslStatic, 2, |case| case);
     for cpus in [1, 2, 4, 8] {
         suite.compare(format!("linux/exec/{cpus}cpus"), &EXEC, Way::GccDynamic, cpus, |case| case);
     }

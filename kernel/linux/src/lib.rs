@@ -44,6 +44,7 @@ mod signalfd;
 mod socket;
 pub mod strace;
 pub mod syscall;
+pub mod sysv;
 pub mod task;
 mod thread_set;
 mod timerfd;

@@ -4,6 +4,7 @@
 use alloc::string::String;
 use core::fmt::Write;
 
+use hadal_linux::sysv::segments;
 use hadal_linux::{epoll, machine, mqueue, release};
 use hadal_mem::space::MAX_MAPPINGS;
 use hadal_vfs::MAX_DESCRIPTORS;
@@ -33,6 +34,9 @@ pub(super) fn add(proc: &Directory) {
     number("sys/kernel/randomize_va_space", 0);
     number("sys/kernel/yama/ptrace_scope", 3);
     number("sys/kernel/random/entropy_avail", 256);
+    number("sys/kernel/shmmax", segments::BYTES_MAX);
+    number("sys/kernel/shmall", segments::PAGES_MAX);
+    number("sys/kernel/shmmni", segments::COUNT_MAX as u64);
     number("sys/vm/max_map_count", MAX_MAPPINGS as u64);
     // Reservations are free and memory is taken when it is touched.
     number("sys/vm/overcommit_memory", 1);

@@ -111,12 +111,35 @@ pub(crate) const ALLOCATE: FlagSet = FlagSet::plain(names! {
 });
 pub(crate) const WAIT: FlagSet = FlagSet::plain(names! { WNOHANG WUNTRACED WEXITED WCONTINUED WNOWAIT });
 pub(crate) const RW: FlagSet = FlagSet::plain(names! { RWF_HIPRI RWF_DSYNC RWF_SYNC RWF_NOWAIT RWF_APPEND });
+pub(crate) const SHMGET: FlagSet = FlagSet::plain(&[
+    (0o1000, "IPC_CREAT"),
+    (0o2000, "IPC_EXCL"),
+    (0o4000, "SHM_HUGETLB"),
+    (0o10000, "SHM_NORESERVE"),
+]);
+pub(crate) const SHMAT: FlagSet = FlagSet::plain(&[
+    (0o10000, "SHM_RDONLY"),
+    (0o20000, "SHM_RND"),
+    (0o40000, "SHM_REMAP"),
+    (0o100000, "SHM_EXEC"),
+]);
 pub(crate) const MLOCK: FlagSet = FlagSet::plain(names! { MCL_CURRENT MCL_FUTURE MCL_ONFAULT });
 
 /// A list of alternatives.
 pub(crate) type Choice = &'static [(u64, &'static str)];
 
 pub(crate) const EPOLL_CTL: Choice = names! { EPOLL_CTL_ADD EPOLL_CTL_DEL EPOLL_CTL_MOD };
+pub(crate) const SHMCTL: Choice = &[
+    (0, "IPC_RMID"),
+    (1, "IPC_SET"),
+    (2, "IPC_STAT"),
+    (3, "IPC_INFO"),
+    (11, "SHM_LOCK"),
+    (12, "SHM_UNLOCK"),
+    (13, "SHM_STAT"),
+    (14, "SHM_INFO"),
+    (15, "SHM_STAT_ANY"),
+];
 pub(crate) const WHENCE: Choice = names! { SEEK_SET SEEK_CUR SEEK_END SEEK_DATA SEEK_HOLE };
 pub(crate) const ADVICE: Choice = names! {
     MADV_NORMAL MADV_RANDOM MADV_SEQUENTIAL MADV_WILLNEED MADV_DONTNEED MADV_FREE MADV_REMOVE MADV_DONTFORK MADV_DOFORK

@@ -48,6 +48,7 @@ mod process;
 mod sched;
 mod signal;
 mod socket;
+mod sysv;
 mod time;
 
 const TABLE_SIZE: usize = 512;
@@ -64,6 +65,7 @@ const fn build_table() -> [Option<Entry>; TABLE_SIZE] {
         sched::CALLS,
         signal::CALLS,
         socket::CALLS,
+        sysv::CALLS,
         time::CALLS,
     ];
     let mut folder = 0;

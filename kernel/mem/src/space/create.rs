@@ -226,12 +226,10 @@ fn vma_of(request: MapRequest, start: usize) -> Vma {
     let backing = match request.backing {
         MapBacking::Anonymous => Backing::Anonymous,
         MapBacking::SharedAnonymous => unreachable!("it has got its object"),
-        MapBacking::File { source, offset, shared } => Backing::File {
-            own_frames: !source.can_share() || (!shared && request.prot.contains(Prot::WRITE)),
-            source,
-            offset,
-            shared,
-        },
+        MapBacking::File { source, offset, shared } => {
+            let own_frames = !source.can_share() || (!shared && request.prot.contains(Prot::WRITE));
+            Backing::file(source, offset, shared, own_frames)
+        }
     };
     Vma {
         start,

@@ -63,6 +63,7 @@ pub use mmu::{
 pub use policy::{Mode, Policy, Zones, use_thread_policies};
 pub use query::SharedKey;
 pub use remap::{RemapMode, RemapRequest};
+pub use shared_memory::SharedMemory;
 pub use source::{IoError, PageSource, SourceId};
 pub use stats::SpaceStats;
 pub use vma::{Name, Prot, VmaFlags, VmaInfo};

@@ -140,10 +140,11 @@ impl<M: Mmu> AddressSpace<M> {
     ) -> usize {
         let mut at = start;
         for _ in 0..limit {
-            let Some(vma) = inner.map.take_first(at, end) else { return end };
+            let Some(mut vma) = inner.map.take_first(at, end) else { return end };
             self.remove_pages(&vma, start, end, removed);
             at = vma.end;
             if !vma.is_anonymous() {
+                vma.leave();
                 removed.mappings.push(vma);
             }
         }

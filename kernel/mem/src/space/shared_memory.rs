@@ -21,10 +21,24 @@ static NEXT: AtomicU64 = AtomicU64::new(2);
 /// What a page takes of kernel memory beside its frame.
 const NODE_BYTES: usize = 64;
 
-struct SharedMemory {
+/// Such memory, which can be mapped as a file is. It has no end.
+pub struct SharedMemory {
     number: u64,
     frames: &'static FrameAllocator,
     pages: SpinLock<BTreeMap<u64, Frame>>,
+}
+
+impl SharedMemory {
+    /// Memory without pages.
+    pub fn new(frames: &'static FrameAllocator) -> Self {
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        Self { number, frames, pages: SpinLock::new(BTreeMap::new()) }
+    }
+
+    /// Number of pages that have been touched.
+    pub fn resident_pages(&self) -> usize {
+        self.pages.lock().len()
+    }
 }
 
 impl PageSource for SharedMemory {
@@ -72,9 +86,7 @@ impl PageSource for SharedMemory {
 impl<M: Mmu> AddressSpace<M> {
     /// Makes the object of a mapping that is to be shared.
     pub(super) fn give_object(&self, request: &mut MapRequest) -> Result<(), SpaceError> {
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let pages = SpinLock::new(BTreeMap::new());
-        let object = fallible::arc(SharedMemory { number, frames: self.frames, pages });
+        let object = fallible::arc(SharedMemory::new(self.frames));
         let source: Arc<dyn PageSource> = object.map_err(|_| SpaceError::NoMemory)?;
         request.backing = MapBacking::File { source, offset: 0, shared: true };
         Ok(())

@@ -91,6 +91,17 @@ pub trait PageSource: Send + Sync {
         false
     }
 
+    /// Whether it is told of each mapping that shows it.
+    fn counts_mappings(&self) -> bool {
+        false
+    }
+
+    /// There is a mapping more. The address space's lock may be held: this must not sleep.
+    fn mapping_added(&self) {}
+
+    /// There is a mapping less, in the same way.
+    fn mapping_removed(&self) {}
+
     /// A program has written to the frame of page `index` through a shared mapping. The address space's lock is held: this
     /// must not sleep.
     fn mark_written(&self, index: u64) {

@@ -86,16 +86,59 @@ impl fmt::Display for Name {
 }
 
 /// Where the content of a mapping comes from.
-#[derive(Clone)]
 pub(super) enum Backing {
     /// Zeros.
     Anonymous,
     /// A file, or memory that processes share, from `offset` on: a copy of each page, or the file's own frames. What is private and cannot be written
-    /// shows the file's frames, too, until [`Vma::take_copies`].
-    File { source: Arc<dyn PageSource>, offset: u64, shared: bool, own_frames: bool },
+    /// shows the file's frames, too, until [`Vma::take_copies`]. The source knows of a mapping that is `counted`.
+    File { source: Arc<dyn PageSource>, offset: u64, shared: bool, own_frames: bool, counted: bool },
+}
+
+impl Clone for Backing {
+    fn clone(&self) -> Self {
+        match self {
+            Self::Anonymous => Self::Anonymous,
+            Self::File { source, offset, shared, own_frames, counted } => {
+                if *counted {
+                    source.mapping_added();
+                }
+                Self::File {
+                    source: source.clone(),
+                    offset: *offset,
+                    shared: *shared,
+                    own_frames: *own_frames,
+                    counted: *counted,
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Backing {
+    fn drop(&mut self) {
+        self.leave();
+    }
 }
 
 impl Backing {
+    /// The mapping of a file; the source is told if it wants to know.
+    pub(super) fn file(source: Arc<dyn PageSource>, offset: u64, shared: bool, own_frames: bool) -> Self {
+        let counted = source.counts_mappings();
+        if counted {
+            source.mapping_added();
+        }
+        Self::File { source, offset, shared, own_frames, counted }
+    }
+
+    /// The source is told now that the mapping is gone, and not when it is dropped.
+    fn leave(&mut self) {
+        if let Self::File { source, counted, .. } = self
+            && core::mem::take(counted)
+        {
+            source.mapping_removed();
+        }
+    }
+
     /// What it is `delta` bytes further on.
     fn advanced(&self, delta: u64) -> Self {
         let mut moved = self.clone();
@@ -111,8 +154,14 @@ impl Backing {
         match (self, next) {
             (Self::Anonymous, Self::Anonymous) => true,
             (
-                Self::File { source, offset, shared, own_frames },
-                Self::File { source: next, offset: next_offset, shared: next_shared, own_frames: next_own },
+                Self::File { source, offset, shared, own_frames, .. },
+                Self::File {
+                    source: next,
+                    offset: next_offset,
+                    shared: next_shared,
+                    own_frames: next_own,
+                    ..
+                },
             ) => {
                 Arc::ptr_eq(source, next)
                     && (shared, own_frames) == (next_shared, next_own)
@@ -161,6 +210,11 @@ impl Vma {
         if let Backing::File { own_frames, .. } = &mut self.backing {
             *own_frames = true;
         }
+    }
+
+    /// It is no mapping of the window any more, and may wait for TLB flushes before it is dropped.
+    pub(super) fn leave(&mut self) {
+        self.backing.leave();
     }
 
     /// The file whose own frames are mapped.

@@ -149,6 +149,12 @@ const struct call calls[] = {
     {SYS_mq_timedreceive, 4, {QUEUE, BUFFER, LENGTH, BUFFER, TIME}},
     {SYS_mq_notify, 2, {QUEUE, SIGNAL_EVENT}},
     {SYS_mq_getsetattr, 2, {QUEUE, QUEUE_ATTRIBUTES, BUFFER}},
+    // System V objects.
+    {SYS_shmget, 4, {KEY, MAP_LENGTH, OBJECT_FLAGS}},
+    {SYS_shmat, 6, {OBJECT, PAGES, ATTACH_FLAGS}},
+    {SYS_shmat, 4, {OBJECT, NOTHING, ATTACH_FLAGS}},
+    {SYS_shmdt, 4, {PAGES}},
+    {SYS_shmctl, 4, {OBJECT, OBJECT_COMMAND, BUFFER}},
     // Memory.
     {SYS_mmap, 20, {PAGES, MAP_LENGTH, PROTECTION, MAP_FLAGS, DESCRIPTOR, OFFSET}},
     {SYS_mmap, 4, {NOTHING, MAP_LENGTH, PROTECTION, MAP_FLAGS, DESCRIPTOR, OFFSET}},

@@ -108,6 +108,9 @@ static const struct choices all[] = {
     SOME_OF(PIDFD_FLAGS, 0, O_NONBLOCK, O_EXCL),
     SOME_OF(MEMFD_FLAGS, 0, 1, 2, 4, 8, 16),
     ONE_OF(PERSONALITY, 0xffffffff, 0, 0x0040000, 0x0400000, 8),
+    SOME_OF(OBJECT_FLAGS, 01600, 01600, 01666, 02000, 0644, 010000),
+    ONE_OF(OBJECT_COMMAND, 0, 1, 2, 2, 3, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21),
+    SOME_OF(ATTACH_FLAGS, 0, 0, 010000, 020000, 040000, 0100000),
 };
 
 uint64_t choice(struct worker *worker, enum kind kind) {

@@ -50,6 +50,8 @@ struct worker {
     uint64_t left;
     // An address that mmap has chosen.
     uint64_t mapped;
+    // A System V object.
+    uint64_t object;
 };
 
 // --- random.c: numbers that follow from a seed ---
@@ -80,6 +82,8 @@ enum kind {
     QUEUE,
     PROCESS_FILE,
     SHORT,
+    KEY,
+    OBJECT,
     PROCESS,
     SIGNAL,
     USER,
@@ -170,6 +174,9 @@ enum kind {
     PIDFD_FLAGS,
     MEMFD_FLAGS,
     PERSONALITY,
+    OBJECT_FLAGS,
+    OBJECT_COMMAND,
+    ATTACH_FLAGS,
 };
 
 // A touch of memory by the program itself, which faults.

@@ -196,6 +196,10 @@ static uint64_t number(struct worker *worker, enum kind kind) {
         return once_in(worker, 3) ? 3 + below(worker, 61) : ZERO_AT + below(worker, 40);
     case SHORT:
         return below(worker, 80);
+    case KEY:
+        return once_in(worker, 16) ? 0 : 0x46555a00 + below(worker, 6);
+    case OBJECT:
+        return once_in(worker, 4) ? below(worker, 6) : worker->object;
     case PROCESS:
         return process(worker);
     case SIGNAL:

@@ -184,8 +184,11 @@ static void issue(struct worker *worker, uint64_t number, const uint64_t *a) {
         break;
     }
     int64_t result = raw(number, a[0], a[1], a[2], a[3], a[4], a[5]);
-    if ((number == SYS_mmap || number == SYS_mremap) && result > 0) {
+    if ((number == SYS_mmap || number == SYS_mremap || number == SYS_shmat) && result > 0) {
         worker->mapped = (uint64_t)result;
+    }
+    if ((number == SYS_shmget || number == SYS_semget || number == SYS_msgget) && result >= 0) {
+        worker->object = (uint64_t)result;
     }
     if (disturbs_waking(number) && !once_in(worker, 8)) {
         restore_waking();

@@ -29,7 +29,7 @@ calls! {
 mod common;
 
 /// The error that a program sees for one of the address space.
-fn errno(error: SpaceError) -> Errno {
+pub(in crate::syscall) fn errno(error: SpaceError) -> Errno {
     match error {
         SpaceError::Invalid => Errno::EINVAL,
         SpaceError::NoMemory | SpaceError::NoMapping => Errno::ENOMEM,

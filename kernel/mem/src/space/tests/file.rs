@@ -18,6 +18,8 @@ pub(super) struct TestFile {
     frames: Option<(&'static FrameAllocator, Mutex<BTreeMap<u64, Frame>>)>,
     pub(super) broken: AtomicBool,
     pub(super) kernels_own: AtomicBool,
+    /// Its mappings, if it counts them.
+    pub(super) mappings: Option<AtomicUsize>,
     pub(super) reads: AtomicUsize,
     pub(super) synced: Mutex<Vec<(u64, u64)>>,
     /// Pages marked as written, in the order of the marks.
@@ -26,7 +28,17 @@ pub(super) struct TestFile {
 
 impl TestFile {
     pub(super) fn new(ino: u64, len: usize, shared_in: Option<&'static FrameAllocator>) -> Arc<Self> {
-        Arc::new(Self {
+        Arc::new(Self::plain(ino, len, shared_in))
+    }
+
+    /// One that counts its mappings.
+    pub(super) fn counting(ino: u64, len: usize, shared_in: &'static FrameAllocator) -> Arc<Self> {
+        let plain = Self::plain(ino, len, Some(shared_in));
+        Arc::new(Self { mappings: Some(AtomicUsize::new(0)), ..plain })
+    }
+
+    fn plain(ino: u64, len: usize, shared_in: Option<&'static FrameAllocator>) -> Self {
+        Self {
             ino,
             len: AtomicUsize::new(len),
             frames: shared_in.map(|frames| (frames, Mutex::default())),
@@ -35,7 +47,12 @@ impl TestFile {
             reads: AtomicUsize::new(0),
             synced: Mutex::default(),
             written: Mutex::default(),
-        })
+            mappings: None,
+        }
+    }
+
+    pub(super) fn mappings(&self) -> usize {
+        self.mappings.as_ref().expect("counted").load(Ordering::Relaxed)
     }
 
     pub(super) fn len(&self) -> usize {
@@ -99,6 +116,18 @@ impl PageSource for TestFile {
         let share = frame.lend();
         pages.insert(index, frame);
         Ok(Some(share))
+    }
+
+    fn counts_mappings(&self) -> bool {
+        self.mappings.is_some()
+    }
+
+    fn mapping_added(&self) {
+        self.mappings.as_ref().expect("counted").fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn mapping_removed(&self) {
+        self.mappings.as_ref().expect("counted").fetch_sub(1, Ordering::Relaxed);
     }
 
     fn is_written_back(&self) -> bool {

@@ -140,3 +140,37 @@ fn shared_anonymous_memory_has_keys_of_its_own() {
     assert_eq!(machine.space.shared_key(machine.map(PAGE, RW)), None);
     machine.finish();
 }
+
+#[test]
+fn a_file_that_counts_its_mappings_knows_each_at_once() {
+    let machine = machine();
+    let file = TestFile::counting(3, 16 * PAGE, machine.frames);
+    let at = machine.map_file(&file, 0, 8 * PAGE, RW, true);
+    assert_eq!(machine.write(at, 1), Ok(()));
+    assert_eq!(file.mappings(), 1);
+    machine.space.protect(at + 2 * PAGE, 2 * PAGE, Prot::READ).expect("protect");
+    assert_eq!(file.mappings(), 3);
+    machine.space.protect(at + 2 * PAGE, 2 * PAGE, RW).expect("protect");
+    assert_eq!(file.mappings(), 1);
+    let copy = machine.fork().expect("memory");
+    assert_eq!(file.mappings(), 2);
+    machine.space.unmap(at + PAGE, PAGE).expect("unmap");
+    assert_eq!(file.mappings(), 3);
+    let request = RemapRequest {
+        old: at + 2 * PAGE,
+        old_len: 6 * PAGE,
+        new_len: 9 * PAGE,
+        mode: RemapMode::MayMove,
+        lock_limit: None,
+    };
+    machine.space.remap(request).expect("remap");
+    assert_eq!(file.mappings(), 3);
+    let other = machine.map_file(&file, 8 * PAGE, PAGE, RW, true);
+    let fixed = MapRequest { placement: Placement::Fixed(other), ..MapRequest::anonymous(PAGE, RW) };
+    machine.space.map(fixed).expect("map");
+    assert_eq!(file.mappings(), 3);
+    copy.space.clear();
+    assert_eq!(file.mappings(), 2);
+    machine.space.clear();
+    assert_eq!(file.mappings(), 0);
+}

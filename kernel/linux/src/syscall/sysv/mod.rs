@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//! System V IPC. What it does is in [`crate::sysv`]; here are arguments, structures and errors.
+
+mod control;
+
+calls! {
+    29 shmget;
+    30 shmat;
+    31 shmctl;
+    67 shmdt;
+}

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+//
+// System V IPC.
+#define _GNU_SOURCE
+#include "sysv.h"
+
+int main(int argc, char **argv) {
+    static const struct part parts[] = {
+        {"segments", segments},
+        {"places", places},
+        {"parts-of-segments", parts_of_segments},
+        {"removal", removal},
+        {"segments-of-processes", segments_of_processes},
+        {"segments-of-others", segments_of_others},
+        {"segment-limits", segment_limits},
+    };
+    key = 0x48000000 + getpid();
+    return run_parts(parts, sizeof parts / sizeof *parts, argc, argv);
+}
