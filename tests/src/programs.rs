@@ -238,7 +238,8 @@ programs! {
     QUEUES = "queues", ["linux/queues/main.c", "linux/queues/common.c", "linux/queues/names.c",
         "linux/queues/messages.c", "linux/queues/waiting.c", "linux/queues/notification.c"], ["-pthread"];
     /// System V IPC.
-    SYSV = "sysv", ["linux/sysv/main.c", "linux/sysv/common.c", "linux/sysv/shared_memory.c"], ["-pthread"];
+    SYSV = "sysv", ["linux/sysv/main.c", "linux/sysv/common.c", "linux/sysv/shared_memory.c",
+        "linux/sysv/semaphores.c"], ["-pthread"];
     /// What belongs to the machine, and other processes.
     HRT_PROCESSES = "hrt-processes", ["hrt/processes.c"], ["-lhrt-linux"];
     /// Calls through the table: registers, signals.

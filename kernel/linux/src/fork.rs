@@ -7,7 +7,7 @@
 use core::sync::atomic::Ordering;
 
 use hadal_sched::Thread;
-use linux_raw_sys::general::{CLONE_VFORK, CLONE_VM, RLIMIT_NPROC};
+use linux_raw_sys::general::{CLONE_SYSVSEM, CLONE_VFORK, CLONE_VM, RLIMIT_NPROC};
 
 use crate::call::Call;
 use crate::process::Process;
@@ -38,10 +38,15 @@ pub(crate) fn copy(call: &Call<'_>, request: &Request) -> Result<&'static Proces
     if machine::get().outlives_program() {
         return Err(Errno::ENOSYS);
     }
-    Process::copy(call.process, request.flags & CLONE_VM != 0).map_err(|error| match error {
+    let copied = Process::copy(call.process, request.flags & CLONE_VM != 0);
+    let child = copied.map_err(|error| match error {
         Errno::EINTR => call.interrupted_as(Restart::Always),
         error => error,
-    })
+    })?;
+    if request.flags & CLONE_SYSVSEM != 0 {
+        child.undo.share(&call.process.undo).inspect_err(|_| child.discard())?;
+    }
+    Ok(child)
 }
 
 /// What the child's only thread has of the calling one beyond what every new thread has.

@@ -27,6 +27,7 @@ use crate::futex::Futexes;
 use crate::program::Program;
 use crate::refused::Refused;
 use crate::signal::ProcessSignals;
+use crate::sysv::undo::Undo;
 use crate::thread_set::ThreadSet;
 use crate::violation::Violation;
 
@@ -139,6 +140,8 @@ pub struct Process {
     run_ns: AtomicU64,
     /// What `prctl` sets and gives back.
     pub attributes: Attributes,
+    /// What its end does to System V semaphores.
+    pub(crate) undo: Undo,
     /// What it was refused and Linux would have given it.
     pub refused: Refused,
     /// Its directory in `/proc`, once somebody has looked for it.
@@ -184,6 +187,7 @@ impl Process {
             ended_ns: AtomicU64::new(0),
             run_ns: AtomicU64::new(0),
             attributes: Attributes::default(),
+            undo: Undo::new(),
             refused: Refused::default(),
             directory: SpinLock::new(None),
             violation: SpinLock::new(None),

@@ -102,6 +102,7 @@ impl Process {
 
     /// Lets go of a process that was made and has no thread.
     pub(crate) fn discard(&'static self) {
+        self.undo.end(self.pid());
         self.leave_window();
         self.files.clear();
         family::put_back(self);

@@ -140,6 +140,7 @@ impl Process {
         }
         // This brings the last of a file to the host. Nobody is left to hear of a failure.
         let _ = self.space().sync_all();
+        self.undo.end(self.pid());
         record_locks::end(self);
         self.files.clear();
         let status = self.ending().unwrap_or(ExitStatus::Exited(0));

@@ -117,6 +117,7 @@ pub(crate) const SHMGET: FlagSet = FlagSet::plain(&[
     (0o4000, "SHM_HUGETLB"),
     (0o10000, "SHM_NORESERVE"),
 ]);
+pub(crate) const IPCGET: FlagSet = FlagSet::plain(&[(0o1000, "IPC_CREAT"), (0o2000, "IPC_EXCL")]);
 pub(crate) const SHMAT: FlagSet = FlagSet::plain(&[
     (0o10000, "SHM_RDONLY"),
     (0o20000, "SHM_RND"),
@@ -139,6 +140,22 @@ pub(crate) const SHMCTL: Choice = &[
     (13, "SHM_STAT"),
     (14, "SHM_INFO"),
     (15, "SHM_STAT_ANY"),
+];
+pub(crate) const SEMCTL: Choice = &[
+    (0, "IPC_RMID"),
+    (1, "IPC_SET"),
+    (2, "IPC_STAT"),
+    (3, "IPC_INFO"),
+    (11, "GETPID"),
+    (12, "GETVAL"),
+    (13, "GETALL"),
+    (14, "GETNCNT"),
+    (15, "GETZCNT"),
+    (16, "SETVAL"),
+    (17, "SETALL"),
+    (18, "SEM_STAT"),
+    (19, "SEM_INFO"),
+    (20, "SEM_STAT_ANY"),
 ];
 pub(crate) const WHENCE: Choice = names! { SEEK_SET SEEK_CUR SEEK_END SEEK_DATA SEEK_HOLE };
 pub(crate) const ADVICE: Choice = names! {

@@ -155,6 +155,12 @@ const struct call calls[] = {
     {SYS_shmat, 4, {OBJECT, NOTHING, ATTACH_FLAGS}},
     {SYS_shmdt, 4, {PAGES}},
     {SYS_shmctl, 4, {OBJECT, OBJECT_COMMAND, BUFFER}},
+    {SYS_semget, 4, {KEY, SMALL, OBJECT_FLAGS}},
+    {SYS_semop, 6, {OBJECT, OPERATIONS, SMALL}},
+    {SYS_semop, 1, {OBJECT, BUFFER, LENGTH}},
+    {SYS_semtimedop, 4, {OBJECT, OPERATIONS, SMALL, TIME}},
+    {SYS_semctl, 6, {OBJECT, SMALL, OBJECT_COMMAND, SMALL}},
+    {SYS_semctl, 3, {OBJECT, SMALL, OBJECT_COMMAND, BUFFER}},
     // Memory.
     {SYS_mmap, 20, {PAGES, MAP_LENGTH, PROTECTION, MAP_FLAGS, DESCRIPTOR, OFFSET}},
     {SYS_mmap, 4, {NOTHING, MAP_LENGTH, PROTECTION, MAP_FLAGS, DESCRIPTOR, OFFSET}},

@@ -226,6 +226,17 @@ static uint64_t of_time(struct worker *worker, enum kind kind) {
     }
 }
 
+// Of semaphores: small numbers, small changes, and each flag now and then.
+static uint64_t operations(struct worker *worker) {
+    uint16_t *made = stage(worker, 3 * 10 * sizeof *made);
+    for (size_t i = 0; i < 10; i++) {
+        made[3 * i] = (uint16_t)below(worker, once_in(worker, 8) ? 20 : 3);
+        made[3 * i + 1] = (uint16_t)(below(worker, 5) - 2);
+        made[3 * i + 2] = (uint16_t)((once_in(worker, 2) ? 04000 : 0) | (once_in(worker, 2) ? 010000 : 0));
+    }
+    return (uint64_t)made;
+}
+
 static uint64_t of_files(struct worker *worker, enum kind kind) {
     static const char *const queues[] = {"/fuzz.a", "/fuzz.b", "/fuzz/c", "fuzz", "/"};
     switch (kind) {
@@ -249,6 +260,8 @@ static uint64_t of_files(struct worker *worker, enum kind kind) {
         return how(worker);
     case QUEUE_ATTRIBUTES:
         return WORDS(DESCRIPTOR_FLAGS, SMALL, LENGTH, SMALL);
+    case OPERATIONS:
+        return operations(worker);
     default:
         return 0;
     }

@@ -13,6 +13,12 @@ int main(int argc, char **argv) {
         {"segments-of-processes", segments_of_processes},
         {"segments-of-others", segments_of_others},
         {"segment-limits", segment_limits},
+        {"sets", sets},
+        {"operations", operations},
+        {"waiting-for-semaphores", waiting_for_semaphores},
+        {"undoing", undoing},
+        {"semaphores-of-others", semaphores_of_others},
+        {"turns", turns},
     };
     key = 0x48000000 + getpid();
     return run_parts(parts, sizeof parts / sizeof *parts, argc, argv);

@@ -34,5 +34,11 @@ void removal(void);
 void segments_of_processes(void);
 void segments_of_others(void);
 void segment_limits(void);
+void sets(void);
+void operations(void);
+void waiting_for_semaphores(void);
+void undoing(void);
+void semaphores_of_others(void);
+void turns(void);
 
 #endif

@@ -20,7 +20,8 @@ use crate::{Result, memory};
 const THREAD: u32 = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD;
 /// What a new process may share, have its creator wait for, or give its creator.
 const PROCESS: u32 = CLONE_VM | CLONE_VFORK | CLONE_PIDFD;
-/// Further flags that are understood. CLONE_SYSVSEM and the two historical ones change nothing.
+/// Further flags that are understood. Threads of a process have one list for CLONE_SYSVSEM anyway, and the two historical ones change
+/// nothing.
 const UNDERSTOOD: u32 = CLONE_SYSVSEM
     | CLONE_SETTLS
     | CLONE_PARENT_SETTID
