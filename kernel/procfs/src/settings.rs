@@ -4,7 +4,7 @@
 use alloc::string::String;
 use core::fmt::Write;
 
-use hadal_linux::sysv::{segments, semaphores};
+use hadal_linux::sysv::{messages, segments, semaphores};
 use hadal_linux::{epoll, machine, mqueue, release};
 use hadal_mem::space::MAX_MAPPINGS;
 use hadal_vfs::MAX_DESCRIPTORS;
@@ -37,6 +37,9 @@ pub(super) fn add(proc: &Directory) {
     number("sys/kernel/shmmax", segments::BYTES_MAX);
     number("sys/kernel/shmall", segments::PAGES_MAX);
     number("sys/kernel/shmmni", segments::COUNT_MAX as u64);
+    number("sys/kernel/msgmax", messages::MESSAGE_MAX as u64);
+    number("sys/kernel/msgmnb", messages::BYTES_MAX as u64);
+    number("sys/kernel/msgmni", messages::COUNT_MAX as u64);
     let (size, all) = (semaphores::SIZE_MAX, semaphores::ALL_MAX);
     let (operations, sets) = (semaphores::OPERATIONS_MAX, semaphores::COUNT_MAX);
     line("sys/kernel/sem", &alloc::format!("{size}\t{all}\t{operations}\t{sets}"));

@@ -118,6 +118,13 @@ pub(crate) const SHMGET: FlagSet = FlagSet::plain(&[
     (0o10000, "SHM_NORESERVE"),
 ]);
 pub(crate) const IPCGET: FlagSet = FlagSet::plain(&[(0o1000, "IPC_CREAT"), (0o2000, "IPC_EXCL")]);
+pub(crate) const MSGSND: FlagSet = FlagSet::plain(&[(0o4000, "IPC_NOWAIT")]);
+pub(crate) const MSGRCV: FlagSet = FlagSet::plain(&[
+    (0o4000, "IPC_NOWAIT"),
+    (0o10000, "MSG_NOERROR"),
+    (0o20000, "MSG_EXCEPT"),
+    (0o40000, "MSG_COPY"),
+]);
 pub(crate) const SHMAT: FlagSet = FlagSet::plain(&[
     (0o10000, "SHM_RDONLY"),
     (0o20000, "SHM_RND"),
@@ -140,6 +147,15 @@ pub(crate) const SHMCTL: Choice = &[
     (13, "SHM_STAT"),
     (14, "SHM_INFO"),
     (15, "SHM_STAT_ANY"),
+];
+pub(crate) const MSGCTL: Choice = &[
+    (0, "IPC_RMID"),
+    (1, "IPC_SET"),
+    (2, "IPC_STAT"),
+    (3, "IPC_INFO"),
+    (11, "MSG_STAT"),
+    (12, "MSG_INFO"),
+    (13, "MSG_STAT_ANY"),
 ];
 pub(crate) const SEMCTL: Choice = &[
     (0, "IPC_RMID"),

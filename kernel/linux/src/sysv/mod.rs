@@ -3,13 +3,16 @@
 //!
 //! - [`ids`]: the tables of objects, by id and by key;
 //! - [`permissions`]: who may use an object;
+//! - [`messages`]: queues, and [`content`]: what is in them;
 //! - [`segment`]: shared memory, and [`segments`]: all of it;
 //! - [`semaphores`]: sets of them, [`operation`]: what is done to them, and [`undo`]: what the end of a process takes back.
 //!
 //! An operation looks its object up, which locks the table for that long, and then locks the object alone. An object that was
 //! removed meanwhile says so itself. The system calls are in [`crate::syscall`], folder `sysv`.
 
+pub(crate) mod content;
 pub(crate) mod ids;
+pub mod messages;
 pub mod operation;
 pub(crate) mod permissions;
 pub(crate) mod segment;

@@ -111,6 +111,7 @@ static const struct choices all[] = {
     SOME_OF(OBJECT_FLAGS, 01600, 01600, 01666, 02000, 0644, 010000),
     ONE_OF(OBJECT_COMMAND, 0, 1, 2, 2, 3, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21),
     SOME_OF(ATTACH_FLAGS, 0, 0, 010000, 020000, 040000, 0100000),
+    SOME_OF(MSG_FLAGS, 04000, 04000, 0, 010000, 020000, 040000),
 };
 
 uint64_t choice(struct worker *worker, enum kind kind) {

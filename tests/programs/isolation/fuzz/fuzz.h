@@ -178,6 +178,7 @@ enum kind {
     OBJECT_FLAGS,
     OBJECT_COMMAND,
     ATTACH_FLAGS,
+    MSG_FLAGS,
 };
 
 // A touch of memory by the program itself, which faults.

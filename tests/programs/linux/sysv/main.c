@@ -19,6 +19,11 @@ int main(int argc, char **argv) {
         {"undoing", undoing},
         {"semaphores-of-others", semaphores_of_others},
         {"turns", turns},
+        {"message-queues", message_queues},
+        {"types", types},
+        {"waiting-for-messages", waiting_for_messages},
+        {"messages-of-others", messages_of_others},
+        {"traffic", traffic},
     };
     key = 0x48000000 + getpid();
     return run_parts(parts, sizeof parts / sizeof *parts, argc, argv);

@@ -40,5 +40,10 @@ void waiting_for_semaphores(void);
 void undoing(void);
 void semaphores_of_others(void);
 void turns(void);
+void message_queues(void);
+void types(void);
+void waiting_for_messages(void);
+void messages_of_others(void);
+void traffic(void);
 
 #endif

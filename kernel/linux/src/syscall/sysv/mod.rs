@@ -12,5 +12,9 @@ calls! {
     65 semop;
     66 semctl;
     67 shmdt;
+    68 msgget;
+    69 msgsnd;
+    70 msgrcv;
+    71 msgctl;
     220 semtimedop;
 }
