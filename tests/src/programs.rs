@@ -239,7 +239,7 @@ programs! {
         "linux/queues/messages.c", "linux/queues/waiting.c", "linux/queues/notification.c"], ["-pthread"];
     /// System V IPC.
     SYSV = "sysv", ["linux/sysv/main.c", "linux/sysv/common.c", "linux/sysv/shared_memory.c",
-        "linux/sysv/semaphores.c", "linux/sysv/messages.c"], ["-pthread"];
+        "linux/sysv/semaphores.c", "linux/sysv/messages.c", "linux/sysv/listings.c"], ["-pthread"];
     /// What belongs to the machine, and other processes.
     HRT_PROCESSES = "hrt-processes", ["hrt/processes.c"], ["-lhrt-linux"];
     /// Calls through the table: registers, signals.

@@ -8,6 +8,7 @@ use core::fmt::Write;
 use hadal_hal::cpu;
 use hadal_hal::cpu::percpu;
 use hadal_linux::release;
+use hadal_linux::sysv::listing;
 use hadal_linux::task::Task;
 use hadal_vfs::synthetic::Directory;
 
@@ -32,6 +33,9 @@ pub(super) fn add(proc: &Directory, command_line: &'static str) {
     proc.text("filesystems", "nodev\tsysfs\nnodev\ttmpfs\nnodev\tproc\nnodev\tdevtmpfs\nnodev\t9p\n");
     proc.text("swaps", "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n");
     proc.symlink("mounts", "self/mounts");
+    proc.file("sysvipc/shm", || listing::shm().map(String::into_bytes));
+    proc.file("sysvipc/sem", || listing::sem().map(String::into_bytes));
+    proc.file("sysvipc/msg", || listing::msg().map(String::into_bytes));
 }
 
 /// Time that each CPU had nothing to do.

@@ -3,6 +3,7 @@
 //!
 //! - [`ids`]: the tables of objects, by id and by key;
 //! - [`permissions`]: who may use an object;
+//! - [`listing`]: what `/proc/sysvipc` shows;
 //! - [`messages`]: queues, and [`content`]: what is in them;
 //! - [`segment`]: shared memory, and [`segments`]: all of it;
 //! - [`semaphores`]: sets of them, [`operation`]: what is done to them, and [`undo`]: what the end of a process takes back.
@@ -12,6 +13,7 @@
 
 pub(crate) mod content;
 pub(crate) mod ids;
+pub mod listing;
 pub mod messages;
 pub mod operation;
 pub(crate) mod permissions;

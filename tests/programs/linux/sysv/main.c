@@ -24,6 +24,7 @@ int main(int argc, char **argv) {
         {"waiting-for-messages", waiting_for_messages},
         {"messages-of-others", messages_of_others},
         {"traffic", traffic},
+        {"listings", listings},
     };
     key = 0x48000000 + getpid();
     return run_parts(parts, sizeof parts / sizeof *parts, argc, argv);

@@ -45,5 +45,6 @@ void types(void);
 void waiting_for_messages(void);
 void messages_of_others(void);
 void traffic(void);
+void listings(void);
 
 #endif
