@@ -7,8 +7,8 @@ use std::time::Duration;
 use hadal_tests::case::{expect_same, expect_status};
 use hadal_tests::machine::arguments;
 use hadal_tests::programs::{
-    BULK, CROWD, EPOLL, FILES, FUZZ, HRT_EVENTS, HRT_REALTIME, HRT_SYNC, HRT_TIMERS, MEMORY, PROCESSES,
-    PTHREAD, Program, QUEUES, SIGNALS, SOCKETS, STRESS, SYSTEM, SYSV,
+    BULK, CROWD, EPOLL, FILES, FUZZ, HRT_EVENTS, HRT_REALTIME, HRT_SYNC, HRT_TIMERS, MEMORY, OTHER_MEMORY,
+    PROCESSES, PTHREAD, Program, QUEUES, SIGNALS, SOCKETS, STRESS, SYSTEM, SYSV,
 };
 use hadal_tests::{Case, Hadal, Outcome, TestError, Way, scratch};
 
@@ -29,6 +29,7 @@ const PROGRAMS: &[&Program] = &[
     &SOCKETS,
     &QUEUES,
     &SYSV,
+    &OTHER_MEMORY,
 ];
 
 /// Begin of the names of the counters that only the debug kernel has.

@@ -3,8 +3,8 @@
 
 use hadal_tests::Way;
 use hadal_tests::programs::{
-    CROWDS, DIE, EPOLL, EXEC, FIFOS, OTHERS, PROCESS_MEMORY, PROCESSES, QUEUES, RECORD_LOCKS, SOCKETS,
-    SYSTEM, SYSV, TERMINALS,
+    CROWDS, DIE, EPOLL, EXEC, FIFOS, OTHER_MEMORY, OTHERS, PROCESS_MEMORY, PROCESSES, QUEUES, RECORD_LOCKS,
+    SOCKETS, SYSTEM, SYSV, TERMINALS,
 };
 
 use crate::suite::Suite;
@@ -28,6 +28,15 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.compare("linux/queues/musl", &QUEUES, Way::MuslStatic, 2, |case| case);
     for cpus in [1, 2, 4] {
         suite.compare(format!("linux/sysv/{cpus}cpus"), &SYSV, Way::GccDynamic, cpus, |case| case);
+    }
+    for cpus in [1, 2, 4] {
+        suite.compare(
+            format!("linux/other-memory/{cpus}cpus"),
+            &OTHER_MEMORY,
+            Way::GccDynamic,
+            cpus,
+            |case| case,
+        );
     }
     suite.compare("linux/sysv/musl", &SYSV, Way::MuslStatic, 2, |case| case);
     for cpus in [1, 2, 4, 8] {

@@ -240,6 +240,8 @@ programs! {
     /// System V IPC.
     SYSV = "sysv", ["linux/sysv/main.c", "linux/sysv/common.c", "linux/sysv/shared_memory.c",
         "linux/sysv/semaphores.c", "linux/sysv/messages.c", "linux/sysv/listings.c"], ["-pthread"];
+    /// Memory of other processes.
+    OTHER_MEMORY = "other-memory", ["linux/other_memory.c"], [];
     /// What belongs to the machine, and other processes.
     HRT_PROCESSES = "hrt-processes", ["hrt/processes.c"], ["-lhrt-linux"];
     /// Calls through the table: registers, signals.

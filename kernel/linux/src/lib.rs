@@ -29,6 +29,7 @@ pub mod machine;
 pub mod memory;
 pub mod mqueue;
 pub mod numa;
+mod other_memory;
 mod pidfd;
 pub mod process;
 pub mod program;

@@ -125,7 +125,7 @@ fn access_of(access: Access) -> FaultAccess {
 
 /// Resolves a page fault. Memory that was unmapped is free only when every CPU has flushed its TLB, and those who free some
 /// may have lost their CPU: so a lack of memory has to last for a while before it is believed.
-fn fault(process: &Process, address: usize, access: FaultAccess) -> FaultOutcome {
+pub(crate) fn fault(process: &Process, address: usize, access: FaultAccess) -> FaultOutcome {
     let mut tries = 0;
     loop {
         let outcome = process.space().fault(address, access);

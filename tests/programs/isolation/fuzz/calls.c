@@ -183,6 +183,8 @@ const struct call calls[] = {
     {SYS_mbind, 3, {PAGES, MAP_LENGTH, MEMORY_POLICY, CPUS, LENGTH, SMALL}},
     {SYS_set_mempolicy, 2, {MEMORY_POLICY, CPUS, LENGTH}},
     {SYS_get_mempolicy, 2, {BUFFER, BUFFER, LENGTH, PAGES, SMALL}},
+    {SYS_process_vm_readv, 4, {PROCESS, VECTORS, SMALL, VECTORS, SMALL, NOTHING}},
+    {SYS_process_vm_writev, 3, {PROCESS, VECTORS, SMALL, VECTORS, SMALL, NOTHING}},
     {SYS_migrate_pages, 1, {PROCESS, LENGTH, CPUS, CPUS}},
     {SYS_move_pages, 2, {PROCESS, SMALL, NUMBERS, BUFFER, BUFFER, SMALL}},
     {NUMBER_OF_HOME_NODE, 1, {PAGES, MAP_LENGTH, SMALL, NOTHING}},

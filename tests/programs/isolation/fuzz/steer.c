@@ -47,6 +47,7 @@ static void steer_process(const struct worker *worker, uint64_t number, uint64_t
     case SYS_sched_setaffinity:
     case SYS_sched_setparam:
     case SYS_sched_setscheduler:
+    case SYS_process_vm_writev:
     case SYS_migrate_pages:
     case SYS_move_pages:
         make_mine(worker, &arguments[0]);

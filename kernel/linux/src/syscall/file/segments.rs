@@ -155,6 +155,16 @@ impl Segments {
         Ok(Self { list, first: 0, bytes: MAX_TRANSFER - room })
     }
 
+    /// Where the first buffer that is not used up is, and how long.
+    pub(in crate::syscall) fn front(&self) -> Option<(usize, usize)> {
+        self.left().first().map(|segment| (segment.address, segment.len))
+    }
+
+    /// Leaves out so many bytes.
+    pub(in crate::syscall) fn skip(&mut self, len: usize) -> Result<()> {
+        self.take(len, |_, _| Ok(()))
+    }
+
     fn left(&self) -> &[Segment] {
         &self.list[self.first..]
     }

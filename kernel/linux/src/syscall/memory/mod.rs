@@ -22,11 +22,14 @@ calls! {
     239 get_mempolicy;
     256 migrate_pages;
     279 move_pages;
+    310 process_vm_readv;
+    311 process_vm_writev;
     325 mlock2;
     450 set_mempolicy_home_node;
 }
 
 mod common;
+mod process_vm;
 
 /// The error that a program sees for one of the address space.
 pub(in crate::syscall) fn errno(error: SpaceError) -> Errno {
