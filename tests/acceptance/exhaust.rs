@@ -13,7 +13,7 @@ use crate::suite::Suite;
 
 /// What the program uses up, in the order in which it does. Those of a line have a machine of their own: tables of descriptors
 /// and timers do not shrink, and the C library keeps the stacks of threads that have ended.
-const KINDS: [&[&str]; 10] = [
+const KINDS: [&[&str]; 11] = [
     &[
         "pipes",
         "sockets",
@@ -27,6 +27,7 @@ const KINDS: [&[&str]; 10] = [
         "holes",
         "signals",
     ],
+    &["segments", "semaphores", "messages"],
     &["threads"],
     &["readers"],
     &["futexes"],

@@ -352,7 +352,7 @@ programs! {
     EXHAUST = "exhaust", ["memory/exhaust.c"], ["-pthread"];
     /// What the kernel keeps for a program.
     USE_UP = "use-up", ["exhaust/exhaust.c", "exhaust/descriptors.c", "exhaust/names.c", "exhaust/waiters.c",
-        "exhaust/objects.c", "exhaust/stacks.c"],
+        "exhaust/objects.c", "exhaust/stacks.c", "exhaust/sysv.c"],
         ["-pthread"];
     /// Files and directories.
     FILES = "files", ["files/files.c"], [];

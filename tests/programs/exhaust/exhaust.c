@@ -32,6 +32,9 @@ static const struct kind KINDS[] = {
     {"holes", use_up_holes},
     {"timers", use_up_timers},
     {"signals", use_up_signals},
+    {"segments", use_up_segments},
+    {"semaphores", use_up_semaphores},
+    {"messages", use_up_messages},
     // The table of descriptors never shrinks.
     {"dup2", use_up_dup2},
     {"dup", use_up_dup},

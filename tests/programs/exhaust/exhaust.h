@@ -43,4 +43,9 @@ size_t use_up_holes(void);
 size_t use_up_timers(void);
 size_t use_up_signals(void);
 
+// System V objects (sysv.c).
+size_t use_up_segments(void);
+size_t use_up_semaphores(void);
+size_t use_up_messages(void);
+
 #endif
