@@ -21,7 +21,8 @@ static void limit(size_t bytes) {
 }
 
 static char *map(char *at, size_t mib, int flags) {
-    return mmap(at, mib * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
+    return mmap(at, mib * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags,
+                -1, 0);
 }
 
 static void unmap(char *at, size_t mib) { CHECK_EQUAL(munmap(at, mib * MIB), 0); }
