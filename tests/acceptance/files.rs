@@ -10,7 +10,7 @@ use std::time::Duration;
 use hadal_abi::status;
 use hadal_tests::case::{expect_same, expect_status, expect_stdout, expect_texts, wrong};
 use hadal_tests::machine::{arguments, hadal_command};
-use hadal_tests::programs::{APPEND, BULK, FILE_STREAMS, FILES, MAPPED, REFUSED, SAME_PAGE};
+use hadal_tests::programs::{APPEND, BULK, FILE_STREAMS, FILES, MAPPED, REFUSED, SAME_PAGE, TIMES};
 use hadal_tests::run::{self, descendants};
 use hadal_tests::{Hadal, TestError, Way, scratch};
 use rustix::process::geteuid;
@@ -43,6 +43,7 @@ pub(crate) fn register(suite: &mut Suite) {
             case.args(&["set", directory]).limit_s(120)
         });
     }
+    suite.compare("files/times", &TIMES, Way::GccDynamic, 2, |case| case);
     suite.hadal("files/mapped/on-the-host", mapped_on_the_host);
     suite.hadal("files/mapped/read-once", read_once);
     suite.hadal("files/streams", file_streams);

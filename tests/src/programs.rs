@@ -362,6 +362,8 @@ programs! {
     APPEND = "append", ["files/append.c"], ["-pthread"];
     /// Shared mappings.
     MAPPED = "mapped", ["files/mapped.c"], ["-pthread"];
+    /// The times of files in memory.
+    TIMES = "times", ["files/times.c"], [];
     /// Standard streams that are files.
     FILE_STREAMS = "file_streams", ["files/streams.c"], [];
     /// Threads that fault on the same page at once.

@@ -8,6 +8,7 @@
 use alloc::string::String;
 use alloc::sync::Arc;
 use core::any::Any;
+use core::sync::atomic::AtomicU32;
 
 use hadal_hal::memory::frames::Block;
 use hadal_mem::space::PageSource;
@@ -193,6 +194,16 @@ pub trait File: Send + Sync {
     /// A device's own requests.
     fn ioctl(&self, _request: u32, _argument: &mut dyn IoctlArgument) -> Result<usize> {
         Err(Errno::ENOTTY)
+    }
+
+    /// What counts its changes, and perhaps those of others, if it keeps the time of the last access.
+    fn changes(&self) -> Option<&'static AtomicU32> {
+        None
+    }
+
+    /// Somebody reads it, or maps it. Returns whether that needs not be said again before the next change.
+    fn accessed(&self) -> bool {
+        true
     }
 
     /// Brings written data (and, unless `data_only`, attributes) to stable storage.

@@ -50,5 +50,5 @@ pub use metadata::{
 };
 pub use namespace::{Caller, Follow, Location, Mount, MountTable, Namespace};
 pub use open_file::{OpenFile, SeekFrom, Watcher};
-pub use tmpfs::TmpFs;
+pub use tmpfs::{AccessTimes, TmpFs};
 pub use transfer::{Reading, Writing};

@@ -49,6 +49,10 @@ pub struct OpenFile {
     /// As the file said when it was opened: they are asked for with every transfer.
     positions: Positions,
     is_directory: bool,
+    /// Of a file that keeps the time of the last access: what counts changes, and the count for which the access is noted. Reads
+    /// are many, and most of them have nothing to note.
+    changes: Option<&'static AtomicU32>,
+    noted: AtomicU32,
     location: Location,
     /// Access mode and the bits of [`OpenFlags::SETTABLE`].
     status: AtomicU32,
@@ -83,7 +87,19 @@ impl OpenFileRoom {
         let (offset, watchers) = (Mutex::new(0), SpinLock::new(Vec::new()));
         let positions = file.as_ref().map_or(Positions::None, |file| file.positions());
         let is_directory = location.inode().is_directory();
-        self.0.fill(OpenFile { file, positions, is_directory, location, status, offset, watchers })
+        let changes = file.as_ref().and_then(|file| file.changes());
+        let noted = AtomicU32::new(changes.map_or(0, |changes| !changes.load(Ordering::Relaxed)));
+        self.0.fill(OpenFile {
+            file,
+            positions,
+            is_directory,
+            changes,
+            noted,
+            location,
+            status,
+            offset,
+            watchers,
+        })
     }
 }
 
@@ -167,6 +183,20 @@ impl OpenFile {
         blocking_by(self.status())
     }
 
+    /// Notes that the file is read or mapped, unless it was opened not to.
+    #[inline(never)]
+    pub fn accessed(&self) {
+        if let (Some(changes), Some(file)) = (self.changes, &self.file)
+            && !self.status().contains(OpenFlags::NO_ATIME)
+        {
+            // Before it is noted: the next change gives another number.
+            let count = changes.load(Ordering::Acquire);
+            if file.accessed() {
+                self.noted.store(count, Ordering::Relaxed);
+            }
+        }
+    }
+
     /// Begins to read: at a position (`pread64`), or at the shared offset, which moves, or from a stream.
     #[inline]
     pub fn reading(&self, position: Option<u64>) -> Result<Reading<'_>> {
@@ -174,6 +204,11 @@ impl OpenFile {
         let file = if status.readable() { self.file()? } else { return Err(Errno::EBADF) };
         if self.is_directory {
             return Err(Errno::EISDIR);
+        }
+        if let Some(changes) = self.changes
+            && changes.load(Ordering::Relaxed) != self.noted.load(Ordering::Relaxed)
+        {
+            self.accessed();
         }
         Ok(Reading::new(file, self.begin(position)?, blocking_by(status)))
     }
@@ -266,6 +301,7 @@ impl OpenFile {
         if !self.is_directory {
             return Err(Errno::ENOTDIR);
         }
+        self.accessed();
         let mut offset = self.offset.lock();
         let mut next = *offset;
         let result = file.readdir(*offset, &mut |entry| {

@@ -91,10 +91,13 @@ impl<M: Mmu> AddressSpace<M> {
             self.give_object(&mut request)?;
         }
         if let MapBacking::File { source, shared: true, .. } = &request.backing
-            && source.is_written_back()
+            && source.notes_writes()
             && request.max_prot.contains(Prot::WRITE)
         {
-            self.counters.note_written_back();
+            self.counters.note_noted();
+            if source.is_written_back() {
+                self.counters.note_written_back();
+            }
         }
         match &request.backing {
             MapBacking::File { source, shared: true, .. } if !source.is_kernels_own() => {

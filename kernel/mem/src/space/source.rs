@@ -102,13 +102,18 @@ pub trait PageSource: Send + Sync {
     /// There is a mapping less, in the same way.
     fn mapping_removed(&self) {}
 
+    /// Whether it wants to know of what programs write to its frames, at `msync` and when they are unmapped.
+    fn notes_writes(&self) -> bool {
+        self.is_written_back()
+    }
+
     /// A program has written to the frame of page `index` through a shared mapping. The address space's lock is held: this
     /// must not sleep.
     fn mark_written(&self, index: u64) {
         let _ = index;
     }
 
-    /// Brings what was marked as written in a range to where the file is kept (`msync`).
+    /// Brings what was marked as written in a range to where the file is kept, and notes it (`msync`).
     fn sync(&self, offset: u64, len: u64) -> Result<(), IoError> {
         let _ = (offset, len);
         Ok(())

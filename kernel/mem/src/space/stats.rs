@@ -15,6 +15,8 @@ pub(super) struct Counters {
     large_pages: AtomicU64,
     /// There has been a mapping through which a file kept elsewhere can be written.
     written_back: AtomicBool,
+    /// There has been a mapping of a file that wants to know what is written to it.
+    noted: AtomicBool,
     /// There has been a shared mapping of memory that programs write to.
     shared_mappings: AtomicBool,
     /// Something has been locked.
@@ -31,6 +33,7 @@ impl Counters {
             file_reads: AtomicU64::new(0),
             large_pages: AtomicU64::new(0),
             written_back: AtomicBool::new(false),
+            noted: AtomicBool::new(false),
             shared_mappings: AtomicBool::new(false),
             locks: AtomicBool::new(false),
         }
@@ -47,9 +50,11 @@ impl Counters {
 
     /// Notes for a copy of the window what there may be in it.
     pub(super) fn copy_to(&self, other: &Self) {
-        for (own, copy) in
-            [(&self.written_back, &other.written_back), (&self.shared_mappings, &other.shared_mappings)]
-        {
+        for (own, copy) in [
+            (&self.written_back, &other.written_back),
+            (&self.noted, &other.noted),
+            (&self.shared_mappings, &other.shared_mappings),
+        ] {
             copy.store(own.load(Ordering::Relaxed), Ordering::Relaxed);
         }
     }
@@ -69,6 +74,15 @@ impl Counters {
 
     pub(super) fn has_written_back(&self) -> bool {
         self.written_back.load(Ordering::Relaxed)
+    }
+
+    /// From now on there may be writes to note.
+    pub(super) fn note_noted(&self) {
+        self.noted.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn has_noted(&self) -> bool {
+        self.noted.load(Ordering::Relaxed)
     }
 
     /// From now on there may be a shared mapping.

@@ -26,24 +26,35 @@ impl<M: Mmu> AddressSpace<M> {
         }
         window_range(addr, len).ok_or(SpaceError::NoMapping)?;
         let whole = self.inner.read().map.covered_until(start, end, |_| true) == end;
-        self.write_back(start, end, |_| true)?;
+        if self.counters.has_noted() {
+            self.write_back(start, end, |_| true)?;
+        }
         if whole { Ok(()) } else { Err(SpaceError::NoMapping) }
     }
 
     /// Brings what was written to a file through any mapping to where the file is kept.
     pub fn sync_file(&self, id: SourceId) -> Result<(), SpaceError> {
-        self.write_back(WINDOW_START, WINDOW_END, |file| file.id() == id)
+        self.write_back_kept(|file| file.id() == id)
     }
 
     /// Brings everything that was written to shared files to where they are kept.
     pub fn sync_all(&self) -> Result<(), SpaceError> {
-        self.write_back(WINDOW_START, WINDOW_END, |_| true)
+        self.write_back_kept(|_| true)
+    }
+
+    /// The same for files that are kept elsewhere, and which are `wanted`. The others need only [`Self::sync`].
+    fn write_back_kept(&self, wanted: impl Fn(&Arc<dyn PageSource>) -> bool) -> Result<(), SpaceError> {
+        if !self.counters.has_written_back() {
+            return Ok(());
+        }
+        self.write_back(WINDOW_START, WINDOW_END, |file| file.is_written_back() && wanted(file))
     }
 
     /// The first mapping in a range through which a file that is kept elsewhere can be written: where it ends, and the file.
     pub fn next_written(&self, start: usize, end: usize) -> Option<(usize, SourceId)> {
         let inner = self.inner.read();
-        let vma = inner.map.overlapping(start, end).find(|vma| can_be_written(vma))?;
+        let is_kept = |vma: &&Vma| vma.shown_file().is_some_and(|file| file.is_written_back());
+        let vma = inner.map.overlapping(start, end).filter(is_kept).find(|vma| can_be_written(vma))?;
         Some((vma.end, vma.id()))
     }
 
@@ -53,9 +64,6 @@ impl<M: Mmu> AddressSpace<M> {
         end: usize,
         wanted: impl Fn(&Arc<dyn PageSource>) -> bool,
     ) -> Result<(), SpaceError> {
-        if !self.counters.has_written_back() {
-            return Ok(());
-        }
         let mut parts: Vec<Part> = Vec::new();
         let mut hull: Option<(usize, usize)> = None;
         {
@@ -108,9 +116,9 @@ impl<M: Mmu> AddressSpace<M> {
     }
 }
 
-/// Whether pages of a mapping may be dirty: one that was writable once may not be any more.
+/// Whether a file wants to know which pages of a mapping are dirty: one that was writable once may not be any more.
 fn can_be_written(vma: &Vma) -> bool {
     vma.is_shared()
         && vma.max_prot.contains(Prot::WRITE)
-        && vma.shown_file().is_some_and(|file| file.is_written_back())
+        && vma.shown_file().is_some_and(|file| file.notes_writes())
 }

@@ -4,6 +4,7 @@
 
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use hadal_hal::memory::fallible;
 use hadal_hal::memory::frames::Lent;
@@ -11,7 +12,7 @@ use hadal_mem::space::{IoError, PageSource, SourceId};
 use hadal_sync::Mutex;
 
 use super::pages::{Frame, PAGE_SIZE};
-use super::{Body, Node};
+use super::{AccessTimes, Body, Node, changes};
 use crate::errno::{Errno, Result};
 use crate::file::{AllocateMode, Destination, DirEntry, File, Positions};
 use crate::inode::Inode;
@@ -48,7 +49,9 @@ impl File for Node {
 
     fn write_at(&self, offset: u64, data: &[u8]) -> Result<usize> {
         let written = self.pages()?.lock().write(offset, data)?;
-        self.touch_content();
+        if !data.is_empty() {
+            self.touch_content();
+        }
         Ok(written)
     }
 
@@ -71,6 +74,15 @@ impl File for Node {
 
     fn readdir(&self, cookie: u64, sink: &mut dyn FnMut(DirEntry<'_>) -> bool) -> Result<()> {
         self.list(cookie, sink)
+    }
+
+    fn changes(&self) -> Option<&'static AtomicU32> {
+        Some(changes::of(self.ino))
+    }
+
+    fn accessed(&self) -> bool {
+        self.touch_access();
+        self.fs.access_times == AccessTimes::Relative
     }
 
     fn fsync(&self, _data_only: bool) -> Result<()> {
@@ -101,7 +113,11 @@ impl File for Node {
         let regular = matches!(self.body, Body::Regular(_));
         regular.then(|| -> Arc<dyn PageSource> {
             // One for each mapping, which has been asked for.
-            Arc::new(TmpSource { node: self, shared: Mutex::new(BTreeMap::new()) })
+            Arc::new(TmpSource {
+                node: self,
+                shared: Mutex::new(BTreeMap::new()),
+                written: AtomicBool::new(false),
+            })
         })
     }
 
@@ -115,6 +131,8 @@ struct TmpSource {
     node: Arc<Node>,
     /// The frames given away, by address: they stay as long as the mapping may use them.
     shared: Mutex<BTreeMap<u64, Arc<Frame>>>,
+    /// Programs have written to frames, and the file's times do not tell yet.
+    written: AtomicBool,
 }
 
 impl PageSource for TmpSource {
@@ -130,6 +148,21 @@ impl PageSource for TmpSource {
 
     fn can_share(&self) -> bool {
         true
+    }
+
+    fn notes_writes(&self) -> bool {
+        true
+    }
+
+    fn mark_written(&self, _index: u64) {
+        self.written.store(true, Ordering::Relaxed);
+    }
+
+    fn sync(&self, _offset: u64, _len: u64) -> core::result::Result<(), IoError> {
+        if self.written.swap(false, Ordering::Relaxed) {
+            self.node.touch_content();
+        }
+        Ok(())
     }
 
     fn shared_frame(&self, index: u64, _writable: bool) -> core::result::Result<Option<Lent>, IoError> {

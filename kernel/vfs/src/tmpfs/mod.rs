@@ -8,6 +8,7 @@
 //! Lock order: the tree lock of the file system (held by whatever changes entries), then the entries of one
 //! directory, then the pages of one file, then attributes. No two directories are locked at once.
 
+mod changes;
 mod directory;
 mod file;
 mod pages;
@@ -37,6 +38,19 @@ use pages::{PAGE_SIZE, Pages};
 /// The magic number `statfs` reports.
 pub const TMPFS_MAGIC: u64 = 0x0102_1994;
 
+/// When the time of the last access changes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AccessTimes {
+    /// At the first access after a change, and once a day (`relatime`).
+    #[default]
+    Relative,
+    /// Always (`strictatime`).
+    Strict,
+}
+
+/// What `relatime` means by a day, in seconds.
+const DAY: i64 = 24 * 60 * 60;
+
 /// A file system in memory.
 pub struct TmpFs {
     dev: u64,
@@ -49,6 +63,7 @@ pub struct TmpFs {
     next_ino: AtomicU64,
     /// Held by everything that changes entries.
     tree: Mutex<()>,
+    access_times: AccessTimes,
     /// Who appends to which file.
     appends: Turns,
 }
@@ -62,6 +77,17 @@ impl TmpFs {
         root_mode: u32,
         root_owner: Owner,
     ) -> Result<Arc<dyn Inode>> {
+        Self::create_with(frames, limit_bytes, root_mode, root_owner, AccessTimes::Relative)
+    }
+
+    /// The same, with a choice.
+    pub fn create_with(
+        frames: &'static dyn FrameSource,
+        limit_bytes: u64,
+        root_mode: u32,
+        root_owner: Owner,
+        access_times: AccessTimes,
+    ) -> Result<Arc<dyn Inode>> {
         let fs = fallible::arc(Self {
             dev: device_numbers::next(),
             frames,
@@ -71,6 +97,7 @@ impl TmpFs {
             inodes: AtomicU64::new(0),
             next_ino: AtomicU64::new(1),
             tree: Mutex::new(()),
+            access_times,
             appends: Turns::new(),
         })?;
         Node::new(&fs, Body::Directory(Mutex::new(Entries::new())), root_mode, root_owner)
@@ -152,6 +179,18 @@ impl Node {
         let mut attributes = self.attributes.lock();
         attributes.mtime = now;
         attributes.ctime = now;
+        changes::count(self.ino);
+    }
+
+    /// Notes that the content is read, now.
+    fn touch_access(&self) {
+        let now = Timespec::now();
+        let mut attributes = self.attributes.lock();
+        let Attributes { atime, mtime, ctime, .. } = *attributes;
+        let is_due = atime <= mtime.max(ctime) || now.sec - atime.sec >= DAY;
+        if is_due || self.fs.access_times == AccessTimes::Strict {
+            attributes.atime = now;
+        }
     }
 
     /// Adds to the number of names, and notes the change.
@@ -160,6 +199,7 @@ impl Node {
         let mut attributes = self.attributes.lock();
         attributes.nlink = attributes.nlink.saturating_add_signed(by);
         attributes.ctime = now;
+        changes::count(self.ino);
     }
 
     fn truncate(&self, size: u64) -> Result<()> {
@@ -258,6 +298,7 @@ impl Inode for Node {
         attributes.atime = change.atime.map_or(attributes.atime, time);
         attributes.mtime = change.mtime.map_or(attributes.mtime, time);
         attributes.ctime = now;
+        changes::count(self.ino);
         Ok(())
     }
 
@@ -313,7 +354,10 @@ impl Inode for Node {
 
     fn readlink(&self) -> Result<Vec<u8>> {
         match &self.body {
-            Body::Symlink(target) => Ok(fallible::copied(target)?),
+            Body::Symlink(target) => {
+                self.touch_access();
+                Ok(fallible::copied(target)?)
+            }
             _ => Err(Errno::EINVAL),
         }
     }

@@ -11,7 +11,7 @@ use alloc::sync::Arc;
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use hadal_mem::frames;
-use hadal_vfs::{Inode, Location, OpenFile, OpenFlags, Owner, TmpFs};
+use hadal_vfs::{AccessTimes, Inode, Location, OpenFile, OpenFlags, Owner, TmpFs};
 use linux_raw_sys::general::{MFD_CLOEXEC, MFD_EXEC};
 use spin::Once;
 
@@ -25,7 +25,9 @@ const NAME_LIMIT: usize = 250;
 
 /// The file system that holds the files, mounted nowhere.
 fn root() -> Result<&'static Arc<dyn Inode>> {
-    ROOT.try_call_once(|| TmpFs::create(frames::global(), u64::MAX, 0o700, Owner::default()))
+    ROOT.try_call_once(|| {
+        TmpFs::create_with(frames::global(), u64::MAX, 0o700, Owner::default(), AccessTimes::Strict)
+    })
 }
 
 static ROOT: Once<Arc<dyn Inode>> = Once::new();

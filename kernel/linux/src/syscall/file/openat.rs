@@ -2,8 +2,8 @@
 //! `openat(2)`: opens a file relative to a directory, and may create it.
 //!
 //! Honoured: `O_RDONLY`, `O_WRONLY`, `O_RDWR`, `O_CREAT`, `O_EXCL`, `O_TRUNC`, `O_APPEND`, `O_NONBLOCK`, `O_DIRECTORY`,
-//! `O_NOFOLLOW`, `O_CLOEXEC`, `O_PATH`, `O_SYNC`, `O_DSYNC`; `O_NOCTTY`, `O_LARGEFILE`, `O_NOATIME`, `O_DIRECT` change
-//! nothing. Unknown flags are ignored, as on Linux.
+//! `O_NOFOLLOW`, `O_CLOEXEC`, `O_PATH`, `O_SYNC`, `O_DSYNC`, `O_NOATIME` for files in memory; `O_NOCTTY`, `O_LARGEFILE`, `O_DIRECT`
+//! change nothing. Unknown flags are ignored, as on Linux.
 //!
 //! Refused: `O_TMPFILE` (`EOPNOTSUPP`); `O_ASYNC` is ignored.
 

@@ -116,6 +116,7 @@ fn back_by_file(call: &Call<'_>, request: &mut MapRequest, offset: u64, shared: 
         request.max_prot.remove(Prot::WRITE);
     }
     let source = file.clone().page_source().ok_or(Errno::ENODEV)?;
+    open.accessed();
     let path = String::from_utf8_lossy(open.location().path());
     request.name = Name::Path(path.as_ref().into());
     request.backing = MapBacking::File { source, offset, shared };
