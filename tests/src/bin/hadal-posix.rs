@@ -173,7 +173,7 @@ fn run_candidates(
     let machine = Machine { programs: kept(), cpus: options.cpus, ring: options.ring.clone(), limit };
     let mut rest = candidates;
     while let [first, ..] = rest {
-        let place = scratch::empty_directory(&format!("posix-run-{}", first.name))?;
+        let place = scratch::empty_directory(&format!("posix-run-{}-{}", options.ring, first.name))?;
         let endings = machine.run(&place, rest)?;
         for (candidate, ending) in rest.iter().zip(&endings) {
             if ending.status == Some(0) {
