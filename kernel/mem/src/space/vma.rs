@@ -95,28 +95,32 @@ pub(super) enum Backing {
 }
 
 impl Clone for Backing {
+    #[inline]
     fn clone(&self) -> Self {
-        match self {
-            Self::Anonymous => Self::Anonymous,
-            Self::File { source, offset, shared, own_frames, counted } => {
-                if *counted {
-                    source.mapping_added();
-                }
-                Self::File {
-                    source: source.clone(),
-                    offset: *offset,
-                    shared: *shared,
-                    own_frames: *own_frames,
-                    counted: *counted,
-                }
-            }
+        let Self::File { source, offset, shared, own_frames, counted } = self else { return Self::Anonymous };
+        if *counted {
+            count(source, true);
         }
+        let (offset, shared, own_frames, counted) = (*offset, *shared, *own_frames, *counted);
+        Self::File { source: source.clone(), offset, shared, own_frames, counted }
     }
 }
 
 impl Drop for Backing {
+    #[inline]
     fn drop(&mut self) {
         self.leave();
+    }
+}
+
+/// Tells a source of a mapping more, or less. Few want to know.
+#[cold]
+#[inline(never)]
+fn count(source: &Arc<dyn PageSource>, is_more: bool) {
+    if is_more {
+        source.mapping_added();
+    } else {
+        source.mapping_removed();
     }
 }
 
@@ -125,17 +129,17 @@ impl Backing {
     pub(super) fn file(source: Arc<dyn PageSource>, offset: u64, shared: bool, own_frames: bool) -> Self {
         let counted = source.counts_mappings();
         if counted {
-            source.mapping_added();
+            count(&source, true);
         }
         Self::File { source, offset, shared, own_frames, counted }
     }
 
     /// The source is told now that the mapping is gone, and not when it is dropped.
+    #[inline]
     fn leave(&mut self) {
-        if let Self::File { source, counted, .. } = self
-            && core::mem::take(counted)
-        {
-            source.mapping_removed();
+        if let Self::File { source, counted: counted @ true, .. } = self {
+            *counted = false;
+            count(source, false);
         }
     }
 
