@@ -161,7 +161,7 @@ fn a_file_that_counts_its_mappings_knows_each_at_once() {
         old_len: 6 * PAGE,
         new_len: 9 * PAGE,
         mode: RemapMode::MayMove,
-        lock_limit: None,
+        limits: Limits::default(),
     };
     machine.space.remap(request).expect("remap");
     assert_eq!(file.mappings(), 3);
