@@ -18,7 +18,7 @@ pub(super) fn of(ino: u64) -> &'static AtomicU32 {
     &ALL[ino as usize % COUNTS].0
 }
 
-/// The times of an inode have changed.
-pub(super) fn count(ino: u64) {
-    of(ino).fetch_add(1, Ordering::Release);
+/// The times of an inode that has this count have changed.
+pub(super) fn count(changes: &AtomicU32) {
+    changes.fetch_add(1, Ordering::Release);
 }

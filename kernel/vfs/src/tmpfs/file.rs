@@ -77,7 +77,7 @@ impl File for Node {
     }
 
     fn changes(&self) -> Option<&'static AtomicU32> {
-        Some(changes::of(self.ino))
+        Some(self.changes)
     }
 
     fn accessed(&self) -> bool {

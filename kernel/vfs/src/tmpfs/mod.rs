@@ -16,7 +16,7 @@ mod pages;
 use alloc::boxed::Box;
 use alloc::sync::{Arc, Weak};
 use alloc::vec::Vec;
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use hadal_hal::memory::fallible;
 use hadal_hal::memory::frames::FrameSource;
@@ -129,6 +129,7 @@ pub(crate) struct Node {
     this: Weak<Node>,
     fs: Arc<TmpFs>,
     ino: u64,
+    changes: &'static AtomicU32,
     attributes: SpinLock<Attributes>,
     body: Body,
 }
@@ -147,10 +148,12 @@ impl Node {
         };
         let node = fallible::arc_cyclic(|this| {
             fs.inodes.fetch_add(1, Ordering::Relaxed);
+            let ino = fs.next_ino.fetch_add(1, Ordering::Relaxed);
             Self {
                 this: this.clone(),
                 fs: fs.clone(),
-                ino: fs.next_ino.fetch_add(1, Ordering::Relaxed),
+                ino,
+                changes: changes::of(ino),
                 attributes: SpinLock::new(attributes),
                 body,
             }
@@ -179,7 +182,7 @@ impl Node {
         let mut attributes = self.attributes.lock();
         attributes.mtime = now;
         attributes.ctime = now;
-        changes::count(self.ino);
+        changes::count(self.changes);
     }
 
     /// Notes that the content is read, now.
@@ -199,7 +202,7 @@ impl Node {
         let mut attributes = self.attributes.lock();
         attributes.nlink = attributes.nlink.saturating_add_signed(by);
         attributes.ctime = now;
-        changes::count(self.ino);
+        changes::count(self.changes);
     }
 
     fn truncate(&self, size: u64) -> Result<()> {
@@ -298,7 +301,7 @@ impl Inode for Node {
         attributes.atime = change.atime.map_or(attributes.atime, time);
         attributes.mtime = change.mtime.map_or(attributes.mtime, time);
         attributes.ctime = now;
-        changes::count(self.ino);
+        changes::count(self.changes);
         Ok(())
     }
 
