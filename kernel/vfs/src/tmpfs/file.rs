@@ -12,7 +12,7 @@ use hadal_mem::space::{IoError, PageSource, SourceId};
 use hadal_sync::Mutex;
 
 use super::pages::{Frame, PAGE_SIZE};
-use super::{AccessTimes, Body, Node, changes};
+use super::{AccessTimes, Body, Node};
 use crate::errno::{Errno, Result};
 use crate::file::{AllocateMode, Destination, DirEntry, File, Positions};
 use crate::inode::Inode;
