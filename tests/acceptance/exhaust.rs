@@ -22,6 +22,7 @@ const KINDS: [&[&str]; 11] = [
         "poll",
         "files",
         "directories",
+        "fifos",
         "small-writes",
         "mappings",
         "holes",

@@ -23,6 +23,7 @@ static const struct kind KINDS[] = {
     {"poll", use_up_poll},
     {"files", use_up_files},
     {"directories", use_up_directories},
+    {"fifos", use_up_fifos},
     {"small-writes", use_up_small_writes},
     {"threads", use_up_threads},
     {"readers", use_up_readers},

@@ -27,6 +27,7 @@ size_t use_up_poll(void);
 // Names and content of files in memory (names.c).
 size_t use_up_files(void);
 size_t use_up_directories(void);
+size_t use_up_fifos(void);
 size_t use_up_small_writes(void);
 
 // Threads and those that wait (waiters.c).

@@ -82,6 +82,32 @@ size_t use_up_directories(void) {
     return count;
 }
 
+// Named pipes that are open.
+size_t use_up_fifos(void) {
+    enum { OPEN = 20000 };
+    static int fds[OPEN];
+    char text[256];
+    size_t count = 0;
+    mkdir(PLACE, 0700);
+    for (; count < OPEN; count++) {
+        if (mkfifo(name_of(text, count), 0600) != 0) {
+            expect_refusal("mkfifo", REFUSALS);
+            break;
+        }
+        fds[count] = open(name_of(text, count), O_RDWR | O_NONBLOCK);
+        if (fds[count] < 0) {
+            expect_refusal("open of a fifo", REFUSALS);
+            count++;
+            break;
+        }
+    }
+    for (size_t number = 0; number < count; number++) {
+        close(fds[number]);
+    }
+    remove_all(count, 0);
+    return count;
+}
+
 // One byte in each of many pages, so that what the kernel notes about a page counts.
 size_t use_up_small_writes(void) {
     size_t count = 0;

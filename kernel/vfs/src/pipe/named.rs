@@ -58,8 +58,9 @@ fn find(id: InodeId) -> Result<Arc<Pipe>> {
     if let Some(pipe) = open.get(&id).and_then(Weak::upgrade) {
         return Ok(pipe);
     }
-    let pipe = Pipe::new(id, Owner::default(), true)?;
+    // First what may fail: a pipe that goes takes this lock.
     fallible::admit(SMALL_BYTES)?;
+    let pipe = Pipe::new(id, Owner::default(), true)?;
     open.insert(id, Arc::downgrade(&pipe));
     Ok(pipe)
 }
