@@ -122,6 +122,7 @@ impl OpenFile {
     fn build(file: Option<Arc<dyn File>>, location: Location, flags: OpenFlags) -> Result<Arc<Self>> {
         Ok(Self::room()?.fill(file, location, flags))
     }
+
     /// Registers somebody who has to know when the description goes.
     pub fn watch(&self, watcher: Arc<dyn Watcher>) -> Result<()> {
         let mut watchers = self.watchers.lock();

@@ -8,7 +8,6 @@ use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use arrayvec::ArrayVec;
 use hadal_hal::memory::fallible;
 use hadal_hal::sync::{Rank, SpinLock, SpinLockGuard};
 use hadal_sched::{Thread, Wake, current, park};
@@ -18,6 +17,7 @@ use super::content::{Content, Message, Wanted};
 use super::ids::{Place, Table};
 use super::now;
 use super::permissions::{CHANGE, Permissions, READ};
+use super::serving::{Woken, serve};
 use crate::process::Process;
 use crate::{Errno, Result};
 
@@ -27,9 +27,6 @@ pub const COUNT_MAX: usize = 32000;
 pub const MESSAGE_MAX: usize = 8192;
 /// Bytes of a queue's messages, unless the superuser allows more (`MSGMNB`).
 pub const BYTES_MAX: usize = 16384;
-
-/// Threads that are woken at a time.
-const WOKEN: usize = 16;
 
 static QUEUES: Table<Queue> = Table::new(COUNT_MAX);
 
@@ -107,9 +104,6 @@ impl Waiter {
 
 /// The list of waiters that a thread is in.
 type Side = fn(&mut State) -> &mut BTreeMap<u64, Arc<Waiter>>;
-
-/// Threads to be woken.
-type Woken = ArrayVec<&'static Thread, WOKEN>;
 
 impl State {
     fn fits(&self, message: &Message) -> bool {
@@ -285,19 +279,8 @@ impl Queue {
     }
 
     /// Serves those who wait after a change, and releases the lock.
-    fn serve<'a>(&'a self, mut state: SpinLockGuard<'a, State>) {
-        loop {
-            let mut woken = Woken::new();
-            let more = state.serve(&mut woken);
-            drop(state);
-            for thread in woken {
-                thread.unpark();
-            }
-            if !more {
-                return;
-            }
-            state = self.state.lock();
-        }
+    fn serve<'a>(&'a self, state: SpinLockGuard<'a, State>) {
+        serve(&self.state, state, State::serve);
     }
 
     /// What it is like; `EACCES` if the caller may not know, and is not to be told anyway.

@@ -6,6 +6,7 @@
 //! - [`listing`]: what `/proc/sysvipc` shows;
 //! - [`messages`]: queues, and [`content`]: what is in them;
 //! - [`segment`]: shared memory, and [`segments`]: all of it;
+//! - [`serving`]: how those who wait go on;
 //! - [`semaphores`]: sets of them, [`operation`]: what is done to them, and [`undo`]: what the end of a process takes back.
 //!
 //! An operation looks its object up, which locks the table for that long, and then locks the object alone. An object that was
@@ -20,6 +21,7 @@ pub(crate) mod permissions;
 pub(crate) mod segment;
 pub mod segments;
 pub mod semaphores;
+mod serving;
 pub(crate) mod undo;
 
 /// `IPC_PRIVATE`: no key.

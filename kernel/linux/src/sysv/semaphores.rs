@@ -11,7 +11,6 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
-use arrayvec::ArrayVec;
 use hadal_hal::memory::fallible;
 use hadal_hal::sync::{Rank, SpinLock, SpinLockGuard};
 use hadal_sched::{Thread, Wake, current, park};
@@ -20,6 +19,7 @@ use smallvec::SmallVec;
 use super::ids::{Place, Table};
 use super::operation::{self, Attempt, Operation, Semaphore};
 use super::permissions::{CHANGE, Permissions, READ};
+use super::serving::{Woken, serve};
 use super::{now, undo};
 use crate::process::Process;
 use crate::{Errno, Result};
@@ -34,9 +34,6 @@ pub const SIZE_MAX: usize = 32000;
 pub const ALL_MAX: usize = COUNT_MAX * SIZE_MAX;
 /// Operations of a call (`SEMOPM`).
 pub const OPERATIONS_MAX: usize = 500;
-
-/// Threads that are woken at a time.
-const WOKEN: usize = 16;
 
 /// Operations of a call; as many as most have take no memory.
 pub(crate) type Operations = SmallVec<[Operation; 4]>;
@@ -111,9 +108,6 @@ impl Waiter {
         }
     }
 }
-
-/// Threads to be woken.
-type Woken = ArrayVec<&'static Thread, WOKEN>;
 
 impl State {
     /// Attempts operations.
@@ -274,19 +268,8 @@ impl Set {
     }
 
     /// Serves those who wait after a change, and releases the lock.
-    fn serve<'a>(&'a self, mut state: SpinLockGuard<'a, State>) {
-        loop {
-            let mut woken = Woken::new();
-            let more = state.serve(&mut woken);
-            drop(state);
-            for thread in woken {
-                thread.unpark();
-            }
-            if !more {
-                return;
-            }
-            state = self.state.lock();
-        }
+    fn serve<'a>(&'a self, state: SpinLockGuard<'a, State>) {
+        serve(&self.state, state, State::serve);
     }
 
     /// Sees to it that the process has adjustments here; returns the number of its list.

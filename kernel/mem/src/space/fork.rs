@@ -74,7 +74,8 @@ impl<M: Mmu> AddressSpace<M> {
         }
     }
 
-    /// The mappings of the copy, the break, bytes of the first stack, and why a part of the pages is not shared. The lock is held for writing.
+    /// The mappings of the copy, the break, bytes of the first stack, and why a part of the pages is not shared. The lock is held
+    /// for writing.
     #[expect(clippy::type_complexity, reason = "what the caller gives to the copy, once")]
     fn copy_locked(
         &self,
