@@ -91,7 +91,17 @@ impl core::fmt::Display for Place {
 }
 
 fn in_interrupt(block: &PerCpu) -> bool {
-    block.interrupts.load(Ordering::Relaxed) != block.interrupts_done.load(Ordering::Relaxed)
+    lasts(|| block.interrupts.load(Ordering::Acquire), || block.interrupts_done.load(Ordering::Acquire))
+}
+
+/// Whether an interrupt lasts, of which `entered` have begun and `done` have ended: looked at again if one has come in between.
+fn lasts(entered: impl Fn() -> u64, done: impl Fn() -> u64) -> bool {
+    loop {
+        let (before, ended) = (entered(), done());
+        if entered() == before {
+            return before != ended;
+        }
+    }
 }
 
 /// Before a lock that spins with interrupts off is waited for.
@@ -184,9 +194,29 @@ fn check_interruptible(block: &PerCpu) {
 
 #[cfg(test)]
 mod tests {
+    use core::cell::Cell;
     use core::panic::Location;
 
-    use super::{Rank, Record};
+    use super::{Rank, Record, lasts};
+
+    #[test]
+    fn an_interrupt_that_comes_and_goes_does_not_last() {
+        let (entered, done, coming) = (Cell::new(7), Cell::new(7), Cell::new(3));
+        // Some interrupts come while it is looked.
+        let entered_before_one = || {
+            let before = entered.get();
+            if coming.get() > 0 {
+                coming.set(coming.get() - 1);
+                entered.set(before + 1);
+                done.set(done.get() + 1);
+            }
+            before
+        };
+        assert!(!lasts(entered_before_one, || done.get()));
+        coming.set(3);
+        entered.set(entered.get() + 1);
+        assert!(lasts(entered_before_one, || done.get()));
+    }
 
     #[test]
     fn locks_are_taken_in_order_and_released_in_any() {
