@@ -119,6 +119,6 @@ fn main() -> ExitCode {
     stress::register(&mut suite);
     let times = suite.times();
     let conclusion = libtest_mimic::run(&arguments, suite.into_trials());
-    times.print_slowest();
+    times.print();
     conclusion.exit_code()
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The list of tests in the making.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -9,7 +10,7 @@ use hadal_tests::{Case, Program, TestError, Way};
 use libtest_mimic::{Failed, Trial};
 
 /// How many of the slowest tests the end of a run names.
-const NAMED: usize = 20;
+const NAMED: usize = 40;
 
 /// How long each test took that has ended.
 #[derive(Clone, Default)]
@@ -20,15 +21,26 @@ impl Times {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push((time, name));
     }
 
-    /// Names the slowest tests of a run of many.
-    pub(crate) fn print_slowest(&self) {
+    /// Says where the time of a run of many tests went: to which parts, and to which tests.
+    pub(crate) fn print(&self) {
         let mut times = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if times.len() <= NAMED {
             return;
         }
-        times.sort_by(|a, b| b.cmp(a));
         let total: Duration = times.iter().map(|(time, _)| *time).sum();
-        println!("slowest of {} tests, which took {:.0} s together:", times.len(), total.as_secs_f64());
+        let mut parts: BTreeMap<&str, (Duration, usize)> = BTreeMap::new();
+        for (time, name) in times.iter() {
+            let part = parts.entry(name.split('/').next().unwrap_or(name)).or_default();
+            *part = (part.0 + *time, part.1 + 1);
+        }
+        let mut parts: Vec<_> = parts.into_iter().collect();
+        parts.sort_by_key(|(_, (time, _))| std::cmp::Reverse(*time));
+        println!("{} tests took {:.0} s together, by part:", times.len(), total.as_secs_f64());
+        for (part, (time, tests)) in parts {
+            println!("{:8.1} s  {part} ({tests})", time.as_secs_f64());
+        }
+        times.sort_by(|a, b| b.cmp(a));
+        println!("the slowest:");
         for (time, name) in times.iter().take(NAMED) {
             println!("{:8.1} s  {name}", time.as_secs_f64());
         }
