@@ -24,6 +24,7 @@ mod entry;
 mod groups;
 mod growing;
 mod kernel_half;
+mod lending;
 mod page;
 mod pool;
 mod retired;
@@ -253,7 +254,7 @@ impl PageTable {
         &self,
         va: usize,
         len: usize,
-        removed: &mut dyn FnMut(usize, Page<Unmapped>, PageFlags),
+        removed: &mut impl FnMut(usize, Page<Unmapped>, PageFlags),
     ) -> Result<(), MapError> {
         let end = checked_end(va, len);
         // Mostly it is a part of what lies below one directory, and often of one table of small pages: it empties neither.
@@ -281,7 +282,7 @@ impl PageTable {
         base: usize,
         start: usize,
         end: usize,
-        removed: &mut dyn FnMut(usize, Page<Unmapped>, PageFlags),
+        removed: &mut impl FnMut(usize, Page<Unmapped>, PageFlags),
     ) -> Result<(), MapError> {
         if level == 0 {
             unmap_small(current, base, start, end, self.number, removed);
@@ -426,8 +427,7 @@ impl PageTable {
             if level > 1 {
                 self.take_out_below(table(entry), level - 1);
             } else {
-                let is_empty = table(entry).iter().all(|entry| entry.load(Ordering::Relaxed) == 0);
-                assert!(is_empty, "a page table is given back with a page");
+                assert!(groups::is_empty(table(entry)), "a page table is given back with a page");
             }
             slot.store(0, Ordering::Release);
             self.retire(entry & ADDRESS, Content::Zeros);
@@ -482,7 +482,7 @@ fn unmap_small(
     start: usize,
     end: usize,
     number: TableNumber,
-    removed: &mut dyn FnMut(usize, Page<Unmapped>, PageFlags),
+    removed: &mut impl FnMut(usize, Page<Unmapped>, PageFlags),
 ) {
     for (slot, va) in groups::take(current, base, start, end) {
         // SAFETY: a slot of a table of 4 KiB pages.
@@ -494,12 +494,13 @@ fn unmap_small(
 ///
 /// # Safety
 /// The slot is one of that page table's low half, for pages of that size, and leads to no table.
+#[inline(always)]
 unsafe fn unmap_page(
     slot: &AtomicU64,
     va: usize,
     size: PageSize,
     number: TableNumber,
-    removed: &mut dyn FnMut(usize, Page<Unmapped>, PageFlags),
+    removed: &mut impl FnMut(usize, Page<Unmapped>, PageFlags),
 ) {
     if slot.load(Ordering::Relaxed) == 0 {
         return;

@@ -12,7 +12,7 @@ use arrayvec::ArrayVec;
 use hadal_hal::memory::frames::{Block, Lent};
 
 use super::fault::Attempt;
-use super::mmu::{MapError, Page};
+use super::mmu::MapError;
 use super::policy::Choice;
 use super::source::{IoError, PageSource};
 use super::vma::{Backing, Prot, Vma};
@@ -159,28 +159,19 @@ impl<M: Mmu> AddressSpace<M> {
             Err(IoError::Failed) => return Attempt::Over(FaultOutcome::Io),
         }
         let inner = self.inner.read();
-        let mut outcome = Attempt::Again;
-        let mut last: Option<&Vma> = None;
-        for (at, frame) in frames {
-            let offset = plan.offset.wrapping_add(at as u64).wrapping_sub(page as u64);
-            // As a rule that of the one before.
-            if !last.is_some_and(|vma| vma.start <= at && at < vma.end) {
-                last = inner.map.find(at);
-            }
-            let vma = last.filter(|vma| {
-                !vma.prot.is_empty()
-                    && !vma.owns_frames()
-                    && shows(vma, &plan.source)
-                    && vma.offset_of(at) == offset
-                    // A mapping that has become writable meanwhile needs a frame that the source knows to be.
-                    && (plan.writable || !vma.prot.contains(Prot::WRITE))
-            });
-            let Some(vma) = vma else { continue };
-            let mapped =
-                self.mmu.map(at, Page::from(frame), vma.prot.page_flags()).map_err(|(error, _)| error);
-            if mapped == Ok(()) {
-                self.counters.add_resident(PAGE_SIZE, false);
-            }
+        let vma = inner.map.find(page).filter(|vma| {
+            !vma.prot.is_empty()
+                && !vma.owns_frames()
+                && shows(vma, &plan.source)
+                && vma.offset_of(page) == plan.offset
+                // A mapping that has become writable meanwhile needs a frame that the source knows to be.
+                && (plan.writable || !vma.prot.contains(Prot::WRITE))
+        });
+        let Some(vma) = vma else { return Attempt::Again };
+        let (mut outcome, mut resident) = (Attempt::Again, 0);
+        let here = frames.into_iter().filter(|(at, _)| vma.start <= *at && *at < vma.end);
+        self.mmu.map_lent(here, vma.prot.page_flags(), &mut |at, mapped| {
+            resident += if mapped.is_ok() { PAGE_SIZE } else { 0 };
             match (mapped, at == page) {
                 (Ok(()) | Err(MapError::AlreadyMapped), true) => {
                     outcome = Attempt::Over(FaultOutcome::Resolved)
@@ -188,7 +179,8 @@ impl<M: Mmu> AddressSpace<M> {
                 (Err(MapError::NoMemory), true) => outcome = Attempt::NoMemory,
                 (_, false) => {}
             }
-        }
+        });
+        self.counters.add_resident(resident, false);
         outcome
     }
 }

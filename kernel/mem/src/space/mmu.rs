@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! What the address space needs from the machine: a page table and the TLBs.
 
-use hadal_hal::memory::frames::Block;
+use hadal_hal::memory::frames::{Block, Lent};
 use hadal_hal::memory::paging::{self, OwnedPageTable, Stale, Switchable};
 pub use hadal_hal::memory::paging::{
     BlockState, Growth, MapError, Page, PageFlags, PageSize, Place, Unmapped,
@@ -29,6 +29,13 @@ impl Reach {
 pub trait Mmu: Send + Sync {
     /// Maps one page; fails if the place is taken, and gives the page back.
     fn map<S>(&self, va: usize, page: Page<S>, flags: PageFlags) -> Result<(), (MapError, Page<S>)>;
+    /// Maps frames that are lent at addresses of one block of 2 MiB, and tells `mapped` of each whether it is there now.
+    fn map_lent(
+        &self,
+        frames: impl Iterator<Item = (usize, Lent)>,
+        flags: PageFlags,
+        mapped: &mut impl FnMut(usize, Result<(), MapError>),
+    );
     /// Maps the 4 KiB part at `va` of a large page that is filled there, and the rest of it by [`Mmu::grow`] later; fails as
     /// `map` does. Until it has grown, its other parts are not there.
     fn map_part<S>(&self, va: usize, page: Page<S>, flags: PageFlags) -> Result<(), (MapError, Page<S>)>;
@@ -48,7 +55,7 @@ pub trait Mmu: Send + Sync {
         &self,
         va: usize,
         len: usize,
-        removed: &mut dyn FnMut(usize, Page<Unmapped>, PageFlags),
+        removed: &mut impl FnMut(usize, Page<Unmapped>, PageFlags),
     ) -> Result<(), MapError>;
     /// Makes the written 4 KiB pages of a range clean and hands each to `dirty`. After the next flush on every CPU, whoever
     /// writes to one makes it dirty again.
@@ -104,6 +111,15 @@ impl Mmu for KernelMmu {
         self.table.map(va, page, flags)
     }
 
+    fn map_lent(
+        &self,
+        frames: impl Iterator<Item = (usize, Lent)>,
+        flags: PageFlags,
+        mapped: &mut impl FnMut(usize, Result<(), MapError>),
+    ) {
+        self.table.map_lent(frames, flags, mapped);
+    }
+
     fn map_part<S>(&self, va: usize, page: Page<S>, flags: PageFlags) -> Result<(), (MapError, Page<S>)> {
         self.table.map_part(va, page, flags)
     }
@@ -132,7 +148,7 @@ impl Mmu for KernelMmu {
         &self,
         va: usize,
         len: usize,
-        removed: &mut dyn FnMut(usize, Page<Unmapped>, PageFlags),
+        removed: &mut impl FnMut(usize, Page<Unmapped>, PageFlags),
     ) -> Result<(), MapError> {
         self.table.unmap(va, len, removed)
     }

@@ -66,7 +66,7 @@ pub trait PageSource: Send + Sync {
     }
 
     /// As [`PageSource::shared_frame`] for page `index`, and for those of `around` whose frames are at hand, too: hands page
-    /// and frame to `give`. `false` past the end of the file.
+    /// and frame to `give`, which does not wait. `false` past the end of the file.
     fn shared_frames(
         &self,
         index: u64,

@@ -101,14 +101,20 @@ struct Given {
 }
 
 impl Given {
-    /// Keeps a page, once.
-    fn keep(&mut self, index: u64, page: Arc<Page>) {
-        let phys = page.phys();
-        let group = self.latest.entry(index / GROUP as u64).or_default();
-        let before = group[(index % GROUP as u64) as usize].replace(page);
-        // Two pages that are kept are not in one frame.
-        if let Some(before) = before.filter(|before| before.phys() != phys) {
-            self.earlier.insert(before.phys(), before);
+    /// Keeps pages, each once. Neighbours are found together.
+    fn keep(&mut self, pages: impl IntoIterator<Item = (u64, Arc<Page>)>) {
+        let mut pages = pages.into_iter().peekable();
+        while let Some(&(first, _)) = pages.peek() {
+            let number = first / GROUP as u64;
+            let group = self.latest.entry(number).or_default();
+            while let Some((index, page)) = pages.next_if(|(index, _)| index / GROUP as u64 == number) {
+                let phys = page.phys();
+                let before = group[(index % GROUP as u64) as usize].replace(page);
+                // Two pages that are kept are not in one frame.
+                if let Some(before) = before.filter(|before| before.phys() != phys) {
+                    self.earlier.insert(before.phys(), before);
+                }
+            }
         }
     }
 }
@@ -130,11 +136,10 @@ impl NinepSource {
         self.pages.page(index, &|| self.file.known_size(), &read).map_err(failed)
     }
 
-    /// Keeps a page for mappings, and lends it.
-    fn keep(&self, index: u64, page: Arc<Page>) -> Lent {
-        let share = page.lend();
-        self.given.lock().keep(index, page);
-        share
+    /// Lends pages to mappings, and keeps them for these.
+    fn lend(&self, pages: impl IntoIterator<Item = (u64, Arc<Page>)>, give: &mut dyn FnMut(u64, Lent)) {
+        let lent = pages.into_iter().inspect(|(index, page)| give(*index, page.lend()));
+        self.given.lock().keep(lent);
     }
 }
 
@@ -175,23 +180,24 @@ impl PageSource for NinepSource {
     }
 
     fn shared_frame(&self, index: u64, _writable: bool) -> Result<Option<Lent>, IoError> {
-        Ok(self.page(index)?.map(|page| self.keep(index, page)))
+        let Some(page) = self.page(index)? else { return Ok(None) };
+        let mut lent = None;
+        self.lend([(index, page)], &mut |_, frame| lent = Some(frame));
+        Ok(lent)
     }
 
     fn shared_frames(
         &self,
         index: u64,
         around: Range<u64>,
-        writable: bool,
+        _writable: bool,
         give: &mut dyn FnMut(u64, Lent),
     ) -> Result<bool, IoError> {
-        let Some(frame) = self.shared_frame(index, writable)? else { return Ok(false) };
-        give(index, frame);
-        self.pages.at_hand(around, &mut |found, page| {
-            if found != index {
-                give(found, self.keep(found, page));
-            }
-        });
+        let Some(page) = self.page(index)? else { return Ok(false) };
+        let mut near = self.pages.at_hand::<GROUP>(around);
+        // It may have been let go meanwhile.
+        near.retain(|(found, _)| *found != index);
+        self.lend(core::iter::once((index, page)).chain(near), give);
         Ok(true)
     }
 
@@ -239,7 +245,7 @@ mod tests {
         let (first, second) = (pages::<5>(), pages::<5>());
         let mut given = Given::default();
         let mut give = |pages: &[Arc<Page>; 5]| {
-            places.into_iter().zip(pages).for_each(|(at, page)| given.keep(at, page.clone()));
+            given.keep(places.into_iter().zip(pages.iter().cloned()));
         };
         give(&first);
         give(&first);

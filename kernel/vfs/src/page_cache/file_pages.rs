@@ -282,17 +282,14 @@ impl FilePages {
         Ok(done)
     }
 
-    /// Hands those pages of a range to `give` that are there.
-    pub(crate) fn at_hand(&self, range: Range<u64>, give: &mut dyn FnMut(u64, Arc<Page>)) {
-        let mut found = ArrayVec::<(u64, Arc<Page>), STEP>::new();
-        for (&index, slot) in self.state.lock().slots.range(range) {
-            if let Slot::Ready(page) = slot
-                && found.try_push((index, page.clone())).is_err()
-            {
-                break;
-            }
-        }
-        found.into_iter().for_each(|(index, page)| give(index, page));
+    /// Those pages of a range that are there; at most `N`.
+    pub(crate) fn at_hand<const N: usize>(&self, range: Range<u64>) -> ArrayVec<(u64, Arc<Page>), N> {
+        let state = self.state.lock();
+        let ready = state.slots.range(range).filter_map(|(&index, slot)| match slot {
+            Slot::Ready(page) => Some((index, page.clone())),
+            Slot::Reading(_) => None,
+        });
+        ready.take(N).collect()
     }
 
     fn ready(&self, index: u64) -> Option<Arc<Page>> {

@@ -23,9 +23,20 @@ pub(super) fn note(table: &'static Table, slot: usize) {
     }
 }
 
+/// Before entries are made where another table has some.
+pub(super) fn note_those_of(other: &'static Table, table: &'static Table) {
+    let noted = ledger::users(phys_of(other)).load(Ordering::Relaxed);
+    ledger::users(phys_of(table)).fetch_or(noted, Ordering::Relaxed);
+}
+
 /// For a new table that is full.
 pub(super) fn note_all(table: &'static Table) {
     ledger::users(phys_of(table)).store(u64::MAX, Ordering::Relaxed);
+}
+
+/// Whether a table has no pages at all.
+pub(super) fn is_empty(table: &'static Table) -> bool {
+    !any(table, 0, 0, table.len() * PAGE_SIZE)
 }
 
 /// Whether a table from the address `base` on has pages that are in `start..end`.

@@ -173,12 +173,9 @@ impl Page<Unmapped> {
     #[inline(never)]
     fn end_share(self, chain: &mut Chain) -> Option<TableNumber> {
         let Memory::Shared(own) = self.memory else { return None };
-        let mut is_last = false;
-        own.into_share().end(&mut |block| {
-            is_last = true;
-            chain.push(block);
-        });
-        is_last.then_some(tlb::ALL)
+        let before = chain.bytes();
+        own.into_share().end(&mut |block| chain.push(block));
+        (chain.bytes() > before).then_some(tlb::ALL)
     }
 
     /// Whether it is a frame that is lent.

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
-use hadal_hal::memory::frames::{self, Block};
+use hadal_hal::memory::frames::{self, Block, Lent};
 use hadal_hal::memory::tlb::Flushed;
 
 use super::super::mmu::{Page, Unmapped};
@@ -282,6 +282,17 @@ impl Mmu for Sim {
         self.state().growing.range(start..end).next().map(|(&block, _)| block)
     }
 
+    fn map_lent(
+        &self,
+        frames: impl Iterator<Item = (usize, Lent)>,
+        flags: PageFlags,
+        mapped: &mut impl FnMut(usize, Result<(), MapError>),
+    ) {
+        for (va, frame) in frames {
+            mapped(va, self.map(va, Page::from(frame), flags).map_err(|(error, _)| error));
+        }
+    }
+
     fn large(&self, va: usize) -> Option<(u64, PageFlags)> {
         let mut state = self.state();
         state.complete(va);
@@ -299,7 +310,7 @@ impl Mmu for Sim {
         &self,
         va: usize,
         len: usize,
-        removed: &mut dyn FnMut(usize, Page<Unmapped>, PageFlags),
+        removed: &mut impl FnMut(usize, Page<Unmapped>, PageFlags),
     ) -> Result<(), MapError> {
         let mut state = self.state();
         state.split(va)?;
