@@ -60,8 +60,10 @@ impl<M: Mmu> AddressSpace<M> {
     /// meanwhile is filled with the lock held.
     fn complete_growing(&self) {
         let next = |from| {
-            let _inner = self.inner.read();
-            self.mmu.next_growing(from, WINDOW_END)
+            let inner = self.inner.read();
+            let may_grow = |vma: &&Vma| vma.is_of_large() && vma.len() >= LARGE_BYTES;
+            let mut mappings = inner.map.overlapping(from, WINDOW_END).filter(may_grow);
+            mappings.find_map(|vma| self.mmu.next_growing(vma.start.max(from), vma.end))
         };
         let mut from = WINDOW_START;
         while let Some(block) = next(from) {

@@ -255,10 +255,14 @@ impl Vma {
     /// Whether the 2 MiB block at `block` may be one page: what it could be when the page was made, and no mapping that has
     /// been cut since keeps a part of a large page.
     pub(super) fn may_have_large(&self, block: usize) -> bool {
-        self.is_anonymous()
-            && !self.flags.contains(VmaFlags::STACK)
+        self.is_of_large()
             && self.start <= block
             && block.checked_add(LARGE_BYTES).is_some_and(|end| end <= self.end)
+    }
+
+    /// Whether it is memory of a kind that large pages are made of.
+    pub(super) fn is_of_large(&self) -> bool {
+        self.is_anonymous() && !self.flags.contains(VmaFlags::STACK)
     }
 
     /// Whether its large pages are filled with the first touch: the program asks for it, or may run code there.

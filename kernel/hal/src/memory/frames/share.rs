@@ -95,16 +95,22 @@ impl Share {
     }
 
     /// Another share; `None` if there are too many.
+    #[inline]
     pub(crate) fn again(&self) -> Option<Self> {
         let more = |before: u64| (before & COUNT < COUNT).then_some(before + 1);
         let before = update(self.word(), more)?;
         if self.order() > 0 && before & SPLIT != 0 {
-            // No frame has more shares than there are page tables, which is far from the largest count.
-            self.others().for_each(|word| {
-                let _ = update(word, |before| Some(before + 1));
-            });
+            self.count_in_others();
         }
         Some(Self { name: self.name })
+    }
+
+    #[inline(never)]
+    fn count_in_others(&self) {
+        // No frame has more shares than there are page tables, which is far from the largest count.
+        self.others().for_each(|word| {
+            let _ = update(word, |before| Some(before + 1));
+        });
     }
 
     /// Gives each frame of a large block a count of its own, unless somebody has, and tells `first` then the block's address and
@@ -120,21 +126,42 @@ impl Share {
     }
 
     /// Ends the share. What nobody has any more is handed to `free`: nobody may use it before every CPU has flushed.
+    #[inline]
     pub(crate) fn end(self, free: &mut impl FnMut(Block)) {
+        if self.order() == 0 {
+            self.end_frame(free);
+        } else {
+            self.end_large(free);
+        }
+    }
+
+    #[inline]
+    fn end_frame(self, free: &mut impl FnMut(Block)) {
         let flush = tlb::newest() + 1;
-        let is_large = self.order() > 0;
-        let end_whole =
-            |before: u64| (!is_large || before & SPLIT == 0).then(|| word_after_end(before, flush));
+        let word = self.word();
+        if let Some(before) = update(word, |before| Some(word_after_end(before, flush)))
+            && before & COUNT == 1
+        {
+            word.store(0, Ordering::Relaxed);
+            // SAFETY: it was the last share, so the claim of the frame is this one's, which nobody has lent.
+            free(unsafe { Block::named(self.name) });
+        }
+    }
+
+    #[inline(never)]
+    fn end_large(self, free: &mut impl FnMut(Block)) {
+        let flush = tlb::newest() + 1;
+        let end_whole = |before: u64| (before & SPLIT == 0).then(|| word_after_end(before, flush));
         match update(self.word(), end_whole) {
             Some(before) if before & COUNT == 1 => {
                 // SAFETY: it was the last share, so the claim of the block is this one's.
-                free(unsafe { Block::owned(self.phys(), self.order()) });
+                free(unsafe { Block::named(self.name) });
             }
             Some(_) => {}
             None => {
                 for part in 0..1_u64 << self.order() {
                     let name = Block::name(self.phys() + part * PAGE_SIZE as u64, 0);
-                    Self { name }.end(free);
+                    Self { name }.end_frame(free);
                 }
             }
         }

@@ -7,10 +7,11 @@ use super::entry::{
     ADDRESS, DIRTY, LENT, PageFlags, PageSize, SHARED, WRITABLE, index, is_table, program_leaf,
 };
 use super::growing::is_growing;
-use super::tables::{Table, table};
-use super::{MapError, PageTable, bytes_of, checked_end, slots};
+use super::tables::{Table, set_empty, table, table_for};
+use super::{MapError, PageTable, bytes_of, checked_end, groups, slots};
 use crate::cpu::percpu;
 use crate::memory::frames::{Block, Share, ledger};
+use crate::memory::layout::PAGE_SIZE;
 
 impl PageTable {
     /// Gives another table, in which nothing is mapped in the range, the table's own pages of it; from then on both share them and
@@ -39,24 +40,22 @@ impl PageTable {
                 self.complete(va);
                 entry = slot.load(Ordering::Acquire);
             }
-            if entry == 0 || entry & LENT != 0 && level == 0 {
+            if entry == 0 {
                 continue;
             }
             if is_table(entry, level) {
-                self.share_level(other, table(entry), level - 1, va, (start, end), bytes)?;
+                let below = table(entry);
+                if level == 1 {
+                    share_small(below, other, va, (start, end), bytes)?;
+                } else {
+                    self.share_level(other, below, level - 1, va, (start, end), bytes)?;
+                }
                 continue;
             }
             let size = PageSize::of_level(level);
             assert!(start <= va && va + size.bytes() <= end, "pages are shared as wholes");
-            percpu::count_page_table_change();
-            let share = share_entry(slot, entry, size)?;
-            let bits = slot.load(Ordering::Acquire) & !DIRTY;
-            if let Err(error) = other.install(va, bits, size) {
-                share.end(&mut |_| unreachable!("this table has another share"));
-                return Err(error);
-            }
-            // The other table has it.
-            let _ = share.into_name();
+            let theirs = table_for(other.root(), va, size, || other.new_table())?;
+            share_page(slot, entry, size, &theirs[index(va, level)])?;
             *bytes += size.bytes();
         }
         Ok(())
@@ -104,8 +103,38 @@ impl PageTable {
     }
 }
 
-/// Makes the page of an entry one that is shared, and returns the share of somebody else.
-fn share_entry(slot: &AtomicU64, entry: u64, size: PageSize) -> Result<Share, MapError> {
+/// Shares the 4 KiB pages that a table has from the address `base` on with another page table, in which one table takes them all.
+fn share_small(
+    current: &'static Table,
+    other: &PageTable,
+    base: usize,
+    (start, end): (usize, usize),
+    bytes: &mut usize,
+) -> Result<(), MapError> {
+    let mut theirs = None;
+    for (slot, va) in groups::of(current, base, start, end) {
+        let entry = current[slot].load(Ordering::Acquire);
+        if entry == 0 || entry & LENT != 0 {
+            continue;
+        }
+        let theirs = match theirs {
+            Some(theirs) => theirs,
+            None => {
+                let made = table_for(other.root(), va, PageSize::Size4K, || other.new_table())?;
+                groups::note_those_of(current, made);
+                *theirs.insert(made)
+            }
+        };
+        share_page(&current[slot], entry, PageSize::Size4K, &theirs[slot])?;
+        *bytes += PAGE_SIZE;
+    }
+    Ok(())
+}
+
+/// Makes the page of an entry one that is shared, and the other entry one of the same page.
+#[inline(always)]
+fn share_page(slot: &AtomicU64, entry: u64, size: PageSize, other: &AtomicU64) -> Result<(), MapError> {
+    percpu::count_page_table_change();
     let pa = entry & ADDRESS;
     let share = if entry & SHARED != 0 {
         // SAFETY: the entry has the share, and keeps it here.
@@ -114,12 +143,23 @@ fn share_entry(slot: &AtomicU64, entry: u64, size: PageSize) -> Result<Share, Ma
         // SAFETY: the page is the table's own, and becomes a share below.
         Share::first(unsafe { Block::named(Block::name(pa, size.order())) })
     };
-    let other = share.again();
+    let another = share.again();
     let _ = share.into_name();
-    // Also if there are too many shares: then it is the only one. Only a processor that sets the dirty bit can interfere.
-    let shared = |entry: u64| Some((entry | SHARED) & !WRITABLE);
-    let _ = slot.fetch_update(Ordering::AcqRel, Ordering::Acquire, shared);
-    other.ok_or(MapError::NoMemory)
+    // Also if there are too many shares: then it is the only one.
+    let bits = (entry | SHARED) & !WRITABLE;
+    if bits != entry {
+        // Only a processor that sets the dirty bit can interfere.
+        let shared = |entry: u64| Some((entry | SHARED) & !WRITABLE);
+        let _ = slot.fetch_update(Ordering::AcqRel, Ordering::Acquire, shared);
+    }
+    let share = another.ok_or(MapError::NoMemory)?;
+    if let Err(error) = set_empty(other, bits & !DIRTY) {
+        share.end(&mut |_| unreachable!("this table has another share"));
+        return Err(error);
+    }
+    // The other table has it.
+    let _ = share.into_name();
+    Ok(())
 }
 
 #[cfg(test)]
@@ -128,7 +168,6 @@ mod tests {
     use super::super::{Page, Stale, take};
     use super::*;
     use crate::memory::frames::host_arena;
-    use crate::memory::layout::PAGE_SIZE;
     use crate::memory::tlb;
 
     const RW: PageFlags = PageFlags::READ.union(PageFlags::WRITE);
