@@ -131,6 +131,8 @@ pub(crate) struct Actions {
     ignored: AtomicSigSet,
     ignored_on_request: AtomicSigSet,
     caught: AtomicSigSet,
+    /// Those that may have another action than [`Action::DEFAULT`].
+    changed: AtomicSigSet,
 }
 
 impl Actions {
@@ -140,6 +142,7 @@ impl Actions {
             ignored: AtomicSigSet::new(default::IGNORED),
             ignored_on_request: AtomicSigSet::new(SigSet::EMPTY),
             caught: AtomicSigSet::new(SigSet::EMPTY),
+            changed: AtomicSigSet::new(SigSet::EMPTY),
         }
     }
 
@@ -155,17 +158,20 @@ impl Actions {
 
     /// Becomes the actions of another process.
     pub(crate) fn take_over(&self, other: &Self) {
+        let changed = other.changed.get();
         // One by one: a table is large for a kernel stack.
-        for signo in 1..=COUNT {
-            let action = other.table.lock()[usize::from(signo) - 1];
+        for signo in changed.union(self.changed.get()).iter() {
+            let is_other = changed.contains(signo);
+            let action = if is_other { other.get(signo) } else { Action::DEFAULT };
             self.replace(&mut self.table.lock(), signo, action);
         }
+        self.changed.set(changed);
     }
 
     /// Gives every signal that has a handler its default action.
     pub(crate) fn forget_handlers(&self) {
         let mut table = self.table.lock();
-        for signo in 1..=COUNT {
+        for signo in self.changed.get().iter() {
             let action = match table[usize::from(signo) - 1].disposition {
                 Disposition::Ignore => Action { disposition: Disposition::Ignore, ..Action::DEFAULT },
                 Disposition::Default | Disposition::Handler(_) => Action::DEFAULT,
@@ -177,6 +183,9 @@ impl Actions {
     /// Changes a line of the table, which is locked.
     fn replace(&self, table: &mut Table, signo: u8, action: Action) -> Action {
         let disposition = action.disposition;
+        if action != Action::DEFAULT {
+            self.changed.insert(signo);
+        }
         self.ignored.put(signo, action.ignores(signo));
         self.ignored_on_request.put(signo, disposition == Disposition::Ignore);
         self.caught.put(signo, matches!(disposition, Disposition::Handler(_)));
@@ -227,6 +236,30 @@ mod tests {
             handler(0xdead_beef_0000_0000 | u64::from(general::SA_RESTORER | general::SA_UNSUPPORTED));
         assert_eq!(action.flags, ActionFlags::RESTORER);
         assert_eq!(action.to_raw().flags, u64::from(general::SA_RESTORER));
+    }
+
+    #[test]
+    fn a_copy_is_that_of_the_other_whatever_it_was() {
+        let (one, other) = (Actions::new(), Actions::new());
+        let ignore = Action { disposition: Disposition::Ignore, ..Action::DEFAULT };
+        let flags_only = Action { flags: ActionFlags::RESTART, ..Action::DEFAULT };
+        for (signo, action) in [(1, handler(0)), (7, ignore), (64, flags_only)] {
+            assert_eq!(one.set(signo, action), Action::DEFAULT);
+        }
+        for (signo, action) in [(7, handler(0)), (9, ignore), (30, handler(0))] {
+            other.set(signo, action);
+        }
+        let same = |expected: &Actions| {
+            (1..=COUNT).all(|signo| other.get(signo) == expected.get(signo))
+                && (other.caught(), other.ignored(), other.ignored_on_request())
+                    == (expected.caught(), expected.ignored(), expected.ignored_on_request())
+        };
+        other.take_over(&one);
+        assert!(same(&one));
+        other.forget_handlers();
+        assert_eq!((other.get(1), other.get(7), other.get(64)), (Action::DEFAULT, ignore, Action::DEFAULT));
+        other.take_over(&Actions::new());
+        assert!(same(&Actions::new()));
     }
 
     #[test]

@@ -93,8 +93,12 @@ impl SigSet {
     }
 
     /// The signals, ascending.
-    pub fn iter(self) -> impl Iterator<Item = u8> {
-        (1..=COUNT).filter(move |&signo| self.contains(signo))
+    pub fn iter(mut self) -> impl Iterator<Item = u8> {
+        core::iter::from_fn(move || {
+            let first = self.first()?;
+            self.0 &= self.0 - 1;
+            Some(first)
+        })
     }
 }
 
