@@ -38,6 +38,8 @@ pub(super) struct Chunk {
 
 struct Node {
     chunks: Box<[Once<Box<Chunk>>; FAN]>,
+    /// Chunks that are there.
+    made: Bits,
     /// Chunks without a free number.
     full: Bits,
 }
@@ -45,6 +47,8 @@ struct Node {
 /// The tree.
 pub(super) struct Tree {
     nodes: [Once<Box<Node>>; NODES],
+    /// Nodes that are there.
+    made: AtomicU64,
     /// Nodes without a free number.
     full: AtomicU64,
 }
@@ -61,6 +65,11 @@ impl Bits {
         let (bit, old) = (1 << (index % 64), word.load(Ordering::Relaxed));
         word.store(if value { old | bit } else { old & !bit }, Ordering::Relaxed);
         old
+    }
+
+    /// Sets a bit for good; callers may race.
+    fn mark(&self, index: usize) {
+        self.0[index / 64].fetch_or(1 << (index % 64), Ordering::Release);
     }
 
     fn are_all_set(&self) -> bool {
@@ -86,7 +95,7 @@ fn parts(number: usize) -> (usize, usize, usize) {
 
 impl Tree {
     pub(super) const fn new() -> Self {
-        Self { nodes: [const { Once::new() }; NODES], full: AtomicU64::new(0) }
+        Self { nodes: [const { Once::new() }; NODES], made: AtomicU64::new(0), full: AtomicU64::new(0) }
     }
 
     /// The places around a number, if any of them has ever been taken.
@@ -107,14 +116,17 @@ impl Tree {
         let (node, chunk, _) = parts(number);
         if self.nodes[node].get().is_none() {
             let chunks = fallible::collected((0..FAN).map(|_| Once::new()))?;
-            let fresh = fallible::boxed(Node { chunks: array(chunks), full: Bits::new() })?;
+            let fresh =
+                fallible::boxed(Node { chunks: array(chunks), made: Bits::new(), full: Bits::new() })?;
             self.nodes[node].call_once(|| fresh);
+            self.made.fetch_or(1 << node, Ordering::Release);
         }
         let Some(node) = self.nodes[node].get() else { return Ok(()) };
         if node.chunks[chunk].get().is_none() {
             let places = fallible::collected((0..FAN).map(|_| Place::new(None)))?;
             let fresh = fallible::boxed(Chunk { places: array(places), taken: Bits::new() })?;
             node.chunks[chunk].call_once(|| fresh);
+            node.made.mark(chunk);
         }
         Ok(())
     }
@@ -145,17 +157,20 @@ impl Tree {
 
     /// The lowest number from `start` on that is taken.
     pub(super) fn next_taken(&self, start: usize) -> Option<usize> {
-        let mut number = start;
-        while number < NUMBERS {
-            let (index, chunk, place) = parts(number);
-            let Some(node) = self.nodes[index].get() else {
-                number = (index + 1) * FAN * FAN;
-                continue;
-            };
-            let found = node.chunks[chunk].get().and_then(|chunk| chunk.taken.next(place, true));
-            match found {
-                Some(place) => return Some(number - number % FAN + place),
-                None => number = (number / FAN + 1) * FAN,
+        let (first_node, first_chunk, first_place) = parts(start);
+        for index in first_node..NODES {
+            if self.made.load(Ordering::Acquire) >> index == 0 {
+                return None;
+            }
+            let Some(node) = self.nodes[index].get() else { continue };
+            let mut chunk = if index == first_node { first_chunk } else { 0 };
+            while let Some(at) = node.made.next(chunk, true) {
+                let from = if (index, at) == (first_node, first_chunk) { first_place } else { 0 };
+                let found = node.chunks[at].get().and_then(|chunk| chunk.taken.next(from, true));
+                if let Some(place) = found {
+                    return Some((index * FAN + at) * FAN + place);
+                }
+                chunk = at + 1;
             }
         }
         None
