@@ -17,7 +17,7 @@ use hadal_hal::interrupts::irq;
 use hadal_hal::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::cpus::current;
-use crate::{balance, cpus, spin, switch, timers};
+use crate::{balance, cpus, quick, spin, switch, timers};
 
 /// Yields in a row, without another thread to run, after which a CPU rests.
 const PATIENCE: u32 = 16;
@@ -68,6 +68,14 @@ fn busy_cpus() -> usize {
 /// A program's yield: lets another ready thread of this CPU run, or another CPU of an overcommitted machine. For threads
 /// with interrupts on.
 pub fn yield_to_all() {
+    if is_set() {
+        return yield_when_overcommitted();
+    }
+    quick::yield_full();
+}
+
+#[inline(never)]
+fn yield_when_overcommitted() {
     note_yield(switch::yield_now());
 }
 

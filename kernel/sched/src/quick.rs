@@ -12,7 +12,7 @@
 use hadal_hal::cpu::percpu::{self, attention};
 use hadal_hal::interrupts::irq::{self, Masked};
 use hadal_hal::sync::may_wait;
-use hadal_hal::threads::context::Claim;
+use hadal_hal::threads::context::{Claim, OneTable, Tables, Way};
 use hadal_hal::threads::running::Quick;
 use hadal_hal::trace;
 
@@ -38,35 +38,57 @@ pub(crate) fn is_quiet_to_leave(own: &Cpu) -> bool {
 /// vector registers need not survive, with interrupts on.
 #[inline]
 pub fn yield_call() {
-    yield_by(Saves::CalleeSaved, |quick, next| quick.switch(next.context(), Claim::Keep));
+    yield_by(Saves::CalleeSaved);
 }
 
 /// [`yield_call`] where every register survives.
 #[inline]
 pub fn yield_call_full() {
-    yield_by(Saves::Everything, |quick, next| {
-        quick.switch_full(next.context()).unmask();
-    });
+    yield_by(Saves::Everything);
+}
+
+/// [`yield_call_full`] of a system call, whose thread may be one of many processes.
+#[inline]
+pub(crate) fn yield_full() {
+    may_wait();
+    let yielded =
+        RUNNING.quick(irq::mask()).and_then(|quick| yield_quickly::<Tables>(quick, Saves::Everything));
+    if let Err(masked) = yielded {
+        yield_slowly(masked, Saves::Everything);
+    }
 }
 
 #[inline(always)]
-fn yield_by(saves: Saves, switch: impl FnOnce(Quick<Thread, Cpu>, &'static Thread)) {
+fn yield_by(saves: Saves) {
     may_wait();
-    let masked = match RUNNING.quick(irq::mask()) {
-        Ok(quick) => {
-            let here = quick.here();
-            let (own, thread) = (here.cpu(), here.thread());
-            if let Some(next) = thread.place.next()
-                && is_quiet(own)
-            {
-                hand_over(here, own, thread, next);
-                return switch(quick, next);
-            }
-            quick.stay()
-        }
-        Err(masked) => masked,
+    let yielded = match RUNNING.quick(irq::mask()) {
+        Ok(quick) => yield_quickly::<OneTable>(quick, saves),
+        Err(masked) => return yield_between_tables(masked, saves),
     };
-    yield_slowly(masked, saves);
+    if let Err(masked) = yielded {
+        yield_slowly(masked, saves);
+    }
+}
+
+#[inline(never)]
+fn yield_between_tables(masked: Masked, saves: Saves) {
+    if let Err(masked) = RUNNING.quick(masked).and_then(|quick| yield_quickly::<Tables>(quick, saves)) {
+        yield_slowly(masked, saves);
+    }
+}
+
+/// Yields if there is somebody to yield to and nothing else to look at.
+#[inline(always)]
+fn yield_quickly<W: Way>(quick: Quick<Thread, Cpu, W>, saves: Saves) -> Result<(), Masked> {
+    let here = quick.here();
+    let (own, thread) = (here.cpu(), here.thread());
+    let Some(next) = thread.place.next().filter(|_| is_quiet(own)) else { return Err(quick.stay()) };
+    hand_over(here, own, thread, next);
+    match saves {
+        Saves::CalleeSaved => quick.switch(next.context(), Claim::Keep),
+        Saves::Everything => quick.switch_full(next.context()).unmask(),
+    }
+    Ok(())
 }
 
 #[cold]
@@ -91,46 +113,64 @@ pub fn park_call(deadline_ns: Option<u64>) -> Wake {
 
 #[inline(always)]
 fn park_for_good() {
-    park_by(Saves::CalleeSaved, |quick, next| quick.switch(next.context(), Claim::Release));
+    park_by(Saves::CalleeSaved);
 }
 
 /// [`crate::park`] without a deadline, with interrupts on.
 #[inline(always)]
 pub(crate) fn park_full() {
-    park_by(Saves::Everything, |quick, next| quick.leave_full(next.context()).unmask());
+    park_by(Saves::Everything);
 }
 
 #[inline(always)]
-fn park_by(saves: Saves, switch: impl FnOnce(Quick<Thread, Cpu>, &'static Thread)) {
-    let masked = match RUNNING.quick(irq::mask()) {
-        Ok(quick) => {
-            let here = quick.here();
-            let (own, thread) = (here.cpu(), here.thread());
-            let level = thread.place.level();
-            if is_quiet_to_leave(own) && level != NOWHERE {
-                // Whoever wakes the thread from here on leaves it in an inbox until its claim has ended.
-                if !thread.token.park() {
-                    thread.token.spend();
-                    return quick.stay().unmask();
-                }
-                let equal = own.levels.remove_running(thread, level);
-                let best = match saves {
-                    Saves::CalleeSaved => equal.or_else(|| own.levels.best()),
-                    // An equal one may be in the middle of a system call, and would keep a more urgent one waiting.
-                    Saves::Everything => {
-                        percpu::clear_attention(attention::RESCHEDULE);
-                        own.levels.best()
-                    }
-                };
-                let next = best.unwrap_or_else(|| own.idle_thread());
-                hand_over(here, own, thread, next);
-                return switch(quick, next);
-            }
-            quick.stay()
-        }
-        Err(masked) => masked,
+fn park_by(saves: Saves) {
+    let parked = match RUNNING.quick(irq::mask()) {
+        Ok(quick) => park_quickly::<OneTable>(quick, saves),
+        Err(masked) => return park_between_tables(masked, saves),
     };
-    park_slowly(masked, saves);
+    if let Err(masked) = parked {
+        park_slowly(masked, saves);
+    }
+}
+
+#[inline(never)]
+fn park_between_tables(masked: Masked, saves: Saves) {
+    if let Err(masked) = RUNNING.quick(masked).and_then(|quick| park_quickly::<Tables>(quick, saves)) {
+        park_slowly(masked, saves);
+    }
+}
+
+/// Parks if there is nothing else to look at.
+#[inline(always)]
+fn park_quickly<W: Way>(quick: Quick<Thread, Cpu, W>, saves: Saves) -> Result<(), Masked> {
+    let here = quick.here();
+    let (own, thread) = (here.cpu(), here.thread());
+    let level = thread.place.level();
+    if !is_quiet_to_leave(own) || level == NOWHERE {
+        return Err(quick.stay());
+    }
+    // Whoever wakes the thread from here on leaves it in an inbox until its claim has ended.
+    if !thread.token.park() {
+        thread.token.spend();
+        quick.stay().unmask();
+        return Ok(());
+    }
+    let equal = own.levels.remove_running(thread, level);
+    let best = match saves {
+        Saves::CalleeSaved => equal.or_else(|| own.levels.best()),
+        // An equal one may be in the middle of a system call, and would keep a more urgent one waiting.
+        Saves::Everything => {
+            percpu::clear_attention(attention::RESCHEDULE);
+            own.levels.best()
+        }
+    };
+    let next = best.unwrap_or_else(|| own.idle_thread());
+    hand_over(here, own, thread, next);
+    match saves {
+        Saves::CalleeSaved => quick.switch(next.context(), Claim::Release),
+        Saves::Everything => quick.leave_full(next.context()).unmask(),
+    }
+    Ok(())
 }
 
 #[cold]

@@ -3,7 +3,7 @@
 
 use hadal_hal::interrupts::irq::{self, Masked};
 use hadal_hal::sync::may_wait;
-use hadal_hal::threads::context::Claim;
+use hadal_hal::threads::context::{Claim, OneTable};
 
 use crate::balance;
 use crate::cpus::{RUNNING, here};
@@ -20,7 +20,7 @@ use crate::wake::made_runnable;
 #[inline(always)]
 pub fn wake_and_park_call(next: &'static Thread) {
     may_wait();
-    let quick = match RUNNING.quick(irq::mask()) {
+    let quick = match RUNNING.quick::<OneTable>(irq::mask()) {
         Ok(quick) => quick,
         Err(masked) => return wake_then_park(masked, next),
     };

@@ -63,6 +63,7 @@ fn course(random: &Random) -> Course {
         buffers: random.once_in(1),
         stalls: random.once_in(1),
         monitor: false,
+        tables: false,
         steps_most: STEPS_MOST,
     }
 }
@@ -114,7 +115,8 @@ fn batch(options: Options) {
     if random.once_in(2) {
         hadal_sched::set_cores(1);
     }
-    let course = Course { monitor, ..course(&random) };
+    let tables = random.once_in(1);
+    let course = Course { monitor, tables, ..course(&random) };
     sim::run(2 + random.below(3), course, handle, start);
 }
 

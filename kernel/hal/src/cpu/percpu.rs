@@ -37,7 +37,7 @@ pub struct PerCpu {
     apic_id: AtomicU32,
     /// Address of the key that the next two belong to ([`crate::threads::running`]), or 0.
     pub(crate) running_key: AtomicUsize,
-    /// The same key where the quick switch works, else 0.
+    /// The same key where the quick switch works that knows one page table, else 0.
     pub(crate) quick_key: AtomicUsize,
     /// The running thread.
     pub(crate) thread: crate::sync::atomic::AtomicUsize,
@@ -78,6 +78,8 @@ pub struct PerCpu {
     /// Flushes of this CPU's TLB, or of a part of it.
     pub(crate) tlb_flushes: AtomicU64,
     pub(crate) system_calls: AtomicU64,
+    /// The key of `running_key` where the quick switch between page tables works, else 0.
+    pub(crate) tables_key: AtomicUsize,
     #[cfg(target_os = "none")]
     pub(crate) heap: crate::memory::heap::Lists,
     /// Held locks that spin with interrupts off.
@@ -122,6 +124,7 @@ impl PerCpu {
             page_table_changes: AtomicU64::new(0),
             tlb_flushes: AtomicU64::new(0),
             system_calls: AtomicU64::new(0),
+            tables_key: AtomicUsize::new(0),
             #[cfg(target_os = "none")]
             heap: crate::memory::heap::Lists::of_cpu(),
             #[cfg(any(all(debug_assertions, target_os = "none"), test))]

@@ -35,6 +35,8 @@ pub struct Course {
     pub stalls: bool,
     /// The CPUs have MONITOR and MWAIT.
     pub monitor: bool,
+    /// Switches are those of machines with several page tables.
+    pub tables: bool,
     /// More steps are a failure.
     pub steps_most: u64,
 }
@@ -99,7 +101,7 @@ pub fn run(cpus: usize, course: Course, handle: fn(u8, Off<'_>), start: fn(usize
     let apic_ids: Vec<u32> = (0..cpus as u32).collect();
     percpu::allocate(&apic_ids);
     cpu::set_count(cpus);
-    context::use_quick_switch();
+    context::use_quick_switch(course.tables);
     let make = |cpu| Cpu {
         rsp: Cell::new(stacks::fresh(begin, cpu)),
         enabled: Cell::new(false),

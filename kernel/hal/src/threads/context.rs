@@ -28,16 +28,15 @@ use crate::threads::link::AtomicRef;
 use crate::trap::ring;
 use crate::{cpu, sync};
 
-use switch_code::{
-    PIECES, code, light_keep_fsgsbase, light_release_in_line, on_cpu, stacks_keep_fsgsbase,
-    stacks_release_in_line,
-};
+use switch_code::{PIECES, code, on_cpu};
 
 pub mod program_gs;
 mod switch_code;
 mod tables;
+mod way;
 
-pub(crate) use tables::begin_table_switches;
+pub(crate) use tables::{are_several, begin_table_switches};
+pub use way::{OneTable, Tables, Way};
 
 /// Bytes of a kernel stack.
 pub const KERNEL_STACK_SIZE: usize = 32 << 10;
@@ -396,45 +395,45 @@ impl Switch {
         irq::unmask();
     }
 
-    /// [`Switch::to`] with nothing to look up.
+    /// [`Switch::to`] with nothing to look up but page tables.
     #[inline(always)]
-    pub(crate) fn to_quickly(self, next: &'static Context, claim: Claim) {
+    pub(crate) fn to_quickly<W: Way>(self, next: &'static Context, claim: Claim) {
         self.block.live_context.store(0, Ordering::Relaxed);
         let own = self.begin(next);
-        // SAFETY: see `begin`; the caller knows that the CPU has FSGSBASE.
+        // SAFETY: see `begin`; the caller has looked at the key.
         unsafe {
             match claim {
-                Claim::Keep => light_keep_fsgsbase(own, next),
-                Claim::Release => light_release_in_line(own, next),
+                Claim::Keep => W::light_keep(own, next),
+                Claim::Release => W::light_release(own, next),
             }
         }
         #[cfg(feature = "sim")]
         irq::unmask();
     }
 
-    /// [`Switch::to_full`] that keeps the claim, with nothing to look up but the vector state.
+    /// [`Switch::to_full`] that keeps the claim, with nothing to look up but the vector state and page tables.
     #[inline(always)]
-    pub(crate) fn to_full_quickly(self, next: &'static Context) {
+    pub(crate) fn to_full_quickly<W: Way>(self, next: &'static Context) {
         // SAFETY: as in `to_full`.
         let own = unsafe { &*(self.block.context.load(Ordering::Relaxed) as *const Context) };
         own.save_vectors(self.block);
         self.begin(next);
-        // SAFETY: see `begin`; the caller knows that the CPU has FSGSBASE.
-        unsafe { stacks_keep_fsgsbase(own, next) };
+        // SAFETY: see `begin`; the caller has looked at the key.
+        unsafe { W::stacks_keep(own, next) };
         irq::begin_section();
         own.load_vectors();
     }
 
-    /// [`Switch::to_full`] that ends the claim, with nothing to look up but the stack's canary and the vector state.
+    /// [`Switch::to_full`] that ends the claim, with nothing to look up but the stack's canary, the vector state and page tables.
     #[inline(always)]
-    pub(crate) fn leave_full_quickly(self, next: &'static Context) {
+    pub(crate) fn leave_full_quickly<W: Way>(self, next: &'static Context) {
         // SAFETY: as in `to_full`.
         let own = unsafe { &*(self.block.context.load(Ordering::Relaxed) as *const Context) };
         check_canary(own);
         own.save_vectors(self.block);
         self.begin(next);
-        // SAFETY: see `begin`; the caller knows that the CPU has FSGSBASE.
-        unsafe { stacks_release_in_line(own, next) };
+        // SAFETY: see `begin`; the caller has looked at the key.
+        unsafe { W::stacks_release(own, next) };
         irq::begin_section();
         own.load_vectors();
     }
@@ -578,9 +577,10 @@ pub(crate) fn enable_fsgsbase() {
     }
 }
 
-/// Simulated CPUs have the quick switch.
+/// Simulated CPUs have the quick switch: that of one page table, or of several.
 #[cfg(feature = "sim")]
-pub(crate) fn use_quick_switch() {
+pub(crate) fn use_quick_switch(has_several_tables: bool) {
     FSGSBASE.store(true, Ordering::Relaxed);
     PIECES.use_fsgsbase();
+    tables::set_several(has_several_tables);
 }

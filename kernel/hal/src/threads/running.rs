@@ -69,7 +69,7 @@ use core::sync::atomic::Ordering;
 use super::type_key::TypeKey;
 use crate::cpu::percpu::{self, PerCpu};
 use crate::interrupts::irq::{self, Masked, Off};
-use crate::threads::context::{self, Claim, Context, Switch};
+use crate::threads::context::{self, Claim, Context, Switch, Way};
 use crate::trap::ring;
 
 /// The scheduler's key to the words: a static of its own. `T` is its thread, `C` its state of a CPU.
@@ -116,7 +116,9 @@ impl<T: Sync, C: Sync> Running<T, C> {
         block.cpu.store(core::ptr::from_ref(cpu) as usize, Ordering::Relaxed);
         block.running_key.store(self.key.address(), Ordering::Release);
         let has_quick = context::has_fsgsbase() && !ring::isolates();
-        block.quick_key.store(if has_quick { self.key.address() } else { 0 }, Ordering::Relaxed);
+        let key = |holds| if holds { self.key.address() } else { 0 };
+        block.tables_key.store(key(has_quick), Ordering::Relaxed);
+        block.quick_key.store(key(has_quick && !context::are_several()), Ordering::Relaxed);
     }
 
     #[inline(always)]
@@ -146,12 +148,12 @@ impl<T: Sync, C: Sync> Running<T, C> {
         Turn { block: self.block(), masked, types: PhantomData }
     }
 
-    /// The calling CPU, to be given up by [`Quick::switch`], if that works there.
+    /// The calling CPU, to be given up by [`Quick::switch`], if that works there in this way.
     #[inline(always)]
-    pub fn quick(&'static self, masked: Masked) -> Result<Quick<T, C>, Masked> {
+    pub fn quick<W: Way>(&'static self, masked: Masked) -> Result<Quick<T, C, W>, Masked> {
         let block = percpu::this();
-        // SAFETY: as in `block`.
-        let key = unsafe { *block.quick_key.as_ptr() };
+        // SAFETY: as in `block`; `begin_table_switches` also writes it, and lets this CPU go on only when it has seen that.
+        let key = unsafe { *W::key(block).as_ptr() };
         if key == self.key.address() { Ok(Quick { block, masked, types: PhantomData }) } else { Err(masked) }
     }
 
@@ -228,13 +230,13 @@ impl<T: Sync, C: Sync> Turn<'_, T, C> {
 }
 
 /// A [`Turn`] on a CPU with the FSGSBASE instructions, in fewer instructions, which has the interrupts for itself.
-pub struct Quick<T: 'static, C: 'static> {
+pub struct Quick<T: 'static, C: 'static, W> {
     block: &'static PerCpu,
     masked: Masked,
-    types: PhantomData<(*const T, *const C)>,
+    types: PhantomData<(*const T, *const C, W)>,
 }
 
-impl<T: Sync, C: Sync> Quick<T, C> {
+impl<T: Sync, C: Sync, W: Way> Quick<T, C, W> {
     /// The calling CPU's words.
     #[inline(always)]
     pub fn here(&self) -> Here<'_, T, C> {
@@ -250,13 +252,13 @@ impl<T: Sync, C: Sync> Quick<T, C> {
     /// [`Turn::switch_light`]; interrupts are on when somebody has switched back.
     #[inline(always)]
     pub fn switch(self, next: &'static Context, claim: Claim) {
-        Switch::on(self.block).to_quickly(next, claim);
+        Switch::on(self.block).to_quickly::<W>(next, claim);
     }
 
     /// [`Turn::switch`] with [`Claim::Keep`]; does not look whether the thread has overrun its stack.
     #[inline(always)]
     pub fn switch_full(self, next: &'static Context) -> Masked {
-        Switch::on(self.block).to_full_quickly(next);
+        Switch::on(self.block).to_full_quickly::<W>(next);
         self.masked
     }
 
@@ -266,7 +268,7 @@ impl<T: Sync, C: Sync> Quick<T, C> {
     /// As [`Turn::switch`].
     #[inline(always)]
     pub fn leave_full(self, next: &'static Context) -> Masked {
-        Switch::on(self.block).leave_full_quickly(next);
+        Switch::on(self.block).leave_full_quickly::<W>(next);
         self.masked
     }
 }

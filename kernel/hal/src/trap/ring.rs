@@ -26,7 +26,8 @@ pub fn isolate() {
 
     ISOLATES.store(true, Ordering::Relaxed);
     // A quick switch does not know of the program's %gs.
-    percpu::this().quick_key.store(0, Ordering::Relaxed);
+    let block = percpu::this();
+    [&block.quick_key, &block.tables_key].iter().for_each(|key| key.store(0, Ordering::Relaxed));
     super::tables::isolate_this_cpu();
     crate::memory::user::guard();
 }

@@ -39,6 +39,34 @@ macro_rules! pop_callee_saved {
     };
 }
 
+/// Loads the page table of the context in rsi if it has one and the CPU another. What this CPU stores and in which order others
+/// rely on: see [`crate::memory::tlb`]. XCHG is a full fence; a load of CR3 flushes what is not global. The stack is of no use
+/// here.
+#[cfg(not(feature = "sim"))]
+macro_rules! enter_table {
+    () => {
+        concat!(
+            "mov rcx, [rsi + {table}]; test rcx, rcx; jz 2f;",
+            "mov edx, [rcx + {number}]; cmp edx, gs:[{page_table}]; je 2f;",
+            "mov r9d, {changing}; xchg gs:[{page_table}], r9d;",
+            "mov r8, [rip + {generation}]; mov r9, [rcx + {root}];",
+            "mov cr3, r9;",
+            "mov gs:[{tlb_seen}], r8; mov gs:[{page_table}], edx;",
+            "2:",
+        )
+    };
+}
+/// All contexts have the same page table.
+macro_rules! stay_in_table {
+    () => {
+        "/* {table} {number} {page_table} {changing} {generation} {root} {tlb_seen} */"
+    };
+}
+
+/// Simulated CPUs have none.
+#[cfg(feature = "sim")]
+use stay_in_table as enter_table;
+
 // The full and the light switch, keeping and ending the claim; all of it once more for CPUs without the FSGSBASE
 // instructions; and all of that for machines with several page tables. rdi: the context that gives the CPU up; rsi: the one
 // that gets it, as it finds after the switch. The core goes from stack to stack, with FS base and its return address on each;
@@ -46,7 +74,7 @@ macro_rules! pop_callee_saved {
 // between.
 macro_rules! switch_code {
     (
-        $core:ident, $stacks:ident, $light:ident, $save_fs:literal, $load_fs:literal, $table:literal, $claim:literal
+        $core:ident, $stacks:ident, $light:ident, $save_fs:literal, $load_fs:literal, $table:ident, $claim:literal
     ) => {
         #[unsafe(naked)]
         unsafe extern "C" fn $core(from: *const Context, to: *const Context) {
@@ -54,7 +82,7 @@ macro_rules! switch_code {
                 on_cpu!($save_fs),
                 "push rax",
                 "mov [rdi + {rsp}], rsp",
-                concat!($table, "/* {enter_table} */"),
+                $table!(),
                 "mov rsp, [rsi + {rsp}]",
                 concat!($claim, "/* {claimed_by} */"),
                 "pop rax",
@@ -62,7 +90,13 @@ macro_rules! switch_code {
                 "ret",
                 rsp = const offset_of!(Context, rsp),
                 claimed_by = const offset_of!(Context, claimed_by),
-                enter_table = sym enter_table,
+                table = const offset_of!(Context, table),
+                number = const PageTable::NUMBER_AT,
+                root = const PageTable::ROOT_AT,
+                page_table = const offset::PAGE_TABLE,
+                tlb_seen = const offset::TLB_SEEN,
+                generation = sym tlb::GENERATION,
+                changing = const tlb::CHANGING,
             )
         }
 
@@ -101,7 +135,7 @@ macro_rules! switch_code {
 
 /// The four pairs of functions of a machine with one page table, or with several.
 macro_rules! switch_codes {
-    ($table:literal, [$($fsgsbase_keep:ident)*], [$($fsgsbase_release:ident)*], [$($msr_keep:ident)*], [$($msr_release:ident)*]) => {
+    ($table:ident, [$($fsgsbase_keep:ident)*], [$($fsgsbase_release:ident)*], [$($msr_keep:ident)*], [$($msr_release:ident)*]) => {
         switch_code!($($fsgsbase_keep,)* "rdfsbase rax", "wrfsbase rax", $table, "");
         switch_code!(
             $($fsgsbase_release,)* "rdfsbase rax", "wrfsbase rax", $table,
@@ -124,50 +158,19 @@ macro_rules! switch_codes {
     };
 }
 switch_codes!(
-    "",
+    stay_in_table,
     [core_keep_fsgsbase stacks_keep_fsgsbase light_keep_fsgsbase],
     [core_release_fsgsbase stacks_release_fsgsbase light_release_fsgsbase],
     [core_keep_msr stacks_keep_msr light_keep_msr],
     [core_release_msr stacks_release_msr light_release_msr]
 );
-// The stack is of no use here: the way back is in a register.
 switch_codes!(
-    "lea rax, [rip + 2f]; jmp {enter_table}; 2:",
+    enter_table,
     [core_keep_fsgsbase_tables stacks_keep_fsgsbase_tables light_keep_fsgsbase_tables],
     [core_release_fsgsbase_tables stacks_release_fsgsbase_tables light_release_fsgsbase_tables],
     [core_keep_msr_tables stacks_keep_msr_tables light_keep_msr_tables],
     [core_release_msr_tables stacks_release_msr_tables light_release_msr_tables]
 );
-
-/// Loads the page table of the context in rsi if it has one and the CPU another; goes on at rax. What this CPU stores and in
-/// which order others rely on: see [`crate::memory::tlb`]. XCHG is a full fence; a load of CR3 flushes what is not global.
-#[unsafe(naked)]
-unsafe extern "C" fn enter_table() {
-    naked_asm!(
-        "mov rcx, [rsi + {table}]",
-        "test rcx, rcx",
-        "jz 2f",
-        "mov edx, [rcx + {number}]",
-        "cmp edx, gs:[{page_table}]",
-        "je 2f",
-        "mov r9d, {changing}",
-        "xchg gs:[{page_table}], r9d",
-        "mov r8, [rip + {generation}]",
-        "mov r9, [rcx + {root}]",
-        on_cpu!("mov cr3, r9"),
-        "mov gs:[{tlb_seen}], r8",
-        "mov gs:[{page_table}], edx",
-        "2:",
-        "jmp rax",
-        table = const offset_of!(Context, table),
-        number = const PageTable::NUMBER_AT,
-        root = const PageTable::ROOT_AT,
-        page_table = const offset::PAGE_TABLE,
-        tlb_seen = const offset::TLB_SEEN,
-        generation = sym tlb::GENERATION,
-        changing = const tlb::CHANGING,
-    )
-}
 
 /// The pieces that fit the machine. All of them share a stack's layout. Whether the CPUs have the instructions is known before
 /// the first switch; a second page table may come at any time.
@@ -222,11 +225,11 @@ pub(super) fn code(piece: &AtomicPtr<()>) -> SwitchCode {
     unsafe { core::mem::transmute::<*mut (), SwitchCode>(piece.load(Ordering::Relaxed)) }
 }
 
-/// A switch in line, with some instructions before and behind `core_release_fsgsbase`: callee-saved registers that the
-/// caller has no use for are not saved.
+/// A switch in line, with some instructions before and behind a core: callee-saved registers that the caller has no use for are
+/// not saved.
 #[cfg(target_os = "none")]
 macro_rules! switch_in_line {
-    ($from:expr, $to:expr, [$($before:literal),*], [$($behind:literal),*] $(, $name:ident = const $value:expr)*) => {
+    ($core:ident, $from:expr, $to:expr, [$($before:literal),*], [$($behind:literal),*] $(, $name:ident = const $value:expr)*) => {
         core::arch::asm!(
             $($before,)*
             "push rbp",
@@ -235,7 +238,7 @@ macro_rules! switch_in_line {
             "pop rbx",
             "pop rbp",
             $($behind,)*
-            core = sym core_release_fsgsbase,
+            core = sym $core,
             $($name = const $value,)*
             inout("rdi") $from => _,
             inout("rsi") $to => _,
@@ -254,48 +257,65 @@ macro_rules! switch_in_line {
     };
 }
 
-/// What `light_release_fsgsbase` does, in line.
-///
-/// # Safety
-/// As for all switches, see [`Switch::begin`]; the CPU has FSGSBASE.
-#[cfg(target_os = "none")]
-#[inline(always)]
-pub(super) unsafe fn light_release_in_line(from: *const Context, to: *const Context) {
-    // SAFETY: the caller's; every register that another thread may have changed is saved or named here.
-    unsafe {
-        switch_in_line!(
-            from,
-            to,
-            ["stmxcsr [rdi + {mxcsr}]", "fnstcw [rdi + {x87_control}]"],
-            ["fnclex", "ldmxcsr [rsi + {mxcsr}]", "fldcw [rsi + {x87_control}]", "sti"],
-            mxcsr = const offset_of!(Context, mxcsr),
-            x87_control = const offset_of!(Context, x87_control)
-        );
-    }
-}
+/// Full and light switches in line.
+macro_rules! switches_in_line {
+    ($($core:ident $stacks:ident $stacks_code:ident $light:ident $light_code:ident;)*) => {
+        $(
+            /// A full switch in line.
+            ///
+            /// # Safety
+            /// As for all switches, see [`Switch::begin`]; the CPU has FSGSBASE.
+            #[inline(always)]
+            pub(super) unsafe fn $stacks(from: *const Context, to: *const Context) {
+                // SAFETY: the caller's; every register that another thread may have changed is saved or named here, but for
+                // those of vectors, which the kernel does not use.
+                #[cfg(target_os = "none")]
+                unsafe {
+                    switch_in_line!($core, from, to, [], []);
+                }
+                // SAFETY: the caller's. Host tests never switch.
+                #[cfg(not(target_os = "none"))]
+                unsafe {
+                    $stacks_code(from, to);
+                }
+            }
 
-/// What `stacks_release_fsgsbase` does, in line.
-///
-/// # Safety
-/// As for all switches, see [`Switch::begin`]; the CPU has FSGSBASE.
-#[cfg(target_os = "none")]
-#[inline(always)]
-pub(super) unsafe fn stacks_release_in_line(from: *const Context, to: *const Context) {
-    // SAFETY: the caller's; every register that another thread may have changed is saved or named here, but for those of
-    // vectors, which the kernel does not use.
-    unsafe { switch_in_line!(from, to, [], []) }
+            /// A light switch in line.
+            ///
+            /// # Safety
+            /// As for all switches, see [`Switch::begin`]; the CPU has FSGSBASE.
+            #[inline(always)]
+            pub(super) unsafe fn $light(from: *const Context, to: *const Context) {
+                // SAFETY: the caller's; every register that another thread may have changed is saved or named here.
+                #[cfg(target_os = "none")]
+                unsafe {
+                    switch_in_line!(
+                        $core,
+                        from,
+                        to,
+                        ["stmxcsr [rdi + {mxcsr}]", "fnstcw [rdi + {x87_control}]"],
+                        ["fnclex", "ldmxcsr [rsi + {mxcsr}]", "fldcw [rsi + {x87_control}]", "sti"],
+                        mxcsr = const offset_of!(Context, mxcsr),
+                        x87_control = const offset_of!(Context, x87_control)
+                    );
+                }
+                // SAFETY: the caller's. Host tests never switch.
+                #[cfg(not(target_os = "none"))]
+                unsafe {
+                    $light_code(from, to);
+                }
+            }
+        )*
+    };
 }
-
-/// Host tests never switch.
-#[cfg(not(target_os = "none"))]
-pub(super) unsafe fn stacks_release_in_line(from: *const Context, to: *const Context) {
-    // SAFETY: the caller's.
-    unsafe { stacks_release_fsgsbase(from, to) }
-}
-
-/// Host tests never switch.
-#[cfg(not(target_os = "none"))]
-pub(super) unsafe fn light_release_in_line(from: *const Context, to: *const Context) {
-    // SAFETY: the caller's.
-    unsafe { light_release_fsgsbase(from, to) }
+switches_in_line! {
+    core_release_fsgsbase
+        stacks_release_in_line stacks_release_fsgsbase
+        light_release_in_line light_release_fsgsbase;
+    core_release_fsgsbase_tables
+        stacks_release_in_line_tables stacks_release_fsgsbase_tables
+        light_release_in_line_tables light_release_fsgsbase_tables;
+    core_keep_fsgsbase_tables
+        stacks_keep_in_line_tables stacks_keep_fsgsbase_tables
+        light_keep_in_line_tables light_keep_fsgsbase_tables;
 }

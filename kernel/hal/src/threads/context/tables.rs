@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Which page table a context runs on, where there are several.
 
-use core::sync::atomic::Ordering;
+use core::sync::atomic::{AtomicBool, Ordering};
 
 use super::switch_code::PIECES;
 use super::{Context, FSGSBASE};
@@ -46,11 +46,25 @@ impl Context {
     }
 }
 
+/// Whether the machine has had several page tables.
+static SEVERAL: AtomicBool = AtomicBool::new(false);
+
+/// Whether switches look for the page table of the next context.
+pub(crate) fn are_several() -> bool {
+    SEVERAL.load(Ordering::Relaxed)
+}
+
+#[cfg(feature = "sim")]
+pub(super) fn set_several(are_several: bool) {
+    SEVERAL.store(are_several, Ordering::Relaxed);
+}
+
 /// From now on a switch looks whether the next context has another page table than the CPU, which loads it then. When this
 /// returns, every CPU's does: until then none may have a context to run that has another one.
 pub(crate) fn begin_table_switches() {
     static BEGUN: spin::Once<()> = spin::Once::new();
     BEGUN.call_once(|| {
+        SEVERAL.store(true, Ordering::SeqCst);
         PIECES.use_tables(FSGSBASE.load(Ordering::Relaxed));
         for cpu in 0..cpu::count() {
             percpu::of(cpu).quick_key.store(0, Ordering::SeqCst);
