@@ -60,6 +60,8 @@ pub struct CallTrace {
     pub calls: CallSet,
     /// What becomes of them.
     pub output: CallOutput,
+    /// Those of all processes, not of the first one alone.
+    pub all_processes: bool,
 }
 
 /// How often a system call was made.

@@ -21,7 +21,7 @@ use crate::terminal;
 pub const MAGIC: &[u8; 8] = b"HADALCFG";
 
 /// Version of the encoding; kernel and command must have the same one.
-pub const VERSION: u32 = 7;
+pub const VERSION: u32 = 8;
 
 /// Bytes before the postcard part: magic, version, length.
 pub const HEADER_LEN: usize = 16;
@@ -319,7 +319,7 @@ mod tests {
                 StdioKind::Closed,
             ],
             groups: vec![4, 24],
-            strace: Some(CallTrace { calls: CallSet::ALL, output: CallOutput::Counts }),
+            strace: Some(CallTrace { calls: CallSet::ALL, output: CallOutput::Counts, all_processes: true }),
             realtime_ns: -1,
             ..RunConfig::report()
         }

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
+use hadal_abi::calls::CallTrace;
 use hadal_abi::config::{BootAction, BootModule, Filling, Mount, ProgramSource, RunConfig};
 use rustix::process::{Resource, getegid, geteuid, getgroups, getrlimit};
 
@@ -401,7 +402,7 @@ fn configuration(
         stdio: stdio::kinds(),
         terminal: terminal::settings(),
         log_filter: machine::log_filter(&args.observe),
-        strace: args.strace,
+        strace: args.strace.map(|trace| CallTrace { all_processes: args.follow_forks, ..trace }),
         stats: args.stats.is_some() || args.stats_file.is_some(),
         counts_instructions: args.machine.icount && args.machine.cpus() == 1,
         trace_buffer_bytes: 0,

@@ -61,7 +61,7 @@ pub(crate) fn parse(text: &str) -> Result<CallTrace, ListError> {
         }
     }
     if calls.is_empty() {
-        return Ok(CallTrace { calls: CallSet::ALL, output });
+        return Ok(CallTrace { calls: CallSet::ALL, output, all_processes: false });
     }
     let negated = calls[0].strip_prefix('!');
     if let Some(first) = negated {
@@ -71,7 +71,8 @@ pub(crate) fn parse(text: &str) -> Result<CallTrace, ListError> {
     for word in &calls {
         add(&mut set, word, &calls)?;
     }
-    Ok(CallTrace { calls: if negated.is_some() { set.complement() } else { set }, output })
+    let calls = if negated.is_some() { set.complement() } else { set };
+    Ok(CallTrace { calls, output, all_processes: false })
 }
 
 /// Adds what a word of the list means.

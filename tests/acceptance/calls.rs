@@ -6,6 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use hadal_tests::case::{expect_status, expect_stdout, expect_texts, wrong};
+use hadal_tests::machine::arguments;
 use hadal_tests::programs::{EVENTS, HELLO};
 use hadal_tests::{Hadal, Outcome, TestError, Way, scratch};
 use serde_json::Value;
@@ -19,6 +20,7 @@ const CALLS: u64 = 25;
 
 pub(crate) fn register(suite: &mut Suite) {
     suite.hadal("observe/strace/chosen", chosen);
+    suite.hadal("observe/strace/processes", of_processes);
     suite.hadal("observe/strace/misspelt", misspelt);
     suite.hadal("observe/strace/count", counted);
     suite.hadal("observe/strace/count-threads", counted_by_cpus);
@@ -72,6 +74,33 @@ fn chosen(directory: &str) -> Result<(), TestError> {
         let shown = names(&outcome);
         if expected.is_empty() || shown.iter().ne(expected.iter().copied()) {
             return Err(wrong(&format!("{option}: expected {expected:?}"), &outcome));
+        }
+    }
+    Ok(())
+}
+
+/// The calls of the processes that the program makes are shown only where that is asked for, with their numbers.
+fn of_processes(directory: &str) -> Result<(), TestError> {
+    let directory = scratch::empty_directory(directory)?;
+    let script = arguments(&["-c", "/bin/true; /bin/echo done"]);
+    let machine = Hadal::new(1).cwd(&directory).option("--strace=execve");
+    for (follows, expected) in [(false, vec![]), (true, vec!["/bin/true", "/bin/echo"])] {
+        let machine = if follows { machine.clone().option("--follow-forks") } else { machine.clone() };
+        let outcome = machine.run(Path::new("/bin/sh"), &script)?;
+        expect_status(&outcome, 0)?;
+        expect_stdout(&outcome, "done\n")?;
+        let text = outcome.stderr_text();
+        let shown: Vec<&str> = text.lines().filter(|line| line.contains("] execve(")).collect();
+        let is_of_process = |line: &str| {
+            let (pid, rest) = line.strip_prefix('[')?.split_once('/')?;
+            Some(rest.strip_prefix(pid)?.starts_with("] execve("))
+        };
+        let are_as_expected = shown.len() == expected.len()
+            && shown.iter().zip(&expected).all(|(line, program)| {
+                line.contains(&format!("(\"{program}\"")) && is_of_process(line) == Some(true)
+            });
+        if !are_as_expected {
+            return Err(wrong(&format!("expected calls of {expected:?}"), &outcome));
         }
     }
     Ok(())

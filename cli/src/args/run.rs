@@ -69,6 +69,10 @@ pub(crate) struct RunArgs {
           value_parser = strace::parse, help_heading = "Observation")]
     pub(crate) strace: Option<CallTrace>,
 
+    /// With --strace: also the calls of the processes that the program makes; each line names process and thread
+    #[arg(short = 'f', long, requires = "strace", help_heading = "Observation")]
+    pub(crate) follow_forks: bool,
+
     /// Counters on standard error at the end (system calls, interrupts, switches, memory...); =cpu: of each CPU, too
     #[arg(long, value_enum, value_name = "OF", num_args = 0..=1, require_equals = true,
           default_missing_value = "all", help_heading = "Observation")]
@@ -168,6 +172,7 @@ Examples:
   hadal run --timeout 10s ./deadlock          ends with status 122 and a list of threads
   hadal run --strace ./a.out 2> calls.txt
   hadal run --strace=%file,read ./a.out       only calls that take a file name, and read
+  hadal run --strace -f bash script.sh        of all processes that it starts, too
   hadal run --strace=count ./a.out            how often each call was made, and for how long
   hadal run --trace out.json ./a.out          open out.json at ui.perfetto.dev
   hadal run --profile hot ./a.out             writes hot.svg, a flame graph

@@ -11,27 +11,33 @@ pub(crate) mod flags;
 mod signature;
 mod values;
 
+use alloc::format;
 use alloc::string::String;
 use core::fmt::Write;
 use core::sync::atomic::Ordering;
 
-use hadal_abi::calls::CallOutput;
+use hadal_abi::calls::{CallOutput, CallTrace};
 use hadal_hal::trap::TrapFrame;
 use syscalls::Sysno;
 
 use crate::call::{Call, Entry};
 use crate::syscall::{self, word_result};
-use crate::task::Task;
 use crate::{Errno, Result, machine};
 use signature::Words;
 pub(crate) use signature::{Arg, Args, Returned, Signature, signature};
 
 /// Makes the call that the frame asks for, stores its result in the frame, and sends its line or counts it.
-pub(crate) fn dispatch(output: CallOutput, call: &mut Call<'_>) -> u64 {
-    match output {
-        CallOutput::Lines => with_line(call),
+pub(crate) fn dispatch(trace: &CallTrace, call: &mut Call<'_>) -> u64 {
+    match trace.output {
+        CallOutput::Lines => with_line(trace, call),
         CallOutput::Counts => with_count(call),
     }
+}
+
+/// The begin of a line: who makes the call.
+fn begun(trace: &CallTrace, call: &Call<'_>) -> String {
+    let tid = call.task.tid();
+    if trace.all_processes { format!("[{}/{tid}] ", call.process.pid()) } else { format!("[{tid}] ") }
 }
 
 fn with_count(call: &mut Call<'_>) -> u64 {
@@ -45,27 +51,26 @@ fn with_count(call: &mut Call<'_>) -> u64 {
     word
 }
 
-fn with_line(call: &mut Call<'_>) -> u64 {
+fn with_line(trace: &CallTrace, call: &mut Call<'_>) -> u64 {
     let number = call.frame.rax;
+    let line = begun(trace, call);
     let Some(entry) = syscall::entry(number) else {
-        unknown(call.task, call.frame);
+        unknown(line, call.frame);
         return syscall::dispatch(call);
     };
     call.task.call_number.store(number, Ordering::Relaxed);
-    let word = traced(entry, call);
+    let word = traced(line, entry, call);
     call.frame.rax = word;
     word
 }
 
 /// Makes a call, sends its line and returns what the program finds in RAX.
-fn traced(entry: &Entry, call: &mut Call<'_>) -> u64 {
-    let tid = call.task.tid();
+fn traced(mut line: String, entry: &Entry, call: &mut Call<'_>) -> u64 {
     let words: Words = core::array::from_fn(|index| call.arg(index));
     let args = entry.signature.args(&words);
     let shown = args.iter().position(|arg| arg.is_result()).unwrap_or(args.len());
-    let mut line = String::new();
-    // Writing to a string cannot fail.
-    let _ = write!(line, "[{tid}] {}(", entry.name);
+    line.push_str(entry.name);
+    line.push('(');
     arguments(&mut line, args, &words, 0..shown, Ok(0));
     if entry.signature.returned == Returned::Nothing {
         line.push_str(") = ?");
@@ -82,9 +87,8 @@ fn traced(entry: &Entry, call: &mut Call<'_>) -> u64 {
 }
 
 /// Sends the line of a call that is not there.
-fn unknown(task: &Task, frame: &TrapFrame) {
-    let mut line = String::new();
-    let _ = write!(line, "[{}] ", task.tid());
+fn unknown(mut line: String, frame: &TrapFrame) {
+    // Writing to a string cannot fail.
     let _ = match usize::try_from(frame.rax).ok().and_then(Sysno::new) {
         Some(call) => write!(line, "{}", call.name()),
         None => write!(line, "syscall_{:#x}", frame.rax),

@@ -52,7 +52,7 @@ fn serve(frame: &mut TrapFrame, run: impl FnOnce(&mut Call<'_>) -> u64) {
 fn watched_call(call: &mut Call<'_>) -> u64 {
     trace::point(Kind::CallEnter, call.frame.rax, call.frame.rdi);
     let word = match &call.process.call_trace {
-        Some(watched) if watched.calls.contains(call.frame.rax) => strace::dispatch(watched.output, call),
+        Some(watched) if watched.calls.contains(call.frame.rax) => strace::dispatch(watched, call),
         _ => syscall::dispatch(call),
     };
     trace::point(Kind::CallExit, word, 0);

@@ -45,7 +45,7 @@ impl Process {
             files: FdTable::new(0),
             limits,
             program: Program::default(),
-            call_trace: parent.call_trace,
+            call_trace: parent.call_trace.filter(|trace| trace.all_processes),
             fills_at_once: parent.fills_at_once,
         });
         Self::new(setup).map_err(|_| Errno::ENOMEM)
