@@ -7,6 +7,7 @@ use hadal_time::NS_PER_SECOND;
 use linux_raw_sys::general;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
+use crate::family;
 use crate::first;
 use crate::process::Process;
 use crate::task::Task;
@@ -38,8 +39,8 @@ pub enum Clock {
     ProcessTime,
     /// CPU time of one thread.
     ThreadTime(&'static Task),
-    /// CPU time of process 1.
-    FirstTime,
+    /// CPU time of another process when it was asked for, in nanoseconds.
+    OtherTime(u64),
 }
 
 impl Clock {
@@ -76,9 +77,12 @@ impl Clock {
         let owner = !(id >> 3) as u32;
         if id & OF_THREAD == 0 {
             return match owner {
-                first::PID => Ok(Self::FirstTime),
+                first::PID => Ok(Self::OtherTime(first::run_time_ns(process))),
                 _ if owner == 0 || owner == process.pid() => Ok(Self::ProcessTime),
-                _ => Err(Errno::EINVAL),
+                _ => family::find_held(owner)
+                    .filter(|other| other.pid() == owner)
+                    .map(|other| Self::OtherTime(other.run_time_ns()))
+                    .ok_or(Errno::EINVAL),
             };
         }
         if owner == 0 {
@@ -94,7 +98,7 @@ impl Clock {
             Self::Monotonic => hadal_time::now_ns(),
             Self::ProcessTime => process.run_time_ns(),
             Self::ThreadTime(task) => task.thread().run_time_ns(),
-            Self::FirstTime => first::run_time_ns(process),
+            Self::OtherTime(run_ns) => run_ns,
         }
     }
 }

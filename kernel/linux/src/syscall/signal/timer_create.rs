@@ -4,7 +4,7 @@
 //! Honoured: `CLOCK_REALTIME`, `CLOCK_MONOTONIC`, `CLOCK_BOOTTIME`, `CLOCK_TAI`, and CPU-time clocks, which are looked at every
 //! millisecond; `SIGEV_SIGNAL`, `SIGEV_THREAD` (the same to the kernel), `SIGEV_THREAD_ID`, `SIGEV_NONE`; a null event.
 //!
-//! Refused: coarse, raw and alarm clocks (`EOPNOTSUPP`), unknown clocks and ways of notification (`EINVAL`).
+//! Refused: coarse, raw and alarm clocks and other processes' CPU time (`EOPNOTSUPP`), unknown clocks and ways of notification (`EINVAL`).
 
 use linux_raw_sys::general::{SIGEV_NONE, SIGEV_SIGNAL, SIGEV_THREAD, SIGEV_THREAD_ID};
 
@@ -35,7 +35,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
         Clock::Realtime | Clock::Monotonic => Base::Elapsed,
         Clock::ProcessTime => Base::ProcessTime,
         Clock::ThreadTime(task) => Base::ThreadTime(task),
-        Clock::FirstTime => return Err(Errno::EOPNOTSUPP),
+        Clock::OtherTime(_) => return Err(Errno::EOPNOTSUPP),
     };
     let event: Option<Event> = if event == 0 { None } else { Some(memory::read(event)?) };
     let notify = match &event {

@@ -2,10 +2,10 @@
 //! `clock_gettime(2)`: reads a clock. Programs read the common ones through the vDSO.
 //!
 //! Honoured: `CLOCK_REALTIME`, `CLOCK_MONOTONIC`, their coarse and alarm variants and `CLOCK_TAI` (the same clocks),
-//! `CLOCK_MONOTONIC_RAW` and `CLOCK_BOOTTIME` (as `CLOCK_MONOTONIC`), CPU time of the process and of its threads, also by
-//! negative ids.
+//! `CLOCK_MONOTONIC_RAW` and `CLOCK_BOOTTIME` (as `CLOCK_MONOTONIC`), CPU time of the process, of its threads and of other
+//! processes, also by negative ids.
 //!
-//! Refused: clocks of other processes and of files (`EINVAL`).
+//! Refused: clocks of other processes' threads and of files (`EINVAL`).
 
 use crate::call::Call;
 use crate::strace::signature;

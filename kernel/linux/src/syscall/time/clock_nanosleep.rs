@@ -4,7 +4,7 @@
 //! Honoured: `CLOCK_REALTIME`, `CLOCK_MONOTONIC`, `CLOCK_BOOTTIME`, `CLOCK_TAI`, and the CPU time of the process (to a millisecond);
 //! `TIMER_ABSTIME`. A signal handler ends the sleep; the rest of a relative one is stored.
 //!
-//! Refused: coarse, raw and alarm clocks (`EOPNOTSUPP`), CPU time of a thread and of process 1 (`EINVAL`).
+//! Refused: coarse, raw and alarm clocks (`EOPNOTSUPP`), CPU time of a thread and of other processes (`EINVAL`).
 
 use linux_raw_sys::general::TIMER_ABSTIME;
 
@@ -22,7 +22,7 @@ signature!(Choice(flags::CLOCK), Flags(&flags::TIMER), Time, Address);
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let (flags, request, remainder) = (call.uint(1), call.arg(2), call.arg(3));
     let clock = Clock::for_waiting(call.int(0), call.task, call.process)?;
-    if let Clock::ThreadTime(_) | Clock::FirstTime = clock {
+    if let Clock::ThreadTime(_) | Clock::OtherTime(_) = clock {
         return Err(Errno::EINVAL);
     }
     let time_ns = memory::read::<Timespec>(request)?.to_ns()?;
@@ -64,7 +64,7 @@ fn sleep_until(call: &Call<'_>, clock: Clock, time_ns: u64) -> Result<()> {
         let wake_at_ns = match clock {
             Clock::Monotonic => time_ns,
             Clock::Realtime => clock::monotonic_at(time_ns),
-            Clock::ProcessTime | Clock::ThreadTime(_) | Clock::FirstTime => {
+            Clock::ProcessTime | Clock::ThreadTime(_) | Clock::OtherTime(_) => {
                 // No more threads run at a time than there are CPUs.
                 let least_ns = (time_ns - now_ns) / hadal_hal::cpu::count() as u64;
                 clock::after(least_ns.max(CPU_TIME_STEP_NS))
