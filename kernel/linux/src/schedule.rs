@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Linux policy and real-time priority of a thread, and what the scheduler makes of them.
+//! Linux policy, real-time priority and nice value of a thread, and what the scheduler makes of them.
 //!
 //! `SCHED_FIFO` is the scheduler's run to completion, `SCHED_RR` its round robin, both above all other threads. Linux has
 //! 99 priorities; the levels between the default and the kernel's own are 46: 1 to 20 and 80 to 99 have one each, the others
-//! share six.
+//! share six. A nice value makes the turns of a thread longer or shorter than those of the others on its CPU, by a quarter for
+//! each step as on Linux, within limits: [`turn_ns`].
 
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::ops::RangeInclusive;
+use core::sync::atomic::{AtomicI8, AtomicU32, Ordering};
 
-use hadal_sched::{PRIORITIES, PRIORITY_DEFAULT, Policy, Thread};
+use hadal_sched::{PRIORITIES, PRIORITY_DEFAULT, Policy, SLICE_NS, Thread};
 use linux_raw_sys::general::{SCHED_BATCH, SCHED_FIFO, SCHED_IDLE, SCHED_NORMAL, SCHED_RR};
 
 use crate::{Errno, Result};
@@ -23,23 +25,46 @@ const SINGLE: u32 = 20;
 /// Where the priority is in the word, above policy and flag's place.
 const PRIORITY_SHIFT: u32 = 8;
 
+/// The least and the most polite nice value.
+pub(crate) const NICE: RangeInclusive<i32> = -20..=19;
+/// Turns are not shorter, whatever the nice value: else a CPU would do nothing but change threads.
+const SHORTEST_TURN_NS: u64 = SLICE_NS / 16;
+/// Nor longer: others get the CPU in time.
+const LONGEST_TURN_NS: u64 = 8 * SLICE_NS;
+
 /// Schedule of one thread, as its program sees it.
-pub(crate) struct Schedule(AtomicU32);
+pub struct Schedule {
+    /// Policy and real-time priority.
+    word: AtomicU32,
+    nice: AtomicI8,
+}
 
 impl Schedule {
     /// `SCHED_OTHER`.
     pub(crate) fn new() -> Self {
-        Self(AtomicU32::new(SCHED_NORMAL))
+        Self { word: AtomicU32::new(SCHED_NORMAL), nice: AtomicI8::new(0) }
     }
 
     /// Policy with its flag, as `sched_getscheduler` gives it.
     pub(crate) fn policy(&self) -> u32 {
-        self.0.load(Ordering::Relaxed) & (RESET_ON_FORK | 0xff)
+        self.word.load(Ordering::Relaxed) & (RESET_ON_FORK | 0xff)
     }
 
     /// Real-time priority, 0 for the other policies.
-    pub(crate) fn priority(&self) -> u32 {
-        self.0.load(Ordering::Relaxed) >> PRIORITY_SHIFT & 0xff
+    pub fn priority(&self) -> u32 {
+        self.word.load(Ordering::Relaxed) >> PRIORITY_SHIFT & 0xff
+    }
+
+    /// The nice value, -20 to 19.
+    pub fn nice(&self) -> i32 {
+        self.nice.load(Ordering::Relaxed).into()
+    }
+
+    /// Gives the thread a nice value; one that there is not becomes the nearest.
+    pub(crate) fn set_nice(&self, thread: &'static Thread, nice: i32) {
+        let nice = nice.clamp(*NICE.start(), *NICE.end());
+        self.nice.store(nice as i8, Ordering::Relaxed);
+        thread.set_turn_ns(turn_ns(nice));
     }
 
     /// Gives the thread a policy (perhaps with [`RESET_ON_FORK`]) and a priority. `EINVAL` if they do not fit each other,
@@ -55,16 +80,21 @@ impl Schedule {
         if priority > 0 && !privileged {
             return Err(Errno::EPERM);
         }
-        self.0.store(policy | priority << PRIORITY_SHIFT, Ordering::Relaxed);
+        self.word.store(policy | priority << PRIORITY_SHIFT, Ordering::Relaxed);
         self.apply(thread);
         Ok(())
     }
 
     /// A new thread starts with what its creator has.
     pub(crate) fn inherit(&self, thread: &'static Thread, parent: Option<&Self>) {
-        let word = parent.map_or(SCHED_NORMAL, |parent| parent.0.load(Ordering::Relaxed));
-        let word = if word & RESET_ON_FORK == 0 { word } else { SCHED_NORMAL };
-        self.0.store(word, Ordering::Relaxed);
+        let (word, nice) =
+            parent.map_or((SCHED_NORMAL, 0), |parent| (parent.word.load(Ordering::Relaxed), parent.nice()));
+        let is_reset = word & RESET_ON_FORK != 0;
+        let (word, nice) = if is_reset { (SCHED_NORMAL, nice.max(0)) } else { (word, nice) };
+        self.word.store(word, Ordering::Relaxed);
+        if nice != self.nice() || nice != 0 {
+            self.set_nice(thread, nice);
+        }
         // The scheduler's defaults are those of SCHED_OTHER.
         if word != SCHED_NORMAL {
             self.apply(thread);
@@ -76,6 +106,13 @@ impl Schedule {
         thread.set_policy(if runs_to_end { Policy::RunToCompletion } else { Policy::RoundRobin });
         thread.set_priority(level(self.priority()));
     }
+}
+
+/// How long a turn of a thread with a nice value is.
+fn turn_ns(nice: i32) -> u64 {
+    let step = |turn_ns: u64| if nice < 0 { turn_ns * 5 / 4 } else { turn_ns * 4 / 5 };
+    let weighed = (0..nice.abs()).fold(SLICE_NS, |turn_ns, _| step(turn_ns));
+    weighed.clamp(SHORTEST_TURN_NS, LONGEST_TURN_NS)
 }
 
 /// Whether there is such a policy, with such a priority (`EINVAL`).
@@ -104,6 +141,14 @@ fn level(priority: u32) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn turns_get_shorter_with_the_nice_value() {
+        let turns: Vec<u64> = NICE.map(turn_ns).collect();
+        assert!(turns.is_sorted_by(|one, next| one >= next));
+        assert_eq!((turn_ns(0), turn_ns(-1), turn_ns(1)), (SLICE_NS, SLICE_NS * 5 / 4, SLICE_NS * 4 / 5));
+        assert_eq!((turn_ns(-20), turn_ns(19)), (LONGEST_TURN_NS, SHORTEST_TURN_NS));
+    }
 
     #[test]
     fn levels_rise_with_the_priority() {

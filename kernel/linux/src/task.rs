@@ -59,7 +59,7 @@ pub struct Task {
     /// Head of the robust futex list, or 0.
     pub robust_list: AtomicUsize,
     /// Policy and priority.
-    pub(crate) schedule: Schedule,
+    pub schedule: Schedule,
     name: [AtomicU64; NAME_LEN / size_of::<u64>()],
     /// Where a new thread stores its id first, or 0 (`CLONE_CHILD_SETTID`).
     pub(crate) set_child_tid: AtomicUsize,

@@ -59,6 +59,14 @@ impl<const N: usize> Backward<N> {
         if number < 10 { self.bytes(&[b'0' + number as u8]) } else { self.long_number(number) }
     }
 
+    /// Puts a number with its sign before the text.
+    pub(super) fn signed(&mut self, number: i32) {
+        self.number(number.unsigned_abs().into());
+        if number < 0 {
+            self.bytes(b"-");
+        }
+    }
+
     #[inline(never)]
     fn long_number(&mut self, number: u64) {
         let mut left = number;

@@ -74,8 +74,8 @@ pub(super) fn statm(process: &Process) -> String {
     )
 }
 
-/// Bytes that `stat` takes at most: 18 numbers, the name, and fixed text.
-const STAT_BYTES: usize = 18 * (DIGITS_MAX + 1) + NAME_LEN + 128;
+/// Bytes that `stat` takes at most: 20 numbers, the name, and fixed text.
+const STAT_BYTES: usize = 20 * (DIGITS_MAX + 1) + NAME_LEN + 128;
 
 /// The 52 numbers of proc(5); 0 where there is nothing of the kind. Monitors read them all the time.
 pub(super) fn stat(process: &Process, task: &Task, of_thread: bool) -> Vec<u8> {
@@ -103,7 +103,15 @@ pub(super) fn stat(process: &Process, task: &Task, of_thread: bool) -> Vec<u8> {
     // Time until a timer expires.
     text.number_and(process.thread_count() as u64, b" 0 ");
     // Time in the kernel, times of children, priority and nice value.
-    text.number_and(ticks(run_ns), b" 0 0 0 20 0 ");
+    let nice = task.schedule.nice();
+    text.bytes(b" ");
+    text.signed(nice);
+    text.bytes(b" ");
+    text.signed(match task.schedule.priority() {
+        0 => 20 + nice,
+        realtime => -1 - realtime.cast_signed(),
+    });
+    text.number_and(ticks(run_ns), b" 0 0 0 ");
     // Of children.
     text.number_and(reads, b" 0 ");
     text.number_and(faults, b" 0 ");

@@ -310,9 +310,10 @@ fn end_of_slice(here: Here<'_>, now: u64) {
         next_slice(own, now + left_ns);
         return;
     }
+    let next = running.place.next().filter(|_| running.policy() == Policy::RoundRobin);
     // Kernel code is not preempted: if the thread stays in the kernel, look again in a while.
-    next_slice(own, now + SLICE_NS);
-    if running.policy() == Policy::RoundRobin && running.place.next().is_some() {
+    next_slice(own, now + next.map_or(SLICE_NS, Thread::turn_ns));
+    if next.is_some() {
         here.raise_attention(attention::RESCHEDULE);
     }
     balance::even_out(here);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Turns of threads of equal priority: how long each runs, and when one that is woken need not wait for its turn.
 //!
-//! A turn is [`SLICE_NS`] of CPU time, in as many pieces as the thread runs in: blocking, yielding or being interrupted by
+//! A turn is [`SLICE_NS`] of CPU time, or what the thread was given instead ([`Thread::set_turn_ns`]), in as many pieces as the thread runs in: blocking, yielding or being interrupted by
 //! more urgent threads does not begin a new one. It ends when an equal thread gets the CPU instead.
 //!
 //! **Woken threads.** A thread that releases a lock, wakes who waits for it and takes the lock again would keep it for ever
@@ -18,7 +18,7 @@ use hadal_hal::cpu::percpu::attention;
 use crate::cpus::Here;
 use crate::thread::{Params, Policy, Thread};
 
-/// How long a thread runs while an equal one is ready on its CPU.
+/// How long a thread runs while an equal one is ready on its CPU, unless it was given another time.
 pub const SLICE_NS: u64 = 4_000_000;
 
 /// How often woken threads may take a CPU from equal ones for each slice that ends there. More than one, since a thread that
@@ -31,8 +31,9 @@ const CLEARLY_LESS_NS: i64 = SLICE_NS as i64 / 4;
 /// decides about more than this.
 const MOST_DIFFERENCE_NS: i64 = 4 * SLICE_NS as i64;
 
-/// A thread's part: when its turn began, and how its running time compares with that of others.
+/// A thread's part: how long a turn is, when it began, and how its running time compares with that of others.
 pub(crate) struct Turn {
+    length_ns: AtomicU64,
     /// What the thread had run when its turn began.
     began_ns: AtomicU64,
     /// What is taken off its running time when it is compared.
@@ -41,21 +42,35 @@ pub(crate) struct Turn {
 
 impl Turn {
     pub(crate) fn new() -> Self {
-        Self { began_ns: AtomicU64::new(0), handicap_ns: AtomicI64::new(0) }
+        Self {
+            length_ns: AtomicU64::new(SLICE_NS),
+            began_ns: AtomicU64::new(0),
+            handicap_ns: AtomicI64::new(0),
+        }
     }
 
     /// For a new thread.
     pub(crate) fn reset(&self) {
+        self.length_ns.store(SLICE_NS, Ordering::Relaxed);
         self.began_ns.store(0, Ordering::Relaxed);
         self.handicap_ns.store(0, Ordering::Relaxed);
     }
 }
 
 impl Thread {
+    /// Says how long a turn of the thread is: the CPU time that it gets beside equal threads is in proportion to that.
+    pub fn set_turn_ns(&self, length_ns: u64) {
+        self.turn.length_ns.store(length_ns, Ordering::Relaxed);
+    }
+
+    pub(crate) fn turn_ns(&self) -> u64 {
+        self.turn.length_ns.load(Ordering::Relaxed)
+    }
+
     /// What is left of this running thread's turn.
     pub(crate) fn turn_left_ns(&self) -> u64 {
         let had = self.run_time_ns().saturating_sub(self.turn.began_ns.load(Ordering::Relaxed));
-        SLICE_NS.saturating_sub(had)
+        self.turn_ns().saturating_sub(had)
     }
 
     /// The turn of this running thread is over.

@@ -18,4 +18,5 @@ calls! {
     324 membarrier;
 }
 
+mod polite;
 mod target;

@@ -1,22 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! `setpriority(2)`: sets the nice value.
+//! `setpriority(2)`: sets the nice value. A thread that is nicer than others on its CPU gets shorter turns there: by a quarter for
+//! each step, down to a sixteenth; one with a negative value longer ones, up to eight times as long.
 //!
-//! Honoured: 0 and above for processes of the same user, or of any for the superuser: accepted as a wish without effect, since
-//! one program has the machine.
+//! Honoured: PRIO_PROCESS (a thread, by its id), PRIO_PGRP, PRIO_USER, for processes of the same user, or of any for the
+//! superuser; a value that there is not becomes the nearest; a lower value than the present one as far as RLIMIT_NICE permits, or
+//! for the superuser.
 //!
-//! Refused: negative values (EACCES, as for a program without privileges), process 1 and other users' processes (EPERM), processes, groups and users that
-//! are not there (ESRCH), unknown kinds (EINVAL).
+//! Refused: lower values without that right (EACCES), process 1 and other users' processes (EPERM), threads, groups and users
+//! that are not there (ESRCH), unknown kinds (EINVAL).
 
-use super::target;
+use linux_raw_sys::general::RLIMIT_NICE;
+
+use super::polite::{self, NICE_ZERO};
+use super::target::may_change;
 use crate::call::Call;
+use crate::process::Process;
+use crate::schedule::NICE;
 use crate::strace::signature;
+use crate::task::Task;
 use crate::{Errno, Result};
 
 signature!(Int, Int, Int);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    if !target::find_nice(call)? {
+    let nice = call.int(2).clamp(*NICE.start(), *NICE.end());
+    let mut outcome = Ok(0);
+    polite::each(call, |thread| {
+        let changed = thread.ok_or(Errno::EPERM);
+        if let Err(error) = changed.and_then(|(process, tid)| change(call.process, process, tid, nice)) {
+            outcome = Err(error);
+        }
+    })?;
+    outcome
+}
+
+fn change(caller: &Process, process: &Process, tid: u32, nice: i32) -> Result<()> {
+    if !may_change(caller, process) {
         return Err(Errno::EPERM);
     }
-    if call.int(2) < 0 { Err(Errno::EACCES) } else { Ok(0) }
+    // The limit says how far below 20 a value may be.
+    let limit = process.limits.lock()[RLIMIT_NICE as usize].soft;
+    let may_lower = caller.credentials.is_privileged() || u64::from((NICE_ZERO - nice).cast_unsigned()) <= limit;
+    let set = |task: &'static Task| {
+        if nice < task.schedule.nice() && !may_lower {
+            return Err(Errno::EACCES);
+        }
+        task.schedule.set_nice(task.thread(), nice);
+        Ok(())
+    };
+    // One that has ended meanwhile needs no value.
+    process.with_thread(tid, set).unwrap_or(Ok(()))
 }

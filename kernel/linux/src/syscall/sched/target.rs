@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The thread that a scheduling call is about.
 
-use linux_raw_sys::general::{PRIO_PGRP, PRIO_PROCESS, PRIO_USER};
-
 use crate::call::Call;
 use crate::family::{self, Held};
 use crate::first;
@@ -46,7 +44,7 @@ impl Target {
 }
 
 /// Whether a process may change how another one is scheduled.
-fn may_change(caller: &Process, other: &Process) -> bool {
+pub(super) fn may_change(caller: &Process, other: &Process) -> bool {
     let (user, of_other) = (caller.credentials.effective().0, other.credentials.user());
     user == 0 || user == of_other.effective || user == of_other.real
 }
@@ -70,33 +68,4 @@ pub(super) fn find(call: &Call<'_>) -> Result<Target> {
 /// The same for the calls about policies, which refuse negative ids (`EINVAL`).
 pub(super) fn find_positive(call: &Call<'_>) -> Result<Target> {
     if call.int(0) < 0 { Err(Errno::EINVAL) } else { find(call) }
-}
-
-/// Whether the caller may change the nice values that arguments 0 and 1 mean: those of a process, a group or a user, 0 being the
-/// caller's own; `ESRCH` if nobody is meant.
-pub(super) fn find_nice(call: &Call<'_>) -> Result<bool> {
-    let (which, caller) = (call.uint(0), call.process);
-    let who = u32::try_from(call.int(1)).map_err(|_| Errno::ESRCH);
-    let all = |fits: &dyn Fn(&Process) -> bool| {
-        let found = family::all().filter_map(Held::of).filter(|process| fits(process));
-        let may = found.map(|process| may_change(caller, &process)).reduce(|one, other| one && other);
-        may.ok_or(Errno::ESRCH)
-    };
-    match (which, who) {
-        (PRIO_PROCESS, Ok(0)) => Ok(true),
-        (PRIO_PROCESS | PRIO_PGRP, Ok(first::PID)) => Ok(false),
-        (PRIO_PROCESS, Ok(id)) => {
-            family::find_held(id).map(|process| may_change(caller, &process)).ok_or(Errno::ESRCH)
-        }
-        (PRIO_PGRP, Ok(group)) => {
-            let group = if group == 0 { family::group_and_session(caller).0 } else { group };
-            all(&|process| family::group_and_session(process).0 == group)
-        }
-        (PRIO_USER, _) => {
-            let user = if call.int(1) == 0 { caller.credentials.user().real } else { call.uint(1) };
-            all(&|process| process.credentials.user().real == user)
-        }
-        (PRIO_PROCESS | PRIO_PGRP, Err(error)) => Err(error),
-        _ => Err(Errno::EINVAL),
-    }
 }
