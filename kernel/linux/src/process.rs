@@ -18,7 +18,7 @@ use hadal_hal::threads::link::AtomicRef;
 use hadal_mem::space::{MapError, ProgramSpace};
 use hadal_vfs::synthetic::Children as Entries;
 use hadal_vfs::{Caller, FdTable, Location, Namespace};
-use linux_raw_sys::general::RLIMIT_AS;
+use linux_raw_sys::general::{RLIMIT_AS, RLIMIT_FSIZE};
 
 use crate::attributes::Attributes;
 use crate::credentials::Credentials;
@@ -114,6 +114,8 @@ pub struct Process {
     pub limits: Box<SpinLock<[Limit; LIMIT_COUNT]>>,
     /// `RLIMIT_AS` of them, or more than there is: every mapping asks for it.
     address_limit: AtomicUsize,
+    /// `RLIMIT_FSIZE` of them: every write asks for it.
+    file_limit: AtomicU64,
     program: SpinLock<Arc<Program>>,
     /// Auxiliary vector as the program got it, for `/proc/self/auxv`.
     pub auxiliary: SpinLock<Vec<u8>>,
@@ -173,6 +175,7 @@ impl Process {
             futexes: Futexes::new(window.words()),
             limits,
             address_limit: AtomicUsize::new(usize::MAX),
+            file_limit: AtomicU64::new(u64::MAX),
             program: SpinLock::ranked(Rank::Process, Arc::new(setup.program)),
             auxiliary: SpinLock::new(Vec::new()),
             stack_start: AtomicUsize::new(0),
@@ -235,6 +238,13 @@ impl Process {
     pub(crate) fn note_limits(&self, limits: &[Limit; LIMIT_COUNT]) {
         let bytes = usize::try_from(limits[RLIMIT_AS as usize].soft).unwrap_or(usize::MAX);
         self.address_limit.store(bytes, Ordering::Relaxed);
+        self.file_limit.store(limits[RLIMIT_FSIZE as usize].soft, Ordering::Relaxed);
+    }
+
+    /// How long it may make files, in bytes.
+    #[inline]
+    pub(crate) fn file_limit(&self) -> u64 {
+        self.file_limit.load(Ordering::Relaxed)
     }
 
     /// Most bytes that may be mapped.

@@ -60,6 +60,7 @@ impl<const N: usize> Backward<N> {
     }
 
     /// Puts a number with its sign before the text.
+    #[inline(never)]
     pub(super) fn signed(&mut self, number: i32) {
         self.number(number.unsigned_abs().into());
         if number < 0 {

@@ -103,14 +103,15 @@ pub(super) fn stat(process: &Process, task: &Task, of_thread: bool) -> Vec<u8> {
     // Time until a timer expires.
     text.number_and(process.thread_count() as u64, b" 0 ");
     // Time in the kernel, times of children, priority and nice value.
-    let nice = task.schedule.nice();
-    text.bytes(b" ");
-    text.signed(nice);
-    text.bytes(b" ");
-    text.signed(match task.schedule.priority() {
-        0 => 20 + nice,
-        realtime => -1 - realtime.cast_signed(),
-    });
+    match (task.schedule.priority().cast_signed(), task.schedule.nice()) {
+        (0, 0) => text.bytes(b"20 0 "),
+        (realtime, nice) => {
+            text.bytes(b" ");
+            text.signed(nice);
+            text.bytes(b" ");
+            text.signed(if realtime == 0 { 20 + nice } else { -1 - realtime });
+        }
+    }
     text.number_and(ticks(run_ns), b" 0 0 0 ");
     // Of children.
     text.number_and(reads, b" 0 ");

@@ -91,15 +91,28 @@ impl<'a> Writing<'a> {
             *offset = end;
             return Ok(count);
         }
-        let count = self.file.write_at(*offset, bounded(*offset, data)?)?;
+        let count = self.file.write_at(*offset, bounded(*offset, data, MOST)?)?;
         *offset += count as u64;
         Ok(count)
     }
+
+    /// The next step of a file that may not get longer than `most` bytes: `EFBIG` when it is.
+    pub fn write_within(&mut self, most: u64, data: &[u8]) -> Result<usize> {
+        let Some(offset) = self.at.offset() else { return self.file.write(data, self.blocking) };
+        // An append's end stays where it is, since others wait for their turn.
+        let at = if self.appends { self.file.size()? } else { *offset };
+        let data = bounded(at, data, most.min(MOST))?;
+        self.write(data)
+    }
 }
 
-/// Cuts a write off at the highest file position; `EFBIG` when nothing is left.
-fn bounded(offset: u64, data: &[u8]) -> Result<&[u8]> {
-    let room = (i64::MAX as u64).saturating_sub(offset);
+/// The highest file position.
+const MOST: u64 = i64::MAX as u64;
+
+/// Cuts a write off at a position; `EFBIG` when nothing is left.
+#[inline(always)]
+fn bounded(offset: u64, data: &[u8], most: u64) -> Result<&[u8]> {
+    let room = most.saturating_sub(offset);
     if data.is_empty() {
         Ok(data)
     } else if room == 0 {

@@ -17,5 +17,7 @@ void part_limits(void);
 void part_pipes(void);
 void part_threads(void);
 void part_ids(void);
+void part_nice(void);
+void part_file_size(void);
 
 #endif

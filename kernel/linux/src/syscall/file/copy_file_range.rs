@@ -9,6 +9,7 @@
 use hadal_vfs::{FileKind, OpenFile, OpenFlags};
 
 use super::copying::{self, Place};
+use super::size_limit;
 use crate::call::Call;
 use crate::strace::signature;
 use crate::{Errno, Result};
@@ -34,10 +35,11 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
         return Err(Errno::EINVAL);
     }
     let count = copying::copy(&source, &mut from, len, |data| {
-        let taken = target.write_at(to.at, data)?;
+        let taken = size_limit::write(call, &target, &mut target.writing(Some(to.at))?, data)?;
         to.at += taken as u64;
         Ok(taken)
-    })?;
+    });
+    let count = count.inspect_err(|&error| size_limit::note(call, error))?;
     from.store(&source)?;
     to.store(&target)?;
     Ok(count)

@@ -2,13 +2,14 @@
 //! `fallocate(2)`: reserves or releases storage of a file.
 //!
 //! Honoured: mode 0, `FALLOC_FL_KEEP_SIZE`, `FALLOC_FL_PUNCH_HOLE` with `FALLOC_FL_KEEP_SIZE`, `FALLOC_FL_ZERO_RANGE`,
-//! on file systems that can do it: in memory. Files of the host are `EOPNOTSUPP`, for which the protocol has no message.
+//! on file systems that can do it: in memory; `RLIMIT_FSIZE` (SIGXFSZ and `EFBIG`). Files of the host are `EOPNOTSUPP`, for which the protocol has no message.
 //!
-//! Refused: every other mode (`EOPNOTSUPP`); `RLIMIT_FSIZE` is not enforced.
+//! Refused: every other mode (`EOPNOTSUPP`).
 
 use hadal_vfs::{AllocateMode, FileKind};
 use linux_raw_sys::general::{FALLOC_FL_KEEP_SIZE, FALLOC_FL_PUNCH_HOLE, FALLOC_FL_ZERO_RANGE};
 
+use super::size_limit;
 use crate::call::Call;
 use crate::strace::signature;
 use crate::{Errno, Result};
@@ -38,8 +39,9 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
         FileKind::Fifo => return Err(Errno::ESPIPE),
         _ => return Err(Errno::ENODEV),
     }
-    if offset.checked_add(len).is_none() {
-        return Err(Errno::EFBIG);
+    let Some(end) = offset.checked_add(len) else { return Err(Errno::EFBIG) };
+    if matches!(mode, AllocateMode::Extend | AllocateMode::ZeroRange) {
+        size_limit::admit(call, end as u64, || file.file()?.size())?;
     }
     file.file()?.allocate(mode, offset as u64, len as u64)?;
     Ok(0)

@@ -19,6 +19,7 @@ mod opening;
 mod permissions;
 mod polling;
 pub(super) mod segments;
+mod size_limit;
 mod stat_layout;
 pub(super) mod transfer;
 mod working_directory;

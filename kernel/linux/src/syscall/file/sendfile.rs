@@ -8,7 +8,7 @@
 use hadal_vfs::OpenFlags;
 
 use super::copying::{self, Place};
-use super::transfer;
+use super::{size_limit, transfer};
 use crate::call::Call;
 use crate::strace::signature;
 use crate::{Errno, Result};
@@ -24,9 +24,14 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
         return Err(Errno::EINVAL);
     }
     let mut place = Place::new(&source, call.arg(2))?;
-    let count = copying::copy(&source, &mut place, call.arg(3), |data| target.write(data));
-    if count == Err(Errno::EPIPE) {
-        transfer::broken_pipe(call, &target);
+    let count = copying::copy(&source, &mut place, call.arg(3), |data| {
+        size_limit::write(call, &target, &mut target.writing(None)?, data)
+    });
+    if let Err(error) = count {
+        if error == Errno::EPIPE {
+            transfer::broken_pipe(call, &target);
+        }
+        size_limit::note(call, error);
     }
     let count = count?;
     place.store(&source)?;

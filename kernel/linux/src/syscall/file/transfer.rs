@@ -7,9 +7,10 @@
 //! and has done nothing.
 
 use hadal_mem::space::FaultAccess;
-use hadal_vfs::{OpenFile, Reading};
+use hadal_vfs::{OpenFile, Reading, Writing};
 
 use super::segments::Memory;
+use super::size_limit;
 use crate::buffers::Buffer;
 use crate::call::Call;
 use crate::signal::number::SIGPIPE;
@@ -129,6 +130,9 @@ pub(in crate::syscall) fn write<M: Memory>(
     position: Option<u64>,
 ) -> Result<usize> {
     let total = from.len();
+    if !size_limit::is_unlimited(call) {
+        return write_within(call, file, from, position);
+    }
     if total > SMALL {
         return write_steps(call, file, from, position);
     }
@@ -141,11 +145,29 @@ pub(in crate::syscall) fn write<M: Memory>(
 }
 
 #[inline(never)]
-fn write_steps<M: Memory>(
+fn write_steps<M: Memory>(call: &Call<'_>, file: &OpenFile, from: M, position: Option<u64>) -> Result<usize> {
+    steps(call, file, from, position, |writing, data| writing.write(data))
+}
+
+/// The same for a process that may make files so long only.
+#[cold]
+#[inline(never)]
+fn write_within<M: Memory>(
+    call: &Call<'_>,
+    file: &OpenFile,
+    from: M,
+    position: Option<u64>,
+) -> Result<usize> {
+    steps(call, file, from, position, |writing, data| size_limit::write(call, file, writing, data))
+}
+
+#[inline(always)]
+fn steps<M: Memory>(
     call: &Call<'_>,
     file: &OpenFile,
     mut from: M,
     position: Option<u64>,
+    mut write: impl FnMut(&mut Writing<'_>, &[u8]) -> Result<usize>,
 ) -> Result<usize> {
     if !file.status().writable() {
         return Err(Errno::EBADF);
@@ -158,7 +180,7 @@ fn write_steps<M: Memory>(
     loop {
         let wanted = (total - done).min(buffer.len());
         let chunk = &mut buffer[..wanted];
-        let written = from.gather(chunk).and_then(|()| writing.write(chunk));
+        let written = from.gather(chunk).and_then(|()| write(&mut writing, chunk));
         match written {
             Ok(count) => {
                 done += count;
@@ -179,6 +201,10 @@ fn write_steps<M: Memory>(
 fn write_error(call: &Call<'_>, file: &OpenFile, error: Errno, done: usize) -> Errno {
     if error == Errno::EPIPE {
         broken_pipe(call, file);
+    }
+    // Of a write that has begun what is there counts.
+    if done == 0 {
+        size_limit::note(call, error);
     }
     if done > 0 { error } else { Socket::of(file).map_or(error, |socket| socket.send_error(call, error)) }
 }

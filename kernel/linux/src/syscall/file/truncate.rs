@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `truncate(2)`: sets the length of a file.
 //!
-//! Honoured: all of it; growth reads as zeros.
+//! Honoured: all of it; growth reads as zeros; `RLIMIT_FSIZE` (SIGXFSZ and `EFBIG`).
 //!
-//! Refused: `RLIMIT_FSIZE` is not enforced.
+//! Refused: nothing.
 
 use hadal_vfs::{Follow, SetAttr};
 
-use super::{at, mapped, transfer};
+use super::{at, mapped, size_limit, transfer};
 use crate::Result;
 use crate::call::Call;
 use crate::strace::signature;
@@ -19,6 +19,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let (process, mut room) = (call.process, at::Text::new());
     let path = at::path(call, 0, &mut room)?;
     let place = at::place(process, at::AT_FDCWD, path, Follow::Yes)?;
+    size_limit::admit(call, len, || place.inode().metadata().map(|metadata| metadata.size))?;
     process
         .namespace
         .set_attr(&process.caller(), &place, &SetAttr::size(len))

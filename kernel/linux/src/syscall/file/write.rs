@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `write(2)`: writes to a descriptor.
 //!
-//! Honoured: every kind of file; `O_APPEND`; short counts; `EPIPE` with SIGPIPE; at most 0x7ffff000 bytes.
+//! Honoured: every kind of file; `O_APPEND`; short counts; `EPIPE` with SIGPIPE; `RLIMIT_FSIZE` with SIGXFSZ; at most 0x7ffff000
+//! bytes.
 //!
-//! Refused: a buffer that is not readable from end to end is `EFAULT` and nothing is written; `RLIMIT_FSIZE` is not
-//! enforced.
+//! Refused: a buffer that is not readable from end to end is `EFAULT` and nothing is written.
 
 use super::segments::Segment;
 use super::transfer;
