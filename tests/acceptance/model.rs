@@ -10,7 +10,7 @@ use hadal_tests::{TestError, scratch};
 
 use crate::suite::Suite;
 
-const FLAGS: [&str; 5] = ["-O2", "-Wall", "-Wextra", "-Werror", "-DHRT_ATOMIC_HEADER=\"model/atomic.h\""];
+const FLAGS: [&str; 5] = ["-O3", "-Wall", "-Wextra", "-Werror", "-DHRT_ATOMIC_HEADER=\"model/atomic.h\""];
 
 /// The checker's loads have the type of the object, `const` included. A deque of two places is full soon.
 const CPP_FLAGS: [&str; 2] = ["-Wno-ignored-qualifiers", "-DHADAL_OMP_DEQUE_PLACES=2"];

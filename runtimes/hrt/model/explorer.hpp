@@ -47,6 +47,8 @@ class Explorer : private Chooser {
     void wrote();
     unsigned self() const { return current; }
     unsigned spins() const { return scenario->spins; }
+    // Whether this is the run whose steps are told.
+    bool keeps_notes() const { return traces; }
     void note(const std::string &text);
 
     Memory memory{*this};

@@ -13,10 +13,14 @@ using model::explorer;
 
 namespace {
 
-std::string describe(const char *what, const void *object, std::uint64_t value) {
+// Most runs keep no notes: formatting would take longer than the step.
+void describe(const char *what, const void *object, std::uint64_t value) {
+    if (!explorer().keeps_notes()) {
+        return;
+    }
     char text[96];
     std::snprintf(text, sizeof text, "%-8s %p %#llx", what, object, static_cast<unsigned long long>(value));
-    return text;
+    explorer().note(text);
 }
 
 int wait_word(const std::uint32_t *word, std::uint32_t expected, std::uint64_t deadline_ns, std::uint32_t) {
@@ -83,20 +87,20 @@ extern "C" {
 uint64_t model_load(const void *object, unsigned bytes, enum model_order order) {
     explorer().step(Act::load, object);
     std::uint64_t value = explorer().memory.load(explorer().self(), object, bytes, order);
-    explorer().note(describe("loads", object, value));
+    describe("loads", object, value);
     return value;
 }
 
 void model_store(void *object, unsigned bytes, uint64_t value, enum model_order order) {
     explorer().step(Act::store, object);
     explorer().memory.store(explorer().self(), object, bytes, value, order);
-    explorer().note(describe("stores", object, value));
+    describe("stores", object, value);
     explorer().wrote();
 }
 
 uint64_t model_exchange(void *object, unsigned bytes, uint64_t value, enum model_order order) {
     explorer().step(Act::update, object);
-    explorer().note(describe("swaps in", object, value));
+    describe("swaps in", object, value);
     explorer().wrote();
     return explorer().memory.update(explorer().self(), object, bytes, order,
                                     [value](std::uint64_t, std::uint64_t &next) {
@@ -107,7 +111,7 @@ uint64_t model_exchange(void *object, unsigned bytes, uint64_t value, enum model
 
 uint64_t model_fetch_add(void *object, unsigned bytes, uint64_t value, enum model_order order) {
     explorer().step(Act::update, object);
-    explorer().note(describe("adds", object, value));
+    describe("adds", object, value);
     explorer().wrote();
     std::uint64_t mask = bytes == 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << 8 * bytes) - 1;
     return explorer().memory.update(explorer().self(), object, bytes, order,
@@ -130,10 +134,10 @@ bool model_cas(void *object, unsigned bytes, void *expected, uint64_t desired, e
                                      return swapped;
                                  });
     if (swapped) {
-        explorer().note(describe("changes", object, desired));
+        describe("changes", object, desired);
         explorer().wrote();
     } else {
-        explorer().note(describe("found", object, found));
+        describe("found", object, found);
         std::memcpy(expected, &found, bytes);
     }
     return swapped;
