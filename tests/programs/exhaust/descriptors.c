@@ -17,6 +17,9 @@
 // For descriptors, and for the memory behind them.
 static const int REFUSALS[] = {EMFILE, ENFILE, ENOMEM, ENOBUFS, 0};
 
+// With what goes into each, these take more than a small machine has.
+enum { MOST_PIPES = 500, MOST_PAIRS = 1000 };
+
 static char block[64 << 10];
 
 static void allow_most(void) {
@@ -72,7 +75,7 @@ size_t use_up_pipes(void) {
     allow_most();
     size_t count = 0;
     int ends[2];
-    while (count < 2000 && pipe2(ends, O_NONBLOCK) == 0) {
+    while (count < MOST_PIPES && pipe2(ends, O_NONBLOCK) == 0) {
         static const int refusals[] = {EPERM, ENOMEM, 0};
         if (fcntl(ends[1], F_SETPIPE_SZ, 1 << 20) < 0) {
             expect_refusal("F_SETPIPE_SZ", refusals);
@@ -80,7 +83,7 @@ size_t use_up_pipes(void) {
         stuff(ends[1]);
         count++;
     }
-    if (count < 2000) {
+    if (count < MOST_PIPES) {
         expect_refusal("pipe", REFUSALS);
     }
     close_all();
@@ -91,12 +94,12 @@ size_t use_up_sockets(void) {
     allow_most();
     size_t count = 0;
     int ends[2];
-    while (count < 3000 && socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends) == 0) {
+    while (count < MOST_PAIRS && socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends) == 0) {
         stuff(ends[0]);
         stuff(ends[1]);
         count++;
     }
-    if (count < 3000) {
+    if (count < MOST_PAIRS) {
         expect_refusal("socketpair", REFUSALS);
     }
     close_all();

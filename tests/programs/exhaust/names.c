@@ -14,7 +14,7 @@
 #define PLACE "/dev/shm/exhaust"
 
 static const int REFUSALS[] = {ENOSPC, ENOMEM, EMFILE, ENFILE, EDQUOT, 0};
-static const size_t MOST = 60000;
+static const size_t MOST = 20000;
 
 static const char *name_of(char *text, size_t number) {
     sprintf(text, PLACE "/%0200zu", number);
