@@ -10,7 +10,7 @@ use hadal_tests::programs::{
     BULK, CROWD, EPOLL, FILES, FUZZ, HRT_EVENTS, HRT_REALTIME, HRT_SYNC, HRT_TIMERS, MEMORY, OTHER_MEMORY,
     PROCESSES, PTHREAD, Program, QUEUES, SIGNALS, SOCKETS, STRESS, SYSTEM, SYSV,
 };
-use hadal_tests::{Case, Hadal, Outcome, TestError, Way, scratch};
+use hadal_tests::{Case, Hadal, Outcome, TestError, Way, debug_kernel, scratch};
 
 use crate::suite::Suite;
 
@@ -36,6 +36,11 @@ const PROGRAMS: &[&Program] = &[
 const SECTION: &str = "interrupts off, at most, ticks (";
 /// Most instructions of a section with interrupts off; under `--icount` a tick is one.
 const MOST_TICKS: u64 = 50_000;
+
+/// Builds it. It takes more than a minute, on one core: well before the tests that wait for it, others go on meanwhile.
+pub(crate) fn register_build(suite: &mut Suite) {
+    suite.hadal("debug/kernel", |_| debug_kernel::file().map(drop));
+}
 
 pub(crate) fn register(suite: &mut Suite) {
     for &program in PROGRAMS {

@@ -67,6 +67,7 @@ use crate::suite::Suite;
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let mut suite = Suite::from_environment();
+    debug_kernel::register_build(&mut suite);
     style::register(&mut suite);
     bench::register(&mut suite);
     bench_page::register(&mut suite);
