@@ -90,8 +90,13 @@ pub(crate) fn register(suite: &mut Suite) {
     for cpus in [1, 2, 4] {
         suite.compare(format!("linux/terminals/{cpus}cpus"), &TERMINALS, Way::GccDynamic, cpus, |case| case);
     }
+    suite.compare("linux/crowds", &CROWDS, Way::GccStatic, 2, |case| {
+        case.args(&["in-sequence", "at-once"]).limit_s(120)
+    });
     // It takes a minute on a quiet machine.
-    suite.compare("linux/crowds", &CROWDS, Way::GccStatic, 2, |case| case.limit_s(400));
+    suite.compare_in_all("linux/crowds/long", &CROWDS, Way::GccStatic, 2, |case| {
+        case.args(&["in-long-sequence"]).limit_s(400)
+    });
     for (cpus, ring) in [(1, "0"), (4, "0"), (2, "3")] {
         suite.compare(format!("linux/fifos/{cpus}cpus/ring{ring}"), &FIFOS, Way::GccDynamic, cpus, |case| {
             case.hadal(move |hadal| hadal.with("--ring", ring))

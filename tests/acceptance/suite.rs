@@ -47,6 +47,15 @@ impl Times {
     }
 }
 
+/// When a test runs that takes long.
+#[derive(Clone, Copy)]
+pub(crate) enum Set {
+    /// Always but in a quick run.
+    Slow,
+    /// Under `hadal test --all`.
+    All,
+}
+
 /// Tests, and what of them is wanted.
 pub(crate) struct Suite {
     trials: Vec<Trial>,
@@ -95,6 +104,20 @@ impl Suite {
         let name = name.into();
         let case = set(Case::new(&name, program, way, cpus));
         self.push(name, self.quick, move || case.compare());
+    }
+
+    /// The same, when it belongs to the set of `hadal test --all`.
+    pub(crate) fn compare_in_all(
+        &mut self,
+        name: impl Into<String>,
+        program: &'static Program,
+        way: Way,
+        cpus: u32,
+        set: impl FnOnce(Case) -> Case,
+    ) {
+        let name = name.into();
+        let case = set(Case::new(&name, program, way, cpus));
+        self.push(name, !self.all, move || case.compare());
     }
 
     /// A test of a comparison that expects more than equality.
@@ -151,7 +174,7 @@ impl Suite {
         self.push(name, self.native || self.quick, move || test(&own));
     }
 
-    /// The same, when it belongs to a set that takes an hour: only `hadal test --all` runs it.
+    /// The same, when it belongs to the set of `hadal test --all`.
     pub(crate) fn hadal_in_all(
         &mut self,
         name: impl Into<String>,
@@ -164,19 +187,25 @@ impl Suite {
 
     /// The same for what needs that much memory of the host, without which the machine would be ended from outside, with
     /// nothing said. Left out where there is less.
-    pub(crate) fn hadal_slow_with_memory(
+    pub(crate) fn hadal_with_memory(
         &mut self,
         name: impl Into<String>,
         gib: u64,
+        set: Set,
         test: impl FnOnce(&str) -> Result<(), TestError> + Send + 'static,
     ) {
         let name = name.into();
         let own = name.clone();
+        let wanted = !self.native
+            && match set {
+                Set::Slow => !self.quick,
+                Set::All => self.all,
+            };
         let lacks = available_gib().is_some_and(|available| available < gib);
-        if lacks && !self.native && !self.quick {
+        if lacks && wanted {
             eprintln!("{name} is left out: it needs {gib} GiB of memory, and the host has less available");
         }
-        self.push(name, self.native || self.quick || lacks, move || test(&own));
+        self.push(name, !wanted || lacks, move || test(&own));
     }
 
     fn push(

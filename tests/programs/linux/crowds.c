@@ -9,7 +9,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-enum { SEQUENCE = 100000, WARM_UP = 5000, AT_ONCE = 1000, LOST_KIB = 1024 };
+enum { SEQUENCE = 20000, LONG_SEQUENCE = 100000, WARM_UP = 5000, AT_ONCE = 1000, LOST_KIB = 1024 };
 
 static long free_kib(void) {
     FILE *file = fopen("/proc/meminfo", "r");
@@ -51,16 +51,20 @@ static void briefly(int index) {
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == (index & 0x7f));
 }
 
-static void in_sequence(void) {
+static void so_many_in_sequence(int count) {
     for (int index = 0; index < WARM_UP; ++index) {
         briefly(index);
     }
     long before = free_kib();
-    for (int index = 0; index < SEQUENCE; ++index) {
+    for (int index = 0; index < count; ++index) {
         briefly(index);
     }
     check_memory(before);
 }
+
+static void in_sequence(void) { so_many_in_sequence(SEQUENCE); }
+
+static void in_long_sequence(void) { so_many_in_sequence(LONG_SEQUENCE); }
 
 // All live and wait; every other one is killed, the rest end by themselves.
 static void live_together(void) {
@@ -98,6 +102,7 @@ static void at_once(void) {
 }
 
 int main(int argc, char **argv) {
-    static const struct part parts[] = {{"in-sequence", in_sequence}, {"at-once", at_once}};
+    static const struct part parts[] = {
+        {"in-sequence", in_sequence}, {"in-long-sequence", in_long_sequence}, {"at-once", at_once}};
     return run_parts(parts, sizeof parts / sizeof *parts, argc, argv);
 }
