@@ -27,5 +27,5 @@ pub(crate) fn register(suite: &mut Suite) {
 fn stress(name: &str, cpus: u32, program: PathBuf) -> Result<(), TestError> {
     let directory = scratch::empty_directory(name)?;
     let machine = Hadal::new(cpus).cwd(&directory).limit(Duration::from_secs(150)).alone();
-    expect_status(&machine.run(&program, &arguments(&["--seconds=10", "--seed=4", "--stall=60"]))?, 0)
+    expect_status(&machine.run(&program, &arguments(&["--seconds=5", "--seed=4", "--stall=60"]))?, 0)
 }
