@@ -28,7 +28,8 @@ pub(crate) fn register(suite: &mut Suite) {
     }
     suite.hadal("languages/nesl-programs/numa", |_| nesl_programs(Some(4), &["--numa", "4"]));
     suite.hadal("languages/nesl-64cpus", nesl_on_64_cpus);
-    suite.hadal("languages/vcode-set", |_| vcode_set());
+    suite.hadal("languages/vcode-set", |_| vcode_set("30"));
+    suite.hadal_in_all("languages/vcode-set-long", |_| vcode_set("150"));
     suite.hadal("languages/ndpc-set", ndpc_set);
 }
 
@@ -100,10 +101,11 @@ fn serving(interpreter: &Path) -> Command {
 }
 
 /// The test set of the VCODE run-time, on Linux and on a machine: in one test, since it takes a while to make. Without
-/// sharing, and with more parts than host cores: numbers between are those of the compiler's set.
-fn vcode_set() -> Result<(), TestError> {
+/// sharing, and with more parts than host cores: numbers between are those of the compiler's set. `chains` is how many programs of
+/// random operations there are beside the fixed ones.
+fn vcode_set(chains: &str) -> Result<(), TestError> {
     let mut command = Command::new(tree("runtimes/vcode/test/run"));
-    command.args(["--cpus", "1,4"]).arg(sdk()?.join("bin/vcode"));
+    command.args(["--count", chains, "--cpus", "1,4"]).arg(sdk()?.join("bin/vcode"));
     command.args(["--machine", "4"]).arg(hadal_command()?).args(["run", "--cpus", "4", "--timeout", "120"]);
     let _permit = Permit::one();
     expect_status(&run::run(command, b"", SET_LIMIT)?, 0)

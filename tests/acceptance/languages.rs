@@ -28,7 +28,8 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.hadal("languages/nesl-arguments", nesl_arguments);
     suite.hadal("languages/nesl-wrong", nesl_wrong);
     suite.hadal("languages/nesl-fails", nesl_fails);
-    suite.hadal("languages/nesl-prompt", nesl_prompt);
+    suite.hadal("languages/nesl-prompt", |name| nesl_prompt(name, false));
+    suite.hadal_in_all("languages/nesl-prompt-empty-cache", |name| nesl_prompt(name, true));
     suite.hadal("languages/nesl-typed-ahead", nesl_typed_ahead);
     suite.hadal("languages/nesl-interrupted", nesl_interrupted);
     suite.hadal("languages/nesl-piped", nesl_piped);
@@ -122,12 +123,16 @@ fn nesl_fails(name: &str) -> Result<(), TestError> {
     )
 }
 
-/// The prompt at a terminal: definitions, values that stay, a form over two lines, an error, and its end.
-fn nesl_prompt(name: &str) -> Result<(), TestError> {
+/// The prompt at a terminal: definitions, values that stay, a form over two lines, an error, and its end. With an empty
+/// cache the interpreter is compiled before.
+fn nesl_prompt(name: &str, has_empty_cache: bool) -> Result<(), TestError> {
     let dir = scratch::empty_directory(name)?;
     let mut command = Command::new(hadal_command()?);
     command.args(["nesl", "--cpus", "2", &tree(QUICKSORT).to_string_lossy()]).current_dir(&dir);
-    command.env("TERM", "xterm").env("XDG_CACHE_HOME", dir.join("cache"));
+    command.env("TERM", "xterm");
+    if has_empty_cache {
+        command.env("XDG_CACHE_HOME", dir.join("cache"));
+    }
     let _permit = Permit::one();
     let mut running = Running::start_on_terminal(command)?;
     running.wait_for_output(PROMPT, COMPILER_LIMIT)?;
