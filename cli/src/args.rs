@@ -107,14 +107,14 @@ pub(crate) struct DoctorArgs {
 Examples:
   hadal test                 formatting, lints, unit tests, then whole programs in the machine
   hadal test --quick         without the slow ones
-  hadal test --all           and those that take an hour
+  hadal test --all           and those that take more than an hour
   hadal test futex           only tests with this in their name")]
 pub(crate) struct TestArgs {
     /// Leave out slow tests
     #[arg(long, conflicts_with = "all")]
     pub(crate) quick: bool,
 
-    /// Add those that take an hour: every processor model of the emulator bochs
+    /// Add those that take more than an hour: every model of bochs, the largest sizes
     #[arg(long)]
     pub(crate) all: bool,
 

@@ -44,9 +44,10 @@ pub(crate) fn register_build(suite: &mut Suite) {
 
 pub(crate) fn register(suite: &mut Suite) {
     for &program in PROGRAMS {
-        for cpus in [1, 2, 4] {
+        for cpus in [1, 4] {
             suite.hadal(format!("debug/{}/{cpus}cpus", program.name), move |name| same(name, program, cpus));
         }
+        suite.hadal_in_all(format!("debug/{}/2cpus", program.name), move |name| same(name, program, 2));
     }
     for cpus in [2, 4] {
         suite.hadal(format!("debug/stress/{cpus}cpus"), move |name| {

@@ -2,8 +2,8 @@
 //! The acceptance tests: whole programs on Hadal, compared with Linux. One module for each part.
 //!
 //! `cargo test -p hadal-tests [-- FILTER]` runs them with the command of the release build, or with that named in
-//! `HADAL`. `HADAL_TESTS_QUICK=1` leaves out the slow ones, `HADAL_TESTS_ALL=1` adds those that take an hour, `HADAL_TESTS_NATIVE=1` runs only the Linux half, to
-//! check the programs themselves.
+//! `HADAL`. `HADAL_TESTS_QUICK=1` leaves out the slow ones, `HADAL_TESTS_ALL=1` adds those of `hadal test --all`,
+//! `HADAL_TESTS_NATIVE=1` runs only the Linux half, to check the programs themselves.
 #![forbid(unsafe_code)]
 
 mod bad_input;
