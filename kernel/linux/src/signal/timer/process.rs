@@ -52,10 +52,52 @@ struct Posix {
     is_realtime: bool,
 }
 
+/// What `timer_create` made, by id.
+struct Numbered {
+    timers: Vec<Option<Posix>>,
+    /// A bit for each id that is taken: the lowest free one is found 64 at a time.
+    taken: Vec<u64>,
+}
+
+impl Numbered {
+    const fn new() -> Self {
+        Self { timers: Vec::new(), taken: Vec::new() }
+    }
+
+    fn lowest_free(&self) -> usize {
+        let word = self.taken.iter().position(|&word| word != u64::MAX).unwrap_or(self.taken.len());
+        word * 64 + self.taken.get(word).map_or(0, |word| word.trailing_ones() as usize)
+    }
+
+    /// Makes room for an id.
+    fn reach(&mut self, index: usize) -> Result<()> {
+        while self.timers.len() <= index {
+            self.timers.make_room(1).map_err(|_| Errno::EAGAIN)?;
+            self.taken.make_room(1).map_err(|_| Errno::EAGAIN)?;
+            if self.timers.len().is_multiple_of(64) {
+                self.taken.push(0);
+            }
+            self.timers.push(None);
+        }
+        Ok(())
+    }
+
+    /// Gives a free id, for which there is room, its timer.
+    fn put(&mut self, index: usize, timer: Posix) {
+        self.timers[index] = Some(timer);
+        self.taken[index / 64] |= 1 << (index % 64);
+    }
+
+    fn take(&mut self, index: usize) -> Option<Posix> {
+        let timer = self.timers.get_mut(index)?.take()?;
+        self.taken[index / 64] &= !(1 << (index % 64));
+        Some(timer)
+    }
+}
+
 /// The timers of a process.
 pub(crate) struct ProcessTimers {
-    /// What `timer_create` made, by id.
-    posix: SpinLock<Vec<Option<Posix>>>,
+    posix: SpinLock<Numbered>,
     /// Made when first used.
     interval: [SpinLock<Option<TimerRef>>; 3],
 }
@@ -63,7 +105,7 @@ pub(crate) struct ProcessTimers {
 impl ProcessTimers {
     pub(crate) const fn new() -> Self {
         Self {
-            posix: SpinLock::ranked(Rank::ProcessTimers, Vec::new()),
+            posix: SpinLock::ranked(Rank::ProcessTimers, Numbered::new()),
             interval: [const { SpinLock::ranked(Rank::ProcessTimers, None) }; 3],
         }
     }
@@ -79,38 +121,35 @@ impl ProcessTimers {
     ) -> Result<i32> {
         let limit = process.limits.lock()[RLIMIT_SIGPENDING as usize].soft;
         let mut timers = self.posix.lock();
-        let index = timers.iter().position(Option::is_none).unwrap_or(timers.len());
+        let index = timers.lowest_free();
         if index as u64 >= limit {
             return Err(Errno::EAGAIN);
         }
-        if index == timers.len() {
-            timers.make_room(1).map_err(|_| Errno::EAGAIN)?;
-            timers.push(None);
-        }
+        timers.reach(index)?;
         let id = i32::try_from(index).map_err(|_| Errno::EAGAIN)?;
-        timers[index] = Some(Posix { timer: TimerRef::create(process, base, target(id))?, is_realtime });
+        timers.put(index, Posix { timer: TimerRef::create(process, base, target(id))?, is_realtime });
         Ok(id)
     }
 
     /// The timer with an id, and whether absolute times are those of the wall clock; `EINVAL` if there is none.
     pub(crate) fn find(&self, id: i32) -> Result<(TimerRef, bool)> {
         let index = usize::try_from(id).map_err(|_| Errno::EINVAL)?;
-        let found = self.posix.lock().get(index).copied().flatten().ok_or(Errno::EINVAL)?;
+        let found = self.posix.lock().timers.get(index).copied().flatten().ok_or(Errno::EINVAL)?;
         Ok((found.timer, found.is_realtime))
     }
 
     /// Ends the timer with an id.
     pub(crate) fn delete(&self, id: i32) -> Result<()> {
         let index = usize::try_from(id).map_err(|_| Errno::EINVAL)?;
-        let found = self.posix.lock().get_mut(index).and_then(Option::take).ok_or(Errno::EINVAL)?;
+        let found = self.posix.lock().take(index).ok_or(Errno::EINVAL)?;
         found.timer.delete();
         Ok(())
     }
 
     /// Ends all timers that `timer_create` made.
     pub(crate) fn delete_all(&self) {
-        let timers = core::mem::take(&mut *self.posix.lock());
-        timers.iter().flatten().for_each(|posix| posix.timer.delete());
+        let numbered = core::mem::replace(&mut *self.posix.lock(), Numbered::new());
+        numbered.timers.iter().flatten().for_each(|posix| posix.timer.delete());
     }
 
     /// Ends all timers.
@@ -134,5 +173,31 @@ impl ProcessTimers {
         let made = TimerRef::create(process, base, Target::Process(Info::kernel(signo)))?;
         *timer = Some(made);
         Ok(made)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lowest_free_id_is_found() {
+        let mut numbered = Numbered::new();
+        let add = |numbered: &mut Numbered| {
+            let index = numbered.lowest_free();
+            assert_eq!(numbered.reach(index), Ok(()));
+            numbered.put(index, Posix { timer: TimerRef(0), is_realtime: false });
+            index
+        };
+        for index in 0..200 {
+            assert_eq!(add(&mut numbered), index);
+        }
+        for index in [199, 64, 63, 0, 128] {
+            assert!(numbered.take(index).is_some() && numbered.take(index).is_none());
+        }
+        assert!(numbered.take(200).is_none() && numbered.take(5000).is_none());
+        for index in [0, 63, 64, 128, 199, 200] {
+            assert_eq!(add(&mut numbered), index);
+        }
     }
 }
