@@ -11,6 +11,7 @@ mod master;
 mod requests;
 mod slave;
 mod terminal;
+mod termio;
 
 use alloc::sync::{Arc, Weak};
 use alloc::vec::Vec;

@@ -145,6 +145,18 @@ static void devices(void) {
     CHECK(settings.c_iflag == (ICRNL | IXON) && settings.c_oflag == (OPOST | ONLCR));
     CHECK(settings.c_lflag == (ISIG | ICANON | ECHO | ECHOE | ECHOK | ECHOCTL | ECHOKE | IEXTEN));
     CHECK(settings.c_cc[VINTR] == 3 && settings.c_cc[VSUSP] == 26 && settings.c_cc[VMIN] == 1);
+    struct termio old, again;
+    CHECK(ioctl(slave, TCGETA, &old) == 0);
+    CHECK(old.c_iflag == (ICRNL | IXON) && old.c_cc[VINTR] == 3 && old.c_cc[VMIN] == 1);
+    old.c_lflag &= (unsigned short)~ECHO;
+    old.c_cc[VINTR] = 9;
+    CHECK(ioctl(master, TCSETA, &old) == 0 && ioctl(slave, TCGETA, &again) == 0);
+    CHECK(again.c_lflag == old.c_lflag && again.c_cc[VINTR] == 9);
+    // What the old structure has no place for is as it was.
+    CHECK(tcgetattr(slave, &settings) == 0 && settings.c_cc[VSUSP] == 26 && settings.c_cc[VINTR] == 9);
+    CHECK(settings.c_lflag == (ISIG | ICANON | ECHOE | ECHOK | ECHOCTL | ECHOKE | IEXTEN));
+    CHECK(ioctl(slave, TCSETAW, &old) == 0 && ioctl(slave, TCSETAF, &old) == 0);
+    CHECK_ERRNO(ioctl(slave, TCGETA, NULL), EFAULT);
     CHECK(tcflush(slave, TCIOFLUSH) == 0 && tcdrain(slave) == 0 && tcflow(slave, TCOON) == 0);
     CHECK_ERRNO(tcgetpgrp(slave), ENOTTY);
     close(slave);

@@ -9,6 +9,7 @@ use linux_raw_sys::ioctl::*;
 use zerocopy::{FromBytes, IntoBytes};
 
 use super::terminal::Window;
+use super::termio::Termio;
 use super::{Terminal, devices, job};
 use crate::signal::number::{SIGTTOU, SIGWINCH};
 use crate::task::Task;
@@ -34,6 +35,9 @@ pub(super) fn of_slave(
             | TCSETS2
             | TCSETSW2
             | TCSETSF2
+            | TCSETA
+            | TCSETAW
+            | TCSETAF
             | TCFLSH
             | TCXONC
             | TIOCSPGRP
@@ -126,6 +130,16 @@ fn of_both(terminal: &Arc<Terminal>, request: u32, argument: &mut dyn IoctlArgum
         TCSETS | TCSETSW | TCSETSF | TCSETS2 | TCSETSW2 | TCSETSF2 => {
             let settings: Termios = get(argument)?;
             terminal.set(settings, matches!(request, TCSETSF | TCSETSF2));
+            Ok(0)
+        }
+        TCGETA => {
+            let settings = terminal.state().settings;
+            put(argument, &Termio::of(&settings))
+        }
+        TCSETA | TCSETAW | TCSETAF => {
+            let given: Termio = get(argument)?;
+            let settings = given.applied_to(&terminal.state().settings);
+            terminal.set(settings, request == TCSETAF);
             Ok(0)
         }
         TIOCGWINSZ => {
