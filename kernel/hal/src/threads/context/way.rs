@@ -45,72 +45,55 @@ pub unsafe trait Way {
     unsafe fn stacks_release(own: *const Context, next: &Context);
 }
 
-/// Not of a machine that has had several page tables.
-pub enum OneTable {}
+macro_rules! way {
+    (
+        $(#[$docs:meta])* $way:ident, $key:ident,
+        $light_keep:ident, $light_release:ident, $stacks_keep:ident, $stacks_release:ident
+    ) => {
+        $(#[$docs])*
+        pub enum $way {}
 
-/// Of any machine.
-pub enum Tables {}
+        // SAFETY: `Running::install` gives the word its key where the instructions are; `begin_table_switches` takes the key of
+        // those away that know one page table.
+        unsafe impl Way for $way {
+            #[inline(always)]
+            fn key(block: &PerCpu) -> &AtomicUsize {
+                &block.$key
+            }
 
-// SAFETY: `Running::install` gives the word its key where the instructions are, and `begin_table_switches` takes it away.
-unsafe impl Way for OneTable {
-    #[inline(always)]
-    fn key(block: &PerCpu) -> &AtomicUsize {
-        &block.quick_key
-    }
+            #[inline(always)]
+            unsafe fn light_keep(own: *const Context, next: &Context) {
+                // SAFETY: the caller's.
+                unsafe { $light_keep(own, next) }
+            }
 
-    #[inline(always)]
-    unsafe fn light_keep(own: *const Context, next: &Context) {
-        // SAFETY: the caller's.
-        unsafe { light_keep_fsgsbase(own, next) }
-    }
+            #[inline(always)]
+            unsafe fn light_release(own: *const Context, next: &Context) {
+                // SAFETY: the caller's.
+                unsafe { $light_release(own, next) }
+            }
 
-    #[inline(always)]
-    unsafe fn light_release(own: *const Context, next: &Context) {
-        // SAFETY: the caller's.
-        unsafe { light_release_in_line(own, next) }
-    }
+            #[inline(always)]
+            unsafe fn stacks_keep(own: *const Context, next: &Context) {
+                // SAFETY: the caller's.
+                unsafe { $stacks_keep(own, next) }
+            }
 
-    #[inline(always)]
-    unsafe fn stacks_keep(own: *const Context, next: &Context) {
-        // SAFETY: the caller's.
-        unsafe { stacks_keep_fsgsbase(own, next) }
-    }
-
-    #[inline(always)]
-    unsafe fn stacks_release(own: *const Context, next: &Context) {
-        // SAFETY: the caller's.
-        unsafe { stacks_release_in_line(own, next) }
-    }
+            #[inline(always)]
+            unsafe fn stacks_release(own: *const Context, next: &Context) {
+                // SAFETY: the caller's.
+                unsafe { $stacks_release(own, next) }
+            }
+        }
+    };
 }
-
-// SAFETY: `Running::install` gives the word its key where the instructions are.
-unsafe impl Way for Tables {
-    #[inline(always)]
-    fn key(block: &PerCpu) -> &AtomicUsize {
-        &block.tables_key
-    }
-
-    #[inline(always)]
-    unsafe fn light_keep(own: *const Context, next: &Context) {
-        // SAFETY: the caller's.
-        unsafe { light_keep_in_line_tables(own, next) }
-    }
-
-    #[inline(always)]
-    unsafe fn light_release(own: *const Context, next: &Context) {
-        // SAFETY: the caller's.
-        unsafe { light_release_in_line_tables(own, next) }
-    }
-
-    #[inline(always)]
-    unsafe fn stacks_keep(own: *const Context, next: &Context) {
-        // SAFETY: the caller's.
-        unsafe { stacks_keep_in_line_tables(own, next) }
-    }
-
-    #[inline(always)]
-    unsafe fn stacks_release(own: *const Context, next: &Context) {
-        // SAFETY: the caller's.
-        unsafe { stacks_release_in_line_tables(own, next) }
-    }
+way! {
+    /// Not of a machine that has had several page tables.
+    OneTable, quick_key,
+    light_keep_fsgsbase, light_release_in_line, stacks_keep_fsgsbase, stacks_release_in_line
+}
+way! {
+    /// Of any machine.
+    Tables, tables_key,
+    light_keep_in_line_tables, light_release_in_line_tables, stacks_keep_in_line_tables, stacks_release_in_line_tables
 }
