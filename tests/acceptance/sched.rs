@@ -5,7 +5,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::{Mutex, PoisonError};
 
 use hadal_tests::{TestError, scratch};
 
@@ -50,26 +49,20 @@ fn succeed(command: &mut Command) -> Result<(), TestError> {
     Err(TestError::Wrong(format!("{command:?} ended with {}:\n{out}{err}", output.status)))
 }
 
-/// Builds the simulator of a tree and leaves it in `directory`; returns the program. All trees share what is built of other
-/// packages, and the place of the program.
-fn build(tree: &Path, directory: &Path) -> Result<PathBuf, TestError> {
-    static BUILDS: Mutex<()> = Mutex::new(());
-    let _one_at_a_time = BUILDS.lock().unwrap_or_else(PoisonError::into_inner);
-    let target = scratch::target().join("sim");
+/// Builds the simulator of a tree; returns the program. Each tree has a directory of its own for what is built: Cargo takes the
+/// same package of two trees for one, and of two sources that which is older for built already.
+fn build(tree: &Path, target: &Path) -> Result<PathBuf, TestError> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
-    command.current_dir(tree).env("CARGO_TARGET_DIR", &target).env("CARGO_PROFILE_RELEASE_LTO", "off");
+    command.current_dir(tree).env("CARGO_TARGET_DIR", target).env("CARGO_PROFILE_RELEASE_LTO", "off");
     // A fault is a few lines of the scheduler.
     command.env("CARGO_INCREMENTAL", "1");
     succeed(command.args(["build", "--quiet", "--release", "-p", "hadal-sim"]))?;
-    let program = directory.join("hadal-sim");
-    fs::copy(target.join("release/hadal-sim"), &program)
-        .map_err(TestError::io("cannot copy the simulator"))?;
-    Ok(program)
+    Ok(target.join("release/hadal-sim"))
 }
 
 fn simulator() -> Result<(), TestError> {
-    let program = build(&scratch::workspace(), &scratch::empty_directory("sched/simulator")?)?;
+    let program = build(&scratch::workspace(), &scratch::target().join("sim"))?;
     succeed(Command::new(program).args(["--schedules", SCHEDULES, "--seed", "1"]))
 }
 
@@ -90,10 +83,11 @@ fn mutants() -> Result<(), TestError> {
     let root = scratch::workspace();
     let tree = scratch::empty_directory("sched/mutants")?;
     succeed(Command::new("cp").current_dir(&root).arg("-r").args(TREE).arg(&tree))?;
+    let target = scratch::target().join("sim-mutants");
     let mut survivors = Vec::new();
     for path in patches(&root.join("kernel/sim/mutants"))? {
         patch(&tree, &path, &[])?;
-        let program = build(&tree, &tree)?;
+        let program = build(&tree, &target)?;
         let found = output(Command::new(program).args(["--schedules", SCHEDULES_OF_MUTANT, "--seed", "1"]))?;
         if found.status.code() != Some(1) {
             survivors.push(path.display().to_string());
