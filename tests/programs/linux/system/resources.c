@@ -231,6 +231,12 @@ static void in(const char *directory) {
     CHECK_EXCESS(pwrite(file, data, 2, LIMIT));
     CHECK_EXCESS(ftruncate(file, LIMIT + 1));
     CHECK_EXCESS(truncate(path, LONG));
+    /* What is refused for another reason has no signal. */
+    int before = excesses, reader = open(path, O_RDONLY);
+    CHECK_ERRNO(ftruncate(reader, LONG), EINVAL);
+    CHECK_ERRNO(fallocate(reader, 0, 0, LONG), EBADF);
+    CHECK_ERRNO(truncate(directory, LONG), EISDIR);
+    CHECK(close(reader) == 0 && excesses == before);
     CHECK_EQUAL(ftruncate(file, 9990), 0);
     int end = open(path, O_WRONLY | O_APPEND);
     CHECK_EQUAL(write(end, data, 30), 10);

@@ -41,7 +41,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     }
     let Some(end) = offset.checked_add(len) else { return Err(Errno::EFBIG) };
     if matches!(mode, AllocateMode::Extend | AllocateMode::ZeroRange) {
-        size_limit::admit(call, end as u64, || file.file()?.size())?;
+        size_limit::admit(call, end as u64, || size_limit::of_open(&file))?;
     }
     file.file()?.allocate(mode, offset as u64, len as u64)?;
     Ok(0)

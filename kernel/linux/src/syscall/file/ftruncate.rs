@@ -15,7 +15,7 @@ signature!(Int, Word);
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let len = transfer::position(call.arg(1))?;
     let open = at::open_file(call, 0)?;
-    size_limit::admit(call, len, || open.file()?.size())?;
+    size_limit::admit(call, len, || size_limit::of_open(&open))?;
     open.truncate(len)?;
     mapped::ends_at(call.process, open.inode(), len);
     Ok(0)

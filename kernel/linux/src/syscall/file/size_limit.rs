@@ -29,13 +29,23 @@ pub(super) fn write(
     writing.write_within(call.process.file_limit(), data)
 }
 
-/// Whether a file may get a size, which `present` says otherwise; not asked where there is no limit.
+/// Whether a file may get a size. `present` says which it has, or an error if the size cannot be set anyhow: then the limit is not
+/// what is in the way, and whoever sets it says what is.
 pub(super) fn admit(call: &Call<'_>, size: u64, present: impl FnOnce() -> Result<u64>) -> Result<()> {
-    if size <= call.process.file_limit() || size <= present()? {
+    let is_too_long = size > call.process.file_limit() && present().is_ok_and(|present| size > present);
+    if !is_too_long {
         return Ok(());
     }
     note(call, Errno::EFBIG);
     Err(Errno::EFBIG)
+}
+
+/// The size of an open file, if it can be set.
+pub(super) fn of_open(open: &OpenFile) -> Result<u64> {
+    if !open.status().writable() || open.inode().kind() != FileKind::Regular {
+        return Err(Errno::EINVAL);
+    }
+    open.file()?.size()
 }
 
 /// Raises SIGXFSZ for a write that failed because of the limit.

@@ -5,12 +5,12 @@
 //!
 //! Refused: nothing.
 
-use hadal_vfs::{Follow, SetAttr};
+use hadal_vfs::{Access, FileKind, Follow, SetAttr};
 
 use super::{at, mapped, size_limit, transfer};
-use crate::Result;
 use crate::call::Call;
 use crate::strace::signature;
+use crate::{Errno, Result};
 
 signature!(Path, Word);
 
@@ -19,7 +19,11 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let (process, mut room) = (call.process, at::Text::new());
     let path = at::path(call, 0, &mut room)?;
     let place = at::place(process, at::AT_FDCWD, path, Follow::Yes)?;
-    size_limit::admit(call, len, || place.inode().metadata().map(|metadata| metadata.size))?;
+    size_limit::admit(call, len, || {
+        process.namespace.access_at(&process.caller(), &place, Access::WRITE)?;
+        let metadata = place.inode().metadata()?;
+        if metadata.kind() == FileKind::Regular { Ok(metadata.size) } else { Err(Errno::EINVAL) }
+    })?;
     process
         .namespace
         .set_attr(&process.caller(), &place, &SetAttr::size(len))
