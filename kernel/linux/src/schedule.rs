@@ -3,8 +3,8 @@
 //!
 //! `SCHED_FIFO` is the scheduler's run to completion, `SCHED_RR` its round robin, both above all other threads. Linux has
 //! 99 priorities; the levels between the default and the kernel's own are 46: 1 to 20 and 80 to 99 have one each, the others
-//! share six. A nice value makes the turns of a thread longer or shorter than those of the others on its CPU, by a quarter for
-//! each step as on Linux, within limits: [`turn_ns`].
+//! share six. A nice value makes the turns of a thread longer or shorter than those of the others on its CPU, each step by a
+//! factor of 1.25 as on Linux, within limits: [`turn_ns`].
 
 use core::ops::RangeInclusive;
 use core::sync::atomic::{AtomicI8, AtomicU32, Ordering};
@@ -64,7 +64,7 @@ impl Schedule {
     pub(crate) fn set_nice(&self, thread: &'static Thread, nice: i32) {
         let nice = nice.clamp(*NICE.start(), *NICE.end());
         self.nice.store(nice as i8, Ordering::Relaxed);
-        thread.set_turn_ns(turn_ns(nice));
+        thread.set_turn_ns(turn_ns(self.priority(), nice));
     }
 
     /// Gives the thread a policy (perhaps with [`RESET_ON_FORK`]) and a priority. `EINVAL` if they do not fit each other,
@@ -90,7 +90,9 @@ impl Schedule {
         let (word, nice) =
             parent.map_or((SCHED_NORMAL, 0), |parent| (parent.word.load(Ordering::Relaxed), parent.nice()));
         let is_reset = word & RESET_ON_FORK != 0;
-        let (word, nice) = if is_reset { (SCHED_NORMAL, nice.max(0)) } else { (word, nice) };
+        // Whoever is real-time is not nice.
+        let nice_after = if word >> PRIORITY_SHIFT & 0xff == 0 { nice.max(0) } else { 0 };
+        let (word, nice) = if is_reset { (SCHED_NORMAL, nice_after) } else { (word, nice) };
         self.word.store(word, Ordering::Relaxed);
         if nice != self.nice() || nice != 0 {
             self.set_nice(thread, nice);
@@ -105,11 +107,15 @@ impl Schedule {
         let runs_to_end = self.policy() & !RESET_ON_FORK == SCHED_FIFO;
         thread.set_policy(if runs_to_end { Policy::RunToCompletion } else { Policy::RoundRobin });
         thread.set_priority(level(self.priority()));
+        thread.set_turn_ns(turn_ns(self.priority(), self.nice()));
     }
 }
 
-/// How long a turn of a thread with a nice value is.
-fn turn_ns(nice: i32) -> u64 {
+/// How long a turn of a thread with a real-time priority or none, and a nice value, is.
+fn turn_ns(priority: u32, nice: i32) -> u64 {
+    if priority > 0 {
+        return SLICE_NS;
+    }
     let step = |turn_ns: u64| if nice < 0 { turn_ns * 5 / 4 } else { turn_ns * 4 / 5 };
     let weighed = (0..nice.abs()).fold(SLICE_NS, |turn_ns, _| step(turn_ns));
     weighed.clamp(SHORTEST_TURN_NS, LONGEST_TURN_NS)
@@ -144,8 +150,10 @@ mod tests {
 
     #[test]
     fn turns_get_shorter_with_the_nice_value() {
-        let turns: Vec<u64> = NICE.map(turn_ns).collect();
+        let turns: Vec<u64> = NICE.map(|nice| turn_ns(0, nice)).collect();
         assert!(turns.is_sorted_by(|one, next| one >= next));
+        assert!({ NICE }.all(|nice| turn_ns(50, nice) == SLICE_NS));
+        let turn_ns = |nice| turn_ns(0, nice);
         assert_eq!((turn_ns(0), turn_ns(-1), turn_ns(1)), (SLICE_NS, SLICE_NS * 5 / 4, SLICE_NS * 4 / 5));
         assert_eq!((turn_ns(-20), turn_ns(19)), (LONGEST_TURN_NS, SHORTEST_TURN_NS));
     }

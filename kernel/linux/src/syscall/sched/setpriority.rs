@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! `setpriority(2)`: sets the nice value. A thread that is nicer than others on its CPU gets shorter turns there: by a quarter for
-//! each step, down to a sixteenth; one with a negative value longer ones, up to eight times as long.
+//! `setpriority(2)`: sets the nice value. A thread that is nicer than others on its CPU gets shorter turns there, each step by a
+//! factor of 1.25, down to a sixteenth; one with a negative value longer ones, up to eight times as long. Real-time threads do not.
 //!
 //! Honoured: PRIO_PROCESS (a thread, by its id), PRIO_PGRP, PRIO_USER, for processes of the same user, or of any for the
 //! superuser; a value that there is not becomes the nearest; a lower value than the present one as far as RLIMIT_NICE permits, or
