@@ -154,7 +154,9 @@ pub fn stop() -> ! {
 pub fn set_course(course: Course) {
     let machine = machine().expect("a machine runs");
     machine.random.replace(Random::new(course.seed));
-    machine.course.set(course);
+    // What the CPUs are stays as it is.
+    let Course { monitor, tables, .. } = machine.course.get();
+    machine.course.set(Course { monitor, tables, ..course });
     machine.steps.set(0);
     machine.cpus.iter().for_each(|cpu| cpu.stalled_until.set(0));
     machine.notes.borrow_mut().clear();
