@@ -87,9 +87,7 @@ impl Suite {
         cpus: u32,
         set: impl FnOnce(Case) -> Case,
     ) {
-        let name = name.into();
-        let case = set(Case::new(&name, program, way, cpus));
-        self.push(name, false, move || case.compare());
+        self.comparison(false, name, program, way, cpus, set);
     }
 
     /// The same, when it takes long.
@@ -101,9 +99,7 @@ impl Suite {
         cpus: u32,
         set: impl FnOnce(Case) -> Case,
     ) {
-        let name = name.into();
-        let case = set(Case::new(&name, program, way, cpus));
-        self.push(name, self.quick, move || case.compare());
+        self.comparison(self.quick, name, program, way, cpus, set);
     }
 
     /// The same, when it belongs to the set of `hadal test --all`.
@@ -115,9 +111,21 @@ impl Suite {
         cpus: u32,
         set: impl FnOnce(Case) -> Case,
     ) {
+        self.comparison(!self.all, name, program, way, cpus, set);
+    }
+
+    fn comparison(
+        &mut self,
+        left_out: bool,
+        name: impl Into<String>,
+        program: &'static Program,
+        way: Way,
+        cpus: u32,
+        set: impl FnOnce(Case) -> Case,
+    ) {
         let name = name.into();
         let case = set(Case::new(&name, program, way, cpus));
-        self.push(name, !self.all, move || case.compare());
+        self.push(name, left_out, move || case.compare());
     }
 
     /// A test of a comparison that expects more than equality.
