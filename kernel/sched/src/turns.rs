@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Turns of threads of equal priority: how long each runs, and when one that is woken need not wait for its turn.
 //!
-//! A turn is [`SLICE_NS`] of CPU time, or what the thread was given instead ([`Thread::set_turn_ns`]), in as many pieces as the thread runs in: blocking, yielding or being interrupted by
-//! more urgent threads does not begin a new one. It ends when an equal thread gets the CPU instead.
+//! A turn is [`SLICE_NS`] of CPU time, or what the thread was given instead ([`Thread::set_turn_ns`]), in as many pieces as the
+//! thread runs in: blocking, yielding or being interrupted by more urgent threads does not begin a new one. It ends when an
+//! equal thread gets the CPU instead.
 //!
 //! **Woken threads.** A thread that releases a lock, wakes who waits for it and takes the lock again would keep it for ever
 //! on a CPU that only changes threads at the end of a slice: that moment nearly always finds it holding the lock, so the
