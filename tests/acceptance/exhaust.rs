@@ -52,6 +52,10 @@ pub(crate) fn register(suite: &mut Suite) {
             KINDS.iter().chain(of_small).try_for_each(|kinds| all_of(name, memory, kinds))
         });
     }
+    suite.hadal_in_all("exhaust/default-long", |name| {
+        let all = KINDS.iter().chain(&KINDS_OF_SMALL);
+        all.copied().try_for_each(|kinds| used_up(name, Hadal::new(2), "--long", kinds))
+    });
     // All memory goes into mappings, so that none is left when they are unmapped.
     for memory in ["64M", "128M"] {
         suite.hadal(format!("exhaust/holes/{memory}"), move |name| {
@@ -79,8 +83,13 @@ pub(crate) fn register(suite: &mut Suite) {
 fn all_of(name: &str, memory: Option<&str>, kinds: &[&str]) -> Result<(), TestError> {
     let hadal = Hadal::new(2);
     let hadal = memory.map_or(hadal.clone(), |memory| hadal.with("--memory", memory));
-    let leave = memory.map(|_| LEAVE);
-    let words: Vec<&str> = leave.into_iter().chain(kinds.iter().copied()).collect();
+    used_up(name, hadal, memory.map_or("", |_| LEAVE), kinds)
+}
+
+/// All of the kinds are used up, with an option of the program unless it is empty, and the program goes on.
+fn used_up(name: &str, hadal: Hadal, option: &str, kinds: &[&str]) -> Result<(), TestError> {
+    let option = Some(option).filter(|option| !option.is_empty());
+    let words: Vec<&str> = option.into_iter().chain(kinds.iter().copied()).collect();
     let outcome = run(name, hadal, &words)?;
     expect_status(&outcome, 0)?;
     let text: String = kinds.iter().chain(&["went on"]).map(|line| format!("{line}\n")).collect();

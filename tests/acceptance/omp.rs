@@ -21,7 +21,9 @@ const TEAMS: [u32; 4] = [1, 2, 4, 8];
 /// Processors of machines, threads of the teams there, and whether constructs can be cancelled, for which barriers differ.
 const MACHINES: [(u32, u32, bool); 3] = [(1, 3, false), (2, 2, true), (4, 8, false)];
 /// The same under `--omp=native`.
-const MACHINES_OF_NATIVE: [(u32, u32, bool); 2] = [(2, 2, true), (2, 2, false)];
+const MACHINES_OF_NATIVE: [(u32, u32, bool); 2] = [(2, 2, true), WITHOUT_CANCELLATION];
+/// Of images with `hadal test --all` only.
+const WITHOUT_CANCELLATION: (u32, u32, bool) = (2, 2, false);
 
 /// A program that checks itself.
 #[derive(Clone, Copy)]
@@ -139,11 +141,18 @@ pub(crate) fn register(suite: &mut Suite) {
         suite.hadal(format!("omp/image/{name}/{compiler}"), move |test| {
             on_machines(test, &program.image(test)?, Hadal::plain, &MACHINES)
         });
+        suite.hadal_in_all(format!("omp/image/{name}/{compiler}/without-cancellation"), move |test| {
+            on_machines(test, &program.image(test)?, Hadal::plain, &[WITHOUT_CANCELLATION])
+        });
     }
     for &program in INLINED {
         suite.hadal(format!("omp/inlined/{}", program.name), move |test| {
             let image = program.image_with(test, &["-flto=auto"])?;
             on_machines(test, &image, Hadal::plain, &MACHINES[1..])
+        });
+        suite.hadal_in_all(format!("omp/inlined/{}/without-cancellation", program.name), move |test| {
+            let image = program.image_with(test, &["-flto=auto"])?;
+            on_machines(test, &image, Hadal::plain, &[WITHOUT_CANCELLATION])
         });
     }
     suite.hadal("omp/link-time", link_time);

@@ -75,7 +75,7 @@ size_t use_up_pipes(void) {
     allow_most();
     size_t count = 0;
     int ends[2];
-    while (count < MOST_PIPES && pipe2(ends, O_NONBLOCK) == 0) {
+    while (count < MOST_PIPES * scale && pipe2(ends, O_NONBLOCK) == 0) {
         static const int refusals[] = {EPERM, ENOMEM, 0};
         if (fcntl(ends[1], F_SETPIPE_SZ, 1 << 20) < 0) {
             expect_refusal("F_SETPIPE_SZ", refusals);
@@ -83,7 +83,7 @@ size_t use_up_pipes(void) {
         stuff(ends[1]);
         count++;
     }
-    if (count < MOST_PIPES) {
+    if (count < MOST_PIPES * scale) {
         expect_refusal("pipe", REFUSALS);
     }
     close_all();
@@ -94,12 +94,12 @@ size_t use_up_sockets(void) {
     allow_most();
     size_t count = 0;
     int ends[2];
-    while (count < MOST_PAIRS && socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends) == 0) {
+    while (count < MOST_PAIRS * scale && socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends) == 0) {
         stuff(ends[0]);
         stuff(ends[1]);
         count++;
     }
-    if (count < MOST_PAIRS) {
+    if (count < MOST_PAIRS * scale) {
         expect_refusal("socketpair", REFUSALS);
     }
     close_all();

@@ -41,6 +41,8 @@ static const struct kind KINDS[] = {
     {"dup", use_up_dup},
 };
 
+size_t scale = 1;
+
 void expect_refusal(const char *what, const int *allowed) {
     const int found = errno;
     for (; *allowed != 0 && *allowed != found; allowed++) {
@@ -82,6 +84,9 @@ int main(int argc, char **argv) {
             fill(strtoul(argv[first] + 8, NULL, 10) << 20);
         }
         tolerant |= strcmp(argv[first], "--tolerant") == 0;
+        if (strcmp(argv[first], "--long") == 0) {
+            scale = 4;
+        }
     }
     const size_t count = sizeof KINDS / sizeof *KINDS;
     for (size_t index = 0; index < count; index++) {

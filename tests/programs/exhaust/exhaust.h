@@ -24,6 +24,9 @@ size_t use_up_memfds(void);
 size_t use_up_eventfds(void);
 size_t use_up_poll(void);
 
+// How many times as much as usual is used up where memory is not what runs out: 4 with --long.
+extern size_t scale;
+
 // Names and content of files in memory (names.c).
 size_t use_up_files(void);
 size_t use_up_directories(void);

@@ -57,11 +57,11 @@ size_t use_up_files(void) {
     size_t count = 0;
     mkdir(PLACE, 0700);
     int fd = 0;
-    while (count < MOST && (fd = open(name_of(text, count), O_CREAT | O_WRONLY, 0600)) >= 0) {
+    while (count < MOST * scale && (fd = open(name_of(text, count), O_CREAT | O_WRONLY, 0600)) >= 0) {
         close(fd);
         count++;
     }
-    if (count < MOST) {
+    if (count < MOST * scale) {
         expect_refusal("open", REFUSALS);
     }
     remove_all(count, 0);
@@ -72,10 +72,10 @@ size_t use_up_directories(void) {
     char text[256];
     size_t count = 0;
     mkdir(PLACE, 0700);
-    while (count < MOST && mkdir(name_of(text, count), 0700) == 0) {
+    while (count < MOST * scale && mkdir(name_of(text, count), 0700) == 0) {
         count++;
     }
-    if (count < MOST) {
+    if (count < MOST * scale) {
         expect_refusal("mkdir", REFUSALS);
     }
     remove_all(count, AT_REMOVEDIR);
@@ -114,10 +114,10 @@ size_t use_up_small_writes(void) {
     mkdir(PLACE, 0700);
     char text[256];
     const int fd = open(name_of(text, 0), O_CREAT | O_RDWR, 0600);
-    while (count < MOST && pwrite(fd, "x", 1, (off_t)count * 4096) == 1) {
+    while (count < MOST * scale && pwrite(fd, "x", 1, (off_t)count * 4096) == 1) {
         count++;
     }
-    if (count < MOST) {
+    if (count < MOST * scale) {
         expect_refusal("pwrite", REFUSALS);
     }
     close(fd);
