@@ -13,6 +13,7 @@ use hadal_linux::signal::FaultSignal;
 use hadal_linux::task::Task;
 use hadal_linux::violation::Violation;
 
+use crate::run_times::LinuxThread;
 use crate::{control, end, entropy, profile, run, shell};
 
 /// The services.
@@ -84,16 +85,20 @@ impl Machine for Services {
 
     fn call_table(&self) -> (usize, usize) {
         // A program that ring 3 isolates finds none, and is one of Linux to `hadal/hrt.h`.
-        let address = if ring::isolates() { 0 } else { hadal_hrt::address() };
+        let address = if ring::isolates() { 0 } else { hadal_hrt::address::<LinuxThread>() };
         (hadal_hrt::AUXILIARY_KEY, address)
     }
 
     fn thread_ends(&self) {
-        hadal_hrt::thread_ends();
+        hadal_hrt::thread_ends::<LinuxThread>();
     }
 
     fn outlives_program(&self) -> bool {
         hadal_hrt::outlives_program()
+    }
+
+    fn may_share(&self) -> bool {
+        hadal_hrt::may_share()
     }
 
     fn waits_for(&self, thread: u32) -> Option<(&'static str, u64)> {

@@ -24,6 +24,7 @@ mod power;
 mod profile;
 mod report;
 mod run;
+mod run_times;
 mod shell;
 mod stdio;
 mod symbols;

@@ -12,11 +12,10 @@ use hadal_hal::threads::context;
 use hadal_hal::trap::{self, TrapFrame};
 use hadal_hrt_abi::calls::SlotKind;
 use hadal_hrt_abi::thread::THREAD_BARE;
-use hadal_linux::process::Process;
-use hadal_linux::task::Task;
-use hadal_mem::space::{MapRequest, Name, PAGE_SIZE, Placement, Prot, VmaFlags};
+use hadal_mem::space::{MapRequest, Name, PAGE_SIZE, Placement, ProgramSpace, Prot, VmaFlags};
 use zerocopy::IntoBytes;
 
+use crate::program::Program;
 use crate::record;
 use crate::slot::Kind;
 use crate::status::{Code, Status, code};
@@ -29,7 +28,7 @@ const PROTECTOR: usize = 0x28;
 /// Where the kind is, from the block on.
 const KIND: usize = 0x80;
 
-fn add(kind_address: usize, entry: usize) -> Result<(), Status> {
+fn add<P: Program>(kind_address: usize, entry: usize) -> Result<(), Status> {
     let Kind(kind) = Kind::read(kind_address)?;
     if kind.bare != 1 {
         return Err(Status::Invalid);
@@ -37,54 +36,54 @@ fn add(kind_address: usize, entry: usize) -> Result<(), Status> {
     if !layout::is_program(entry as u64) || entry < layout::PROGRAM_START {
         return Err(Status::BadAddress);
     }
-    let parent = Task::current();
-    let process = parent.process();
+    let creator = P::of(hadal_sched::current());
+    let space = creator.space();
     let size = kind.stack_bytes as usize;
-    let bottom = map_stack(process, size).ok_or(Status::NoMemory)?;
+    let bottom = map_stack(space, size).ok_or(Status::NoMemory)?;
     let block = bottom + size - TOP_BYTES;
     // A creator without the value has code without stack protectors.
     let protector = user::load_u64(context::fs_base() as usize + PROTECTOR).unwrap_or(0);
-    let Ok(task) = Task::spawn(parent, begin, protector as usize, block as u64) else {
+    let Ok(thread) = creator.spawn(begin::<P>, protector as usize, block as u64) else {
         // The addresses go back; there is nothing else to be done about a failure.
-        let _ = process.space().unmap(bottom - PAGE_SIZE, size + PAGE_SIZE);
+        let _ = space.unmap(bottom - PAGE_SIZE, size + PAGE_SIZE);
         return Err(Status::TryAgain);
     };
-    let record = record::of(task.thread().id());
+    let record = record::of(thread.id());
     record.home.store(None, Ordering::Relaxed);
     record.stack_bottom.store(bottom, Ordering::Relaxed);
     record.stack_top.store(bottom + size, Ordering::Relaxed);
     record.entry.store(entry, Ordering::Relaxed);
     record.place.store(kind.cpu, Ordering::Relaxed);
     record.flags.store(THREAD_BARE, Ordering::Relaxed);
-    task.thread().bind(Some(kind.cpu as usize));
-    task.thread().start_on(kind.cpu as usize);
+    thread.bind(Some(kind.cpu as usize));
+    thread.start_on(kind.cpu as usize);
     Ok(())
 }
 
 /// Maps a stack with a guard below; returns its lowest address.
-fn map_stack(process: &Process, size: usize) -> Option<usize> {
-    let guard = process.space().map(MapRequest::anonymous(size + PAGE_SIZE, Prot::empty())).ok()?;
+fn map_stack(space: &ProgramSpace, size: usize) -> Option<usize> {
+    let guard = space.map(MapRequest::anonymous(size + PAGE_SIZE, Prot::empty())).ok()?;
     let mut request = MapRequest::anonymous(size, Prot::READ | Prot::WRITE);
     request.placement = Placement::Fixed(guard + PAGE_SIZE);
     request.flags = VmaFlags::STACK;
     request.name = Name::Static("[stack:hrt]");
-    match process.space().map(request) {
+    match space.map(request) {
         Ok(bottom) => Some(bottom),
         Err(_) => {
-            let _ = process.space().unmap(guard, size + PAGE_SIZE);
+            let _ = space.unmap(guard, size + PAGE_SIZE);
             None
         }
     }
 }
 
 /// First code of a bare slot, on its own CPU.
-fn begin(protector: usize) -> ! {
+fn begin<P: Program>(protector: usize) -> ! {
     let record = record::own();
     let top = record.stack_top.load(Ordering::Relaxed);
     let block = top - TOP_BYTES;
     if write_top(block, protector, top - record.stack_bottom.load(Ordering::Relaxed)).is_err() {
         // Memory is out: the program is being ended for it.
-        Task::current().exit();
+        P::of(hadal_sched::current()).exit();
     }
     trap::enter_program(|| {
         let mut frame = TrapFrame::program(record.entry.load(Ordering::Relaxed) as u64, (block - 8) as u64);
@@ -104,6 +103,6 @@ fn write_top(block: usize, protector: usize, size: usize) -> Result<(), user::Fa
 }
 
 /// `slot_add_bare`.
-pub(crate) extern "C" fn slot_add_bare(kind: usize, entry: usize) -> Code {
-    code(add(kind, entry))
+pub(crate) extern "C" fn slot_add_bare<P: Program>(kind: usize, entry: usize) -> Code {
+    code(add::<P>(kind, entry))
 }

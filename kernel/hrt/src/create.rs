@@ -10,13 +10,13 @@ use hadal_hal::memory::{layout, user};
 use hadal_hal::trap::call;
 use hadal_hrt_abi::calls::{Reserved, THREAD_PTHREAD};
 use hadal_hrt_abi::thread::{THREAD_DETACHED, THREAD_STEALABLE};
-use hadal_linux::reuse;
 use hadal_sched::{PRIORITY_DEFAULT, Params, Policy};
 
 use crate::attr::{self, Attributes, Plain};
 use crate::life::State;
 use crate::memory_of_program::write;
 use crate::place::ANYWHERE;
+use crate::program::Program;
 use crate::record::{self, Record};
 use crate::slot::{self, Kind};
 use crate::status::{Code, Status, code};
@@ -63,10 +63,10 @@ fn put_back(own: &Record, cpu: usize, slot: Option<&'static Record>) {
 
 /// Takes a slot and gives it what its attributes ask for.
 #[inline(never)]
-fn take_any(own: &Record, attr: usize, need: usize) -> Result<Taken, Status> {
+fn take_any<P: Program>(own: &Record, attr: usize, need: usize) -> Result<Taken, Status> {
     let attributes = Attributes::read(attr)?;
     let slot = take(own, &attributes, need)?;
-    match prepare(slot, &attributes) {
+    match prepare::<P>(slot, &attributes) {
         Ok(()) => Ok(Taken { slot, flags: attributes.flags, cpu: cpu_for(slot) }),
         Err(status) => {
             slot::give(slot);
@@ -94,9 +94,9 @@ fn take(own: &Record, attributes: &Attributes, need: usize) -> Result<&'static R
 }
 
 /// Everything that can be refused.
-fn prepare(slot: &'static Record, attributes: &Attributes) -> Result<(), Status> {
+fn prepare<P: Program>(slot: &'static Record, attributes: &Attributes) -> Result<(), Status> {
     if attributes.name != 0 || slot.named.load(Ordering::Relaxed) {
-        name(slot, attributes.name)?;
+        name::<P>(slot, attributes.name)?;
     }
     place::bind(slot, attributes.place);
     slot.flags.store(attributes.flags, Ordering::Relaxed);
@@ -104,10 +104,10 @@ fn prepare(slot: &'static Record, attributes: &Attributes) -> Result<(), Status>
     schedule::set(slot, &attributes.schedule)
 }
 
-fn name(slot: &Record, address: usize) -> Result<(), Status> {
-    slot.clear_text();
+fn name<P: Program>(slot: &Record, address: usize) -> Result<(), Status> {
+    slot.clear_text::<P>();
     if address != 0 {
-        slot.set_text(attr::read_name(address)?);
+        slot.set_text::<P>(attr::read_name(address)?);
     }
     Ok(())
 }
@@ -120,23 +120,23 @@ fn cpu_for(slot: &'static Record) -> usize {
 
 /// A slot with everything that `attr` asks for. The entries are compiled twice, for the usual attributes (null) and others.
 #[inline(always)]
-fn slot_for<const USUAL: bool>(own: &Record, attr: usize, need: usize) -> Result<Taken, Status> {
+fn slot_for<P: Program, const USUAL: bool>(own: &Record, attr: usize, need: usize) -> Result<Taken, Status> {
     let plain = if USUAL { Some(Plain::USUAL) } else { Plain::read(attr) };
     let taken = match plain.and_then(|plain| take_plain(own, plain)) {
         Some(taken) => taken,
-        None => take_any(own, attr, need)?,
+        None => take_any::<P>(own, attr, need)?,
     };
     Ok(Taken { flags: if USUAL { Plain::USUAL.flags } else { taken.flags }, ..taken })
 }
 
 /// Makes the slot a new thread of `own` with a name.
 #[inline(always)]
-fn begin(own: &'static Record, slot: &'static Record, flags: u32, state: State) -> u64 {
+fn begin<P: Program>(own: &'static Record, slot: &'static Record, flags: u32, state: State) -> u64 {
     let detached = flags & THREAD_DETACHED != 0;
     let name = slot.life.name(state, detached);
     slot.creator.store(own.word(), Ordering::Relaxed);
     if flags & THREAD_PTHREAD != 0 {
-        reuse::inherit(slot.task(), own.task());
+        P::inherit(slot.thread(), own.thread());
     }
     if flags & (THREAD_DETACHED | THREAD_PTHREAD) != 0 {
         slot.parent.store(None, Ordering::Relaxed);
@@ -147,7 +147,7 @@ fn begin(own: &'static Record, slot: &'static Record, flags: u32, state: State) 
 }
 
 #[inline(always)]
-fn create<const USUAL: bool>(
+fn create<P: Program, const USUAL: bool>(
     attr: usize,
     function: usize,
     argument: usize,
@@ -158,31 +158,31 @@ fn create<const USUAL: bool>(
         return Err(Status::BadAddress);
     }
     let own = record::current();
-    let Taken { slot, flags, cpu } = slot_for::<USUAL>(own, attr, need)?;
+    let Taken { slot, flags, cpu } = slot_for::<P, USUAL>(own, attr, need)?;
     slot.function.store(function, Ordering::Relaxed);
     slot.argument.store(argument, Ordering::Relaxed);
     if out != 0 && user::store_u64(out, slot.life.next_word()).is_err() {
         slot::give(slot);
         return Err(Status::BadAddress);
     }
-    begin(own, slot, flags, State::Running);
+    begin::<P>(own, slot, flags, State::Running);
     slot.thread().unpark_on(cpu);
     Ok(())
 }
 
 #[inline(never)]
-extern "C" fn create_as<const USUAL: bool>(
+extern "C" fn create_as<P: Program, const USUAL: bool>(
     attr: usize,
     function: usize,
     argument: usize,
     out: usize,
     need: usize,
 ) -> Code {
-    code(create::<USUAL>(attr, function, argument, out, need))
+    code(create::<P, USUAL>(attr, function, argument, out, need))
 }
 
 /// `thread_create`.
-pub(crate) extern "C" fn thread_create(
+pub(crate) extern "C" fn thread_create<P: Program>(
     attr: usize,
     function: usize,
     argument: usize,
@@ -190,9 +190,9 @@ pub(crate) extern "C" fn thread_create(
     need: usize,
 ) -> Code {
     if attr == 0 {
-        create_as::<true>(0, function, argument, out, need)
+        create_as::<P, true>(0, function, argument, out, need)
     } else {
-        create_as::<false>(attr, function, argument, out, need)
+        create_as::<P, false>(attr, function, argument, out, need)
     }
 }
 
@@ -201,46 +201,46 @@ fn not_reserved(status: Status) -> Reserved {
 }
 
 #[inline(always)]
-fn fork<const USUAL: bool>(attr: usize, function: usize, need: usize) -> Result<Reserved, Status> {
+fn fork<P: Program, const USUAL: bool>(attr: usize, function: usize, need: usize) -> Result<Reserved, Status> {
     if !layout::is_program(function as u64) {
         return Err(Status::BadAddress);
     }
     let own = record::current();
-    let Taken { slot, flags, cpu } = slot_for::<USUAL>(own, attr, need)?;
+    let Taken { slot, flags, cpu } = slot_for::<P, USUAL>(own, attr, need)?;
     // It waits in a call, or is about to.
     let stack = call::stack_pointer_of(slot.thread().context());
     slot.function.store(function, Ordering::Relaxed);
     slot.argument.store(stack, Ordering::Relaxed);
-    let thread = begin(own, slot, flags, State::Running);
+    let thread = begin::<P>(own, slot, flags, State::Running);
     slot.thread().unpark_on(cpu);
     Ok(Reserved { thread, stack })
 }
 
 // The usual fork is part of its entry, which makes the others longer: hardly any fork has attributes.
 #[inline(never)]
-extern "C" fn fork_unusual(attr: usize, function: usize, need: usize) -> Reserved {
-    fork::<false>(attr, function, need).unwrap_or_else(not_reserved)
+extern "C" fn fork_unusual<P: Program>(attr: usize, function: usize, need: usize) -> Reserved {
+    fork::<P, false>(attr, function, need).unwrap_or_else(not_reserved)
 }
 
 /// `thread_fork`.
-pub(crate) extern "C" fn thread_fork(attr: usize, function: usize, need: usize) -> Reserved {
+pub(crate) extern "C" fn thread_fork<P: Program>(attr: usize, function: usize, need: usize) -> Reserved {
     if attr == 0 {
-        fork::<true>(0, function, need).unwrap_or_else(not_reserved)
+        fork::<P, true>(0, function, need).unwrap_or_else(not_reserved)
     } else {
-        fork_unusual(attr, function, need)
+        fork_unusual::<P>(attr, function, need)
     }
 }
 
-fn reserve(attr: usize, need: usize) -> Result<Reserved, Status> {
+fn reserve<P: Program>(attr: usize, need: usize) -> Result<Reserved, Status> {
     let own = record::current();
-    let Taken { slot, flags, .. } = slot_for::<false>(own, attr, need)?;
-    let thread = begin(own, slot, flags, State::Reserved);
+    let Taken { slot, flags, .. } = slot_for::<P, false>(own, attr, need)?;
+    let thread = begin::<P>(own, slot, flags, State::Reserved);
     Ok(Reserved { thread, stack: call::stack_pointer_of(slot.thread().context()) })
 }
 
 /// `thread_reserve`.
-pub(crate) extern "C" fn thread_reserve(attr: usize, need: usize) -> Reserved {
-    reserve(attr, need).unwrap_or_else(not_reserved)
+pub(crate) extern "C" fn thread_reserve<P: Program>(attr: usize, need: usize) -> Reserved {
+    reserve::<P>(attr, need).unwrap_or_else(not_reserved)
 }
 
 #[inline(always)]

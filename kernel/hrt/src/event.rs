@@ -7,6 +7,8 @@ use hadal_hal::memory::user;
 use hadal_hrt_abi::base::FOREVER;
 use hadal_hrt_abi::event::{EVENT_SELF, EVENTS_MAX, HANDLER_VECTORS};
 
+use crate::footprint;
+use crate::program::Program;
 use crate::status::{Code, Status, code};
 
 const _: () = assert!(hadal_event::EVENTS == EVENTS_MAX);
@@ -31,8 +33,8 @@ pub(crate) fn named(error: Error) -> Status {
 }
 
 /// Reads what a program wants to be called.
-pub(crate) fn action(function: usize, arg: usize, flags: u32) -> Result<Action, Status> {
-    crate::footprint::note()?;
+pub(crate) fn action<P: Program>(function: usize, arg: usize, flags: u32) -> Result<Action, Status> {
+    footprint::note::<P>()?;
     if flags & !HANDLER_VECTORS != 0 || (function != 0 && !user::in_window(function, 1)) {
         return Err(Status::Invalid);
     }
@@ -40,8 +42,8 @@ pub(crate) fn action(function: usize, arg: usize, flags: u32) -> Result<Action, 
 }
 
 /// The same for a function that must be there.
-pub(crate) fn handler(function: usize, arg: usize, flags: u32) -> Result<Action, Status> {
-    if function == 0 { Err(Status::Invalid) } else { action(function, arg, flags) }
+pub(crate) fn handler<P: Program>(function: usize, arg: usize, flags: u32) -> Result<Action, Status> {
+    if function == 0 { Err(Status::Invalid) } else { action::<P>(function, arg, flags) }
 }
 
 /// A CPU by its number.
@@ -55,9 +57,9 @@ pub(crate) fn deadline(ns: u64) -> Option<u64> {
 }
 
 /// `event_register`.
-pub(crate) extern "C" fn register(function: usize, arg: usize, flags: u32, event: usize) -> Code {
+pub(crate) extern "C" fn register<P: Program>(function: usize, arg: usize, flags: u32, event: usize) -> Code {
     let register = || {
-        let action = action(function, arg, flags)?;
+        let action = action::<P>(function, arg, flags)?;
         user::store_u32(event, 0)?;
         let number = hadal_event::register(action).ok_or(Status::NoSpace)?;
         user::store_u32(event, number).map_err(|fault| {

@@ -2,34 +2,45 @@
 //! Whether a program has made something in the kernel that does not end with it: slots, keys, events, timers, handlers.
 //!
 //! A machine that runs one program takes them with it when it ends. What makes a second process, or another program of one, has
-//! to know; and where there is a second process, none can be made: handlers run on whatever CPU, which may be in the other one's
-//! memory.
+//! to ask; and where there is a second process, none can be made: handlers run on whatever CPU, which may be in the other one's
+//! memory. So a machine is for one or the other, whichever comes first.
 
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
-use hadal_linux::{family, machine};
-
+use crate::program::Program;
 use crate::status::Status;
 
-static LEFT: AtomicBool = AtomicBool::new(false);
+/// Nothing has been made, and one process at a time has run.
+const UNUSED: u8 = 0;
+/// Something has been made.
+const MADE: u8 = 1;
+/// The machine is shared by processes.
+const SHARED: u8 = 2;
+
+static USE: AtomicU8 = AtomicU8::new(UNUSED);
+
+/// Decides what the machine is for unless that has been decided; returns what it is for.
+fn decide(wanted: u8) -> u8 {
+    match USE.compare_exchange(UNUSED, wanted, Ordering::SeqCst, Ordering::SeqCst) {
+        Ok(_) => wanted,
+        Err(already) => already,
+    }
+}
 
 /// Notes that something is going to be made; fails where there are several processes. After the first time it only reads.
 #[inline]
-pub(crate) fn note() -> Result<(), Status> {
-    if LEFT.load(Ordering::Relaxed) { Ok(()) } else { note_first() }
+pub(crate) fn note<P: Program>() -> Result<(), Status> {
+    if USE.load(Ordering::Relaxed) == MADE { Ok(()) } else { note_first::<P>() }
 }
 
 #[cold]
-fn note_first() -> Result<(), Status> {
-    // Whoever makes a process looks here after he has said so.
-    LEFT.store(true, Ordering::SeqCst);
-    if !family::are_several() {
+fn note_first<P: Program>() -> Result<(), Status> {
+    if decide(MADE) == MADE {
         return Ok(());
     }
-    LEFT.store(false, Ordering::SeqCst);
     static SAID: AtomicBool = AtomicBool::new(false);
     if !SAID.swap(true, Ordering::Relaxed) {
-        machine::get().report(
+        P::report(
             "hadal: threads, keys, events, timers and handlers of hadal/hrt.h are for a program that has its machine for itself: \
              this one has made other processes, or is one of several. Start it with `hadal run` directly\n",
         );
@@ -37,7 +48,12 @@ fn note_first() -> Result<(), Status> {
     Err(Status::NotThere)
 }
 
+/// A second process is about to be made: whether it may. From then on nothing can be made that outlives its program.
+pub fn may_share() -> bool {
+    decide(SHARED) == SHARED
+}
+
 /// Whether anything has been made since boot.
 pub fn outlives_program() -> bool {
-    LEFT.load(Ordering::SeqCst)
+    USE.load(Ordering::SeqCst) == MADE
 }

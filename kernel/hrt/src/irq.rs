@@ -9,12 +9,18 @@ use hadal_hrt_abi::irq::IrqInfo;
 
 use crate::event::{cpu_of, handler, named};
 use crate::memory_of_program::write_prefix;
+use crate::program::Program;
 use crate::status::{Code, Status, code};
 
 /// `ipi_register`.
-pub(crate) extern "C" fn ipi_register(function: usize, arg: usize, flags: u32, vector: usize) -> Code {
+pub(crate) extern "C" fn ipi_register<P: Program>(
+    function: usize,
+    arg: usize,
+    flags: u32,
+    vector: usize,
+) -> Code {
     let register = || {
-        let action = handler(function, arg, flags)?;
+        let action = handler::<P>(function, arg, flags)?;
         user::store_u32(vector, 0)?;
         let number = ipi::register(action).ok_or(Status::NoSpace)?;
         user::store_u32(vector, number).map_err(|fault| {
@@ -49,8 +55,8 @@ impl From<LineError> for Status {
 }
 
 /// `irq_register`.
-pub(crate) extern "C" fn register(line: u32, function: usize, arg: usize, flags: u32) -> Code {
-    code(handler(function, arg, flags).and_then(|action| Ok(lines::register(line, action)?)))
+pub(crate) extern "C" fn register<P: Program>(line: u32, function: usize, arg: usize, flags: u32) -> Code {
+    code(handler::<P>(function, arg, flags).and_then(|action| Ok(lines::register(line, action)?)))
 }
 
 /// `irq_unregister`.

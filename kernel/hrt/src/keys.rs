@@ -14,6 +14,7 @@ use hadal_hrt_abi::thread::KEYS_MAX;
 use spin::Once;
 
 use crate::status::{Code, Status, code};
+use crate::program::Program;
 use crate::{footprint, record};
 
 struct Key {
@@ -113,9 +114,10 @@ fn in_use(key: u32) -> Result<(usize, u32), Status> {
     if generation % 2 == 1 { Ok((key as usize, generation)) } else { Err(Status::Invalid) }
 }
 
-fn create(out: usize, destructor: usize) -> Result<(), Status> {
+fn create<P: Program>(out: usize, destructor: usize) -> Result<(), Status> {
     // The first touch of the result's page may wait; a key is not taken in vain.
     user::store_u32(out, 0)?;
+    footprint::note::<P>()?;
     let key = TABLE.iter().position(|key| {
         let generation = key.generation.load(Ordering::Relaxed);
         let taken = generation + 1;
@@ -123,14 +125,13 @@ fn create(out: usize, destructor: usize) -> Result<(), Status> {
             && key.generation.compare_exchange(generation, taken, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     });
     let key = key.ok_or(Status::NoSpace)?;
-    footprint::note()?;
     TABLE[key].destructor.store(destructor, Ordering::Release);
     Ok(user::store_u32(out, key as u32)?)
 }
 
 /// `key_create`.
-pub(crate) extern "C" fn key_create(out: usize, destructor: usize) -> Code {
-    code(create(out, destructor))
+pub(crate) extern "C" fn key_create<P: Program>(out: usize, destructor: usize) -> Code {
+    code(create::<P>(out, destructor))
 }
 
 fn delete(key: u32) -> Result<(), Status> {

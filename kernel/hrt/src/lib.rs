@@ -28,6 +28,7 @@ mod memory_of_program;
 pub mod module;
 mod place;
 mod pool;
+mod program;
 mod record;
 mod schedule;
 mod slot;
@@ -42,7 +43,10 @@ mod wait;
 
 use life::State;
 
-pub use footprint::outlives_program;
+pub use hadal_hrt_abi::thread::NAME_BYTES;
+
+pub use footprint::{may_share, outlives_program};
+pub use program::Program;
 pub use slot::{Counters, counters};
 pub use table::{AUXILIARY_KEY, address};
 
@@ -54,9 +58,9 @@ pub fn init() {
 }
 
 /// The calling thread of the program is about to end: whoever joins it has not to wait for ever.
-pub fn thread_ends() {
+pub fn thread_ends<P: Program>() {
     match record::adopted() {
-        Some(own) => slot::leave(own, 0),
+        Some(own) => slot::leave::<P>(own, 0),
         // Most use nothing of this interface; a bare slot may end before its first instruction.
         None => record::own().stack_top.store(0, Ordering::Relaxed),
     }

@@ -11,13 +11,13 @@ use hadal_hal::threads::companion::Companions;
 use hadal_hal::threads::link::AtomicRef;
 use hadal_hal::threads::table::ThreadTable;
 use hadal_hrt_abi::thread::NAME_BYTES;
-use hadal_linux::task::{NAME_LEN, Task};
 use hadal_sched::Thread;
 
 use crate::children::Children;
 use crate::keys::Values;
 use crate::life::{Life, Name, State};
 use crate::pool::{Link, Links};
+use crate::program::Program;
 use crate::slot::Home;
 use crate::status::Status;
 
@@ -26,7 +26,6 @@ use crate::status::Status;
 pub(crate) struct Record {
     pub(crate) life: Life,
     thread: &'static Thread,
-    task: &'static Task,
     index: u32,
     link: Link,
     /// The pool that the slot goes back to; `None` for a thread that is none.
@@ -69,11 +68,9 @@ pub(crate) struct Record {
 
 impl Record {
     fn new(index: u32) -> Self {
-        let thread = hadal_sched::thread(index);
         Self {
             life: Life::new(index),
-            thread,
-            task: Task::of(thread),
+            thread: hadal_sched::thread(index),
             index,
             link: Link::new(0),
             home: AtomicRef::none(),
@@ -112,12 +109,6 @@ impl Record {
         self.thread
     }
 
-    /// The program's thread.
-    #[inline(always)]
-    pub(crate) fn task(&self) -> &'static Task {
-        self.task
-    }
-
     /// The name as of now, as programs have it.
     #[inline(always)]
     pub(crate) fn word(&self) -> u64 {
@@ -130,20 +121,17 @@ impl Record {
     }
 
     /// Sets the text that people see.
-    pub(crate) fn set_text(&self, mut text: [u8; NAME_BYTES]) {
+    pub(crate) fn set_text<P: Program>(&self, mut text: [u8; NAME_BYTES]) {
         text[NAME_BYTES - 1] = 0;
         *self.text.lock() = text;
         self.named.store(true, Ordering::Relaxed);
-        let mut short = [0; NAME_LEN];
-        let len = short.len() - 1;
-        short[..len].copy_from_slice(&text[..len]);
-        self.task().rename(short);
+        P::rename(self.thread, &text);
     }
 
     /// Forgets the text of an earlier use.
-    pub(crate) fn clear_text(&self) {
+    pub(crate) fn clear_text<P: Program>(&self) {
         if self.named.load(Ordering::Relaxed) {
-            self.set_text([0; NAME_BYTES]);
+            self.set_text::<P>([0; NAME_BYTES]);
             self.named.store(false, Ordering::Relaxed);
         }
     }

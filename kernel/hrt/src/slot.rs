@@ -11,8 +11,6 @@ use hadal_hal::cpu::percpu::CpuLocal;
 use hadal_hal::trap::call;
 use hadal_hrt_abi::calls::{SlotKind, Work};
 use hadal_hrt_abi::thread::{STACK_DEFAULT, STACK_MIN, THREAD_BARE};
-use hadal_linux::task::Task;
-use hadal_linux::{reuse, signal};
 use hadal_sched::{Thread, thread};
 use spin::Once;
 
@@ -20,6 +18,7 @@ use crate::life::{Finished, State};
 use crate::memory_of_program::read;
 use crate::place;
 use crate::pool::Pool;
+use crate::program::Program;
 use crate::record::{self, Record, Table};
 use crate::status::Status;
 use crate::{children, footprint, schedule};
@@ -201,20 +200,20 @@ pub(crate) fn release(slot: &'static Record) -> usize {
 
 /// The calling thread becomes a slot.
 #[cold]
-fn enter(own: &'static Record, kind_address: usize) -> Result<(), Status> {
+fn enter<P: Program>(own: &'static Record, kind_address: usize) -> Result<(), Status> {
     let kind = Kind::read(kind_address)?;
     if own.stack_top.load(Ordering::Relaxed) == 0 {
         // A stack that libc made: the mapping ends at the guard, or further down if stacks are cut from one mapping.
         let pointer = call::program_stack_pointer();
-        let mapping = Task::current().process().space().find(pointer);
+        let mapping = P::of(own.thread()).space().find(pointer);
         let lowest = pointer.saturating_sub(kind.0.stack_bytes as usize);
         own.stack_bottom.store(mapping.map_or(lowest, |vma| vma.start.max(lowest)), Ordering::Relaxed);
         own.stack_top.store(pointer, Ordering::Relaxed);
     }
-    footprint::note()?;
+    footprint::note::<P>()?;
     own.home.store(Some(kind.home()), Ordering::Relaxed);
     own.thread().set_stealable(false);
-    reuse::begin(own.task());
+    P::of(own.thread()).keep();
     record::settle(own);
     give(own);
     Ok(())
@@ -222,10 +221,10 @@ fn enter(own: &'static Record, kind_address: usize) -> Result<(), Status> {
 
 /// The calling slot has a result; returns who waits for it and must be woken.
 #[inline(always)]
-fn finish(own: &'static Record, result: usize) -> Option<&'static Thread> {
+fn finish(own: &'static Record, program: impl Program, result: usize) -> Option<&'static Thread> {
     own.result.store(result, Ordering::Relaxed);
     schedule::end(own);
-    reuse::renew(own.task(), own.task().process());
+    program.renew();
     match own.life.finish() {
         Finished::Released => {
             children::remove(own);
@@ -239,26 +238,27 @@ fn finish(own: &'static Record, result: usize) -> Option<&'static Thread> {
 
 /// Waits until the calling slot has work, after waking `joiner`; `Interrupted` when the program ends.
 #[inline(always)]
-fn wait(own: &'static Record, joiner: Option<&'static Thread>) -> Result<(), Status> {
-    let task = own.task();
-    let process = task.process();
-    signal::rest(task, process);
+fn wait(
+    own: &'static Record,
+    program: impl Program,
+    joiner: Option<&'static Thread>,
+) -> Result<(), Status> {
+    program.rest();
     if let Some(joiner) = joiner {
         hadal_sched::wake_and_park_call(joiner);
     }
     if own.life.now().state() != State::Running {
-        wait_on(own)?;
+        wait_on(own, program)?;
     }
-    signal::resume(task, process);
+    program.resume();
     Ok(())
 }
 
 #[inline(never)]
-fn wait_on(own: &'static Record) -> Result<(), Status> {
-    let (task, process) = (own.task(), own.task().process());
+fn wait_on(own: &'static Record, program: impl Program) -> Result<(), Status> {
     while own.life.now().state() != State::Running {
-        if own.thread().interrupted() && signal::must_leave(task, process) {
-            signal::resume(task, process);
+        if own.thread().interrupted() && program.must_leave() {
+            program.resume();
             return Err(Status::Interrupted);
         }
         hadal_sched::park_call(None);
@@ -267,18 +267,19 @@ fn wait_on(own: &'static Record) -> Result<(), Status> {
 }
 
 #[inline(always)]
-fn next_work(kind: usize, result: usize) -> Result<Work, Status> {
+fn next_work<P: Program>(kind: usize, result: usize) -> Result<Work, Status> {
     let own = record::own();
     if own.values.any() {
         return Err(Status::Busy);
     }
+    let program = P::of(own.thread());
     let joiner = if own.home.load(Ordering::Relaxed).is_none() {
-        enter(own, kind)?;
+        enter::<P>(own, kind)?;
         None
     } else {
-        finish(own, result)
+        finish(own, program, result)
     };
-    wait(own, joiner)?;
+    wait(own, program, joiner)?;
     Ok(Work {
         r#fn: own.function.load(Ordering::Relaxed) as u64,
         arg: own.argument.load(Ordering::Relaxed) as u64,
@@ -286,18 +287,18 @@ fn next_work(kind: usize, result: usize) -> Result<Work, Status> {
 }
 
 /// `slot_wait`.
-pub(crate) extern "C" fn slot_wait(kind: usize, result: usize) -> Work {
-    next_work(kind, result).unwrap_or_else(|status| Work { r#fn: 0, arg: status as u64 })
+pub(crate) extern "C" fn slot_wait<P: Program>(kind: usize, result: usize) -> Work {
+    next_work::<P>(kind, result).unwrap_or_else(|status| Work { r#fn: 0, arg: status as u64 })
 }
 
 /// `slot_leave`.
-pub(crate) extern "C" fn slot_leave(result: usize) {
-    leave(record::own(), result);
+pub(crate) extern "C" fn slot_leave<P: Program>(result: usize) {
+    leave::<P>(record::own(), result);
 }
 
 /// The calling thread is about to end: announces its result and stays until that is taken, so that nobody else gets the
 /// record.
-pub(crate) fn leave(own: &'static Record, result: usize) {
+pub(crate) fn leave<P: Program>(own: &'static Record, result: usize) {
     own.values.clear();
     if own.home.load(Ordering::Relaxed).is_some() && own.life.now().is_named() {
         own.leaving.store(true, Ordering::Relaxed);
@@ -308,7 +309,7 @@ pub(crate) fn leave(own: &'static Record, result: usize) {
                 if let Finished::KeptFor(joiner) = kept {
                     thread(joiner).unpark();
                 }
-                wait_until_joined(own);
+                wait_until_joined(own, P::of(own.thread()));
             }
         }
         own.leaving.store(false, Ordering::Relaxed);
@@ -318,14 +319,12 @@ pub(crate) fn leave(own: &'static Record, result: usize) {
     record::free(own);
 }
 
-fn wait_until_joined(own: &'static Record) {
-    let task = Task::current();
-    let process = task.process();
-    signal::rest(task, process);
-    while own.life.must_stay(|| own.thread().interrupted() && process.ending().is_some()) {
+fn wait_until_joined(own: &'static Record, program: impl Program) {
+    program.rest();
+    while own.life.must_stay(|| own.thread().interrupted() && program.is_ending()) {
         hadal_sched::park_call(None);
     }
-    signal::resume(task, process);
+    program.resume();
 }
 
 #[cfg(test)]

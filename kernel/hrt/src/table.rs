@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `struct hrt_calls`: the exported table, one line for each entry, in the order of [`abi::Calls`], which the compiler checks.
 
+use core::marker::PhantomData;
 use core::mem::offset_of;
 use core::sync::atomic::AtomicUsize;
 
@@ -9,6 +10,7 @@ use hadal_hal::cpu::percpu::CPU_ID_AT_GS;
 use hadal_hal::trap::call::{Entry, not_in_a_handler, nothing_in_a_handler};
 use hadal_hrt_abi::calls as abi;
 
+use crate::program::Program;
 use crate::{
     admission, bare, create, event, group, irq, join, keys, memory, module, slot, thread, time, timer,
     topology, trace, wait,
@@ -17,9 +19,9 @@ use crate::{
 /// Key of the table's address in the auxiliary vector.
 pub const AUXILIARY_KEY: usize = abi::AT_HADAL_HRT as usize;
 
-/// Address of the table, for the auxiliary vector.
-pub fn address() -> usize {
-    core::ptr::from_ref(&CALLS) as usize
+/// Address of the table for programs of a kind, for the auxiliary vector.
+pub fn address<P: Program>() -> usize {
+    core::ptr::from_ref(Table::<P>::CALLS) as usize
 }
 
 /// Defines the table: `name: implementation, kind;`. A kind says what happens to a call from a handler: it is refused with
@@ -37,16 +39,21 @@ macro_rules! table {
             trace_mark: Entry,
         }
 
-        static CALLS: Calls = Calls {
-            version: abi::CALLS_VERSION,
-            size: size_of::<Calls>() as u32,
-            place: abi::Place::Kernel as u32,
-            cpu_at_gs: CPU_ID_AT_GS,
-            $($name: table!(@entry $implementation, $kind),)*
-            // Marks in traces: a flag to look at, whose first byte is the `bool` of programs, and what to call then.
-            tracing: &trace::ENABLED,
-            trace_mark: table!(@entry trace::mark, anywhere),
-        };
+        /// The table for programs of a kind.
+        struct Table<P>(PhantomData<P>);
+
+        impl<P: Program> Table<P> {
+            const CALLS: &'static Calls = &Calls {
+                version: abi::CALLS_VERSION,
+                size: size_of::<Calls>() as u32,
+                place: abi::Place::Kernel as u32,
+                cpu_at_gs: CPU_ID_AT_GS,
+                $($name: table!(@entry P, $implementation, $kind),)*
+                // Marks in traces: a flag to look at, whose first byte is the `bool` of programs, and what to call then.
+                tracing: &trace::ENABLED,
+                trace_mark: table!(@entry P, trace::mark, anywhere),
+            };
+        }
 
         // Each entry is where programs look for it.
         const _: () = {
@@ -57,20 +64,26 @@ macro_rules! table {
             assert!(size_of::<Calls>() == size_of::<abi::Calls>());
         };
     };
-    (@entry $implementation:path, status) => { call_entry!($implementation, not_in_a_handler) };
-    (@entry $implementation:path, number) => { call_entry!($implementation, nothing_in_a_handler) };
-    (@entry $implementation:path, anywhere) => { call_entry!($implementation, $implementation) };
+    (@entry $program:ident, $implementation:path, status) => {
+        call_entry!(<$program: Program> $implementation, not_in_a_handler)
+    };
+    (@entry $program:ident, $implementation:path, number) => {
+        call_entry!(<$program: Program> $implementation, nothing_in_a_handler)
+    };
+    (@entry $program:ident, $implementation:path, anywhere) => {
+        call_entry!(<$program: Program> $implementation, $implementation)
+    };
 }
 
 table! {
     // threads
-    thread_create: create::thread_create, status;
-    thread_reserve: create::thread_reserve, number;
+    thread_create: create::thread_create::<P>, status;
+    thread_reserve: create::thread_reserve::<P>, number;
     thread_start: create::thread_start, status;
-    thread_fork: create::thread_fork, number;
-    slot_wait: slot::slot_wait, number;
-    slot_leave: slot::slot_leave, status;
-    slot_add_bare: bare::slot_add_bare, status;
+    thread_fork: create::thread_fork::<P>, number;
+    slot_wait: slot::slot_wait::<P>, number;
+    slot_leave: slot::slot_leave::<P>, status;
+    slot_add_bare: bare::slot_add_bare::<P>, status;
     thread_join: join::thread_join, status;
     thread_join_all: join::thread_join_all, status;
     thread_detach: join::thread_detach, status;
@@ -82,10 +95,10 @@ table! {
     thread_migrate: thread::thread_migrate, status;
     thread_set_schedule: thread::thread_set_schedule, status;
     thread_wait_period: group::thread_wait_period, status;
-    thread_set_name: thread::thread_set_name, status;
+    thread_set_name: thread::thread_set_name::<P>, status;
     thread_info: thread::thread_info, status;
     thread_list: thread::thread_list, number;
-    key_create: keys::key_create, status;
+    key_create: keys::key_create::<P>, status;
     key_delete: keys::key_delete, status;
     key_get: keys::key_get, number;
     key_set: keys::key_set, status;
@@ -97,11 +110,11 @@ table! {
     group_admit: group::group_admit, status;
     group_destroy: group::group_destroy, status;
     // waiting on words
-    wait: wait::wait, status;
+    wait: wait::wait::<P>, status;
     wake: wait::wake, anywhere;
     requeue: wait::requeue, status;
     // events
-    event_register: event::register, status;
+    event_register: event::register::<P>, status;
     event_unregister: event::unregister, status;
     event_notify: event::notify, anywhere;
     event_notify_set: event::notify_set, anywhere;
@@ -109,10 +122,10 @@ table! {
     event_wait: event::wait, status;
     memory_wait: event::memory_wait, status;
     // interrupts
-    ipi_register: irq::ipi_register, status;
+    ipi_register: irq::ipi_register::<P>, status;
     ipi_unregister: irq::ipi_unregister, status;
     ipi_send: irq::ipi_send, anywhere;
-    irq_register: irq::register, status;
+    irq_register: irq::register::<P>, status;
     irq_unregister: irq::unregister, status;
     irq_steer: irq::steer, status;
     irq_mask: irq::mask, status;
@@ -121,7 +134,7 @@ table! {
     irq_restore: irq::restore, status;
     // clocks and timers
     now_ns: time::now_ns, anywhere;
-    timer_start: timer::start, anywhere;
+    timer_start: timer::start::<P>, anywhere;
     timer_cancel: timer::cancel, anywhere;
     hpet_read: timer::hpet_read, status;
     pit_read: timer::pit_read, status;

@@ -15,6 +15,7 @@ use crate::join::deadline;
 use crate::life::{State, Word};
 use crate::memory_of_program::write_prefix;
 use crate::place::{self, ANYWHERE};
+use crate::program::Program;
 use crate::record::{self, Record};
 use crate::schedule;
 use crate::status::{Code, Status, code};
@@ -107,15 +108,15 @@ pub(crate) extern "C" fn thread_set_schedule(thread: u64, attr: usize) -> Code {
     code(set_schedule(thread, attr))
 }
 
-fn set_name(thread: u64, name: usize) -> Result<(), Status> {
+fn set_name<P: Program>(thread: u64, name: usize) -> Result<(), Status> {
     let (record, _) = record::find(thread)?;
-    record.set_text(attr::read_name(name)?);
+    record.set_text::<P>(attr::read_name(name)?);
     Ok(())
 }
 
 /// `thread_set_name`.
-pub(crate) extern "C" fn thread_set_name(thread: u64, name: usize) -> Code {
-    code(set_name(thread, name))
+pub(crate) extern "C" fn thread_set_name<P: Program>(thread: u64, name: usize) -> Code {
+    code(set_name::<P>(thread, name))
 }
 
 fn state(now: Word, doing: Doing) -> ThreadState {

@@ -8,10 +8,11 @@ use hadal_hal::memory::user;
 use hadal_hrt_abi::base::CPU_ANY;
 
 use crate::event::{cpu_of, handler};
+use crate::program::Program;
 use crate::status::{Code, Status, code};
 
 /// `timer_start`.
-pub(crate) extern "C" fn start(
+pub(crate) extern "C" fn start<P: Program>(
     on: i32,
     deadline_ns: u64,
     function: usize,
@@ -21,7 +22,7 @@ pub(crate) extern "C" fn start(
 ) -> Code {
     let start = || {
         let target = if on == CPU_ANY { cpu::current_id() } else { cpu_of(on)? };
-        let action = handler(function, arg, flags)?;
+        let action = handler::<P>(function, arg, flags)?;
         let handler = Handler { kind: Kind::Timer, vectors: action.vectors, function, arg };
         handler::prepare(&handler);
         if timer != 0 {

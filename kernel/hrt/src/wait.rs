@@ -5,13 +5,12 @@ use core::sync::atomic::Ordering;
 
 use hadal_hal::memory::user;
 use hadal_hrt_abi::sync::{WAIT_NO_INTR, WAKE_NO_KICK};
-use hadal_linux::signal;
-use hadal_linux::task::Task;
 use hadal_sched::{Kick, Thread, Wake, wake_all};
 use hadal_sync::AllThreads;
 use hadal_sync::words::{ANY, BadWord, Bucket, Counts, Key, Words, check_word, with_word};
 
 use crate::join::deadline;
+use crate::program::Program;
 use crate::record;
 use crate::status::{Code, Status, code};
 
@@ -30,7 +29,7 @@ fn checked(word: usize) -> Result<Key, Status> {
     Ok(Key::private(word))
 }
 
-fn wait_for(word: usize, expected: u32, deadline_ns: u64, flags: u32) -> Result<(), Status> {
+fn wait_for<P: Program>(word: usize, expected: u32, deadline_ns: u64, flags: u32) -> Result<(), Status> {
     let key = checked(word)?;
     if flags & !WAIT_NO_INTR != 0 {
         return Err(Status::Invalid);
@@ -45,11 +44,10 @@ fn wait_for(word: usize, expected: u32, deadline_ns: u64, flags: u32) -> Result<
     let failed = if flags & WAIT_NO_INTR == 0 {
         sleep(own, deadline_ns, || own.interrupted())
     } else {
-        let task = Task::current();
-        let process = task.process();
-        signal::rest(task, process);
-        let failed = sleep(own, deadline_ns, || signal::must_leave(task, process));
-        signal::resume(task, process);
+        let program = P::of(own);
+        program.rest();
+        let failed = sleep(own, deadline_ns, || program.must_leave());
+        program.resume();
         failed
     };
     note.store(0, Ordering::Relaxed);
@@ -74,8 +72,13 @@ fn sleep(own: &'static Thread, deadline_ns: u64, interrupted: impl Fn() -> bool)
 }
 
 /// `wait`.
-pub(crate) extern "C" fn wait(word: usize, expected: u32, deadline_ns: u64, flags: u32) -> Code {
-    code(wait_for(word, expected, deadline_ns, flags))
+pub(crate) extern "C" fn wait<P: Program>(
+    word: usize,
+    expected: u32,
+    deadline_ns: u64,
+    flags: u32,
+) -> Code {
+    code(wait_for::<P>(word, expected, deadline_ns, flags))
 }
 
 /// `wake`: no word is read, so any address will do.

@@ -267,8 +267,7 @@ pub(crate) fn begin_first(process: &'static Process) {
 pub(crate) fn become_several(first: &Process) {
     if !are_several() {
         first.begin_counting();
-        // Before the caller looks for what a second process cannot live with.
-        SEVERAL.store(true, Ordering::SeqCst);
+        SEVERAL.store(true, Ordering::Relaxed);
     }
 }
 

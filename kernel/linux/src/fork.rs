@@ -33,11 +33,11 @@ pub(crate) fn copy(call: &Call<'_>, request: &Request) -> Result<&'static Proces
     if u64::from(family::count()) >= limit && !call.process.credentials.is_privileged() {
         return Err(Errno::EAGAIN);
     }
-    family::become_several(call.process);
-    // Looked at again, since another thread may have begun to make something.
-    if machine::get().outlives_program() {
+    // Another thread may have begun to make something since the call looked.
+    if !machine::get().may_share() {
         return Err(Errno::ENOSYS);
     }
+    family::become_several(call.process);
     let copied = Process::copy(call.process, request.flags & CLONE_VM != 0);
     let child = copied.map_err(|error| match error {
         Errno::EINTR => call.interrupted_as(Restart::Always),

@@ -49,6 +49,8 @@ pub trait Machine: Sync {
     fn thread_ends(&self);
     /// Whether the program has made something in the kernel that does not end with it.
     fn outlives_program(&self) -> bool;
+    /// Whether there may be a second process. Once there may, nothing can be made any more that does not end with its program.
+    fn may_share(&self) -> bool;
     /// What a thread of the program waits for in a call that is none of Linux's: a noun and a number or address.
     fn waits_for(&self, thread: u32) -> Option<(&'static str, u64)>;
     /// Whether a thread of the program has nothing to run: one that a run-time keeps for the next piece of work.

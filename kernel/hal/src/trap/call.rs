@@ -38,15 +38,15 @@ pub mod code {
     pub use crate::trap::attend_call;
 }
 
-/// Makes an [`Entry`]: `call_entry!(implementation, elsewhere)`, both paths of `extern "C"` functions that take raw words
-/// and accept any. `elsewhere` is called instead when a handler makes the call.
+/// Makes an [`Entry`]: `call_entry!(<P: Bound> implementation, elsewhere)`, both paths of `extern "C"` functions that take raw
+/// words and accept any, and that may be generic in `P`. `elsewhere` is called instead when a handler makes the call.
 #[cfg(target_os = "none")]
 #[macro_export]
 macro_rules! call_entry {
-    ($implementation:path, $elsewhere:path) => {{
+    (<$generic:ident: $bound:path> $implementation:path, $elsewhere:path) => {{
         #[unsafe(naked)]
         #[unsafe(link_section = ".text.calls")]
-        unsafe extern "C" fn entry() {
+        unsafe extern "C" fn entry<$generic: $bound>() {
             core::arch::naked_asm!(
                 "77: cmp dword ptr gs:[{handlers}], 0",
                 "jne {elsewhere}",
@@ -75,7 +75,7 @@ macro_rules! call_entry {
                 attend = sym $crate::trap::call::code::attend_call,
             );
         }
-        entry as $crate::trap::call::Entry
+        entry::<$generic> as $crate::trap::call::Entry
     }};
 }
 
@@ -83,11 +83,11 @@ macro_rules! call_entry {
 #[cfg(not(target_os = "none"))]
 #[macro_export]
 macro_rules! call_entry {
-    ($implementation:path, $elsewhere:path) => {{
-        unsafe extern "C" fn entry() {
+    (<$generic:ident: $bound:path> $implementation:path, $elsewhere:path) => {{
+        unsafe extern "C" fn entry<$generic: $bound>() {
             let _ = ($implementation, $elsewhere);
         }
-        entry as $crate::trap::call::Entry
+        entry::<$generic> as $crate::trap::call::Entry
     }};
 }
 
