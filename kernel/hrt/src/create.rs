@@ -201,7 +201,11 @@ fn not_reserved(status: Status) -> Reserved {
 }
 
 #[inline(always)]
-fn fork<P: Program, const USUAL: bool>(attr: usize, function: usize, need: usize) -> Result<Reserved, Status> {
+fn fork<P: Program, const USUAL: bool>(
+    attr: usize,
+    function: usize,
+    need: usize,
+) -> Result<Reserved, Status> {
     if !layout::is_program(function as u64) {
         return Err(Status::BadAddress);
     }

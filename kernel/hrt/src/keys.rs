@@ -13,8 +13,8 @@ use hadal_hal::memory::user;
 use hadal_hrt_abi::thread::KEYS_MAX;
 use spin::Once;
 
-use crate::status::{Code, Status, code};
 use crate::program::Program;
+use crate::status::{Code, Status, code};
 use crate::{footprint, record};
 
 struct Key {

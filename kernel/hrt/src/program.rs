@@ -44,12 +44,7 @@ pub trait Program: Copy + 'static {
     ///
     /// # Errors
     /// There is no memory, or no place, for one.
-    fn spawn(
-        self,
-        entry: fn(usize) -> !,
-        arg: usize,
-        fs_base: u64,
-    ) -> Result<&'static Thread, SpawnError>;
+    fn spawn(self, entry: fn(usize) -> !, arg: usize, fs_base: u64) -> Result<&'static Thread, SpawnError>;
 
     /// Ends the calling thread.
     fn exit(self) -> !;

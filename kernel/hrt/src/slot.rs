@@ -238,11 +238,7 @@ fn finish(own: &'static Record, program: impl Program, result: usize) -> Option<
 
 /// Waits until the calling slot has work, after waking `joiner`; `Interrupted` when the program ends.
 #[inline(always)]
-fn wait(
-    own: &'static Record,
-    program: impl Program,
-    joiner: Option<&'static Thread>,
-) -> Result<(), Status> {
+fn wait(own: &'static Record, program: impl Program, joiner: Option<&'static Thread>) -> Result<(), Status> {
     program.rest();
     if let Some(joiner) = joiner {
         hadal_sched::wake_and_park_call(joiner);

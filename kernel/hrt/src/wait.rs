@@ -72,12 +72,7 @@ fn sleep(own: &'static Thread, deadline_ns: u64, interrupted: impl Fn() -> bool)
 }
 
 /// `wait`.
-pub(crate) extern "C" fn wait<P: Program>(
-    word: usize,
-    expected: u32,
-    deadline_ns: u64,
-    flags: u32,
-) -> Code {
+pub(crate) extern "C" fn wait<P: Program>(word: usize, expected: u32, deadline_ns: u64, flags: u32) -> Code {
     code(wait_for::<P>(word, expected, deadline_ns, flags))
 }
 

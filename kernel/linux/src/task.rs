@@ -8,7 +8,7 @@ use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering
 
 use hadal_hal::memory::fallible::OutOfMemory;
 use hadal_hal::sync::{Rank, SpinLock};
-use hadal_hal::threads::companion::Companions;
+use hadal_hal::threads::companion::LastingCompanions;
 use hadal_hal::threads::link::AtomicRef;
 use hadal_hal::threads::table::ThreadTable;
 use hadal_hal::trace::{self, Kind};
@@ -70,7 +70,7 @@ pub struct Task {
 static TASKS: ThreadTable<Task> = ThreadTable::new();
 
 /// Leads from the scheduler's threads to their tasks, from the first time on that somebody has asked for one.
-static LINKS: Companions<Task> = Companions::new();
+static LINKS: LastingCompanions<Task> = LastingCompanions::new();
 
 impl Task {
     /// Makes the tasks of the threads around an index; false when memory is out.
@@ -105,16 +105,13 @@ impl Task {
     /// The task that belongs to a scheduler thread.
     #[inline]
     pub fn of(thread: &Thread) -> &'static Task {
-        match LINKS.get(thread.personality()) {
-            Some(task) => task,
-            None => Self::link(thread),
-        }
+        LINKS.get_or(thread.personality(), || Self::link(thread))
     }
 
     #[cold]
     fn link(thread: &Thread) -> &'static Task {
         let task = TASKS.get(thread.id(), Task::new);
-        LINKS.set(thread.personality(), Some(task));
+        LINKS.set(thread.personality(), task);
         task
     }
 
@@ -130,7 +127,7 @@ impl Task {
     /// If the thread is another one.
     #[inline]
     pub(crate) fn of_program() -> &'static Task {
-        LINKS.get(hadal_sched::current().personality()).expect("a program thread has a task")
+        LINKS.get_or(hadal_sched::current().personality(), || panic!("a program thread has a task"))
     }
 
     /// The live task of `process` with a thread id.
