@@ -20,6 +20,7 @@ pub mod credentials;
 pub mod epoll;
 mod exec;
 pub mod family;
+mod files;
 pub mod first;
 mod fork;
 pub mod futex;

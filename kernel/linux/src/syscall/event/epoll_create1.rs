@@ -15,8 +15,8 @@ use crate::Result;
 use crate::call::Call;
 use crate::strace::signature;
 use crate::epoll::Epoll;
-use crate::syscall::file::anonymous::{self, Label};
-use crate::syscall::file::at;
+use crate::files::anonymous::{self, Label};
+use crate::files::at;
 
 signature!(Flags(&flags::PIPE));
 

@@ -11,8 +11,8 @@ use crate::call::Call;
 use crate::strace::signature;
 use crate::signal::mask;
 use crate::signalfd::SignalFile;
-use crate::syscall::file::anonymous::{self, Label};
-use crate::syscall::file::at;
+use crate::files::anonymous::{self, Label};
+use crate::files::at;
 use crate::{Errno, Result};
 
 /// `SFD_NONBLOCK` and `SFD_CLOEXEC`, which are the flags of `open`.

@@ -13,8 +13,8 @@ use linux_raw_sys::general::{
 
 use crate::call::Call;
 use crate::strace::signature;
-use crate::syscall::file::anonymous::{self, Label};
-use crate::syscall::file::at;
+use crate::files::anonymous::{self, Label};
+use crate::files::at;
 use crate::timerfd::TimerFile;
 use crate::{Errno, Result};
 

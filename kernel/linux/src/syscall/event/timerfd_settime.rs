@@ -10,7 +10,7 @@ use linux_raw_sys::general::{TFD_TIMER_ABSTIME, TFD_TIMER_CANCEL_ON_SET};
 use crate::call::Call;
 use crate::strace::signature;
 use crate::clock;
-use crate::syscall::file::at;
+use crate::files::at;
 use crate::syscall::signal::timer_spec::TimerSpec;
 use crate::timerfd::TimerFile;
 use crate::{Result, memory};

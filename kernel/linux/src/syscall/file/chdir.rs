@@ -7,7 +7,7 @@
 
 use hadal_vfs::Follow;
 
-use super::{at, working_directory};
+use crate::files::{at, working_directory};
 use crate::Result;
 use crate::call::Call;
 use crate::strace::signature;

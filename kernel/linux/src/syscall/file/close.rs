@@ -6,7 +6,7 @@
 //!
 //! Refused: nothing.
 
-use super::mapped;
+use crate::files::mapped;
 use crate::call::Call;
 use crate::strace::signature;
 use crate::{Result, record_locks};

@@ -8,8 +8,8 @@
 
 use hadal_vfs::{FileKind, OpenFile, OpenFlags};
 
-use super::copying::{self, Place};
-use super::size_limit;
+use crate::files::copying::{self, Place};
+use crate::files::size_limit;
 use crate::call::Call;
 use crate::strace::signature;
 use crate::{Errno, Result};

@@ -7,7 +7,7 @@
 
 use linux_raw_sys::general::{O_CREAT, O_TRUNC, O_WRONLY};
 
-use super::{at, opening};
+use crate::files::{at, opening};
 use crate::Result;
 use crate::call::Call;
 use crate::strace::signature;

@@ -7,7 +7,8 @@
 
 use linux_raw_sys::general::O_CLOEXEC;
 
-use super::{at, dup2};
+use crate::files::at;
+use super::dup2;
 use crate::call::Call;
 use crate::strace::signature;
 use crate::{Errno, Result};

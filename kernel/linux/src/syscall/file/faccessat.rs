@@ -5,7 +5,7 @@
 //!
 //! Refused: nothing.
 
-use super::{access_check, at};
+use crate::files::{access_check, at};
 use crate::Result;
 use crate::call::Call;
 use crate::strace::signature;

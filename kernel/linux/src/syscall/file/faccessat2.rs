@@ -7,7 +7,7 @@
 
 use linux_raw_sys::general::{AT_EACCESS, AT_EMPTY_PATH, AT_SYMLINK_NOFOLLOW};
 
-use super::{access_check, at};
+use crate::files::{access_check, at};
 use crate::Result;
 use crate::call::Call;
 use crate::strace::signature;

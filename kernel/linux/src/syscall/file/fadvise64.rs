@@ -8,7 +8,7 @@
 use hadal_vfs::FileKind;
 use linux_raw_sys::general::POSIX_FADV_NOREUSE;
 
-use super::at;
+use crate::files::at;
 use crate::call::Call;
 use crate::strace::signature;
 use crate::{Errno, Result};

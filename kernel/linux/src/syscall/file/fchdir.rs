@@ -5,7 +5,7 @@
 //!
 //! Refused: nothing.
 
-use super::working_directory;
+use crate::files::working_directory;
 use crate::Result;
 use crate::call::Call;
 use crate::strace::signature;

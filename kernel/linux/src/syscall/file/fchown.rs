@@ -5,8 +5,8 @@
 //!
 //! Refused: nothing.
 
-use super::at::{self, Target};
-use super::permissions;
+use crate::files::at::{self, Target};
+use crate::files::permissions;
 use crate::Result;
 use crate::call::Call;
 use crate::strace::signature;

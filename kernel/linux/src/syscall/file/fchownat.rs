@@ -7,7 +7,7 @@
 
 use linux_raw_sys::general::{AT_EMPTY_PATH, AT_SYMLINK_NOFOLLOW};
 
-use super::{at, permissions};
+use crate::files::{at, permissions};
 use crate::Result;
 use crate::call::Call;
 use crate::strace::signature;

@@ -5,7 +5,7 @@
 //!
 //! Refused: `EOPNOTSUPP` for every file: no file system here keeps extended attributes.
 
-use super::extended_attributes;
+use crate::files::extended_attributes;
 use crate::Result;
 use crate::call::Call;
 use crate::strace::signature;

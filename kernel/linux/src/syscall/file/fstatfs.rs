@@ -5,7 +5,7 @@
 //!
 //! Refused: nothing.
 
-use super::stat_layout::StatfsLayout;
+use crate::files::stat_layout::StatfsLayout;
 use crate::call::Call;
 use crate::strace::signature;
 use crate::{Result, memory};

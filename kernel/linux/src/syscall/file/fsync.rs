@@ -5,7 +5,7 @@
 //!
 //! Refused: nothing.
 
-use super::{at, mapped};
+use crate::files::{at, mapped};
 use crate::Result;
 use crate::call::Call;
 use crate::strace::signature;

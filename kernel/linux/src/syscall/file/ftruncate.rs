@@ -5,7 +5,7 @@
 //!
 //! Refused: nothing.
 
-use super::{at, mapped, size_limit, transfer};
+use crate::files::{at, mapped, size_limit, transfer};
 use crate::Result;
 use crate::call::Call;
 use crate::strace::signature;

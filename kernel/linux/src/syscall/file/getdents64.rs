@@ -5,7 +5,7 @@
 //!
 //! Refused: a buffer that is not writable from end to end is `EFAULT`.
 
-use super::directory_entries::{self, Layout};
+use crate::files::directory_entries::{self, Layout};
 use crate::Result;
 use crate::call::Call;
 use crate::strace::signature;

@@ -9,7 +9,7 @@
 use hadal_vfs::{FileKind, IoctlArgument, OpenFile, OpenFlags, SeekFrom};
 use linux_raw_sys::ioctl::{FIOCLEX, FIONBIO, FIONCLEX, FIONREAD, FIOQSIZE};
 
-use super::at;
+use crate::files::at;
 use crate::call::Call;
 use crate::strace::signature;
 use crate::{Errno, Result, memory};

@@ -7,7 +7,7 @@
 
 use hadal_vfs::Follow;
 
-use super::extended_attributes;
+use crate::files::extended_attributes;
 use crate::Result;
 use crate::call::Call;
 use crate::strace::signature;

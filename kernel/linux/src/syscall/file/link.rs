@@ -7,7 +7,8 @@
 
 use hadal_vfs::Follow;
 
-use super::{at, linkat};
+use crate::files::at;
+use super::linkat;
 use crate::Result;
 use crate::call::Call;
 use crate::strace::signature;

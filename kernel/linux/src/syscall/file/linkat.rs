@@ -8,7 +8,7 @@
 use hadal_vfs::{Follow, Location};
 use linux_raw_sys::general::{AT_EMPTY_PATH, AT_SYMLINK_FOLLOW};
 
-use super::at;
+use crate::files::at;
 use crate::Result;
 use crate::call::Call;
 use crate::strace::signature;

@@ -15,7 +15,7 @@ use hadal_vfs::{AccessTimes, Inode, Location, OpenFile, OpenFlags, Owner, TmpFs}
 use linux_raw_sys::general::{MFD_CLOEXEC, MFD_EXEC};
 use spin::Once;
 
-use super::at;
+use crate::files::at;
 use crate::call::Call;
 use crate::strace::signature;
 use crate::{Errno, Result, memory};

@@ -5,7 +5,8 @@
 //!
 //! Refused: nothing.
 
-use super::{at, mkdirat};
+use crate::files::at;
+use super::mkdirat;
 use crate::Result;
 use crate::call::Call;
 use crate::strace::signature;

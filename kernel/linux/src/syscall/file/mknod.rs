@@ -6,7 +6,8 @@
 //!
 //! Refused: sockets and devices, and named pipes among the host's files (`EPERM`).
 
-use super::{at, mknodat};
+use crate::files::at;
+use super::mknodat;
 use crate::Result;
 use crate::call::Call;
 use crate::strace::signature;

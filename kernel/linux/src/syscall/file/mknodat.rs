@@ -9,7 +9,7 @@
 use hadal_vfs::OpenFlags;
 use linux_raw_sys::general::{S_IFBLK, S_IFCHR, S_IFDIR, S_IFIFO, S_IFMT, S_IFREG, S_IFSOCK};
 
-use super::at;
+use crate::files::at;
 use crate::call::Call;
 use crate::strace::signature;
 use crate::process::Process;

@@ -1,28 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Files, directories, pipes, and waiting for them.
 //!
-//! Shared by several calls: [`transfer`] (moving bytes), [`segments`] (program memory for it), [`at`] (paths and directory descriptors), [`stat_layout`]
-//! (structures), [`polling`] (waiting for several files), [`copying`] (between two files).
-
-mod access_check;
-pub(super) mod anonymous;
-pub(super) mod at;
-mod copying;
-mod directory_entries;
-mod extended_attributes;
-mod fd_sets;
-mod file_locks;
-mod file_times;
-mod link_text;
-pub(super) mod mapped;
-mod opening;
-mod permissions;
-mod polling;
-pub(super) mod segments;
-mod size_limit;
-mod stat_layout;
-pub(super) mod transfer;
-mod working_directory;
+//! What several calls have in common is in `crate::files`.
 
 calls! {
     0 read restart;

@@ -7,8 +7,8 @@
 
 use linux_raw_sys::general::{AT_EMPTY_PATH, AT_NO_AUTOMOUNT, AT_SYMLINK_NOFOLLOW};
 
-use super::at;
-use super::stat_layout::Stat;
+use crate::files::at;
+use crate::files::stat_layout::Stat;
 use crate::call::Call;
 use crate::strace::signature;
 use crate::{Result, memory};

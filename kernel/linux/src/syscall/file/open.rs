@@ -5,7 +5,7 @@
 //!
 //! Refused: as `openat`.
 
-use super::{at, opening};
+use crate::files::{at, opening};
 use crate::Result;
 use crate::call::Call;
 use crate::strace::signature;

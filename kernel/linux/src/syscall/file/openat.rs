@@ -7,7 +7,7 @@
 //!
 //! Refused: `O_TMPFILE` (`EOPNOTSUPP`); `O_ASYNC` is ignored.
 
-use super::{at, opening};
+use crate::files::{at, opening};
 use crate::Result;
 use crate::call::Call;
 use crate::strace::signature;

@@ -12,7 +12,7 @@ use hadal_vfs::PollEvents;
 use smallvec::SmallVec;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-use super::polling::{self, Watched};
+use crate::files::polling::{self, Watched};
 use crate::call::Call;
 use crate::strace::signature;
 use crate::{Errno, Result, memory};

@@ -5,7 +5,8 @@
 //!
 //! Refused: as `poll`.
 
-use super::{poll, polling};
+use crate::files::polling;
+use super::poll;
 use crate::call::Call;
 use crate::strace::signature;
 use crate::clock::Timespec;

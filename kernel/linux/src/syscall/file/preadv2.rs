@@ -7,8 +7,8 @@
 
 use linux_raw_sys::general::RWF_HIPRI;
 
-use super::segments::Segments;
-use super::transfer;
+use crate::files::segments::Segments;
+use crate::files::transfer;
 use crate::call::Call;
 use crate::strace::signature;
 use crate::{Errno, Result};

@@ -6,7 +6,7 @@
 //! Refused: nothing; no file here is ever exceptional. A descriptor that is not open is `EBADF` whatever its number, as
 //! POSIX has it, where Linux overlooks high ones.
 
-use super::{fd_sets, polling};
+use crate::files::{fd_sets, polling};
 use crate::call::Call;
 use crate::strace::signature;
 use crate::clock::Timespec;

@@ -5,8 +5,8 @@
 //!
 //! Refused: as `write`.
 
-use super::segments::Segment;
-use super::transfer;
+use crate::files::segments::Segment;
+use crate::files::transfer;
 use crate::Result;
 use crate::call::Call;
 use crate::strace::signature;

@@ -6,8 +6,8 @@
 //! Refused: a buffer that is not writable from end to end is `EFAULT` even where fewer bytes would be read, unless the file is
 //! in memory (`/tmp`, `/proc`, cached pages); nothing is consumed then.
 
-use super::segments::Segment;
-use super::transfer;
+use crate::files::segments::Segment;
+use crate::files::transfer;
 use crate::Result;
 use crate::call::Call;
 use crate::strace::signature;

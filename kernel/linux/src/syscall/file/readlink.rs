@@ -5,7 +5,7 @@
 //!
 //! Refused: nothing.
 
-use super::{at, link_text};
+use crate::files::{at, link_text};
 use crate::Result;
 use crate::call::Call;
 use crate::strace::signature;

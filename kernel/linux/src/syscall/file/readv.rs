@@ -5,8 +5,8 @@
 //!
 //! Refused: as `read`.
 
-use super::segments::Segments;
-use super::transfer;
+use crate::files::segments::Segments;
+use crate::files::transfer;
 use crate::Result;
 use crate::call::Call;
 use crate::strace::signature;

@@ -7,7 +7,8 @@
 
 use hadal_vfs::RenameFlags;
 
-use super::{at, renameat2};
+use crate::files::at;
+use super::renameat2;
 use crate::Result;
 use crate::call::Call;
 use crate::strace::signature;

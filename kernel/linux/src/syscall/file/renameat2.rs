@@ -8,7 +8,7 @@
 
 use hadal_vfs::RenameFlags;
 
-use super::at;
+use crate::files::at;
 use crate::call::Call;
 use crate::strace::signature;
 use crate::{Errno, Result};

@@ -7,7 +7,8 @@
 
 use hadal_vfs::Namespace;
 
-use super::{at, unlinkat};
+use crate::files::at;
+use super::unlinkat;
 use crate::Result;
 use crate::call::Call;
 use crate::strace::signature;

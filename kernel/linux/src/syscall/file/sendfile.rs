@@ -7,8 +7,8 @@
 
 use hadal_vfs::OpenFlags;
 
-use super::copying::{self, Place};
-use super::{size_limit, transfer};
+use crate::files::copying::{self, Place};
+use crate::files::{size_limit, transfer};
 use crate::call::Call;
 use crate::strace::signature;
 use crate::{Errno, Result};

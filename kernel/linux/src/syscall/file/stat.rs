@@ -7,8 +7,8 @@
 
 use hadal_vfs::Follow;
 
-use super::at;
-use super::stat_layout::Stat;
+use crate::files::at;
+use crate::files::stat_layout::Stat;
 use crate::call::Call;
 use crate::strace::signature;
 use crate::{Result, memory};

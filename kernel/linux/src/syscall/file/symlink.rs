@@ -5,7 +5,8 @@
 //!
 //! Refused: nothing.
 
-use super::{at, symlinkat};
+use crate::files::at;
+use super::symlinkat;
 use crate::Result;
 use crate::call::Call;
 use crate::strace::signature;

@@ -5,7 +5,7 @@
 //!
 //! Refused: nothing.
 
-use super::at;
+use crate::files::at;
 use crate::Result;
 use crate::call::Call;
 use crate::strace::signature;

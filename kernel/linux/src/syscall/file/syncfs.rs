@@ -5,7 +5,8 @@
 //!
 //! Refused: as `sync`.
 
-use super::{at, sync};
+use crate::files::at;
+use super::sync;
 use crate::Result;
 use crate::call::Call;
 use crate::strace::signature;

@@ -7,7 +7,7 @@
 
 use hadal_vfs::{Access, FileKind, Follow, SetAttr};
 
-use super::{at, mapped, size_limit, transfer};
+use crate::files::{at, mapped, size_limit, transfer};
 use crate::call::Call;
 use crate::strace::signature;
 use crate::{Errno, Result};

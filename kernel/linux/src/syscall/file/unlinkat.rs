@@ -8,7 +8,7 @@
 use hadal_vfs::{Caller, Location, Namespace};
 use linux_raw_sys::general::AT_REMOVEDIR;
 
-use super::at;
+use crate::files::at;
 use crate::Result;
 use crate::call::Call;
 use crate::process::Process;

@@ -7,8 +7,8 @@
 
 use hadal_vfs::Follow;
 
-use super::at::{self, Target};
-use super::file_times::FileTimes;
+use crate::files::at::{self, Target};
+use crate::files::file_times::FileTimes;
 use crate::Result;
 use crate::call::Call;
 use crate::strace::signature;

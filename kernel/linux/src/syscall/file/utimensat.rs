@@ -7,8 +7,8 @@
 
 use linux_raw_sys::general::{AT_EMPTY_PATH, AT_SYMLINK_NOFOLLOW};
 
-use super::at::{self, Target};
-use super::file_times::FileTimes;
+use crate::files::at::{self, Target};
+use crate::files::file_times::FileTimes;
 use crate::call::Call;
 use crate::strace::signature;
 use crate::{Errno, Result};

@@ -6,8 +6,8 @@
 //!
 //! Refused: a buffer that is not readable from end to end is `EFAULT` and nothing is written.
 
-use super::segments::Segment;
-use super::transfer;
+use crate::files::segments::Segment;
+use crate::files::transfer;
 use crate::Result;
 use crate::call::Call;
 use crate::strace::signature;

@@ -13,7 +13,7 @@ use super::attributes::Attributes;
 use crate::call::Call;
 use crate::strace::signature;
 use crate::mqueue::{self, Bounds};
-use crate::syscall::file::at;
+use crate::files::at;
 use crate::{Result, memory};
 
 signature!(|words| match flags::makes_file(words[1]) {

@@ -9,7 +9,7 @@ use crate::Result;
 use crate::call::Call;
 use crate::strace::signature;
 use crate::mqueue;
-use crate::syscall::file::at;
+use crate::files::at;
 
 signature!(Path);
 

@@ -11,7 +11,7 @@ use super::common::{page_aligned, pages};
 use super::errno;
 use crate::call::Call;
 use crate::strace::signature;
-use crate::syscall::file::mapped::sync_range;
+use crate::files::mapped::sync_range;
 use crate::{Errno, Result, locking};
 
 signature!(Address, Size, Flags(&flags::MSYNC));

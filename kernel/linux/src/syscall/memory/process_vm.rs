@@ -4,7 +4,7 @@
 use hadal_mem::space::{FaultAccess, PAGE_SIZE};
 
 use crate::call::Call;
-use crate::syscall::file::segments::{Memory, Segments};
+use crate::files::segments::{Memory, Segments};
 use crate::{Errno, Result, family, first, memory, other_memory};
 
 /// Bytes that are copied before another thread gets its turn.

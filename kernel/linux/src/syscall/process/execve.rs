@@ -15,7 +15,7 @@ use crate::Result;
 use crate::call::Call;
 use crate::exec::{self, Request};
 use crate::strace::signature;
-use crate::syscall::file::at;
+use crate::files::at;
 
 signature!(Path, Address, Address);
 

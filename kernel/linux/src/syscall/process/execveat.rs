@@ -14,7 +14,7 @@ use super::no_copy;
 use crate::call::Call;
 use crate::exec::{self, Request};
 use crate::strace::signature;
-use crate::syscall::file::at;
+use crate::files::at;
 use crate::{Errno, Result};
 
 signature!(Directory, Path, Address, Address, Flags(&flags::AT));

@@ -6,9 +6,9 @@ use hadal_vfs::OpenFlags;
 
 use crate::Result;
 use crate::call::Call;
+use crate::files::anonymous::{self, Label};
 use crate::pidfd::{NONBLOCK, ProcessFile};
 use crate::process::Process;
-use crate::syscall::file::anonymous::{self, Label};
 
 /// Opens a file for a process that has this id, or is to have it, and that does not end meanwhile; returns the descriptor.
 pub(super) fn open(call: &Call<'_>, process: &'static Process, pid: u32, flags: OpenFlags) -> Result<i32> {

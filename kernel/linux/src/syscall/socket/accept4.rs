@@ -11,7 +11,7 @@ use super::address;
 use crate::call::Call;
 use crate::strace::signature;
 use crate::socket::{Kind, Socket};
-use crate::syscall::file::at;
+use crate::files::at;
 use crate::{Errno, Result};
 
 signature!(Int, Address, Address, Hex);

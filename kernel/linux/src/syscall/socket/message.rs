@@ -8,11 +8,11 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 use super::{address, control};
 use crate::buffers::Buffer;
 use crate::call::Call;
+use crate::files::segments::{Memory, Segments};
+use crate::files::transfer::CHUNK;
 use crate::signal::number::SIGPIPE;
 use crate::signal::send;
 use crate::socket::{Kind, ReceiveFlags, Rights, Socket};
-use crate::syscall::file::segments::{Memory, Segments};
-use crate::syscall::file::transfer::CHUNK;
 use crate::{Errno, Result, memory};
 
 /// `MSG_OOB`.

@@ -9,7 +9,7 @@ use super::{address, message};
 use crate::call::Call;
 use crate::strace::signature;
 use crate::socket::{Kind, Socket};
-use crate::syscall::file::segments::Segment;
+use crate::files::segments::Segment;
 use crate::{Result, memory};
 
 signature!(Int, Output, Size, Hex, Address, Address);

@@ -10,7 +10,7 @@ use crate::Result;
 use crate::call::Call;
 use crate::strace::signature;
 use crate::socket::{Rights, Socket};
-use crate::syscall::file::segments::Segment;
+use crate::files::segments::Segment;
 
 signature!(Int, Input(2), Size, Hex, Address, Size);
 

@@ -16,7 +16,7 @@ use super::address::{NETLINK, UNIX};
 use crate::call::Call;
 use crate::strace::signature;
 use crate::socket::{Kind, Socket};
-use crate::syscall::file::anonymous::{self, Label};
+use crate::files::anonymous::{self, Label};
 use crate::{Errno, Result};
 
 /// `SOCK_NONBLOCK` and `SOCK_CLOEXEC`, which are the flags of `open`.

@@ -13,7 +13,7 @@ use super::address::UNIX;
 use crate::call::Call;
 use crate::strace::signature;
 use crate::socket::{Kind, Socket};
-use crate::syscall::file::anonymous::{self, Label};
+use crate::files::anonymous::{self, Label};
 use crate::{Errno, Result, memory};
 
 /// The highest type that Linux has (`SOCK_PACKET`).

@@ -12,7 +12,7 @@ const PATH_FLAGS: OpenFlags =
     OpenFlags::PATH.union(OpenFlags::DIRECTORY).union(OpenFlags::NO_FOLLOW).union(OpenFlags::CLOSE_ON_EXEC);
 
 /// Opens what a path names and gives it the lowest free descriptor. Unknown flags are ignored, as on Linux.
-pub(super) fn open(process: &Process, dirfd: i32, path: &[u8], flags: u32, mode: u32) -> Result<usize> {
+pub(crate) fn open(process: &Process, dirfd: i32, path: &[u8], flags: u32, mode: u32) -> Result<usize> {
     let flags = effective(flags);
     let start = at::start(process, dirfd, path)?;
     // Before a file is made or cut short.

@@ -19,7 +19,7 @@ use crate::{Errno, Result};
 
 /// The two kinds of locks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum LockKind {
+pub(crate) enum LockKind {
     /// Any number of holders.
     Shared,
     /// One holder.
@@ -89,7 +89,7 @@ fn watch(file: &OpenFile) -> Result<()> {
 }
 
 /// Takes a lock if it is free.
-pub(super) fn try_lock(file: &Arc<OpenFile>, kind: LockKind) -> Result<bool> {
+pub(crate) fn try_lock(file: &Arc<OpenFile>, kind: LockKind) -> Result<bool> {
     watch(file)?;
     let taken = TABLE.lock().try_lock(file.inode().identity(), file, kind);
     // A stronger lock may have become a weaker one.
@@ -98,7 +98,7 @@ pub(super) fn try_lock(file: &Arc<OpenFile>, kind: LockKind) -> Result<bool> {
 }
 
 /// Waits for a lock and takes it.
-pub(super) fn lock(file: &Arc<OpenFile>, kind: LockKind) -> Result<()> {
+pub(crate) fn lock(file: &Arc<OpenFile>, kind: LockKind) -> Result<()> {
     if try_lock(file, kind)? {
         return Ok(());
     }
@@ -114,7 +114,7 @@ pub(super) fn lock(file: &Arc<OpenFile>, kind: LockKind) -> Result<()> {
 }
 
 /// Gives up the lock of an open file, if it has one.
-pub(super) fn unlock(file: &Arc<OpenFile>) {
+pub(crate) fn unlock(file: &Arc<OpenFile>) {
     TABLE.lock().unlock(Arc::as_ptr(file));
     CHANGED.wake_all();
 }

@@ -10,9 +10,9 @@ use crate::{Errno, Result, memory};
 
 /// New times of the last read and the last change; `None` leaves one as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct FileTimes {
-    pub(super) read: Option<SetTime>,
-    pub(super) changed: Option<SetTime>,
+pub(crate) struct FileTimes {
+    pub(crate) read: Option<SetTime>,
+    pub(crate) changed: Option<SetTime>,
 }
 
 impl FileTimes {
@@ -20,7 +20,7 @@ impl FileTimes {
     const NOW: Self = Self { read: Some(SetTime::Now), changed: Some(SetTime::Now) };
 
     /// From an array of two `struct timespec`; a null pointer means now.
-    pub(super) fn from_timespecs(address: usize) -> Result<Self> {
+    pub(crate) fn from_timespecs(address: usize) -> Result<Self> {
         if address == 0 {
             return Ok(Self::NOW);
         }
@@ -29,7 +29,7 @@ impl FileTimes {
     }
 
     /// From an array of two `struct timeval`; a null pointer means now.
-    pub(super) fn from_timevals(address: usize) -> Result<Self> {
+    pub(crate) fn from_timevals(address: usize) -> Result<Self> {
         if address == 0 {
             return Ok(Self::NOW);
         }
@@ -38,7 +38,7 @@ impl FileTimes {
     }
 
     /// From a `struct utimbuf`; a null pointer means now.
-    pub(super) fn from_utimbuf(address: usize) -> Result<Self> {
+    pub(crate) fn from_utimbuf(address: usize) -> Result<Self> {
         if address == 0 {
             return Ok(Self::NOW);
         }
@@ -48,12 +48,12 @@ impl FileTimes {
     }
 
     /// Nothing is to be changed.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.read.is_none() && self.changed.is_none()
     }
 
     /// Sets them.
-    pub(super) fn apply(&self, process: &Process, target: &Target) -> Result<usize> {
+    pub(crate) fn apply(&self, process: &Process, target: &Target) -> Result<usize> {
         let change = SetAttr { atime: self.read, mtime: self.changed, ..SetAttr::default() };
         target.set_attr(process, &change)?;
         Ok(0)

@@ -11,12 +11,12 @@ use crate::{Errno, Result};
 
 /// Whether the process has no limit.
 #[inline]
-pub(super) fn is_unlimited(call: &Call<'_>) -> bool {
+pub(crate) fn is_unlimited(call: &Call<'_>) -> bool {
     call.process.file_limit() == u64::MAX
 }
 
 /// A step of a write, within the limit.
-pub(super) fn write(
+pub(crate) fn write(
     call: &Call<'_>,
     file: &OpenFile,
     writing: &mut Writing<'_>,
@@ -31,7 +31,7 @@ pub(super) fn write(
 
 /// Whether a file may get a size. `present` says which it has, or an error if the size cannot be set anyhow: then the limit is not
 /// what is in the way, and whoever sets it says what is.
-pub(super) fn admit(call: &Call<'_>, size: u64, present: impl FnOnce() -> Result<u64>) -> Result<()> {
+pub(crate) fn admit(call: &Call<'_>, size: u64, present: impl FnOnce() -> Result<u64>) -> Result<()> {
     let is_too_long = size > call.process.file_limit() && present().is_ok_and(|present| size > present);
     if !is_too_long {
         return Ok(());
@@ -41,7 +41,7 @@ pub(super) fn admit(call: &Call<'_>, size: u64, present: impl FnOnce() -> Result
 }
 
 /// The size of an open file, if it can be set.
-pub(super) fn of_open(open: &OpenFile) -> Result<u64> {
+pub(crate) fn of_open(open: &OpenFile) -> Result<u64> {
     if !open.status().writable() || open.inode().kind() != FileKind::Regular {
         return Err(Errno::EINVAL);
     }
@@ -49,7 +49,7 @@ pub(super) fn of_open(open: &OpenFile) -> Result<u64> {
 }
 
 /// Raises SIGXFSZ for a write that failed because of the limit.
-pub(super) fn note(call: &Call<'_>, error: Errno) {
+pub(crate) fn note(call: &Call<'_>, error: Errno) {
     if error == Errno::EFBIG && !is_unlimited(call) {
         send::to_self(call.task, call.process, SIGXFSZ);
     }

@@ -8,7 +8,7 @@ use crate::process::Process;
 use crate::{Errno, Result};
 
 /// Changes the permission bits; a symbolic link has none to change.
-pub(super) fn set_mode(process: &Process, target: &Target, mode: u32) -> Result<usize> {
+pub(crate) fn set_mode(process: &Process, target: &Target, mode: u32) -> Result<usize> {
     if target.location().inode().kind() == FileKind::Symlink {
         return Err(Errno::EOPNOTSUPP);
     }
@@ -17,7 +17,7 @@ pub(super) fn set_mode(process: &Process, target: &Target, mode: u32) -> Result<
 }
 
 /// Changes user and group; -1 leaves one as it is.
-pub(super) fn set_owner(process: &Process, target: &Target, uid: u32, gid: u32) -> Result<usize> {
+pub(crate) fn set_owner(process: &Process, target: &Target, uid: u32, gid: u32) -> Result<usize> {
     target.set_attr(process, &owner(uid, gid))?;
     Ok(0)
 }

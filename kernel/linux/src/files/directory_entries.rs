@@ -14,7 +14,7 @@ use crate::{Errno, Result, memory};
 
 /// Which structure a program expects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Layout {
+pub(crate) enum Layout {
     /// `struct linux_dirent64`: the type before the name.
     Wide,
     /// `struct linux_dirent`: the type in the last byte of the record.
@@ -49,7 +49,7 @@ fn pack(list: &mut Vec<u8>, limit: usize, layout: Layout, entry: &DirEntry<'_>) 
 
 /// Lists the directory behind argument 0 into the buffer that arguments 1 and 2 describe; returns the bytes used, 0 at
 /// the end, or `EINVAL` when not even one entry fits.
-pub(super) fn list(call: &Call<'_>, layout: Layout) -> Result<usize> {
+pub(crate) fn list(call: &Call<'_>, layout: Layout) -> Result<usize> {
     let file = call.process.files.get(call.int(0))?;
     let limit = (call.uint(2) as usize).min(CHUNK);
     check_accessible(call.process, call.arg(1), limit, FaultAccess::Write)?;

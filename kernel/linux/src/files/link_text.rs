@@ -9,7 +9,7 @@ use crate::{Errno, Result, memory};
 
 /// Copies the text of the link that `path` names, or the descriptor when the path is empty, to a buffer of `size` bytes;
 /// what does not fit is cut off.
-pub(super) fn read(call: &Call<'_>, dirfd: i32, path: &[u8], buffer: usize, size: i32) -> Result<usize> {
+pub(crate) fn read(call: &Call<'_>, dirfd: i32, path: &[u8], buffer: usize, size: i32) -> Result<usize> {
     let size = usize::try_from(size).map_err(|_| Errno::EINVAL)?;
     if size == 0 {
         return Err(Errno::EINVAL);

@@ -8,16 +8,16 @@ use crate::buffers::Buffer;
 use crate::{Result, memory};
 
 /// Where one side of a copy is: at an offset in program memory, or at the shared offset of its file.
-pub(super) struct Place {
+pub(crate) struct Place {
     /// Address of the offset, or 0.
     address: usize,
     /// The present position.
-    pub(super) at: u64,
+    pub(crate) at: u64,
 }
 
 impl Place {
     /// Reads the offset at an address, or takes the file's own when that is null.
-    pub(super) fn new(file: &OpenFile, address: usize) -> Result<Self> {
+    pub(crate) fn new(file: &OpenFile, address: usize) -> Result<Self> {
         let at = match address {
             0 => file.seek(SeekFrom::Current(0))?,
             _ => transfer::position(memory::read(address)?)?,
@@ -26,7 +26,7 @@ impl Place {
     }
 
     /// Stores the position where it came from.
-    pub(super) fn store(&self, file: &OpenFile) -> Result<()> {
+    pub(crate) fn store(&self, file: &OpenFile) -> Result<()> {
         match self.address {
             0 => file.seek(SeekFrom::Start(self.at as i64)).map(drop),
             address => memory::write(address, &self.at),
@@ -36,7 +36,7 @@ impl Place {
 
 /// Copies up to `len` bytes from `from` at a position, which moves; `write` gets what was read and returns how much of it
 /// it took.
-pub(super) fn copy(
+pub(crate) fn copy(
     from: &OpenFile,
     source: &mut Place,
     len: usize,

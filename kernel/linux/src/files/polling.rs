@@ -17,18 +17,18 @@ use crate::restart::Restart;
 use crate::{Errno, Result, clock, memory, signal};
 
 /// What is asked about one descriptor, and the answer.
-pub(super) struct Watched {
+pub(crate) struct Watched {
     /// `None` for a descriptor that is not open.
     file: Option<Arc<OpenFile>>,
     /// The events that count.
     wanted: PollEvents,
     /// Those of them that were found.
-    pub(super) ready: PollEvents,
+    pub(crate) ready: PollEvents,
 }
 
 impl Watched {
     /// A question about an open file, or about a descriptor that is not open.
-    pub(super) fn new(file: Option<Arc<OpenFile>>, wanted: PollEvents) -> Self {
+    pub(crate) fn new(file: Option<Arc<OpenFile>>, wanted: PollEvents) -> Self {
         Self { file, wanted, ready: PollEvents::empty() }
     }
 
@@ -47,7 +47,7 @@ impl Watched {
 const PASSED: u64 = 0;
 
 /// When a time-out is over. Whoever does not wait at all needs no clock.
-pub(super) fn deadline_after(timeout_ns: u64) -> u64 {
+pub(crate) fn deadline_after(timeout_ns: u64) -> u64 {
     if timeout_ns == 0 { PASSED } else { clock::after(timeout_ns) }
 }
 
@@ -108,7 +108,7 @@ impl Drop for Registration<'_> {
 
 /// Waits until something is ready, and returns how many entries are; 0 when the deadline (on the monotonic clock) has
 /// passed, `EINTR` when a signal is pending.
-pub(super) fn wait(call: &Call<'_>, watched: &mut [Watched], deadline_ns: Option<u64>) -> Result<usize> {
+pub(crate) fn wait(call: &Call<'_>, watched: &mut [Watched], deadline_ns: Option<u64>) -> Result<usize> {
     let expired =
         || deadline_ns.is_some_and(|deadline| deadline == PASSED || hadal_time::now_ns() >= deadline);
     let count = look_at_all(watched);
@@ -136,12 +136,12 @@ pub(super) fn wait(call: &Call<'_>, watched: &mut [Watched], deadline_ns: Option
 }
 
 /// How long it is until a deadline; 0 when it has passed.
-pub(super) fn remaining_ns(deadline_ns: u64) -> u64 {
+pub(crate) fn remaining_ns(deadline_ns: u64) -> u64 {
     deadline_ns.saturating_sub(hadal_time::now_ns())
 }
 
 /// Stores the time left where the time-out was. One that cannot be written to is no error, but the call cannot be made again.
-pub(super) fn finish<T: IntoBytes + Immutable>(
+pub(crate) fn finish<T: IntoBytes + Immutable>(
     call: &Call<'_>,
     result: Result<usize>,
     address: usize,

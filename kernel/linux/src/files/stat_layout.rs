@@ -8,7 +8,7 @@ use zerocopy::{Immutable, IntoBytes};
 /// `struct stat`.
 #[repr(C)]
 #[derive(Clone, Copy, IntoBytes, Immutable)]
-pub(super) struct Stat {
+pub(crate) struct Stat {
     dev: u64,
     ino: u64,
     nlink: u64,
@@ -66,7 +66,7 @@ impl From<&Metadata> for Stat {
 /// `struct statx`.
 #[repr(C)]
 #[derive(Clone, Copy, IntoBytes, Immutable)]
-pub(super) struct Statx {
+pub(crate) struct Statx {
     mask: u32,
     blksize: u32,
     attributes: u64,
@@ -111,7 +111,7 @@ impl From<Timespec> for StatxTime {
 impl Statx {
     /// Fills the structure in for an inode with its place. Like Linux, it gives more than was asked for when that costs
     /// nothing, and says so in the mask.
-    pub(super) fn new(metadata: &Metadata, location: &Location) -> Self {
+    pub(crate) fn new(metadata: &Metadata, location: &Location) -> Self {
         let mount = location.mount();
         let at_mount_root = *mount.path == *location.path();
         Self {
@@ -144,7 +144,7 @@ impl Statx {
 /// `struct statfs`.
 #[repr(C)]
 #[derive(Clone, Copy, IntoBytes, Immutable)]
-pub(super) struct StatfsLayout {
+pub(crate) struct StatfsLayout {
     kind: u64,
     block_size: u64,
     blocks: u64,
@@ -166,7 +166,7 @@ const FLAGS_VALID: u64 = 0x20;
 
 impl StatfsLayout {
     /// Fills the structure in.
-    pub(super) fn new(numbers: &StatFs, mount: MountFlags) -> Self {
+    pub(crate) fn new(numbers: &StatFs, mount: MountFlags) -> Self {
         Self {
             kind: numbers.magic,
             block_size: numbers.block_size,

@@ -27,7 +27,7 @@ struct AnonymousInode {
 }
 
 /// Opens a file that has no path. `label` is what `/proc/self/fd` shows.
-pub(in crate::syscall) fn open(
+pub(crate) fn open(
     caller: &Caller<'_>,
     file: Arc<dyn File>,
     mode: u32,
@@ -51,7 +51,7 @@ pub(in crate::syscall) fn open(
 
 /// What stands in for the path.
 #[derive(Clone, Copy)]
-pub(in crate::syscall) enum Label {
+pub(crate) enum Label {
     /// The text itself.
     Fixed(&'static str),
     /// The kind and the inode number, as in `socket:[7]`.

@@ -12,20 +12,20 @@ use linux_raw_sys::general::{AT_EMPTY_PATH, AT_SYMLINK_NOFOLLOW};
 
 use crate::call::Call;
 use crate::memory;
-pub(in crate::syscall) use crate::memory::Text;
+pub(crate) use crate::memory::Text;
 use crate::process::Process;
 use crate::{Errno, Result};
 
 /// Stands for the working directory where a call takes a directory descriptor.
-pub(in crate::syscall) const AT_FDCWD: i32 = linux_raw_sys::general::AT_FDCWD;
+pub(crate) const AT_FDCWD: i32 = linux_raw_sys::general::AT_FDCWD;
 
 /// The path that argument `index` points to.
-pub(in crate::syscall) fn path<'a>(call: &Call<'_>, index: usize, room: &'a mut Text) -> Result<&'a [u8]> {
+pub(crate) fn path<'a>(call: &Call<'_>, index: usize, room: &'a mut Text) -> Result<&'a [u8]> {
     memory::read_path(room, call.arg(index))
 }
 
 /// As [`path`], but a null pointer is an empty path where `AT_EMPTY_PATH` allows one.
-pub(in crate::syscall) fn path_or_null<'a>(
+pub(crate) fn path_or_null<'a>(
     call: &Call<'_>,
     index: usize,
     flags: u32,
@@ -35,7 +35,7 @@ pub(in crate::syscall) fn path_or_null<'a>(
 }
 
 /// Where a path starts.
-pub(in crate::syscall) enum Start<'a> {
+pub(crate) enum Start<'a> {
     /// At a place that the process keeps.
     Kept(&'a Location),
     /// At the working directory.
@@ -57,7 +57,7 @@ impl Deref for Start<'_> {
 }
 
 /// Where a path starts: at the directory behind `dirfd`; an absolute path may as well start at any.
-pub(in crate::syscall) fn start<'a>(process: &'a Process, dirfd: i32, path: &[u8]) -> Result<Start<'a>> {
+pub(crate) fn start<'a>(process: &'a Process, dirfd: i32, path: &[u8]) -> Result<Start<'a>> {
     if path.first() == Some(&b'/') {
         return Ok(Start::Kept(&process.root));
     }
@@ -73,39 +73,29 @@ pub(in crate::syscall) fn start<'a>(process: &'a Process, dirfd: i32, path: &[u8
 }
 
 /// What a path names.
-pub(in crate::syscall) fn place(
-    process: &Process,
-    dirfd: i32,
-    path: &[u8],
-    follow: Follow,
-) -> Result<Location> {
+pub(crate) fn place(process: &Process, dirfd: i32, path: &[u8], follow: Follow) -> Result<Location> {
     let start = start(process, dirfd, path)?;
     process.namespace.resolve(&process.caller(), &start, path, follow)
 }
 
 /// The inode of what a path names.
-pub(in crate::syscall) fn inode(
-    process: &Process,
-    dirfd: i32,
-    path: &[u8],
-    follow: Follow,
-) -> Result<Arc<dyn Inode>> {
+pub(crate) fn inode(process: &Process, dirfd: i32, path: &[u8], follow: Follow) -> Result<Arc<dyn Inode>> {
     let start = start(process, dirfd, path)?;
     process.namespace.resolve_inode(&process.caller(), &start, path, follow)
 }
 
 /// Refuses flags that a call does not have.
-pub(in crate::syscall) fn check_flags(flags: u32, known: u32) -> Result<()> {
+pub(crate) fn check_flags(flags: u32, known: u32) -> Result<()> {
     if flags & !known == 0 { Ok(()) } else { Err(Errno::EINVAL) }
 }
 
 /// Whether the last component is followed when it is a symbolic link: yes unless `AT_SYMLINK_NOFOLLOW` is there.
-pub(in crate::syscall) fn follow(flags: u32) -> Follow {
+pub(crate) fn follow(flags: u32) -> Follow {
     if flags & AT_SYMLINK_NOFOLLOW == 0 { Follow::Yes } else { Follow::No }
 }
 
 /// What a call works on.
-pub(in crate::syscall) enum Target {
+pub(crate) enum Target {
     /// An open file, named by its descriptor.
     Open(Arc<OpenFile>),
     /// A place, named by a path.
@@ -113,7 +103,7 @@ pub(in crate::syscall) enum Target {
 }
 
 /// What a path names, or with `AT_EMPTY_PATH` and an empty path the descriptor itself.
-pub(in crate::syscall) fn target(process: &Process, dirfd: i32, path: &[u8], flags: u32) -> Result<Target> {
+pub(crate) fn target(process: &Process, dirfd: i32, path: &[u8], flags: u32) -> Result<Target> {
     if !path.is_empty() || flags & AT_EMPTY_PATH == 0 {
         return place(process, dirfd, path, follow(flags)).map(Target::Place);
     }
@@ -125,7 +115,7 @@ pub(in crate::syscall) fn target(process: &Process, dirfd: i32, path: &[u8], fla
 
 impl Target {
     /// Where it is.
-    pub(in crate::syscall) fn location(&self) -> &Location {
+    pub(crate) fn location(&self) -> &Location {
         match self {
             Self::Open(file) => file.location(),
             Self::Place(place) => place,
@@ -133,7 +123,7 @@ impl Target {
     }
 
     /// Its attributes.
-    pub(in crate::syscall) fn metadata(&self) -> Result<Metadata> {
+    pub(crate) fn metadata(&self) -> Result<Metadata> {
         match self {
             Self::Open(file) => file.metadata(),
             Self::Place(place) => place.inode().metadata(),
@@ -141,7 +131,7 @@ impl Target {
     }
 
     /// Changes attributes.
-    pub(in crate::syscall) fn set_attr(&self, process: &Process, change: &SetAttr) -> Result<()> {
+    pub(crate) fn set_attr(&self, process: &Process, change: &SetAttr) -> Result<()> {
         let changed = match self {
             Self::Open(file) => process.namespace.set_attr_open(&process.caller(), file, change),
             Self::Place(place) => process.namespace.set_attr(&process.caller(), place, change),
@@ -151,7 +141,7 @@ impl Target {
 }
 
 /// The open file behind argument `index`, for calls that an `O_PATH` descriptor cannot be used with.
-pub(in crate::syscall) fn open_file(call: &Call<'_>, index: usize) -> Result<Arc<OpenFile>> {
+pub(crate) fn open_file(call: &Call<'_>, index: usize) -> Result<Arc<OpenFile>> {
     let file = call.process.files.get(call.int(index))?;
     file.file()?;
     Ok(file)

@@ -68,7 +68,7 @@ fn watch(files: &FdTable, sets: [&[u64]; 3], count: usize) -> Result<(Vec<usize>
 }
 
 /// Waits for the sets that arguments 0 to 3 describe and stores what is ready in them; returns the number of bits.
-pub(super) fn select(call: &Call<'_>, deadline_ns: Option<u64>) -> Result<usize> {
+pub(crate) fn select(call: &Call<'_>, deadline_ns: Option<u64>) -> Result<usize> {
     let count = usize::try_from(call.int(0)).map_err(|_| Errno::EINVAL)?.min(MAX_DESCRIPTORS as usize);
     let words = count.div_ceil(WORD_BITS);
     let addresses = [call.arg(1), call.arg(2), call.arg(3)];

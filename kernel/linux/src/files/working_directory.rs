@@ -8,7 +8,7 @@ use crate::process::Process;
 use crate::{Errno, Result};
 
 /// Makes a place the working directory, if it is a directory that the program may pass through.
-pub(super) fn change(process: &Process, place: Location) -> Result<usize> {
+pub(crate) fn change(process: &Process, place: Location) -> Result<usize> {
     if !place.inode().is_directory() {
         return Err(Errno::ENOTDIR);
     }

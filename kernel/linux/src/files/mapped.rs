@@ -41,17 +41,17 @@ fn written(open: &OpenFile) -> Option<SourceId> {
 }
 
 /// Brings what shared mappings have written to an open file to where it is kept.
-pub(super) fn write_back(process: &Process, open: &OpenFile) -> Result<()> {
+pub(crate) fn write_back(process: &Process, open: &OpenFile) -> Result<()> {
     written(open).map_or(Ok(()), |file| sync_file(process, file)).map_err(|_| Errno::EIO)
 }
 
 /// The same for the caller's mappings.
-pub(super) fn write_back_own(process: &Process, open: &OpenFile) -> Result<()> {
+pub(crate) fn write_back_own(process: &Process, open: &OpenFile) -> Result<()> {
     written(open).map_or(Ok(()), |file| process.space().sync_file(file)).map_err(|_| Errno::EIO)
 }
 
 /// Brings what was written to the files in a range of memory to where they are kept, by whichever process (`msync`).
-pub(in crate::syscall) fn sync_range(
+pub(crate) fn sync_range(
     process: &Process,
     start: usize,
     len: usize,
@@ -68,7 +68,7 @@ pub(in crate::syscall) fn sync_range(
 }
 
 /// A file has been given a length: mappings have no pages behind it.
-pub(super) fn ends_at(process: &Process, inode: &Arc<dyn Inode>, len: u64) {
+pub(crate) fn ends_at(process: &Process, inode: &Arc<dyn Inode>, len: u64) {
     let Some(file) = source(inode) else { return };
     process.space().file_ends_at(file, len);
     if family::are_several() {

@@ -19,25 +19,25 @@ use crate::socket::Socket;
 use crate::{Errno, Result};
 
 /// Most bytes that one call moves, whatever it was asked for, as on Linux.
-pub(in crate::syscall) const MAX_TRANSFER: usize = 0x7fff_f000;
+pub(crate) const MAX_TRANSFER: usize = 0x7fff_f000;
 /// Bytes of kernel memory that a transfer uses at most.
-pub(in crate::syscall) const CHUNK: usize = 256 * 1024;
+pub(crate) const CHUNK: usize = 256 * 1024;
 /// Of so many bytes a transfer takes no memory: those of events, and what programs write one by one.
 const SMALL: usize = 64;
 
 /// An offset argument of `pread64` and its relatives: `EINVAL` when negative.
-pub(in crate::syscall) fn position(offset: usize) -> Result<u64> {
+pub(crate) fn position(offset: usize) -> Result<u64> {
     i64::try_from(offset).map(|offset| offset as u64).map_err(|_| Errno::EINVAL)
 }
 
 /// As [`position`], where -1 stands for the shared offset.
-pub(in crate::syscall) fn position_or_shared(offset: usize) -> Result<Option<u64>> {
+pub(crate) fn position_or_shared(offset: usize) -> Result<Option<u64>> {
     if offset == usize::MAX { Ok(None) } else { position(offset).map(Some) }
 }
 
 /// Reads from a file: at `position`, or at the shared offset (from a stream: what there is) when that is `None`.
 #[inline(always)]
-pub(in crate::syscall) fn read<M: Memory>(
+pub(crate) fn read<M: Memory>(
     call: &Call<'_>,
     file: &OpenFile,
     mut into: M,
@@ -123,7 +123,7 @@ fn read_steps<M: Memory>(
 /// Writes to a file: at `position`, or at the shared offset (or to the stream) when that is `None`. Raises SIGPIPE when
 /// nobody reads the other end any more.
 #[inline(always)]
-pub(in crate::syscall) fn write<M: Memory>(
+pub(crate) fn write<M: Memory>(
     call: &Call<'_>,
     file: &OpenFile,
     mut from: M,
@@ -210,7 +210,7 @@ fn write_error(call: &Call<'_>, file: &OpenFile, error: Errno, done: usize) -> E
 }
 
 /// Raises SIGPIPE for a write to a file that nobody reads any more; sockets for messages do not.
-pub(in crate::syscall) fn broken_pipe(call: &Call<'_>, file: &OpenFile) {
+pub(crate) fn broken_pipe(call: &Call<'_>, file: &OpenFile) {
     if Socket::of(file).map_or(true, Socket::raises_sigpipe) {
         send::to_self(call.task, call.process, SIGPIPE);
     }

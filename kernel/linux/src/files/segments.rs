@@ -30,7 +30,7 @@ struct Iovec {
 }
 
 /// Program memory, taken from the front.
-pub(in crate::syscall) trait Memory: Destination {
+pub(crate) trait Memory: Destination {
     /// Bytes left.
     fn len(&self) -> usize;
 
@@ -45,7 +45,7 @@ pub(in crate::syscall) trait Memory: Destination {
 }
 
 /// `EFAULT` unless the program may access all of a range in that way.
-pub(in crate::syscall) fn check_accessible(
+pub(crate) fn check_accessible(
     process: &Process,
     address: usize,
     len: usize,
@@ -56,7 +56,7 @@ pub(in crate::syscall) fn check_accessible(
 
 /// One buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::syscall) struct Segment {
+pub(crate) struct Segment {
     address: usize,
     len: usize,
 }
@@ -65,7 +65,7 @@ impl Segment {
     /// A buffer, cut off at [`MAX_TRANSFER`]; `EFAULT` for a length that is negative as a signed number, since no memory is
     /// that large.
     #[inline]
-    pub(in crate::syscall) fn new(address: usize, len: usize) -> Result<Self> {
+    pub(crate) fn new(address: usize, len: usize) -> Result<Self> {
         if len > isize::MAX as usize {
             return Err(Errno::EFAULT);
         }
@@ -119,7 +119,7 @@ impl Destination for Segment {
 
 /// A vector of buffers.
 #[derive(Debug, PartialEq, Eq)]
-pub(in crate::syscall) struct Segments {
+pub(crate) struct Segments {
     list: SmallVec<[Segment; FEW]>,
     /// Those before it are used up.
     first: usize,
@@ -129,7 +129,7 @@ pub(in crate::syscall) struct Segments {
 
 impl Segments {
     /// The buffers of an array of `count` `struct iovec` in program memory.
-    pub(in crate::syscall) fn vector(address: usize, count: usize) -> Result<Self> {
+    pub(crate) fn vector(address: usize, count: usize) -> Result<Self> {
         if count > MAX_SEGMENTS {
             return Err(Errno::EINVAL);
         }
@@ -156,12 +156,12 @@ impl Segments {
     }
 
     /// Where the first buffer that is not used up is, and how long.
-    pub(in crate::syscall) fn front(&self) -> Option<(usize, usize)> {
+    pub(crate) fn front(&self) -> Option<(usize, usize)> {
         self.left().first().map(|segment| (segment.address, segment.len))
     }
 
     /// Leaves out so many bytes.
-    pub(in crate::syscall) fn skip(&mut self, len: usize) -> Result<()> {
+    pub(crate) fn skip(&mut self, len: usize) -> Result<()> {
         self.take(len, |_, _| Ok(()))
     }
 
