@@ -98,7 +98,7 @@ impl Machine for Services {
     }
 
     fn may_share(&self) -> bool {
-        hadal_hrt::may_share()
+        hadal_hrt::may_share::<LinuxThread>()
     }
 
     fn waits_for(&self, thread: u32) -> Option<(&'static str, u64)> {

@@ -64,6 +64,10 @@ impl Program for LinuxThread {
         self.process.space()
     }
 
+    fn window(self) -> u16 {
+        self.process.window_number()
+    }
+
     fn spawn(self, entry: fn(usize) -> !, arg: usize, fs_base: u64) -> Result<&'static Thread, SpawnError> {
         Task::spawn(self.task, entry, arg, fs_base).map(Task::thread)
     }

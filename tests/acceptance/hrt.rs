@@ -19,9 +19,12 @@ pub(crate) fn register(suite: &mut Suite) {
     }
     suite.hadal("hrt/realtime/counting", |name| realtime(name, Hadal::plain().option("--icount")));
     suite.hadal("hrt/realtime/64cpus", groups_of_many);
-    for (part, text) in
-        [("fork-first", "a program that has its machine for itself"), ("make-first", "fork is not there")]
-    {
+    for (part, text) in [
+        ("fork-first", "a program that has its machine for itself"),
+        ("make-first", "fork is not there"),
+        ("words", ""),
+        ("shared-words", ""),
+    ] {
         suite.hadal(format!("hrt/processes/{part}"), move |name| processes(name, part, text));
     }
     let programs: [(&str, &'static Program); 4] =

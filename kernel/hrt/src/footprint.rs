@@ -5,7 +5,7 @@
 //! to ask; and where there is a second process, none can be made: handlers run on whatever CPU, which may be in the other one's
 //! memory. So a machine is for one or the other, whichever comes first.
 
-use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU16, Ordering};
 
 use crate::program::Program;
 use crate::status::Status;
@@ -18,6 +18,9 @@ const MADE: u8 = 1;
 const SHARED: u8 = 2;
 
 static USE: AtomicU8 = AtomicU8::new(UNUSED);
+
+/// The window of the program that was alone until the machine was shared.
+static FIRST: AtomicU16 = AtomicU16::new(0);
 
 /// Decides what the machine is for unless that has been decided; returns what it is for.
 fn decide(wanted: u8) -> u8 {
@@ -48,9 +51,28 @@ fn note_first<P: Program>() -> Result<(), Status> {
     Err(Status::NotThere)
 }
 
-/// A second process is about to be made: whether it may. From then on nothing can be made that outlives its program.
-pub fn may_share() -> bool {
+/// The calling process is about to make a second one: whether it may. From then on nothing can be made that outlives its program.
+pub fn may_share<P: Program>() -> bool {
+    if !is_shared() {
+        FIRST.store(window::<P>(), Ordering::Relaxed);
+    }
     decide(SHARED) == SHARED
+}
+
+/// Whether the machine is shared by processes.
+#[inline]
+pub(crate) fn is_shared() -> bool {
+    USE.load(Ordering::Acquire) == SHARED
+}
+
+/// A number for the window that the calling process runs in, as [`Program::window`] says, and 0 for the one that was there before
+/// the machine was shared.
+pub(crate) fn window_number<P: Program>() -> u16 {
+    window::<P>() ^ FIRST.load(Ordering::Relaxed)
+}
+
+fn window<P: Program>() -> u16 {
+    P::of(hadal_sched::current()).window()
 }
 
 /// Whether anything has been made since boot.

@@ -40,6 +40,10 @@ pub trait Program: Copy + 'static {
     /// The program's memory.
     fn space(self) -> &'static ProgramSpace;
 
+    /// A number for the program's memory: no other program that runs at the same time has it unless the two share
+    /// their memory.
+    fn window(self) -> u16;
+
     /// Makes another thread of the program that begins in the kernel with `entry(arg)` once it is started.
     ///
     /// # Errors

@@ -111,8 +111,8 @@ table! {
     group_destroy: group::group_destroy, status;
     // waiting on words
     wait: wait::wait::<P>, status;
-    wake: wait::wake, anywhere;
-    requeue: wait::requeue, status;
+    wake: wait::wake::<P>, anywhere;
+    requeue: wait::requeue::<P>, status;
     // events
     event_register: event::register::<P>, status;
     event_unregister: event::unregister, status;

@@ -4,7 +4,7 @@
 use core::sync::atomic::Ordering;
 
 use hadal_hal::memory::fallible::OutOfMemory;
-use hadal_hal::memory::user;
+use hadal_hal::memory::{layout, user};
 use hadal_hal::threads::link::AtomicRef;
 use hadal_sched::{Kick, Thread, thread, wake_all};
 use hadal_sync::words::{self, BadWord, Bucket, Counts, Nodes, Words, with_word};
@@ -23,6 +23,8 @@ pub use pi::{lock_pi, try_lock_pi, unlock_pi};
 pub use robust::exit_robust_list;
 
 const BUCKETS: usize = 256;
+/// In the place of a device, for words of the direct map: memory that all processes share (`hrt_alloc`).
+const DIRECT: u64 = u64::MAX - 1;
 
 /// The key of an aligned word. `private` is the program's promise that no other process uses it, and spares the look at the
 /// mapping; memory that is not a shared file's has the same key either way.
@@ -44,6 +46,7 @@ pub fn check(address: usize) -> Result<()> {
 pub fn key_of(process: &Process, address: usize, private: bool) -> Key {
     private_key(process, address, private).unwrap_or_else(|| match process.space().shared_key(address) {
         Some(key) => Key::shared((key.source.dev, key.source.ino), key.offset),
+        None if !layout::is_program(address as u64) => Key::shared((DIRECT, 0), address as u64),
         None => Key::private(address),
     })
 }
@@ -51,7 +54,8 @@ pub fn key_of(process: &Process, address: usize, private: bool) -> Key {
 /// The same if it takes no look at the mapping: most programs share nothing, and wait on words all the time.
 #[inline(always)]
 pub fn private_key(process: &Process, address: usize, private: bool) -> Option<Key> {
-    if private || !process.space().has_shared() { Some(Key::private(address)) } else { None }
+    let has_own = private || (!process.space().has_shared() && layout::is_program(address as u64));
+    has_own.then(|| Key::private(address))
 }
 
 /// Where the threads of a process wait: on words of the window that it runs in, which others may share.

@@ -2,14 +2,17 @@
 //
 // What a program makes by hadal/hrt.h belongs to the machine, which is the program's alone then: where there
 // are other processes nothing can be made, and who has made something neither forks nor becomes another
-// program.
+// program. What both have without making it are words to wait on.
 
 #define _GNU_SOURCE
 #include "../common/check.h"
 
 #include <hadal/hrt.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <spawn.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 extern char **environ;
 
@@ -40,7 +43,89 @@ static void make_first(void) {
     CHECK(hrt_key_get(key) == &key);
 }
 
+// --- words
+
+static uint32_t word;
+
+static void *wait_for_word(void *at) { return (void *)(intptr_t)hrt_wait(at, 0, HRT_FOREVER, 0); }
+
+static pthread_t waiter(uint32_t *at) {
+    pthread_t thread;
+    CHECK_EQUAL(pthread_create(&thread, NULL, wait_for_word, at), 0);
+    // It sleeps, or will not be counted below.
+    usleep(50000);
+    return thread;
+}
+
+static void wake_one(pthread_t thread, uint32_t *at) {
+    void *result;
+    CHECK_EQUAL(hrt_wake(at, 1, 0), 1);
+    CHECK_EQUAL(pthread_join(thread, &result), 0);
+    CHECK(result == (void *)HRT_OK);
+}
+
+static void say(int to) { CHECK_EQUAL(write(to, "x", 1), 1); }
+
+static void hear(int from) {
+    char byte;
+    CHECK_EQUAL(read(from, &byte, 1), 1);
+}
+
+// Parent and child wait on words at one address: each wakes its own thread, whoever waited first.
+static void words(void) {
+    int up[2], down[2];
+    CHECK_EQUAL(pipe(up) | pipe(down), 0);
+    pthread_t before = waiter(&word);
+    pid_t child = fork();
+    if (child == 0) {
+        pthread_t thread = waiter(&word);
+        say(up[1]);
+        hear(down[0]);
+        wake_one(thread, &word);
+        CHECK_EQUAL(hrt_wake(&word, 1, 0), 0);
+        _exit(0);
+    }
+    CHECK(child > 0);
+    hear(up[0]);
+    // One that began to wait when the program was alone, and one since.
+    wake_one(before, &word);
+    CHECK_EQUAL(hrt_wake(&word, 9, 0), 0);
+    wake_one(waiter(&word), &word);
+    say(down[1]);
+    int status;
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+}
+
+struct meeting {
+    uint32_t word;
+    sem_t semaphore;
+};
+
+// Memory of hrt_alloc() is that of both, and so are its words, for hadal/hrt.h and for futexes.
+static void shared_words(void) {
+    struct meeting *meeting = hrt_alloc(sizeof *meeting, HRT_ZONE_ANY, HRT_ALLOC_ZERO);
+    CHECK(meeting);
+    CHECK_EQUAL(sem_init(&meeting->semaphore, 1, 0), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        CHECK_EQUAL(hrt_wait(&meeting->word, 0, HRT_FOREVER, 0), HRT_OK);
+        CHECK_EQUAL(sem_wait(&meeting->semaphore), 0);
+        _exit(0);
+    }
+    CHECK(child > 0);
+    usleep(50000);
+    CHECK_EQUAL(hrt_wake(&meeting->word, 1, 0), 1);
+    usleep(50000);
+    CHECK_EQUAL(sem_post(&meeting->semaphore), 0);
+    int status;
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    hrt_free(meeting);
+}
+
 int main(int argc, char **argv) {
-    static const struct part parts[] = {{"fork-first", fork_first}, {"make-first", make_first}};
+    static const struct part parts[] = {{"fork-first", fork_first},
+                                        {"make-first", make_first},
+                                        {"words", words},
+                                        {"shared-words", shared_words}};
     return run_parts(parts, sizeof parts / sizeof *parts, argc, argv);
 }

@@ -29,9 +29,12 @@ pub const TRAMPOLINE_PA: u64 = 0x8000;
 /// Bytes in a base page.
 pub const PAGE_SIZE: usize = 4096;
 
+/// Bits of an address in program memory's half that are not always 0.
+pub const PROGRAM_BITS: u32 = 47;
+
 /// Whether an address is in program memory's half.
 pub const fn is_program(address: u64) -> bool {
-    address < 1 << 47
+    address < 1 << PROGRAM_BITS
 }
 
 /// Whether the processor takes a word for an address: its upper 17 bits are alike.

@@ -20,8 +20,13 @@ use crate::task::Task;
 /// What a window takes of kernel memory while it is empty.
 const WINDOW_BYTES: usize = 24 << 10;
 
+/// How many windows have been made. There are at most 65,536, and so are processes at a time, but for guests.
+static MADE: AtomicU32 = AtomicU32::new(0);
+
 /// A window, which lives for ever and is used again.
 pub(super) struct Window {
+    /// Tells it from the others.
+    number: u16,
     space: ProgramSpace,
     /// Threads that wait on words in it.
     words: &'static Buckets,
@@ -48,7 +53,16 @@ impl Window {
         fallible::admit(WINDOW_BYTES).map_err(|_| MapError::NoMemory)?;
         let space = ProgramSpace::new(KernelMmu::new()?, frames::global(), Layout::default());
         let words = make_buckets().map_err(|_| MapError::NoMemory)?;
-        let window = Self { space, words, users: AtomicU32::new(1), next_free: AtomicRef::none() };
+        let next = |made| (made <= u32::from(u16::MAX)).then_some(made + 1);
+        let made =
+            MADE.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).map_err(|_| MapError::NoMemory)?;
+        let window = Self {
+            number: made as u16,
+            space,
+            words,
+            users: AtomicU32::new(1),
+            next_free: AtomicRef::none(),
+        };
         Ok(alloc::boxed::Box::leak(fallible::boxed(window).map_err(|_| MapError::NoMemory)?))
     }
 
@@ -98,6 +112,11 @@ impl Place {
 }
 
 impl Process {
+    /// A number for the window that it runs in.
+    pub fn window_number(&self) -> u16 {
+        self.place.present().number
+    }
+
     fn run_in(&self, window: &'static Window) {
         self.space.store(Some(&window.space), Ordering::Relaxed);
         self.futexes.change_window(window.words);
