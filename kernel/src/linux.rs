@@ -5,6 +5,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 
 use hadal_abi::control::{ExitStatus as Ended, GuestMessage};
+use hadal_hal::memory::fallible::OutOfMemory;
 use hadal_hal::trap::{TrapFrame, ring};
 use hadal_linux::loader::StartError;
 use hadal_linux::machine::Machine;
@@ -99,6 +100,14 @@ impl Machine for Services {
 
     fn may_share(&self) -> bool {
         hadal_hrt::may_share::<LinuxThread>()
+    }
+
+    fn window_copied(&self, from: u16, to: u16) -> Result<(), OutOfMemory> {
+        hadal_hrt::window_copied(from, to)
+    }
+
+    fn window_emptied(&self, window: u16) {
+        hadal_hrt::window_emptied(window);
     }
 
     fn waits_for(&self, thread: u32) -> Option<(&'static str, u64)> {

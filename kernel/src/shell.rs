@@ -67,6 +67,8 @@ pub(crate) fn is_reading() -> bool {
 
 /// Starts the shell's thread.
 pub(crate) fn start() {
+    // Programs come one after the other.
+    hadal_hrt::keep_records();
     *PROGRAM.lock() = Program::None;
     match hadal_sched::create(shell_thread, 0, None) {
         Ok(thread) => {

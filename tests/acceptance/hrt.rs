@@ -24,6 +24,8 @@ pub(crate) fn register(suite: &mut Suite) {
         ("make-first", "fork is not there"),
         ("words", ""),
         ("shared-words", ""),
+        ("memory", ""),
+        ("shared-memory", ""),
     ] {
         suite.hadal(format!("hrt/processes/{part}"), move |name| processes(name, part, text));
     }
@@ -54,6 +56,7 @@ fn realtime(name: &str, hadal: Hadal) -> Result<(), TestError> {
 fn processes(name: &str, part: &str, text: &str) -> Result<(), TestError> {
     let directory = scratch::empty_directory(name)?;
     let outcome = Hadal::new(2)
+        .with("--memory", "1G")
         .cwd(&directory)
         .run(&HRT_PROCESSES.build(Way::GccDynamic)?, &arguments(&[part.to_string()]))?;
     expect_status(&outcome, 0)?;

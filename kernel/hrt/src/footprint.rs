@@ -7,6 +7,7 @@
 
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU16, Ordering};
 
+use crate::memory;
 use crate::program::Program;
 use crate::status::Status;
 
@@ -56,7 +57,11 @@ pub fn may_share<P: Program>() -> bool {
     if !is_shared() {
         FIRST.store(window::<P>(), Ordering::Relaxed);
     }
-    decide(SHARED) == SHARED
+    let may = decide(SHARED) == SHARED;
+    if may {
+        memory::keep_records();
+    }
+    may
 }
 
 /// Whether the machine is shared by processes.

@@ -26,6 +26,7 @@ mod life;
 mod memory;
 mod memory_of_program;
 pub mod module;
+mod owners;
 mod place;
 mod pool;
 mod program;
@@ -46,6 +47,7 @@ use life::State;
 pub use hadal_hrt_abi::thread::NAME_BYTES;
 
 pub use footprint::{may_share, outlives_program};
+pub use memory::{keep_records, window_copied, window_emptied};
 pub use program::Program;
 pub use slot::{Counters, counters};
 pub use table::{AUXILIARY_KEY, address};

@@ -147,8 +147,8 @@ table! {
     zone_info: topology::zone_info, status;
     zone_distance: topology::zone_distance, anywhere;
     // memory
-    alloc: memory::alloc, number;
-    free: memory::free, status;
+    alloc: memory::alloc::<P>, number;
+    free: memory::free::<P>, status;
     usable_bytes: memory::usable_bytes, number;
     zone_of: memory::zone_of, status;
     // what the boot brought

@@ -3,6 +3,7 @@
 
 use alloc::string::String;
 
+use hadal_hal::memory::fallible::OutOfMemory;
 use hadal_hal::trap::TrapFrame;
 use spin::Once;
 
@@ -51,6 +52,10 @@ pub trait Machine: Sync {
     fn outlives_program(&self) -> bool;
     /// Whether there may be a second process. Once there may, nothing can be made any more that does not end with its program.
     fn may_share(&self) -> bool;
+    /// A child's window has got a copy of what is in its parent's: both by [`Process::window_number`].
+    fn window_copied(&self, from: u16, to: u16) -> Result<(), OutOfMemory>;
+    /// No process runs in a window any more, and nothing is in it.
+    fn window_emptied(&self, window: u16);
     /// What a thread of the program waits for in a call that is none of Linux's: a noun and a number or address.
     fn waits_for(&self, thread: u32) -> Option<(&'static str, u64)>;
     /// Whether a thread of the program has nothing to run: one that a run-time keeps for the next piece of work.

@@ -122,10 +122,74 @@ static void shared_words(void) {
     hrt_free(meeting);
 }
 
+// --- memory
+
+enum { BLOCK = 64 << 20, PROCESSES = 60 };
+
+static char *block(void) {
+    char *memory = hrt_alloc(BLOCK, HRT_ZONE_ANY, 0);
+    CHECK(memory);
+    memory[BLOCK - 1] = 'x';
+    return memory;
+}
+
+static void expect_end(pid_t child, int expected) {
+    int status;
+    CHECK(child > 0);
+    CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status));
+    CHECK_EQUAL(WEXITSTATUS(status), expected);
+}
+
+// Blocks that processes leave behind, together more than the machine has, go back with them.
+static void memory(void) {
+    char *early = hrt_alloc(100, HRT_ZONE_ANY, 0);
+    for (int i = 0; i < PROCESSES; i++) {
+        pid_t child = fork();
+        if (child == 0) {
+            block();
+            if (i % 2 == 0) {
+                // Another program.
+                execl("/bin/true", "true", NULL);
+            }
+            _exit(0);
+        }
+        expect_end(child, 0);
+    }
+    // One that was there before there were processes is everybody's.
+    CHECK_EQUAL(hrt_free(early), HRT_OK);
+}
+
+// A block is there for those who had it from their parent, and for nobody else.
+static void shared_memory(void) {
+    expect_end(system("exit 0") == 0 ? fork() ?: (_exit(0), 0) : -1, 0);
+    int tell[2], ask[2];
+    CHECK_EQUAL(pipe(tell) | pipe(ask), 0);
+    pid_t parent = fork();
+    if (parent == 0) {
+        char *own = block(), *other = block();
+        if (fork() == 0) {
+            // The child, when its parent is gone.
+            hear(ask[0]);
+            CHECK_EQUAL(own[BLOCK - 1], 'x');
+            CHECK_EQUAL(hrt_free(other), HRT_OK);
+            CHECK_EQUAL(hrt_free(other), HRT_EINVAL);
+            say(tell[1]);
+            _exit(0);
+        }
+        CHECK_EQUAL(write(tell[1], &own, sizeof own), sizeof own);
+        _exit(0);
+    }
+    char *theirs;
+    CHECK_EQUAL(read(tell[0], &theirs, sizeof theirs), sizeof theirs);
+    expect_end(parent, 0);
+    CHECK_EQUAL(hrt_free(theirs), HRT_EINVAL);
+    say(ask[1]);
+    hear(tell[0]);
+}
+
 int main(int argc, char **argv) {
-    static const struct part parts[] = {{"fork-first", fork_first},
-                                        {"make-first", make_first},
-                                        {"words", words},
-                                        {"shared-words", shared_words}};
+    static const struct part parts[] = {{"fork-first", fork_first}, {"make-first", make_first},
+                                        {"words", words},           {"shared-words", shared_words},
+                                        {"memory", memory},         {"shared-memory", shared_memory}};
     return run_parts(parts, sizeof parts / sizeof *parts, argc, argv);
 }

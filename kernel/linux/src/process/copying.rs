@@ -10,7 +10,7 @@ use hadal_vfs::FdTable;
 use super::{Process, ProcessSetup};
 use crate::program::Program;
 use crate::task::Task;
-use crate::{Errno, family, signal};
+use crate::{Errno, family, machine, signal};
 
 /// What a process takes of kernel memory: its record and its lists of waiters.
 const RECORD_BYTES: usize = 32 << 10;
@@ -82,6 +82,7 @@ impl Process {
             self.enter_window(parent);
         } else {
             parent.space().copy_to(self.space()).map_err(|_| Errno::ENOMEM)?;
+            machine::get().window_copied(parent.window_number(), self.window_number())?;
         }
         Ok(())
     }

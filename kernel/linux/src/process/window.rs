@@ -15,6 +15,7 @@ use hadal_mem::space::{KernelMmu, Layout, MapError, ProgramSpace};
 
 use super::Process;
 use crate::futex::{Buckets, make_buckets};
+use crate::machine;
 use crate::task::Task;
 
 /// What a window takes of kernel memory while it is empty.
@@ -74,6 +75,11 @@ impl Window {
         self.users.load(Ordering::Acquire) == 1
     }
 
+    fn empty(&self) {
+        self.space.clear();
+        machine::get().window_emptied(self.number);
+    }
+
     /// There is a user less. Returns whether that was the last.
     fn leave(&self) -> bool {
         self.users.fetch_sub(1, Ordering::AcqRel) == 1
@@ -82,7 +88,7 @@ impl Window {
     /// A user leaves it to the others; the last one empties it.
     fn leave_to_others(&'static self) {
         if self.leave() {
-            self.space.clear();
+            self.empty();
             let mut free = FREE.lock();
             self.next_free.store(*free, Ordering::Relaxed);
             *free = Some(self);
@@ -163,7 +169,7 @@ impl Process {
             self.run_in(own);
             present.leave_to_others();
         } else if own.has_one_user() {
-            own.space.clear();
+            own.empty();
         }
         // Otherwise others have the window, and the record gives it up when nobody holds it.
     }
@@ -174,7 +180,7 @@ impl Process {
         let (own, is_new) = match self.own_window_elsewhere() {
             Some(own) => (own, false),
             None if present.has_one_user() => {
-                present.space.clear();
+                present.empty();
                 return Ok(());
             }
             None => (Window::take()?, true),
@@ -193,7 +199,7 @@ impl Process {
     pub(crate) fn give_up_window(&self) {
         let Some(own) = self.place.own.load(Ordering::Relaxed) else { return };
         if own.leave() {
-            own.space.clear();
+            own.empty();
             own.users.store(1, Ordering::Relaxed);
         } else {
             self.place.own.store(None, Ordering::Relaxed);
