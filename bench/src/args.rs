@@ -54,6 +54,8 @@ pub enum Peer {
     /// The same program unmodified on Hadal: the file that runs in the Linux guest; programs of OpenMP also with
     /// --omp=native
     Pik,
+    /// The same program unmodified and isolated: hadal run --ring 3
+    Ring3,
     /// Debian's cloud kernel in a guest on the same QEMU line
     Linux,
     /// This machine, without QEMU (parallel mode only)
@@ -106,7 +108,7 @@ pub struct RunArgs {
     /// Write a page with plots here
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub html: Option<PathBuf>,
-    /// What to measure beside Hadal [default: pik,linux in path mode, all in parallel mode]
+    /// What to measure beside Hadal [default: pik,ring3,linux in path mode, all but ring3 in parallel mode]
     #[arg(long, value_enum, value_delimiter = ',', value_name = "PEER")]
     pub peer: Vec<Peer>,
     /// A look at everything in a few minutes: one round, a tenth of the samples, no machine with more CPUs than this one
@@ -133,8 +135,8 @@ impl RunArgs {
     /// Whether this peer is wanted.
     pub(crate) fn has_peer(&self, peer: Peer) -> bool {
         match (self.peer.is_empty(), self.mode) {
-            (true, Mode::Path) => matches!(peer, Peer::Pik | Peer::Linux),
-            (true, Mode::Parallel) => true,
+            (true, Mode::Path) => matches!(peer, Peer::Pik | Peer::Ring3 | Peer::Linux),
+            (true, Mode::Parallel) => peer != Peer::Ring3,
             (false, _) => self.peer.contains(&peer),
         }
     }

@@ -33,7 +33,7 @@ pub(crate) fn time(
     let program = toolchain.compile("heat", "examples/heat/heat.c", &["-fopenmp", "-lm"])?;
     let program = program.with_args(SIZE.map(str::to_owned));
     let ended = match place.system() {
-        System::Image | System::Pik => {
+        System::Image | System::Pik | System::Isolated => {
             hadal::checked(hadal.run(Mode::Parallel, shape, &[], &program.words())?)?
         }
         System::Host => native::run(&program, toolchain.programs(), NATIVE_LIMIT)?,

@@ -124,7 +124,7 @@ impl Order {
         let exists = match (work.how, place) {
             (How::BootPath, _) => place == Place::Pik,
             (How::BootTime, _) => matches!(place, Place::Pik | Place::Linux),
-            (How::Heat, Place::Hadal) => false,
+            (How::Heat, Place::Hadal | Place::Ring3) => false,
             (How::Language(program), Place::Nesl31) => {
                 self.nesl31.is_some() && program.language == Language::Nesl
             }
@@ -168,6 +168,7 @@ fn is_wanted(place: Place, args: &RunArgs) -> bool {
     match (place.system(), place.way().waiting) {
         (System::Image, _) => true,
         (System::Pik, _) => args.has_peer(Peer::Pik),
+        (System::Isolated, _) => args.has_peer(Peer::Ring3),
         (System::Guest, Waiting::Default) => args.has_peer(Peer::Linux),
         (System::Guest, Waiting::Passive) => args.has_peer(Peer::Passive),
         (System::Host, _) => args.mode == Mode::Parallel && args.has_peer(Peer::Native),
@@ -298,7 +299,8 @@ pub(crate) mod tests {
     fn a_baseline_has_the_paths_of_one_cpu_that_are_hadals() {
         let machine = order(Mode::Path, false).machine;
         for turn in Order::exact(&machine).turns().unwrap() {
-            assert!(turn.work.shape.cpus == 1 && matches!(turn.place.system(), System::Image | System::Pik));
+            let is_hadals = !matches!(turn.place.system(), System::Guest | System::Host);
+            assert!(turn.work.shape.cpus == 1 && is_hadals);
             assert!(!matches!(turn.work.how, How::OpenMp(_)) || turn.place.way().runtime == Runtime::Hadal);
         }
     }

@@ -13,6 +13,7 @@ pub(crate) enum Place {
     RtkClang,
     PikNative,
     Pik,
+    Ring3,
     Linux,
     LinuxLibgomp,
     LinuxLibomp,
@@ -32,6 +33,8 @@ pub(crate) enum System {
     Image,
     /// Hadal, as an unmodified program by `hadal run`.
     Pik,
+    /// The same by `hadal run --ring 3`.
+    Isolated,
     /// The Linux guest.
     Guest,
     /// The host.
@@ -84,11 +87,11 @@ const fn passive(way: Way) -> Way {
 
 use Place::{
     Hadal, Linux, LinuxLibgomp, LinuxLibgompPassive, LinuxLibomp, LinuxLibompPassive, Native, NativeHadal,
-    NativeLibgomp, NativeLibomp, Nesl31, Pik, PikNative, Rtk, RtkClang,
+    NativeLibgomp, NativeLibomp, Nesl31, Pik, PikNative, Ring3, Rtk, RtkClang,
 };
 
 /// Every way, in the order of [`Place`].
-const WAYS: [Way; 15] = [
+const WAYS: [Way; 16] = [
     way(
         Hadal,
         System::Image,
@@ -134,6 +137,12 @@ const WAYS: [Way; 15] = [
             "pik",
             "the file that also runs in the Linux guest, unmodified, on Hadal (programs of OpenMP: with libgomp)",
         ],
+    ),
+    way(
+        Ring3,
+        System::Isolated,
+        Runtime::Libgomp,
+        ["Hadal ring 3", "ring 3", "the same file, isolated in ring 3 by hadal run --ring 3"],
     ),
     way(
         Linux,
@@ -247,10 +256,10 @@ pub(crate) struct LineUp {
 
 /// Programs of the kernel's own interfaces, and of what Linux programs use.
 pub(crate) static STANDARD: LineUp = LineUp {
-    places: &[Hadal, Pik, Linux, Native],
-    contests: &[Contest { against: "Linux", ours: &[Hadal, Pik], theirs: &[Linux] }],
+    places: &[Hadal, Pik, Ring3, Linux, Native],
+    contests: &[Contest { against: "Linux", ours: &[Hadal, Pik, Ring3], theirs: &[Linux] }],
     judged: &[&[Hadal], &[Pik]],
-    baseline: &[Hadal, Pik],
+    baseline: &[Hadal, Pik, Ring3],
 };
 
 /// The ways that programs of OpenMP have in the Linux guest.
@@ -341,7 +350,7 @@ mod tests {
             let key = |place| serde_json::to_value(place).unwrap().as_str().unwrap().to_owned();
             line_up.places.iter().map(key).collect::<Vec<_>>()
         };
-        assert_eq!(keys(&STANDARD), ["hadal", "pik", "linux", "native"]);
+        assert_eq!(keys(&STANDARD), ["hadal", "pik", "ring3", "linux", "native"]);
         let openmp = keys(&OPENMP);
         for key in [
             "linux_libgomp",

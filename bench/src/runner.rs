@@ -222,7 +222,7 @@ impl Session {
         let Turn { work, place } = turn;
         let (mode, limit) = (self.order.mode, work.limit());
         match place.system() {
-            System::Image | System::Pik => {
+            System::Image | System::Pik | System::Isolated => {
                 let options = hadal_options(turn, program);
                 let options: Vec<&str> = options.iter().map(String::as_str).collect();
                 let ended = self.hadal.run_within(limit, mode, work.shape, &options, &program.words())?;
@@ -267,8 +267,9 @@ impl Session {
 fn hadal_options(turn: &Turn, program: &Program) -> Vec<String> {
     let is_native = |place: Place| place.system() == System::Pik && place.way().runtime == Runtime::Hadal;
     let native = is_native(turn.place).then(|| "--omp=native".to_owned());
+    let isolated = (turn.place.system() == System::Isolated).then(|| "--ring=3".to_owned());
     let variables = program.env.iter().map(|(name, value)| format!("--env={name}={value}"));
-    native.into_iter().chain(variables).collect()
+    native.into_iter().chain(isolated).chain(variables).collect()
 }
 
 fn setting(hadal: &Hadal, linux: Option<&Linux>, order: &Order, shape: Shape) -> Result<Setting> {

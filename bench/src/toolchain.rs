@@ -122,7 +122,7 @@ impl Toolchain {
                 &format!("{name}.hadal"),
                 compiler.arg("-DBENCH_IMAGE=1").args(image_flags(name)).arg(source),
             ),
-            System::Pik | System::Guest | System::Host => {
+            System::Pik | System::Isolated | System::Guest | System::Host => {
                 self.build(name, compiler.args(["--linux", "-static"]).arg(source))
             }
         }

@@ -62,7 +62,7 @@ pub(super) fn of(place: Place) -> Colour {
         Place::Pik | Place::Nesl31 => 1,
         Place::Linux | Place::LinuxLibgomp => 2,
         Place::NativeLibgomp => 3,
-        Place::PikNative => 4,
+        Place::PikNative | Place::Ring3 => 4,
         Place::RtkClang => 10,
         Place::LinuxLibomp => 6,
         Place::LinuxLibgompPassive => 8,

@@ -182,6 +182,9 @@ fn mark(chart: &mut Chart<'_, '_>, place: Place, at: (f64, f64)) -> Result<()> {
     match place.system() {
         System::Image => chart.draw_series([Circle::new(at, size, colour.rgb().filled())]).map(drop)?,
         System::Pik => chart.draw_series([TriangleMarker::new(at, size, colour.rgb().filled())]).map(drop)?,
+        System::Isolated => {
+            chart.draw_series([TriangleMarker::new(at, size, colour.line(2 * SCALE))]).map(drop)?;
+        }
         System::Guest => chart.draw_series([Cross::new(at, size, colour.line(2 * SCALE))]).map(drop)?,
         System::Host => chart.draw_series([Circle::new(at, size, colour.line(2 * SCALE))]).map(drop)?,
     }
@@ -193,6 +196,7 @@ pub(super) fn key(places: &[Place]) -> Markup {
     let sign = |place: &Place| match place.system() {
         System::Image => "●",
         System::Pik => "▲",
+        System::Isolated => "△",
         System::Guest => "✕",
         System::Host => "○",
     };
