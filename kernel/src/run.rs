@@ -20,7 +20,7 @@ use hadal_hal::memory::fallible::{self, OutOfMemory};
 use hadal_hal::sync::SpinLock;
 use hadal_hal::trap;
 use hadal_linux::credentials::Credentials;
-use hadal_linux::process::{LIMIT_COUNT, Limit, Process, ProcessSetup, UNLIMITED};
+use hadal_linux::process::{LIMIT_COUNT, Limit, Process, ProcessSetup, RecordSetup, UNLIMITED};
 use hadal_linux::program::Program;
 use hadal_linux::{family, loader, machine, strace, traps};
 use hadal_vfs::Namespace;
@@ -259,7 +259,7 @@ fn setup(
     config: &'static RunConfig,
     surroundings: &Surroundings,
     arguments: &[Vec<u8>],
-) -> Result<Box<ProcessSetup>, String> {
+) -> Result<ProcessSetup, String> {
     let namespace = surroundings.namespace.clone();
     let cwd = file_tree::working_directory(config, &namespace)?;
     let mut argv = config.argv.clone();
@@ -267,14 +267,10 @@ fn setup(
         argv.truncate(1);
         argv.extend_from_slice(arguments);
     }
-    let files = stdio::files(config, DEFAULT_FILES.soft as u32, &namespace)
-        .map_err(|error| format!("the standard streams: {error}"))?;
-    Ok(Box::new(ProcessSetup {
+    let files = stdio::files(config, &namespace).map_err(|error| format!("the standard streams: {error}"))?;
+    let record = RecordSetup {
         namespace,
-        cwd,
-        umask: config.umask,
         credentials: Credentials::new(config.uid, config.gid, config.groups.clone()),
-        files: *files,
         limits: limits(config),
         program: Program {
             executable: config.program.clone(),
@@ -284,7 +280,8 @@ fn setup(
         },
         call_trace: config.strace,
         fills_at_once: config.filling == Filling::Mapping && surroundings.zones == 1,
-    }))
+    };
+    Ok(ProcessSetup { record, cwd, umask: config.umask, files })
 }
 
 /// Takes back the memory of a program that has ended, so that another one can start.

@@ -5,7 +5,6 @@
 mod host_file;
 mod terminal;
 
-use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -15,8 +14,8 @@ use hadal_abi::control::{GuestMessage, OutputStream};
 use hadal_hal::sync::SpinLock;
 use hadal_sync::{WaitMode, WaitQueue};
 use hadal_vfs::{
-    Blocking, Caller, Errno, FdTable, File, FileKind, Inode, InodeId, IoctlArgument, Location, Metadata,
-    Namespace, OpenFile, OpenFlags, Owner, PollEvents, Result, SetAttr, StatFs, Timespec, make_dev,
+    Blocking, Caller, Errno, File, FileKind, Inode, InodeId, IoctlArgument, Location, Metadata, Namespace,
+    OpenFile, OpenFlags, Owner, PollEvents, Result, SetAttr, StatFs, Timespec, make_dev,
 };
 
 use crate::control;
@@ -276,10 +275,10 @@ const TERMIOS: [u32; 9] =
 /// What the descriptors of files are called.
 const LABELS: [&[u8]; 3] = [b"/dev/stdin", b"/dev/stdout", b"/dev/stderr"];
 
-/// The table of open files that a program starts with.
+/// The open files that a program starts with, and their descriptors.
 #[inline(never)] // A caller has enough on its stack.
-pub(crate) fn files(config: &RunConfig, limit: u32, namespace: &Namespace) -> Result<Box<FdTable>> {
-    let table = Box::new(FdTable::new(limit));
+pub(crate) fn files(config: &RunConfig, namespace: &Namespace) -> Result<Vec<(i32, Arc<OpenFile>)>> {
+    let mut files = Vec::new();
     let shell_reads_input = config.on_boot == BootAction::Shell;
     let terminal = terminal::attach(config)?;
     let roles = [Role::Input, Role::Output(OutputStream::Stdout), Role::Output(OutputStream::Stderr)];
@@ -299,10 +298,9 @@ pub(crate) fn files(config: &RunConfig, limit: u32, namespace: &Namespace) -> Re
             }
             _ => stream(role, kind)?,
         };
-        // Descriptors before this one may be closed.
-        table.replace(descriptor as i32, open, false)?;
+        files.push((descriptor as i32, open));
     }
-    Ok(table)
+    Ok(files)
 }
 
 fn access(role: Role) -> OpenFlags {

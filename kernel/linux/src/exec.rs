@@ -114,12 +114,13 @@ fn forget(task: &Task, process: &'static Process) -> core::result::Result<(), St
     alt_stack::disarm(task);
     task.rseq.store(0, Ordering::Relaxed);
     task.interruption.reset();
-    signal::forget_program(task, process);
+    signal::forget_program(task, process).map_err(|_| StartError::NoMemory)?;
     process.registered_barriers.store(0, Ordering::Relaxed);
     process.attributes.dumpable.store(1, Ordering::Relaxed);
     process.credentials.keep_effective();
     process.refused.forget();
-    let files = &process.files;
+    process.unshare_files().map_err(|_| StartError::NoMemory)?;
+    let files = process.files();
     record_locks::closing_some(process, files.taken(0, u32::MAX), |fd| files.close_on_exec(fd) == Ok(true));
     files.exec();
     // What was written to files has to be there before the new program looks; nobody is left to hear of a failure.

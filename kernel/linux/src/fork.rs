@@ -38,7 +38,7 @@ pub(crate) fn copy(call: &Call<'_>, request: &Request) -> Result<&'static Proces
         return Err(Errno::ENOSYS);
     }
     family::become_several(call.process);
-    let copied = Process::copy(call.process, request.flags & CLONE_VM != 0);
+    let copied = Process::copy(call.process, request.flags);
     let child = copied.map_err(|error| match error {
         Errno::EINTR => call.interrupted_as(Restart::Always),
         error => error,

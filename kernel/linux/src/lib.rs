@@ -41,6 +41,7 @@ pub mod restart;
 pub mod reuse;
 pub mod rseq;
 mod schedule;
+mod shared;
 pub mod signal;
 mod signalfd;
 mod socket;

@@ -3,8 +3,8 @@
 //!
 //! Records are never freed, but used again ([`crate::family`]), so that late wakers and `/proc` readers need no reference count
 //! on the path of every system call. A process is known by the id of its first thread, whose control block stays until
-//! somebody has waited for the process. How one is copied, which window it runs in, which threads it has, and how it
-//! ends: `process/`.
+//! somebody has waited for the process. How one is copied, which window it runs in, what it shares with others, which threads it
+//! has, and how it ends: `process/`.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -17,15 +17,17 @@ use hadal_hal::sync::{Rank, SpinLock};
 use hadal_hal::threads::link::AtomicRef;
 use hadal_mem::space::{MapError, ProgramSpace};
 use hadal_vfs::synthetic::Children as Entries;
-use hadal_vfs::{Caller, FdTable, Location, Namespace};
-use linux_raw_sys::general::{RLIMIT_AS, RLIMIT_FSIZE};
+use hadal_vfs::{Caller, FdTable, Location, MAX_DESCRIPTORS, Namespace, OpenFile};
+use linux_raw_sys::general::{RLIMIT_AS, RLIMIT_FSIZE, RLIMIT_NOFILE};
 
+use crate::Errno;
 use crate::attributes::Attributes;
 use crate::credentials::Credentials;
 use crate::family::{self, Family};
 use crate::futex::Futexes;
 use crate::program::Program;
 use crate::refused::Refused;
+use crate::shared::Own;
 use crate::signal::ProcessSignals;
 use crate::sysv::undo::Undo;
 use crate::thread_set::ThreadSet;
@@ -33,10 +35,12 @@ use crate::violation::Violation;
 
 mod copying;
 mod ending;
+mod sharing;
 mod stopping;
 mod threads;
 mod window;
 
+use sharing::Paths;
 use stopping::Stop;
 pub(crate) use stopping::StopNews;
 pub(crate) use threads::Remains;
@@ -65,18 +69,24 @@ pub const UNLIMITED: u64 = u64::MAX;
 /// Number of resources that `prlimit64` knows.
 pub const LIMIT_COUNT: usize = 16;
 
-/// What a process is made from.
+/// What the machine's program is made from.
 pub struct ProcessSetup {
-    /// The namespace that paths are looked up in.
-    pub namespace: Arc<Namespace>,
+    /// What every record is made from.
+    pub record: RecordSetup,
     /// Working directory.
     pub cwd: Location,
     /// File mode creation mask.
     pub umask: u32,
+    /// Open files with their descriptors: standard input, output and error.
+    pub files: Vec<(i32, Arc<OpenFile>)>,
+}
+
+/// What the record of a process is made from.
+pub struct RecordSetup {
+    /// The namespace that paths are looked up in.
+    pub namespace: Arc<Namespace>,
     /// Credentials.
     pub credentials: Credentials,
-    /// Open files: standard input, output and error.
-    pub files: FdTable,
     /// Resource limits by number (`RLIMIT_*`).
     pub limits: [Limit; LIMIT_COUNT],
     /// What it runs.
@@ -99,13 +109,11 @@ pub struct Process {
     pub namespace: Arc<Namespace>,
     /// The root directory at the start, for absolute paths: they start anywhere.
     pub root: Location,
-    cwd: SpinLock<Arc<Location>>,
-    /// File mode creation mask.
-    pub umask: AtomicU32,
+    paths: Own<Paths>,
     /// Who the program runs as.
     pub credentials: Credentials,
     /// Open files.
-    pub files: FdTable,
+    files: Own<FdTable>,
     /// Actions, process-wide pending signals, timers that send signals.
     pub signals: ProcessSignals,
     /// Threads that wait on words of program memory.
@@ -116,6 +124,8 @@ pub struct Process {
     address_limit: AtomicUsize,
     /// `RLIMIT_FSIZE` of them: every write asks for it.
     file_limit: AtomicU64,
+    /// `RLIMIT_NOFILE` of them: every new descriptor asks for it.
+    descriptor_limit: AtomicU32,
     program: SpinLock<Arc<Program>>,
     /// Auxiliary vector as the program got it, for `/proc/self/auxv`.
     pub auxiliary: SpinLock<Vec<u8>>,
@@ -154,8 +164,16 @@ pub struct Process {
 
 impl Process {
     /// Makes a process without threads.
+    pub fn new(setup: ProcessSetup) -> crate::Result<&'static Self> {
+        let ProcessSetup { record, cwd, umask, files } = setup;
+        let process = Self::make(Box::new(record)).map_err(|_| Errno::ENOMEM)?;
+        process.begin_first(cwd, umask, files).inspect_err(|_| process.discard())?;
+        Ok(process)
+    }
+
+    /// Makes a record for a process that has nothing yet of what processes may share.
     #[inline(never)]
-    pub fn new(setup: Box<ProcessSetup>) -> Result<&'static Self, MapError> {
+    fn make(setup: Box<RecordSetup>) -> Result<&'static Self, MapError> {
         let window = Window::take()?;
         // Apart: the record is built on a kernel stack.
         let limits = fallible::boxed(SpinLock::ranked(Rank::Process, setup.limits));
@@ -167,15 +185,15 @@ impl Process {
             family: Family::new(),
             root: setup.namespace.root(),
             namespace: setup.namespace,
-            cwd: SpinLock::ranked(Rank::Process, Arc::new(setup.cwd)),
-            umask: AtomicU32::new(setup.umask),
+            paths: Own::none(),
             credentials: setup.credentials,
-            files: setup.files,
+            files: Own::none(),
             signals: ProcessSignals::new(),
             futexes: Futexes::new(window.words()),
             limits,
             address_limit: AtomicUsize::new(usize::MAX),
             file_limit: AtomicU64::new(u64::MAX),
+            descriptor_limit: AtomicU32::new(0),
             program: SpinLock::ranked(Rank::Process, Arc::new(setup.program)),
             auxiliary: SpinLock::new(Vec::new()),
             stack_start: AtomicUsize::new(0),
@@ -239,6 +257,8 @@ impl Process {
         let bytes = usize::try_from(limits[RLIMIT_AS as usize].soft).unwrap_or(usize::MAX);
         self.address_limit.store(bytes, Ordering::Relaxed);
         self.file_limit.store(limits[RLIMIT_FSIZE as usize].soft, Ordering::Relaxed);
+        let descriptors = limits[RLIMIT_NOFILE as usize].soft.min(MAX_DESCRIPTORS.into());
+        self.descriptor_limit.store(descriptors as u32, Ordering::Relaxed);
     }
 
     /// How long it may make files, in bytes.
@@ -251,17 +271,6 @@ impl Process {
     #[inline]
     pub(crate) fn address_limit(&self) -> Option<usize> {
         Some(self.address_limit.load(Ordering::Relaxed)).filter(|&limit| limit != usize::MAX)
-    }
-
-    /// The working directory.
-    pub fn cwd(&self) -> Arc<Location> {
-        self.cwd.lock().clone()
-    }
-
-    /// Changes the working directory.
-    pub fn set_cwd(&self, location: Arc<Location>) {
-        let previous = core::mem::replace(&mut *self.cwd.lock(), location);
-        drop(previous);
     }
 
     /// On whose behalf paths are used.
@@ -280,7 +289,7 @@ impl Process {
             uid,
             gid,
             groups: &self.credentials.groups,
-            umask: self.umask.load(Ordering::Relaxed),
+            umask: self.umask(),
             is_guest: self.credentials.are_new(uid, gid),
         }
     }

@@ -260,7 +260,7 @@ pub(crate) fn closing_some(process: &Process, all: impl Iterator<Item = i32>, cl
     if HELD.load(Ordering::Relaxed) == 0 {
         return;
     }
-    for file in all.filter(|&fd| closes(fd)).filter_map(|fd| process.files.get(fd).ok()) {
+    for file in all.filter(|&fd| closes(fd)).filter_map(|fd| process.files().get(fd).ok()) {
         closing(process, &file);
     }
 }

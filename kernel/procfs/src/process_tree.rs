@@ -98,7 +98,7 @@ struct Entries {
 type Jump = fn(&Process) -> Result<Location>;
 
 const LINKS: [(&str, Jump); 3] = [
-    ("cwd", |process| Ok((*process.cwd()).clone())),
+    ("cwd", |process| process.look_at_cwd().map(|place| (*place).clone()).ok_or(Errno::ENOENT)),
     ("exe", |process| {
         let root = process.namespace.root();
         process.namespace.resolve(&process.caller(), &root, &process.program().executable, Follow::Yes)

@@ -145,7 +145,7 @@ fn write_status(text: &mut String, process: &Process, task: &Task) -> fmt::Resul
     let (letter, word) = state(process, task);
     let credentials = &process.credentials;
     writeln!(text, "Name:\t{}", String::from_utf8_lossy(process_files::name_of(&task.name())))?;
-    writeln!(text, "Umask:\t{:04o}", process.umask.load(Ordering::Relaxed))?;
+    writeln!(text, "Umask:\t{:04o}", process.look_at_umask())?;
     writeln!(text, "State:\t{letter} ({word})")?;
     writeln!(text, "Tgid:\t{}\nNgid:\t0\nPid:\t{}", process.pid(), task.tid())?;
     writeln!(text, "PPid:\t{}\nTracerPid:\t0", family::parent_id(process))?;
@@ -154,11 +154,8 @@ fn write_status(text: &mut String, process: &Process, task: &Task) -> fmt::Resul
         let Ids { real, effective, saved } = ids;
         writeln!(text, "{name}:\t{real}\t{effective}\t{saved}\t{effective}")?;
     }
-    writeln!(
-        text,
-        "FDSize:\t{}",
-        process.files.taken(0, u32::MAX).last().map_or(64, |last| (last as usize + 1).next_multiple_of(64))
-    )?;
+    let last = process.look_at_files(|files| files.taken(0, u32::MAX).last());
+    writeln!(text, "FDSize:\t{}", last.map_or(64, |last| (last as usize + 1).next_multiple_of(64)))?;
     let groups: Vec<String> = credentials.groups.iter().map(|group| alloc::format!("{group} ")).collect();
     writeln!(text, "Groups:\t{}", groups.concat())?;
     memory(text, process)?;

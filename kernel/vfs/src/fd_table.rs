@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! File descriptors of a process.
 //!
-//! [`FdTable`] maps small numbers to [`OpenFile`]s. Every new descriptor gets the lowest free number, as programs rely on.
+//! [`FdTable`] maps small numbers to [`OpenFile`]s; a process uses it by its [`Descriptors`], and several may. Every new descriptor gets the lowest free number, as programs rely on.
 //! Numbers are places of a tree (`tree`): looking one up takes the lock of its place only. Whoever changes which numbers are
 //! taken also holds the table's lock, for a constant number of steps; memory is asked for before. Files that leave the table
 //! are dropped without a lock, because their last reference may talk to a file server.
 
+mod descriptors;
 mod tree;
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::mem;
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::AtomicU32;
 
 use hadal_hal::memory::fallible::MakeRoom;
 use hadal_hal::sync::{Rank, RwSpinLock};
 
 use crate::errno::{Errno, Result};
 use crate::open_file::OpenFile;
+pub use descriptors::Descriptors;
 use tree::{Place, Tree};
 
 /// Highest value `RLIMIT_NOFILE` may take (`fs.nr_open` of Linux).
@@ -25,6 +27,7 @@ pub const MAX_DESCRIPTORS: u32 = 1 << 20;
 const _: () = assert!(tree::NUMBERS == MAX_DESCRIPTORS as usize);
 
 /// One descriptor.
+#[derive(Clone)]
 struct Slot {
     file: Arc<OpenFile>,
     close_on_exec: bool,
@@ -32,9 +35,9 @@ struct Slot {
 
 impl Slot {
     /// The file, which has one descriptor less in the table.
-    fn close(self, table: &FdTable) -> Arc<OpenFile> {
+    fn close(self) -> Arc<OpenFile> {
         if let Ok(file) = self.file.file() {
-            file.descriptor_closed(table);
+            file.descriptor_closed();
         }
         self.file
     }
@@ -68,20 +71,29 @@ impl Drop for Reserved<'_> {
     }
 }
 
-/// The descriptors of a process.
+/// The descriptors of a process, or of several.
 pub struct FdTable {
     tree: Tree,
     /// Held while a number becomes taken or free.
     changing: RwSpinLock<()>,
-    /// Soft `RLIMIT_NOFILE`: numbers at or above it are not handed out.
-    limit: AtomicU32,
+}
+
+impl Default for FdTable {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 impl FdTable {
-    /// An empty table with the given soft `RLIMIT_NOFILE`.
-    pub const fn new(limit: u32) -> Self {
-        let changing = RwSpinLock::ranked(Rank::Files, ());
-        Self { tree: Tree::new(), changing, limit: AtomicU32::new(limit) }
+    /// An empty table.
+    pub const fn new() -> Self {
+        Self { tree: Tree::new(), changing: RwSpinLock::ranked(Rank::Files, ()) }
+    }
+
+    /// The table, used with a soft `RLIMIT_NOFILE`.
+    #[inline(always)]
+    pub fn limited<'a>(&'a self, limit: &'a AtomicU32) -> Descriptors<'a> {
+        Descriptors { table: self, limit }
     }
 
     #[inline]
@@ -96,87 +108,8 @@ impl FdTable {
         self.place(fd)?.read().as_ref().map(|slot| slot.file.clone()).ok_or(Errno::EBADF)
     }
 
-    /// Gives a file the lowest free number at or above `minimum` (`EMFILE` when there is none below the limit,
-    /// `EINVAL` when `minimum` is not below the limit, `ENOMEM` when the table cannot grow).
-    pub fn insert_from(&self, file: Arc<OpenFile>, minimum: i32, close_on_exec: bool) -> Result<i32> {
-        self.take(minimum, Some(Slot { file, close_on_exec }))
-    }
-
-    /// Takes the lowest free number for a file that is still to be made or opened: what follows cannot fail for want of a
-    /// number. The errors are those of [`FdTable::insert_from`].
-    pub fn reserve(&self) -> Result<Reserved<'_>> {
-        let fd = self.take(0, None)?;
-        Ok(Reserved { table: self, fd })
-    }
-
-    /// Takes the lowest free number at or above `minimum`, for a slot or with none yet.
-    #[inline]
-    fn take(&self, minimum: i32, slot: Option<Slot>) -> Result<i32> {
-        let minimum = usize::try_from(minimum).map_err(|_| Errno::EINVAL)?;
-        let limit = self.limit() as usize;
-        if minimum >= limit {
-            return Err(if minimum == 0 { Errno::EMFILE } else { Errno::EINVAL });
-        }
-        loop {
-            let number = {
-                let _changing = self.changing.write();
-                let near =
-                    self.tree.chunk(minimum).and_then(|chunk| Some((chunk.next_free(minimum)?, chunk)));
-                let (number, chunk) = match near {
-                    Some((number, chunk)) => (number, Some(chunk)),
-                    None => {
-                        let number = self.tree.lowest_free(minimum);
-                        (number, self.tree.chunk(number))
-                    }
-                };
-                if number >= limit {
-                    return Err(Errno::EMFILE);
-                }
-                if let Some(chunk) = chunk {
-                    *chunk.place(number).write() = slot;
-                    self.tree.note(chunk, number, true);
-                    return Ok(number as i32);
-                }
-                number
-            };
-            self.tree.grow(number)?;
-        }
-    }
-
-    /// Gives a file the lowest free number.
-    pub fn insert(&self, file: Arc<OpenFile>, close_on_exec: bool) -> Result<i32> {
-        self.insert_from(file, 0, close_on_exec)
-    }
-
-    /// Gives two files the lowest free numbers, or none of them one (for `pipe2` and `socketpair`).
-    pub fn insert_pair(
-        &self,
-        first: Arc<OpenFile>,
-        second: Arc<OpenFile>,
-        close_on_exec: bool,
-    ) -> Result<(i32, i32)> {
-        let first = self.insert(first, close_on_exec)?;
-        match self.insert(second, close_on_exec) {
-            Ok(second) => Ok((first, second)),
-            Err(error) => {
-                drop(self.remove(first));
-                Err(error)
-            }
-        }
-    }
-
-    /// Puts a file at a given number (`dup2`, `dup3`); returns the file that was there, to be dropped. `EBUSY` where another
-    /// thread has reserved the number.
-    pub fn replace(
-        &self,
-        fd: i32,
-        file: Arc<OpenFile>,
-        close_on_exec: bool,
-    ) -> Result<Option<Arc<OpenFile>>> {
-        let number = usize::try_from(fd).map_err(|_| Errno::EBADF)?;
-        if number >= self.limit() as usize {
-            return Err(Errno::EBADF);
-        }
+    /// Puts a slot at a number below [`MAX_DESCRIPTORS`]; returns the file that was there.
+    fn put(&self, number: usize, slot: Slot) -> Result<Option<Arc<OpenFile>>> {
         self.tree.grow(number)?;
         let chunk = self.tree.chunk(number).ok_or(Errno::ENOMEM)?;
         let changing = self.changing.write();
@@ -184,11 +117,11 @@ impl FdTable {
         if place.is_none() && chunk.is_taken(number) {
             return Err(Errno::EBUSY);
         }
-        let old = place.replace(Slot { file, close_on_exec });
+        let old = place.replace(slot);
         drop(place);
         self.tree.note(chunk, number, true);
         drop(changing);
-        Ok(old.map(|slot| slot.close(self)))
+        Ok(old.map(Slot::close))
     }
 
     /// Takes a descriptor away (`close`) and returns its file, to be dropped.
@@ -199,19 +132,7 @@ impl FdTable {
         let slot = chunk.place(number).write().take().ok_or(Errno::EBADF)?;
         self.tree.note(chunk, number, false);
         drop(changing);
-        Ok(slot.close(self))
-    }
-
-    /// `dup`: the same file at the lowest free number at or above `minimum`.
-    pub fn dup(&self, fd: i32, minimum: i32, close_on_exec: bool) -> Result<i32> {
-        let file = self.get(fd)?;
-        self.insert_from(file, minimum, close_on_exec)
-    }
-
-    /// `dup2` and `dup3` for two different numbers: the same file at `new_fd`.
-    pub fn dup_to(&self, fd: i32, new_fd: i32, close_on_exec: bool) -> Result<Option<Arc<OpenFile>>> {
-        let file = self.get(fd)?;
-        self.replace(new_fd, file, close_on_exec)
+        Ok(slot.close())
     }
 
     /// Whether `execve` closes the descriptor (`F_GETFD`).
@@ -242,16 +163,14 @@ impl FdTable {
 
     /// Gives the table, which is empty, the descriptors of another one (`fork`).
     pub fn take_over(&self, other: &Self) -> Result<()> {
-        self.set_limit(MAX_DESCRIPTORS);
         for fd in other.taken(0, u32::MAX) {
             // Both as they are together: another thread may put another file there.
-            let slot = other.place(fd)?.read().as_ref().map(|slot| (slot.file.clone(), slot.close_on_exec));
+            let slot = other.place(fd)?.read().clone();
             // One that is closed meanwhile is not there.
-            if let Some((file, close_on_exec)) = slot {
-                self.replace(fd, file, close_on_exec)?;
+            if let Some(slot) = slot {
+                self.put(fd as usize, slot)?;
             }
         }
-        self.set_limit(other.limit());
         Ok(())
     }
 
@@ -264,7 +183,7 @@ impl FdTable {
         }
     }
 
-    /// Closes everything, at the end of a process.
+    /// Closes everything, at the end of the last process that uses the table.
     pub fn clear(&self) {
         self.close_range(0, u32::MAX);
     }
@@ -290,30 +209,26 @@ impl FdTable {
         }
         Ok(list)
     }
-
-    /// The soft `RLIMIT_NOFILE`.
-    pub fn limit(&self) -> u32 {
-        self.limit.load(Ordering::Relaxed)
-    }
-
-    /// Changes the soft `RLIMIT_NOFILE`; open descriptors above it stay open.
-    pub fn set_limit(&self, limit: u32) {
-        self.limit.store(limit.min(MAX_DESCRIPTORS), Ordering::Relaxed);
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
+    use std::sync::atomic::Ordering;
 
     use proptest::prelude::*;
 
     use super::*;
     use crate::testing::null_open_file;
 
+    /// An empty table for a process with a limit.
+    fn table(limit: u32) -> Descriptors<'static> {
+        Box::leak(Box::new(FdTable::new())).limited(Box::leak(Box::new(AtomicU32::new(limit))))
+    }
+
     #[test]
     fn numbers_are_the_lowest_free() {
-        let table = FdTable::new(8);
+        let table = table(8);
         for fd in 0..4 {
             assert_eq!(table.insert(null_open_file(), false), Ok(fd));
         }
@@ -329,19 +244,19 @@ mod tests {
 
     #[test]
     fn the_limit_holds() {
-        let table = FdTable::new(2);
+        let table = table(2);
         assert_eq!(table.insert(null_open_file(), false), Ok(0));
         assert_eq!(table.insert_pair(null_open_file(), null_open_file(), false), Err(Errno::EMFILE));
         assert_eq!(table.list().unwrap(), [0]);
         assert_eq!(table.insert_from(null_open_file(), 2, false), Err(Errno::EINVAL));
         assert_eq!(table.dup_to(0, 2, false).err(), Some(Errno::EBADF));
-        table.set_limit(3);
+        table.limit.store(3, Ordering::Relaxed);
         assert_eq!(table.dup(0, 2, false), Ok(2));
     }
 
     #[test]
     fn a_reserved_number_is_taken_and_no_descriptor() {
-        let table = FdTable::new(3);
+        let table = table(3);
         table.insert(null_open_file(), false).unwrap();
         let reserved = table.reserve().unwrap();
         assert_eq!(table.insert(null_open_file(), false), Ok(2));
@@ -358,7 +273,7 @@ mod tests {
 
     #[test]
     fn bad_numbers_are_refused() {
-        let table = FdTable::new(16);
+        let table = table(16);
         assert_eq!(table.get(-1).err(), Some(Errno::EBADF));
         assert_eq!(table.get(0).err(), Some(Errno::EBADF));
         assert_eq!(table.remove(7).err(), Some(Errno::EBADF));
@@ -368,7 +283,7 @@ mod tests {
 
     #[test]
     fn dup_shares_the_description() {
-        let table = FdTable::new(16);
+        let table = table(16);
         let first = table.insert(null_open_file(), true).unwrap();
         let second = table.dup(first, 5, false).unwrap();
         assert_eq!(second, 5);
@@ -379,7 +294,7 @@ mod tests {
 
     #[test]
     fn close_range_closes_and_frees_numbers() {
-        let table = FdTable::new(64);
+        let table = table(64);
         for _ in 0..10 {
             table.insert(null_open_file(), false).unwrap();
         }
@@ -395,7 +310,7 @@ mod tests {
 
     #[test]
     fn numbers_far_apart_cost_no_more_than_their_own_places() {
-        let table = FdTable::new(MAX_DESCRIPTORS);
+        let table = table(MAX_DESCRIPTORS);
         let highest = MAX_DESCRIPTORS as i32 - 1;
         assert_eq!(table.replace(highest, null_open_file(), false).map(|old| old.is_none()), Ok(true));
         assert_eq!(table.insert(null_open_file(), false), Ok(0));
@@ -410,7 +325,7 @@ mod tests {
 
     #[test]
     fn full_parts_are_passed_over() {
-        let table = FdTable::new(MAX_DESCRIPTORS);
+        let table = table(MAX_DESCRIPTORS);
         let file = null_open_file();
         for fd in 0..40_000 {
             assert_eq!(table.insert(file.clone(), false), Ok(fd));
@@ -426,7 +341,7 @@ mod tests {
 
     #[test]
     fn a_copy_has_files_with_their_marks() {
-        let table = FdTable::new(8);
+        let table = table(8);
         let files = [null_open_file(), null_open_file()];
         table.insert(files[0].clone(), true).unwrap();
         let stops = AtomicU32::new(0);
@@ -438,7 +353,7 @@ mod tests {
                 }
             });
             for _ in 0..10_000 {
-                let copy = FdTable::new(0);
+                let copy = FdTable::new();
                 copy.take_over(&table).unwrap();
                 let is_marked = Arc::ptr_eq(&copy.get(0).unwrap(), &files[0]);
                 if copy.close_on_exec(0) != Ok(is_marked) {
@@ -456,7 +371,7 @@ mod tests {
         fn behaves_like_a_sorted_map(
             actions in proptest::collection::vec((0..4_u8, 0..600_i32), 1..300),
         ) {
-            let table = FdTable::new(500);
+            let table = table(500);
             let file = null_open_file();
             let mut model = BTreeSet::new();
             for (action, fd) in actions {

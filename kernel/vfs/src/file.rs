@@ -15,7 +15,6 @@ use hadal_mem::space::PageSource;
 use hadal_sync::{Mutex, WaitQueue};
 
 use crate::errno::{Errno, Result};
-use crate::fd_table::FdTable;
 use crate::flags::PollEvents;
 use crate::metadata::{FileKind, Metadata, SetAttr};
 use crate::open_file::SeekFrom;
@@ -183,8 +182,8 @@ pub trait File: Send + Sync {
         None
     }
 
-    /// A descriptor of it in a table was closed; others may be left, there and elsewhere.
-    fn descriptor_closed(&self, _table: &FdTable) {}
+    /// The calling process has closed a descriptor of it; others may be left, there and elsewhere.
+    fn descriptor_closed(&self) {}
 
     /// Adds lines to what `/proc/self/fdinfo` shows.
     fn describe(&self, _lines: &mut String) -> Result<()> {

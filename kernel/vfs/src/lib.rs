@@ -40,7 +40,7 @@ pub mod tmpfs;
 mod testing;
 
 pub use errno::{Errno, Result};
-pub use fd_table::{FdTable, MAX_DESCRIPTORS};
+pub use fd_table::{Descriptors, FdTable, MAX_DESCRIPTORS};
 pub use file::{AllocateMode, Blocking, Destination, DirEntry, File, IoctlArgument, Positions};
 pub use flags::{Access, MountFlags, OpenFlags, PollEvents, RenameFlags};
 pub use inode::{Created, Inode, InodeId, Owner, Walked};

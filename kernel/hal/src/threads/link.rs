@@ -2,7 +2,7 @@
 //! Links between things that live for ever: an atomic word that holds a reference or nothing.
 //!
 //! Control blocks that are never freed, only reused (decision 0004), can be linked by reference instead of by index: what is
-//! loaded was stored, so it is valid, and following a link is one instruction.
+//! loaded was stored, so it is valid, and following a link is one instruction. [`AtomicSomeRef`] holds a reference always.
 
 #[cfg(not(loom))]
 use crate::sync::atomic::{AtomicPtr, Ordering};
@@ -78,6 +78,38 @@ impl<T: Sync> AtomicRef<T> {
     }
 }
 
+/// A `&'static T` that many CPUs may read and write.
+#[derive(Debug)]
+pub struct AtomicSomeRef<T: 'static>(AtomicPtr<T>);
+
+impl<T: Sync> AtomicSomeRef<T> {
+    /// A reference to a thing.
+    pub fn to(value: &'static T) -> Self {
+        Self(AtomicPtr::new(pointer(Some(value))))
+    }
+
+    /// What is there.
+    #[inline(always)]
+    pub fn load(&self, order: Ordering) -> &'static T {
+        // SAFETY: the word holds what `pointer` made of a `&'static T`, from the start on; nothing else stores to it, the
+        // referent lives for ever and, being `Sync`, may be used on any CPU. Only shared references are made.
+        unsafe { &*self.0.load(order).cast_const() }
+    }
+
+    /// Whether it is this very thing.
+    #[inline(always)]
+    pub fn points_to(&self, thing: &T, order: Ordering) -> bool {
+        core::ptr::eq(self.0.load(order), thing)
+    }
+
+    /// Replaces what is there and returns it.
+    #[inline(always)]
+    pub fn swap(&self, value: &'static T, order: Ordering) -> &'static T {
+        // SAFETY: as in `load`.
+        unsafe { &*self.0.swap(pointer(Some(value)), order).cast_const() }
+    }
+}
+
 fn pointer<T>(value: Option<&'static T>) -> *mut T {
     value.map_or(core::ptr::null_mut(), |value| core::ptr::from_ref(value).cast_mut())
 }
@@ -91,7 +123,7 @@ fn reference<T: Sync>(pointer: *mut T) -> Option<&'static T> {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use super::AtomicRef;
+    use super::{AtomicRef, AtomicSomeRef};
     use core::sync::atomic::Ordering::Relaxed;
 
     #[test]
@@ -106,5 +138,13 @@ mod tests {
         assert_eq!(link.compare_exchange_weak(Some(&ONE), None, Relaxed, Relaxed), Err(Some(&TWO)));
         link.store(None, Relaxed);
         assert_eq!(link.load(Relaxed), None);
+    }
+    #[test]
+    fn there_is_always_something() {
+        static ONE: u32 = 1;
+        static TWO: u32 = 2;
+        let link = AtomicSomeRef::to(&ONE);
+        assert!(link.points_to(&ONE, Relaxed) && *link.load(Relaxed) == 1);
+        assert_eq!((link.swap(&TWO, Relaxed), link.load(Relaxed)), (&ONE, &TWO));
     }
 }

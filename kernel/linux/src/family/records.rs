@@ -77,6 +77,7 @@ pub(crate) fn take_free() -> Option<&'static Process> {
 
 /// Gives a record back that [`add`] or [`take_free`] has held.
 pub(crate) fn put_back(process: &'static Process) {
+    process.signals.leave_actions();
     process.family.state.store(FREE, Ordering::Release);
     release(process, PROCESS);
 }

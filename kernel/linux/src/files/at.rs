@@ -68,7 +68,7 @@ pub(crate) fn start<'a>(process: &'a Process, dirfd: i32, path: &[u8]) -> Result
     if path.is_empty() {
         return Err(Errno::ENOENT);
     }
-    let directory = process.files.get(dirfd)?;
+    let directory = process.files().get(dirfd)?;
     if directory.inode().is_directory() { Ok(Start::Open(directory)) } else { Err(Errno::ENOTDIR) }
 }
 
@@ -109,7 +109,7 @@ pub(crate) fn target(process: &Process, dirfd: i32, path: &[u8], flags: u32) -> 
     }
     match dirfd {
         AT_FDCWD => Ok(Target::Place((*process.cwd()).clone())),
-        _ => process.files.get(dirfd).map(Target::Open),
+        _ => process.files().get(dirfd).map(Target::Open),
     }
 }
 
@@ -142,7 +142,7 @@ impl Target {
 
 /// The open file behind argument `index`, for calls that an `O_PATH` descriptor cannot be used with.
 pub(crate) fn open_file(call: &Call<'_>, index: usize) -> Result<Arc<OpenFile>> {
-    let file = call.process.files.get(call.int(index))?;
+    let file = call.process.files().get(call.int(index))?;
     file.file()?;
     Ok(file)
 }

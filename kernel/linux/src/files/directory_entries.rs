@@ -50,7 +50,7 @@ fn pack(list: &mut Vec<u8>, limit: usize, layout: Layout, entry: &DirEntry<'_>) 
 /// Lists the directory behind argument 0 into the buffer that arguments 1 and 2 describe; returns the bytes used, 0 at
 /// the end, or `EINVAL` when not even one entry fits.
 pub(crate) fn list(call: &Call<'_>, layout: Layout) -> Result<usize> {
-    let file = call.process.files.get(call.int(0))?;
+    let file = call.process.files().get(call.int(0))?;
     let limit = (call.uint(2) as usize).min(CHUNK);
     check_accessible(call.process, call.arg(1), limit, FaultAccess::Write)?;
     let mut packed = fallible::room_for(limit)?;

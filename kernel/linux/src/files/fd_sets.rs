@@ -79,7 +79,7 @@ pub(crate) fn select(call: &Call<'_>, deadline_ns: Option<u64>) -> Result<usize>
             set.read(address, words)?;
         }
     }
-    let (fds, mut watched) = watch(&call.process.files, sets.each_ref().map(Deref::deref), count)?;
+    let (fds, mut watched) = watch(&call.process.files(), sets.each_ref().map(Deref::deref), count)?;
     polling::wait(call, &mut watched, deadline_ns)?;
     let answers = fallible::collected(fds.into_iter().zip(watched.iter().map(|entry| entry.ready)))?;
     let bits = keep_ready(sets.each_mut().map(DerefMut::deref_mut), &answers);

@@ -16,7 +16,7 @@ pub(crate) fn read(call: &Call<'_>, dirfd: i32, path: &[u8], buffer: usize, size
     }
     let process = call.process;
     let text = if path.is_empty() && dirfd != at::AT_FDCWD {
-        let file = process.files.get(dirfd)?;
+        let file = process.files().get(dirfd)?;
         match file.inode().kind() {
             FileKind::Symlink => file.inode().readlink()?,
             _ => return Err(Errno::ENOENT),

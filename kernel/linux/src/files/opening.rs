@@ -16,7 +16,7 @@ pub(crate) fn open(process: &Process, dirfd: i32, path: &[u8], flags: u32, mode:
     let flags = effective(flags);
     let start = at::start(process, dirfd, path)?;
     // Before a file is made or cut short.
-    let fd = process.files.reserve()?;
+    let fd = process.files().reserve()?;
     let file = process
         .namespace
         .open(&process.caller(), &start, path, flags, mode)

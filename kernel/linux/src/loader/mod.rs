@@ -11,7 +11,6 @@ mod map;
 mod shared_pages;
 mod stack;
 
-use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
@@ -133,7 +132,7 @@ static STARTING: SpinLock<Option<&'static Process>> = SpinLock::new(None);
 /// Makes a process and starts its first thread. How that went is told to [`machine::Machine::cannot_start`], or by the
 /// program. Not inline: a caller has enough on its kernel stack.
 #[inline(never)]
-pub fn start(setup: Box<ProcessSetup>) -> Result<&'static Process, StartError> {
+pub fn start(setup: ProcessSetup) -> Result<&'static Process, StartError> {
     let process = Process::new(setup).map_err(|_| StartError::NoMemory)?;
     let thread = hadal_sched::create(first_thread, 0, None).map_err(|_| StartError::NoMemory)?;
     if !thread.context().set_program(process.space().switchable(), 0, false) {

@@ -10,12 +10,13 @@ use hadal_hal::memory::fallible;
 use hadal_hal::sync::SpinLock;
 use hadal_sync::WaitQueue;
 use hadal_vfs::{
-    FdTable, File, FileKind, Inode, InodeId, MODE_PERMISSIONS, Metadata, OpenFile, OpenFlags, Owner,
-    PollEvents, Positions, SetAttr, SetTime, StatFs, Timespec,
+    File, FileKind, Inode, InodeId, MODE_PERMISSIONS, Metadata, OpenFile, OpenFlags, Owner, PollEvents,
+    Positions, SetAttr, SetTime, StatFs, Timespec,
 };
 
 use super::directory::{DEVICE, statfs};
 use super::queue::Queue;
+use crate::task::Task;
 use crate::{Errno, Result};
 
 /// What `stat` gives as the size (`FILENT_SIZE` of Linux).
@@ -140,7 +141,9 @@ impl File for QueueFile {
         Some(self)
     }
 
-    fn descriptor_closed(&self, table: &FdTable) {
-        self.queue.unregister(table);
+    fn descriptor_closed(&self) {
+        if let Some(process) = Task::current().try_process() {
+            self.queue.unregister(process);
+        }
     }
 }

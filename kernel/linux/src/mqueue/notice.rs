@@ -3,7 +3,6 @@
 
 use alloc::vec::Vec;
 
-use hadal_vfs::FdTable;
 use linux_raw_sys::general;
 
 use crate::family;
@@ -54,9 +53,9 @@ impl Notice {
         Self { process, pid: process.pid(), how }
     }
 
-    /// Whether who is told is the process with a table of descriptors.
-    pub(super) fn is_of(&self, table: &FdTable) -> bool {
-        core::ptr::eq(&raw const self.process.files, table)
+    /// Whether it is this process, which lives, that is told.
+    pub(super) fn is_of(&self, process: &Process) -> bool {
+        core::ptr::eq(self.process, process) && self.pid == process.pid()
     }
 
     /// Tells that a message is there; `sender` has sent it.

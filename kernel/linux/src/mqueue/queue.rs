@@ -12,7 +12,7 @@ use hadal_hal::memory::fallible;
 use hadal_hal::sync::{Rank, SpinLock};
 use hadal_sched::{Wake, current, park};
 use hadal_sync::WaitQueue;
-use hadal_vfs::{Blocking, FdTable, PollEvents};
+use hadal_vfs::{Blocking, PollEvents};
 
 use super::charge::{Bounds, Charge};
 use super::notice::Notice;
@@ -177,9 +177,9 @@ impl Queue {
         Ok(())
     }
 
-    /// Ends the registration, if it is that of the process with a table of descriptors.
-    pub(crate) fn unregister(&self, table: &FdTable) {
-        let notice = self.state.lock().notice.take_if(|notice| notice.is_of(table));
+    /// Ends the registration, if it is that of a process.
+    pub(crate) fn unregister(&self, process: &Process) {
+        let notice = self.state.lock().notice.take_if(|notice| notice.is_of(process));
         if let Some(notice) = notice {
             notice.cancel();
         }

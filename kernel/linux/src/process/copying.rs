@@ -5,9 +5,9 @@ use alloc::boxed::Box;
 use core::sync::atomic::Ordering;
 
 use hadal_hal::memory::fallible;
-use hadal_vfs::FdTable;
+use linux_raw_sys::general::{CLONE_FILES, CLONE_FS, CLONE_SIGHAND, CLONE_VM};
 
-use super::{Process, ProcessSetup};
+use super::{Process, RecordSetup};
 use crate::program::Program;
 use crate::task::Task;
 use crate::{Errno, family, machine, signal};
@@ -16,14 +16,15 @@ use crate::{Errno, family, machine, signal};
 const RECORD_BYTES: usize = 32 << 10;
 
 impl Process {
-    /// Makes a process like `parent`, in a fresh record or one that is used again: a window that is empty, or the parent's, and
-    /// copies of everything else. It has no threads. `EINTR` if the calling thread, one of the parent's, has a signal to take first.
-    pub(crate) fn copy(parent: &'static Self, shares_window: bool) -> crate::Result<&'static Self> {
+    /// Makes a process like `parent`, in a fresh record or one that is used again: a window that is empty, or the parent's,
+    /// what else the flags of `clone` say that they share, and copies of everything else. It has no threads. `EINTR` if the
+    /// calling thread, one of the parent's, has a signal to take first.
+    pub(crate) fn copy(parent: &'static Self, flags: u32) -> crate::Result<&'static Self> {
         let process = match family::take_free() {
             Some(process) => process,
             None => Self::new_beside(parent)?,
         };
-        match process.take_over(parent, shares_window) {
+        match process.take_over(parent, flags) {
             Ok(()) => Ok(process),
             Err(error) => {
                 process.discard();
@@ -37,26 +38,21 @@ impl Process {
     fn new_beside(parent: &Self) -> crate::Result<&'static Self> {
         fallible::admit(RECORD_BYTES)?;
         let limits = *parent.limits.lock();
-        let setup = Box::new(ProcessSetup {
+        let setup = Box::new(RecordSetup {
             namespace: parent.namespace.clone(),
-            cwd: (*parent.cwd()).clone(),
-            umask: 0,
             credentials: parent.credentials.clone(),
-            files: FdTable::new(0),
             limits,
             program: Program::default(),
             call_trace: parent.call_trace.filter(|trace| trace.all_processes),
             fills_at_once: parent.fills_at_once,
         });
-        Self::new(setup).map_err(|_| Errno::ENOMEM)
+        Self::make(setup).map_err(|_| Errno::ENOMEM)
     }
 
     /// Makes the record that of a copy.
     #[inline(never)]
-    fn take_over(&'static self, parent: &'static Self, shares_window: bool) -> crate::Result<()> {
+    fn take_over(&'static self, parent: &'static Self, flags: u32) -> crate::Result<()> {
         self.begin();
-        self.set_cwd(parent.cwd());
-        self.umask.store(parent.umask.load(Ordering::Relaxed), Ordering::Relaxed);
         self.credentials.take_over(&parent.credentials);
         let limits = *parent.limits.lock();
         let mut own = self.limits.lock();
@@ -70,15 +66,24 @@ impl Process {
         let barriers = parent.registered_barriers.load(Ordering::Relaxed);
         self.registered_barriers.store(barriers, Ordering::Relaxed);
         self.attributes.take_over(&parent.attributes);
-        self.signals.take_over(&parent.signals);
+        self.signals.take_over(&parent.signals, flags & CLONE_SIGHAND != 0)?;
         family::join(self, parent);
         // What was sent to many before does not reach the child: the caller takes it, and there is no child yet.
         if signal::interrupted(Task::current(), parent) {
             return Err(Errno::EINTR);
         }
-        self.files.take_over(&parent.files)?;
+        if flags & CLONE_FS != 0 {
+            self.paths.share(&parent.paths);
+        } else {
+            self.paths.begin()?.take_over(parent.paths.get())?;
+        }
+        if flags & CLONE_FILES != 0 {
+            self.files.share(&parent.files);
+        } else {
+            self.files.begin()?.take_over(parent.files.get())?;
+        }
         self.ensure_window().map_err(|_| Errno::ENOMEM)?;
-        if shares_window {
+        if flags & CLONE_VM != 0 {
             self.enter_window(parent);
         } else {
             parent.space().copy_to(self.space()).map_err(|_| Errno::ENOMEM)?;
@@ -105,7 +110,7 @@ impl Process {
     pub(crate) fn discard(&'static self) {
         self.undo.end(self.pid());
         self.leave_window();
-        self.files.clear();
+        self.leave_files();
         family::put_back(self);
     }
 }

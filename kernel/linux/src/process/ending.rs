@@ -142,7 +142,7 @@ impl Process {
         let _ = self.space().sync_all();
         self.undo.end(self.pid());
         record_locks::end(self);
-        self.files.clear();
+        self.leave_files();
         let status = self.ending().unwrap_or(ExitStatus::Exited(0));
         let refused = self.refused.text(&self.program().executable, status);
         if !refused.is_empty() {

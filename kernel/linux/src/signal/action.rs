@@ -8,6 +8,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 use super::default;
 use super::number::COUNT;
 use super::set::{AtomicSigSet, SigSet};
+use crate::shared::{Part, Stock};
 
 bitflags::bitflags! {
     /// Flags of an action (sigaction(2)).
@@ -124,7 +125,7 @@ impl Action {
 /// One line for each signal.
 type Table = [Action; COUNT as usize];
 
-/// The actions of a process.
+/// The actions of a process, or of several.
 pub(crate) struct Actions {
     table: SpinLock<Table>,
     /// The signals that are ignored, by default or by request: readable without the lock, as the next two.
@@ -218,6 +219,24 @@ impl Actions {
     /// The signals that are to be ignored; those that have no effect by default are not among them.
     pub(crate) fn ignored_on_request(&self) -> SigSet {
         self.ignored_on_request.get()
+    }
+}
+
+impl Part for Actions {
+    fn new() -> Self {
+        Self::new()
+    }
+
+    fn end(&self) {
+        for signo in self.changed.get().iter() {
+            self.set(signo, Action::DEFAULT);
+        }
+        self.changed.set(SigSet::EMPTY);
+    }
+
+    fn stock() -> &'static Stock<Self> {
+        static STOCK: Stock<Actions> = Stock::new(Actions::new());
+        &STOCK
     }
 }
 

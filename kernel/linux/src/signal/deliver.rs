@@ -52,7 +52,7 @@ pub fn deliver(task: &'static Task, process: &'static Process, frame: &mut TrapF
         // Before the signal is taken.
         let turn = process.stop_turn();
         let Some(info) = take(task, process, SigSet::ALL.minus(task.signals.mask())) else { break };
-        let action = process.signals.actions.take(info.signo);
+        let action = process.signals.actions.get().take(info.signo);
         match action.disposition {
             Disposition::Ignore => {}
             Disposition::Default if default::STOP.contains(info.signo) => {
@@ -117,7 +117,7 @@ pub(super) fn fail(
     fault: Option<FaultSignal>,
 ) {
     if info.signo == SIGSEGV {
-        process.signals.actions.set(SIGSEGV, action::Action::DEFAULT);
+        process.signals.actions.get().set(SIGSEGV, action::Action::DEFAULT);
         default::act(task, process, frame, SIGSEGV, fault);
     } else {
         super::force(task, process, frame, Info::fault(SIGSEGV, code::KERNEL, 0));

@@ -133,17 +133,17 @@ fn synchronous(
         return;
     }
     let blocked = task.signals.mask().contains(info.signo);
-    let action = process.signals.actions.get(info.signo);
+    let action = process.signals.actions.get().get(info.signo);
     match action.disposition {
         Disposition::Handler(_) if !blocked => {
-            let action = process.signals.actions.take(info.signo);
+            let action = process.signals.actions.get().take(info.signo);
             if rseq::abort_section(task, frame).is_err() {
                 return deliver::fail(task, process, frame, &info, fault);
             }
             deliver::enter_handler(task, process, frame, &info, &action, fault);
         }
         _ => {
-            process.signals.actions.set(info.signo, action::Action::DEFAULT);
+            process.signals.actions.get().set(info.signo, action::Action::DEFAULT);
             default::act(task, process, frame, info.signo, fault);
         }
     }

@@ -43,6 +43,7 @@ pub use number::name;
 pub use set::SigSet;
 
 use crate::process::Process;
+use crate::shared::Own;
 use crate::task::Task;
 use action::Actions;
 use alt_stack::ThreadAltStack;
@@ -153,7 +154,7 @@ impl TaskSignals {
 
 /// Signal state of one process.
 pub struct ProcessSignals {
-    actions: Actions,
+    actions: Own<Actions>,
     pending: Pending,
     timers: ProcessTimers,
     /// Where `signalfd` waits for signals, once somebody has one.
@@ -170,10 +171,10 @@ impl Default for ProcessSignals {
 }
 
 impl ProcessSignals {
-    /// Default actions, nothing pending, no timers.
-    pub const fn new() -> Self {
+    /// No actions yet, nothing pending, no timers.
+    pub fn new() -> Self {
         Self {
-            actions: Actions::new(),
+            actions: Own::none(),
             pending: Pending::new(),
             timers: ProcessTimers::new(),
             arrival: WaitQueue::new(),
@@ -187,19 +188,24 @@ impl ProcessSignals {
         self.pending.set()
     }
 
-    /// Signals that are ignored, by default or by request.
+    /// Signals that are ignored, by default or by request, for threads of the process.
     pub fn ignored(&self) -> SigSet {
-        self.actions.ignored()
+        self.actions.get().ignored()
+    }
+
+    /// The same for anybody.
+    fn look_at_ignored(&self) -> SigSet {
+        self.actions.look(Actions::ignored)
     }
 
     /// Signals that have a handler.
     pub fn caught(&self) -> SigSet {
-        self.actions.caught()
+        self.actions.look(Actions::caught)
     }
 
     /// The signals that the program has said to ignore.
     pub fn ignored_on_request(&self) -> SigSet {
-        self.actions.ignored_on_request()
+        self.actions.look(Actions::ignored_on_request)
     }
 
     /// The queue that is woken when a signal becomes pending, from now on.
@@ -215,12 +221,27 @@ impl ProcessSignals {
         }
     }
 
-    /// Becomes those of a new child: the parent's actions, nothing pending, no timers.
-    pub(crate) fn take_over(&self, parent: &Self) {
-        self.actions.take_over(&parent.actions);
+    /// Becomes those of the machine's program: default actions.
+    pub(crate) fn begin(&self) -> crate::Result<()> {
+        self.actions.begin().map(drop)
+    }
+
+    /// Becomes those of a new child: the parent's actions, shared or as a copy, nothing pending, no timers.
+    pub(crate) fn take_over(&self, parent: &Self, shares_actions: bool) -> crate::Result<()> {
+        if shares_actions {
+            self.actions.share(&parent.actions);
+        } else {
+            self.actions.begin()?.take_over(parent.actions.get());
+        }
         self.discard(SigSet::ALL);
         self.has_signalfd.store(false, Ordering::SeqCst);
         self.reported.store(false, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Somebody has waited for the process, or it came to nothing: it has no actions any more.
+    pub(crate) fn leave_actions(&self) {
+        self.actions.leave();
     }
 
     /// The process has ended: it has no timers any more.
@@ -243,12 +264,12 @@ impl ProcessSignals {
 
 /// The action of a valid signal.
 pub fn action_of(process: &Process, signo: u8) -> action::Action {
-    process.signals.actions.get(signo)
+    process.signals.actions.look(|actions| actions.get(signo))
 }
 
 /// Changes the action of a valid signal and returns the previous one. What is pending and ignored from now on is dropped.
 pub fn set_action(process: &Process, signo: u8, action: action::Action) -> action::Action {
-    let previous = process.signals.actions.set(signo, action);
+    let previous = process.signals.actions.get().set(signo, action);
     if process.signals.ignored().contains(signo) {
         let one = SigSet::of(&[signo]);
         process.signals.discard(one);
@@ -258,12 +279,17 @@ pub fn set_action(process: &Process, signo: u8, action: action::Action) -> actio
 }
 
 /// The process of the calling thread, its only one, gets another program: handlers and the timers of `timer_create` are gone,
-/// with what these have sent; what is ignored stays ignored.
-pub(crate) fn forget_program(task: &Task, process: &Process) {
-    process.signals.actions.forget_handlers();
+/// with what these have sent; what is ignored stays ignored. Other processes keep the actions that they have shared with it.
+pub(crate) fn forget_program(task: &Task, process: &Process) -> crate::Result<()> {
+    process.signals.actions.unshare(|own, shared| {
+        own.take_over(shared);
+        Ok(())
+    })?;
+    process.signals.actions.get().forget_handlers();
     process.signals.timers.delete_all();
     process.signals.pending.forget_timers();
     task.signals.pending.forget_timers();
+    Ok(())
 }
 
 /// Signals that may be delivered to the calling thread now.

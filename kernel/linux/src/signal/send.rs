@@ -32,7 +32,8 @@ pub enum Sent {
 pub fn to_thread(process: &'static Process, tid: u32, info: Info) -> Option<Result<Sent>> {
     let acts = job_control::AT_ONCE.contains(info.signo) && process.has_thread(tid);
     let _order = acts.then(|| job_control::before(process, info.signo));
-    let sent = process.with_thread(tid, |task| to_one(process, task, info, wake));
+    let ignored = process.signals.look_at_ignored();
+    let sent = process.with_thread(tid, |task| to_one(process, task, info, ignored, wake));
     if acts && matches!(sent, Some(Ok(_))) {
         job_control::after(process, info.signo);
     }
@@ -45,7 +46,7 @@ pub fn to_caller(process: &'static Process, task: &'static Task, info: Info) -> 
     if job_control::AT_ONCE.contains(info.signo) {
         return to_caller_in_order(process, task, info);
     }
-    to_one(process, task, info, super::interrupt_caller)
+    to_one(process, task, info, process.signals.ignored(), super::interrupt_caller)
 }
 
 /// The same for a signal that does something when it is sent. The caller is not stopped.
@@ -53,7 +54,7 @@ pub fn to_caller(process: &'static Process, task: &'static Task, info: Info) -> 
 #[inline(never)]
 fn to_caller_in_order(process: &'static Process, task: &'static Task, info: Info) -> Result<Sent> {
     let _order = job_control::before(process, info.signo);
-    let sent = to_one(process, task, info, super::interrupt_caller);
+    let sent = to_one(process, task, info, process.signals.ignored(), super::interrupt_caller);
     job_control::after(process, info.signo);
     sent
 }
@@ -63,10 +64,11 @@ fn to_one(
     process: &Process,
     task: &'static Task,
     info: Info,
+    ignored: SigSet,
     wake: impl FnOnce(&'static Task),
 ) -> Result<Sent> {
     // What is blocked is kept, since the program may change its mind before it unblocks it.
-    if process.signals.ignored().contains(info.signo) && !task.signals.mask().contains(info.signo) {
+    if ignored.contains(info.signo) && !task.signals.mask().contains(info.signo) {
         return Ok(Sent::Ignored);
     }
     push(&task.signals.pending, process, info)?;
@@ -111,7 +113,7 @@ fn push_for_some_task(
     preferred: impl FnOnce() -> Option<&'static Task>,
 ) -> Result<Sent> {
     let signo = info.signo;
-    if process.signals.ignored().contains(signo) && !is_blocked(process, signo) {
+    if process.signals.look_at_ignored().contains(signo) && !is_blocked(process, signo) {
         return Ok(Sent::Ignored);
     }
     push(&process.signals.pending, process, info)?;

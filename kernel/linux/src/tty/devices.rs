@@ -81,5 +81,5 @@ pub(super) fn open_slave(terminal: &Terminal, flags: OpenFlags) -> Result<usize>
     let root = process.namespace.root();
     // Whoever has the master may, whatever the path's permissions say.
     let file = process.namespace.open(&Caller::KERNEL, &root, path.as_bytes(), flags, 0)?;
-    process.files.insert(file, flags.contains(OpenFlags::CLOSE_ON_EXEC)).map(|fd| fd as usize)
+    process.files().insert(file, flags.contains(OpenFlags::CLOSE_ON_EXEC)).map(|fd| fd as usize)
 }

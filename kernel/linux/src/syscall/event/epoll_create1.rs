@@ -33,5 +33,5 @@ pub(super) fn make(call: &Call<'_>, close_on_exec: bool) -> Result<usize> {
     fallible::admit(2 * fallible::SMALL_BYTES)?;
     let instance = Arc::new(Epoll::new());
     let file = anonymous::open(&call.process.caller(), instance, 0o600, label, OpenFlags::READ_WRITE)?;
-    call.process.files.insert(file, close_on_exec).map(|fd| fd as usize)
+    call.process.files().insert(file, close_on_exec).map(|fd| fd as usize)
 }

@@ -39,8 +39,8 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
         EPOLL_CTL_DEL => Interest { events: 0, data: 0 },
         _ => Interest::from(memory::read::<Event>(call.arg(3))?),
     };
-    let instance = call.process.files.get(call.int(0))?;
-    let file = call.process.files.get(fd)?;
+    let instance = call.process.files().get(call.int(0))?;
+    let file = call.process.files().get(fd)?;
     instance.file()?;
     if !file.file()?.is_pollable() {
         return Err(Errno::EPERM);

@@ -29,7 +29,7 @@ impl From<Event> for Interest {
 pub(super) fn wait(call: &Call<'_>, deadline_ns: Option<u64>) -> Result<usize> {
     const MOST: i32 = i32::MAX / size_of::<Event>() as i32;
     let (address, most) = (call.arg(1), call.int(2));
-    let file = call.process.files.get(call.int(0))?;
+    let file = call.process.files().get(call.int(0))?;
     file.file()?;
     if !(1..=MOST).contains(&most) {
         return Err(Errno::EINVAL);

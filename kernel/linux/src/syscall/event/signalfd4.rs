@@ -33,7 +33,7 @@ pub(super) fn make(call: &Call<'_>, flags: u32) -> Result<usize> {
     at::check_flags(flags, FLAGS.bits())?;
     let fd = call.int(0);
     if fd != -1 {
-        let file = call.process.files.get(fd)?;
+        let file = call.process.files().get(fd)?;
         SignalFile::of(&file)?.set(call.process, wanted);
         return Ok(fd as usize);
     }
@@ -43,5 +43,5 @@ pub(super) fn make(call: &Call<'_>, flags: u32) -> Result<usize> {
     let signals = SignalFile::new(wanted);
     let file = anonymous::open(&call.process.caller(), signals, 0o600, label, status)?;
     let on_exec = flags.contains(OpenFlags::CLOSE_ON_EXEC);
-    call.process.files.insert(file, on_exec).map(|fd| fd as usize)
+    call.process.files().insert(file, on_exec).map(|fd| fd as usize)
 }

@@ -42,5 +42,5 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let timer = TimerFile::new(clock as i32, is_realtime)?;
     let file = anonymous::open(&call.process.caller(), timer, 0o600, label, status)?;
     let on_exec = flags.contains(OpenFlags::CLOSE_ON_EXEC);
-    call.process.files.insert(file, on_exec).map(|fd| fd as usize)
+    call.process.files().insert(file, on_exec).map(|fd| fd as usize)
 }

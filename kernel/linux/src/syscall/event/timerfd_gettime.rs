@@ -14,7 +14,7 @@ use crate::{Result, memory};
 signature!(Int, Address);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    let file = call.process.files.get(call.int(0))?;
+    let file = call.process.files().get(call.int(0))?;
     let setting = TimerFile::of(&file)?.get()?;
     memory::write(call.arg(1), &TimerSpec::from(setting))?;
     Ok(0)

@@ -22,7 +22,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let spec: TimerSpec = memory::read(call.arg(2))?;
     at::check_flags(flags, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET)?;
     let (value_ns, interval_ns) = spec.to_ns()?;
-    let file = call.process.files.get(call.int(0))?;
+    let file = call.process.files().get(call.int(0))?;
     let timer = TimerFile::of(&file)?;
     let absolute = flags & TFD_TIMER_ABSTIME != 0;
     let expires = match value_ns {

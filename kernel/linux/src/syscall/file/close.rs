@@ -14,7 +14,7 @@ use crate::{Result, record_locks};
 signature!(Int);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    let open = call.process.files.remove(call.int(0))?;
+    let open = call.process.files().remove(call.int(0))?;
     // As on Linux the descriptor is gone whatever comes of it.
     let written = mapped::write_back_own(call.process, &open);
     record_locks::closing(call.process, &open);

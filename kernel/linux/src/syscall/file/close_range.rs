@@ -21,10 +21,10 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     }
     match call.uint(2) {
         0 => {
-            record_locks::closing_some(call.process, call.process.files.taken(first, last), |_| true);
-            call.process.files.close_range(first, last);
+            record_locks::closing_some(call.process, call.process.files().taken(first, last), |_| true);
+            call.process.files().close_range(first, last);
         }
-        ON_EXEC => call.process.files.close_range_on_exec(first, last),
+        ON_EXEC => call.process.files().close_range_on_exec(first, last),
         _ => return Err(Errno::EINVAL),
     }
     Ok(0)

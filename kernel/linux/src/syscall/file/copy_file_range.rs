@@ -17,7 +17,7 @@ use crate::{Errno, Result};
 signature!(Int, Address, Int, Address, Size, Hex);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    let (source, target) = (call.process.files.get(call.int(0))?, call.process.files.get(call.int(2))?);
+    let (source, target) = (call.process.files().get(call.int(0))?, call.process.files().get(call.int(2))?);
     if call.uint(5) != 0 {
         return Err(Errno::EINVAL);
     }

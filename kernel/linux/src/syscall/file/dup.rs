@@ -12,5 +12,5 @@ use crate::strace::signature;
 signature!(Int);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    call.process.files.dup(call.int(0), 0, false).map(|fd| fd as usize)
+    call.process.files().dup(call.int(0), 0, false).map(|fd| fd as usize)
 }

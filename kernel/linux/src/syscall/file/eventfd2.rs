@@ -34,7 +34,7 @@ pub(super) fn make(call: &Call<'_>, flags: u32) -> Result<usize> {
     let status = OpenFlags::READ_WRITE | OpenFlags::from_bits_truncate(flags & EFD_NONBLOCK);
     let label = Label::Fixed("anon_inode:[eventfd]");
     let file = anonymous::open(&call.process.caller(), fallible::arc(counter)?, 0o600, label, status)?;
-    call.process.files.insert(file, flags & EFD_CLOEXEC != 0).map(|fd| fd as usize)
+    call.process.files().insert(file, flags & EFD_CLOEXEC != 0).map(|fd| fd as usize)
 }
 
 /// Highest value of the counter.

@@ -19,7 +19,7 @@ const PUNCH_HOLE: u32 = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
 signature!(Int, Flags(&flags::ALLOCATE), Word, Word);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    let file = call.process.files.get(call.int(0))?;
+    let file = call.process.files().get(call.int(0))?;
     let (offset, len) = (call.arg(2) as i64, call.arg(3) as i64);
     if offset < 0 || len <= 0 {
         return Err(Errno::EINVAL);

@@ -13,6 +13,6 @@ use crate::strace::signature;
 signature!(Int);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    let place = call.process.files.get(call.int(0))?.location().clone();
+    let place = call.process.files().get(call.int(0))?.location().clone();
     working_directory::change(call.process, place)
 }

@@ -49,7 +49,7 @@ signature!(|words| match words[1] as u32 {
 });
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    let (files, fd, command, argument) = (&call.process.files, call.int(0), call.uint(1), call.arg(2));
+    let (files, fd, command, argument) = (call.process.files(), call.int(0), call.uint(1), call.arg(2));
     let file = files.get(fd)?;
     // An `O_PATH` descriptor has no open file to ask.
     if file.file().is_err() && !matches!(command, F_DUPFD | F_DUPFD_CLOEXEC | F_GETFD | F_SETFD | F_GETFL) {

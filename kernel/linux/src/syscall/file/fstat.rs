@@ -13,7 +13,7 @@ use crate::{Result, memory};
 signature!(Int, Address);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    let file = call.process.files.get(call.int(0))?;
+    let file = call.process.files().get(call.int(0))?;
     let metadata = file.metadata();
     memory::write(call.arg(1), &Stat::from(metadata.as_ref().map_err(|&error| error)?))?;
     Ok(0)

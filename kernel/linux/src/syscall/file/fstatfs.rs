@@ -13,7 +13,7 @@ use crate::{Result, memory};
 signature!(Int, Address);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    let file = call.process.files.get(call.int(0))?;
+    let file = call.process.files().get(call.int(0))?;
     let place = file.location();
     memory::write(call.arg(1), &StatfsLayout::new(&place.inode().statfs()?, place.mount().flags))?;
     Ok(0)

@@ -21,8 +21,8 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let (fd, request) = (call.int(0), call.uint(1));
     let mut argument = Argument(call.arg(2));
     match request {
-        FIOCLEX => call.process.files.set_close_on_exec(fd, true).map(|()| 0),
-        FIONCLEX => call.process.files.set_close_on_exec(fd, false).map(|()| 0),
+        FIOCLEX => call.process.files().set_close_on_exec(fd, true).map(|()| 0),
+        FIONCLEX => call.process.files().set_close_on_exec(fd, false).map(|()| 0),
         FIONBIO => {
             let on: u32 = memory::read(argument.0)?;
             let mut status = file.status();

@@ -16,7 +16,7 @@ use crate::{Errno, Result};
 signature!(Int, Word, Choice(flags::WHENCE));
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    let file = call.process.files.get(call.int(0))?;
+    let file = call.process.files().get(call.int(0))?;
     let by = call.arg(1) as i64;
     let from = match call.uint(2) {
         SEEK_SET => SeekFrom::Start(by),

@@ -54,5 +54,5 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     root()?.unlink(entry.as_bytes())?;
     let label = [&b"/memfd:"[..], name, b" (deleted)"].concat();
     let file = OpenFile::new(created.file, Location::anonymous(created.inode, &label)?, status)?;
-    call.process.files.insert(file, flags & MFD_CLOEXEC != 0).map(|fd| fd as usize)
+    call.process.files().insert(file, flags & MFD_CLOEXEC != 0).map(|fd| fd as usize)
 }

@@ -25,9 +25,9 @@ pub(super) fn make(call: &Call<'_>, flags: u32) -> Result<usize> {
     }
     let (reader, writer) = pipe::create(&call.process.caller(), flags)?;
     let on_exec = flags.contains(OpenFlags::CLOSE_ON_EXEC);
-    let (first, second) = call.process.files.insert_pair(reader, writer, on_exec)?;
+    let (first, second) = call.process.files().insert_pair(reader, writer, on_exec)?;
     if let Err(error) = memory::write(call.arg(0), &[first, second]) {
-        drop((call.process.files.remove(first), call.process.files.remove(second)));
+        drop((call.process.files().remove(first), call.process.files().remove(second)));
         return Err(error);
     }
     Ok(0)

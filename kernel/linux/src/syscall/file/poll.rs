@@ -49,7 +49,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
 
 /// Waits for the descriptors that arguments 0 and 1 describe, and stores the answers.
 pub(super) fn poll(call: &Call<'_>, deadline_ns: Option<u64>) -> Result<usize> {
-    let (address, count, files) = (call.arg(0), call.uint(1), &call.process.files);
+    let (address, count, files) = (call.arg(0), call.uint(1), call.process.files());
     if count > files.limit() {
         return Err(Errno::EINVAL);
     }

@@ -15,6 +15,6 @@ signature!(Int, Address, Int, Word);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let position = transfer::position(call.arg(3))?;
-    let file = call.process.files.get(call.int(0))?;
+    let file = call.process.files().get(call.int(0))?;
     transfer::read(call, &file, Segments::vector(call.arg(1), call.arg(2))?, Some(position))
 }

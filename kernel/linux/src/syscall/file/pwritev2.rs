@@ -17,7 +17,7 @@ signature!(Int, Address, Int, Word, Hex, Flags(&flags::RW));
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let position = transfer::position_or_shared(call.arg(3))?;
-    let file = call.process.files.get(call.int(0))?;
+    let file = call.process.files().get(call.int(0))?;
     let buffers = Segments::vector(call.arg(1), call.arg(2))?;
     let flags = call.uint(5);
     if flags & !(RWF_HIPRI | RWF_DSYNC | RWF_SYNC) != 0 {

@@ -15,6 +15,6 @@ use crate::strace::signature;
 signature!(Int, Output, Size);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    let file = call.process.files.get(call.int(0))?;
+    let file = call.process.files().get(call.int(0))?;
     transfer::read(call, &file, Segment::new(call.arg(1), call.arg(2))?, None)
 }

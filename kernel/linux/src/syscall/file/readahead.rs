@@ -14,7 +14,7 @@ use crate::{Errno, Result};
 signature!(Int, Word, Size);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    let file = call.process.files.get(call.int(0))?;
+    let file = call.process.files().get(call.int(0))?;
     if !file.status().readable() {
         return Err(Errno::EBADF);
     }

@@ -16,7 +16,7 @@ use crate::{Errno, Result};
 signature!(Int, Int, Address, Size);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    let (target, source) = (call.process.files.get(call.int(0))?, call.process.files.get(call.int(1))?);
+    let (target, source) = (call.process.files().get(call.int(0))?, call.process.files().get(call.int(1))?);
     if !source.status().readable() || !target.status().writable() {
         return Err(Errno::EBADF);
     }

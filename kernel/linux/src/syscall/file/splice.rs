@@ -12,7 +12,7 @@ use crate::{Errno, Result};
 signature!(Int, Address, Int, Address, Size, Hex);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    call.process.files.get(call.int(0))?;
-    call.process.files.get(call.int(2))?;
+    call.process.files().get(call.int(0))?;
+    call.process.files().get(call.int(2))?;
     Err(Errno::EINVAL)
 }

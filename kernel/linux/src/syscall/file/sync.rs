@@ -27,8 +27,8 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
 pub(super) fn sync_where(process: &Process, wanted: impl Fn(u64) -> bool) {
     let _ = process.space().sync_all();
     let mut done = BTreeSet::new();
-    for fd in process.files.taken(0, u32::MAX) {
-        let Ok(open) = process.files.get(fd) else { continue };
+    for fd in process.files().taken(0, u32::MAX) {
+        let Ok(open) = process.files().get(fd) else { continue };
         let Ok(file) = open.file() else { continue };
         // Without memory to note it, a file is brought there again.
         let first = fallible::admit(fallible::SMALL_BYTES).is_err() || done.insert(Arc::as_ptr(&open) as usize);

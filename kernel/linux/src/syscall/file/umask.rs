@@ -5,8 +5,6 @@
 //!
 //! Refused: nothing.
 
-use core::sync::atomic::Ordering;
-
 use crate::Result;
 use crate::call::Call;
 use crate::strace::signature;
@@ -14,5 +12,5 @@ use crate::strace::signature;
 signature!(Octal);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    Ok(call.process.umask.swap(call.uint(0) & 0o777, Ordering::Relaxed) as usize)
+    Ok(call.process.set_umask(call.uint(0) & 0o777) as usize)
 }

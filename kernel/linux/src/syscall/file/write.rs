@@ -15,6 +15,6 @@ use crate::strace::signature;
 signature!(Int, Input(2), Size);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    let file = call.process.files.get(call.int(0))?;
+    let file = call.process.files().get(call.int(0))?;
     transfer::write(call, &file, Segment::new(call.arg(1), call.arg(2))?, None)
 }

@@ -14,6 +14,6 @@ use crate::strace::signature;
 signature!(Int, Address, Int);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    let file = call.process.files.get(call.int(0))?;
+    let file = call.process.files().get(call.int(0))?;
     transfer::write(call, &file, Segments::vector(call.arg(1), call.arg(2))?, None)
 }

@@ -35,10 +35,6 @@ pub(super) fn set(process: &Process, resource: u32, new: RawLimit, privileged: b
     check(resource, limits[index], new, privileged)?;
     limits[index] = Limit { soft: new.soft, hard: new.hard };
     process.note_limits(&limits);
-    drop(limits);
-    if resource == RLIMIT_NOFILE {
-        process.files.set_limit(new.soft as u32);
-    }
     Ok(())
 }
 

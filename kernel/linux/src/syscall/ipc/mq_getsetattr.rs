@@ -26,7 +26,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     if wanted.is_some_and(|wanted| wanted.flags & !NONBLOCK != 0) {
         return Err(Errno::EINVAL);
     }
-    let file = call.process.files.get(call.int(0))?;
+    let file = call.process.files().get(call.int(0))?;
     let queue = mqueue::of(&file)?;
     let status = file.status();
     let previous = Attributes {

@@ -24,10 +24,10 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
         address => Some(memory::read(address)?),
     };
     let how = event.map(|event| how(call, &event)).transpose()?;
-    let file = call.process.files.get(call.int(0))?;
+    let file = call.process.files().get(call.int(0))?;
     let queue = mqueue::of(&file)?;
     match how {
-        None => queue.unregister(&call.process.files),
+        None => queue.unregister(call.process),
         Some(how) => queue.register(Notice::new(call.process, how))?,
     }
     Ok(0)
@@ -43,7 +43,7 @@ fn how(call: &Call<'_>, event: &Event) -> Result<How> {
         SIGEV_THREAD => {
             let mut cookie = memory::buffer(COOKIE_BYTES)?;
             memory::read_bytes(event.value as usize, &mut cookie)?;
-            let file = call.process.files.get(event.signal)?;
+            let file = call.process.files().get(event.signal)?;
             Ok(How::Thread { place: Expected::at(&file)?, cookie })
         }
         _ => Err(Errno::EINVAL),

@@ -38,6 +38,6 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     };
     let on_exec = flags.contains(OpenFlags::CLOSE_ON_EXEC);
     mqueue::directory().open(process, name, flags, mode, bounds, |file| {
-        process.files.insert(file, on_exec).map(|fd| fd as usize)
+        process.files().insert(file, on_exec).map(|fd| fd as usize)
     })
 }

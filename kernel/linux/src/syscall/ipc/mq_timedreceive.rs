@@ -20,7 +20,7 @@ signature!(Int, Output, Size, Address, Time);
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let (address, len, priority) = (call.arg(1), call.arg(2), call.arg(3));
     let deadline_ns = deadline::read(call, 4)?;
-    let file = call.process.files.get(call.int(0))?;
+    let file = call.process.files().get(call.int(0))?;
     let queue = mqueue::of(&file)?;
     if !file.status().readable() {
         return Err(Errno::EBADF);

@@ -23,7 +23,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     if priority >= PRIORITIES {
         return Err(Errno::EINVAL);
     }
-    let file = call.process.files.get(call.int(0))?;
+    let file = call.process.files().get(call.int(0))?;
     let queue = mqueue::of(&file)?;
     if !file.status().writable() {
         return Err(Errno::EBADF);

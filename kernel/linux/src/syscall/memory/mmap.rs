@@ -103,7 +103,7 @@ fn populate(call: &Call<'_>, mapped: usize, len: usize) -> Result<()> {
 }
 
 fn back_by_file(call: &Call<'_>, request: &mut MapRequest, offset: u64, shared: bool) -> Result<()> {
-    let open = call.process.files.get(call.int(4))?;
+    let open = call.process.files().get(call.int(4))?;
     let file = open.file()?;
     let status: OpenFlags = open.status();
     if !status.readable() || (shared && request.prot.contains(Prot::WRITE) && !status.writable()) {

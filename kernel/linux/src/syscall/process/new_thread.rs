@@ -136,7 +136,7 @@ fn make(
     if task.publish().is_err() {
         if let Some(fd) = pidfd {
             // Unless another thread has closed it.
-            let _ = call.process.files.remove(fd);
+            let _ = call.process.files().remove(fd);
         }
         hadal_sched::discard(thread);
         return Err(Errno::EAGAIN);
@@ -156,7 +156,7 @@ fn make(
 #[cold]
 fn give_pidfd(call: &Call<'_>, process: &'static Process, pid: u32, address: usize) -> Result<i32> {
     let fd = super::process_file::open(call, process, pid, OpenFlags::empty())?;
-    memory::write(address, &fd).inspect_err(|_| drop(call.process.files.remove(fd)))?;
+    memory::write(address, &fd).inspect_err(|_| drop(call.process.files().remove(fd)))?;
     Ok(fd)
 }
 

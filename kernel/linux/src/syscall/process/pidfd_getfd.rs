@@ -18,7 +18,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     if call.uint(2) != 0 {
         return Err(Errno::EINVAL);
     }
-    let file = call.process.files.get(call.int(0))?;
+    let file = call.process.files().get(call.int(0))?;
     let other = ProcessFile::of(&file)?.hold().ok_or(Errno::ESRCH)?;
     if !may_trace(call.process, &other) {
         return Err(Errno::EPERM);
@@ -26,6 +26,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     if other.family.has_ended() || other.ending().is_some() {
         return Err(Errno::ESRCH);
     }
-    let wanted = other.files.get(call.int(1))?;
-    call.process.files.insert(wanted, true).map(|fd| fd as usize)
+    let fd = call.int(1);
+    let wanted = other.look_at_files(|files| files.get(fd))?;
+    call.process.files().insert(wanted, true).map(|fd| fd as usize)
 }

@@ -16,5 +16,5 @@ pub(super) fn open(call: &Call<'_>, process: &'static Process, pid: u32, flags: 
     let label = Label::Fixed("anon_inode:[pidfd]");
     let status = OpenFlags::READ_WRITE | flags & NONBLOCK;
     let file = anonymous::open(&call.process.caller(), file, 0o600, label, status)?;
-    call.process.files.insert(file, true)
+    call.process.files().insert(file, true)
 }

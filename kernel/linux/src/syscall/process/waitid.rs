@@ -42,7 +42,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
         GROUP if id > 0 => Whom::Group(id as u32),
         GROUP if id == 0 => Whom::Group(call.process.family.group()),
         FILE if id >= 0 => {
-            let file = call.process.files.get(id)?;
+            let file = call.process.files().get(id)?;
             if options & WNOHANG == 0 && file.status().contains(pidfd::NONBLOCK) {
                 options |= WNOHANG;
                 none = Err(Errno::EAGAIN);

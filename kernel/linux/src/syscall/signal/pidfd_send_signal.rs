@@ -20,7 +20,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     if call.uint(3) != 0 {
         return Err(Errno::EINVAL);
     }
-    let file = call.process.files.get(call.int(0))?;
+    let file = call.process.files().get(call.int(0))?;
     let named = ProcessFile::of(&file)?;
     let info = if content == 0 {
         let sender = |signo| target::sender(call.process, signo, code::USER);

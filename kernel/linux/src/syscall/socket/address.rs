@@ -24,7 +24,7 @@ pub(super) fn family(socket: &Socket) -> u16 {
 
 /// The file behind a descriptor argument.
 pub(super) fn file(call: &Call<'_>, index: usize) -> Result<Arc<OpenFile>> {
-    call.process.files.get(call.int(index))
+    call.process.files().get(call.int(index))
 }
 
 /// Stores the empty address, cut off at the length that is found at `len_address`, and its length there.

@@ -81,7 +81,7 @@ fn add_files(process: &Process, address: usize, count: usize, files: &mut Vec<Ar
     let mut fds = memory::ProgramArray::<i32, 8>::new();
     fds.read(address, count)?;
     for &fd in fds.iter() {
-        let file = process.files.get(fd)?;
+        let file = process.files().get(fd)?;
         // What only names a place is refused, as on Linux.
         file.file()?;
         files.push(file);
@@ -142,7 +142,7 @@ impl Writer {
         numbers.try_reserve_exact(files.len()).map_err(|_| Errno::ENOMEM)?;
         self.truncated |= fitting < files.len();
         for file in files.into_iter().take(fitting) {
-            match process.files.insert(file, on_exec) {
+            match process.files().insert(file, on_exec) {
                 Ok(fd) => numbers.push(fd),
                 Err(_) => {
                     self.truncated = true;
@@ -155,7 +155,7 @@ impl Writer {
         }
         let stored = self.put(RIGHTS, numbers.as_bytes());
         if stored.is_err() {
-            numbers.iter().for_each(|&fd| drop(process.files.remove(fd)));
+            numbers.iter().for_each(|&fd| drop(process.files().remove(fd)));
         }
         stored
     }

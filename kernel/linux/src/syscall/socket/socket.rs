@@ -43,7 +43,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let socket = fallible::arc(Socket::for_notices())?;
     let mode = FileKind::Socket.mode_bits() | 0o777;
     let file = anonymous::open(&call.process.caller(), socket, mode, Label::Numbered("socket"), status)?;
-    call.process.files.insert(file, flags.contains(OpenFlags::CLOSE_ON_EXEC)).map(|fd| fd as usize)
+    call.process.files().insert(file, flags.contains(OpenFlags::CLOSE_ON_EXEC)).map(|fd| fd as usize)
 }
 
 fn refuse(call: &Call<'_>) -> Result<usize> {

@@ -48,9 +48,9 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     fallible::admit(fallible::SMALL_BYTES)?;
     let (first, second) = Socket::pair(kind);
     let on_exec = flags.contains(OpenFlags::CLOSE_ON_EXEC);
-    let (first, second) = call.process.files.insert_pair(open(first)?, open(second)?, on_exec)?;
+    let (first, second) = call.process.files().insert_pair(open(first)?, open(second)?, on_exec)?;
     if let Err(error) = memory::write(call.arg(3), &[first, second]) {
-        drop((call.process.files.remove(first), call.process.files.remove(second)));
+        drop((call.process.files().remove(first), call.process.files().remove(second)));
         return Err(error);
     }
     Ok(0)
