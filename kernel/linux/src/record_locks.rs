@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Record locks (`fcntl` with `F_SETLK`): which process has which bytes of which file.
 //!
-//! A lock belongs to a process: its threads never exclude each other, a child does not have it, and it ends with the process, or as
-//! soon as the process closes any descriptor of the file. Locks of a process that touch are one.
+//! A lock belongs to a table of descriptors, and so mostly to one process: its threads never exclude each other, a child has it
+//! only if it shares the table, and it ends with the table, or as soon as a process with the table closes any descriptor of the file.
+//! Locks of one owner that touch are one.
 
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -10,7 +11,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use hadal_hal::memory::fallible::MakeRoom;
 use hadal_hal::sync::SpinLock;
 use hadal_sync::{WaitMode, WaitQueue};
-use hadal_vfs::{InodeId, OpenFile};
+use hadal_vfs::{FdTable, InodeId, OpenFile};
 
 use crate::process::Process;
 use crate::task::Task;
@@ -52,13 +53,15 @@ pub(crate) struct Record<O> {
     inode: InodeId,
     pub(crate) span: Span,
     pub(crate) kind: RecordKind,
-    pub(crate) owner: O,
+    owner: O,
+    /// The process that has taken it.
+    pub(crate) pid: u32,
 }
 
 /// Locks of all processes. Programs that lock many pieces of files join them soon (databases have a handful).
 const MOST: usize = 1 << 13;
 
-/// A thread that waits, its process, and one that is in its way.
+/// A thread that waits, its owner of locks, and one that is in its way.
 #[derive(Clone, Copy)]
 struct Wait<O> {
     thread: u32,
@@ -119,10 +122,16 @@ impl<O: Copy + PartialEq> Table<O> {
 
     /// Grants a lock that nothing is in the way of; there is room.
     fn grant(&mut self, mut wanted: Record<O>) {
+        let joins = move |held: &Record<O>| {
+            (held.inode, held.owner, held.kind) == (wanted.inode, wanted.owner, wanted.kind)
+                && held.span.touches(wanted.span)
+        };
+        // As on Linux it is the first one that grows.
+        let first = self.held.iter().filter(|held| joins(held)).min_by_key(|held| held.span.first);
+        wanted.pid = first.map_or(wanted.pid, |held| held.pid);
         self.cut(wanted.inode, wanted.owner, wanted.span);
         self.held.retain(|held| {
-            let joins = (held.inode, held.owner, held.kind) == (wanted.inode, wanted.owner, wanted.kind)
-                && held.span.touches(wanted.span);
+            let joins = joins(held);
             if joins {
                 wanted.span.first = wanted.span.first.min(held.span.first);
                 wanted.span.last = wanted.span.last.max(held.span.last);
@@ -173,14 +182,20 @@ impl<O: Copy + PartialEq> Table<O> {
     }
 }
 
-/// A process is named by its id, which is nobody else's as long as it has locks.
-static TABLE: SpinLock<Table<u32>> = SpinLock::new(Table::new());
+/// The address of a table of descriptors, which is not used again as long as it has locks.
+type Owner = usize;
+
+fn owner(files: &FdTable) -> Owner {
+    core::ptr::from_ref(files).addr()
+}
+
+static TABLE: SpinLock<Table<Owner>> = SpinLock::new(Table::new());
 static CHANGED: WaitQueue = WaitQueue::new();
 /// Locks that are held, so that who closes a file while there is none need not look.
 static HELD: AtomicUsize = AtomicUsize::new(0);
 
 /// Changes the table, and lets those look again who wait if it says that locks have changed.
-fn change<T>(act: impl FnOnce(&mut Table<u32>) -> (T, bool)) -> T {
+fn change<T>(act: impl FnOnce(&mut Table<Owner>) -> (T, bool)) -> T {
     let (result, wakes) = {
         let mut table = TABLE.lock();
         let (result, has_changed) = act(&mut table);
@@ -193,14 +208,19 @@ fn change<T>(act: impl FnOnce(&mut Table<u32>) -> (T, bool)) -> T {
     result
 }
 
+fn record(process: &Process, inode: InodeId, span: Span, kind: RecordKind) -> Record<Owner> {
+    Record { inode, span, kind, owner: owner(&process.files()), pid: process.pid() }
+}
+
 /// A lock that keeps the process from having the bytes (`F_GETLK`).
 pub(crate) fn in_the_way(
     process: &Process,
     inode: InodeId,
     span: Span,
     kind: RecordKind,
-) -> Option<Record<u32>> {
-    TABLE.lock().in_the_way(&Record { inode, span, kind, owner: process.pid() }).copied()
+) -> Option<Record<Owner>> {
+    let wanted = record(process, inode, span, kind);
+    TABLE.lock().in_the_way(&wanted).copied()
 }
 
 /// Takes a lock, at once or, if it `waits`, when nothing is in the way any more.
@@ -211,7 +231,7 @@ pub(crate) fn lock(
     kind: RecordKind,
     waits: bool,
 ) -> Result<()> {
-    let wanted = Record { inode, span, kind, owner: process.pid() };
+    let wanted = record(process, inode, span, kind);
     let thread = Task::current().tid();
     let attempt = || {
         // A stronger lock may become a weaker one.
@@ -234,7 +254,7 @@ pub(crate) fn unlock(process: &Process, inode: InodeId, span: Span) -> Result<()
         // For the rest of a lock that is cut in two.
         let room = table.held.make_room(1).map_err(|_| Errno::ENOLCK);
         if room.is_ok() {
-            table.cut(inode, process.pid(), span);
+            table.cut(inode, owner(&process.files()), span);
         }
         (room, room.is_ok())
     })
@@ -244,14 +264,15 @@ pub(crate) fn unlock(process: &Process, inode: InodeId, span: Span) -> Result<()
 #[inline]
 pub(crate) fn closing(process: &Process, file: &OpenFile) {
     if HELD.load(Ordering::Relaxed) > 0 && file.file().is_ok() {
-        change(|table| (table.cut(file.inode().identity(), process.pid(), Span::ALL), true));
+        let owner = owner(&process.files());
+        change(|table| (table.cut(file.inode().identity(), owner, Span::ALL), true));
     }
 }
 
-/// The process closes all its files.
-pub(crate) fn end(process: &Process) {
+/// No process has the files any more, which are to be closed.
+pub(crate) fn end(files: &FdTable) {
     if HELD.load(Ordering::Relaxed) > 0 {
-        change(|table| (table.held.retain(|held| held.owner != process.pid()), true));
+        change(|table| (table.held.retain(|held| held.owner != owner(files)), true));
     }
 }
 
@@ -276,7 +297,7 @@ mod tests {
     }
 
     fn wanted(owner: u32, first: i64, last: i64, kind: RecordKind) -> Record<u32> {
-        Record { inode: FILE, span: span(first, last), kind, owner }
+        Record { inode: FILE, span: span(first, last), kind, owner, pid: owner }
     }
 
     fn attempt(table: &mut Table<u32>, wanted: Record<u32>, waits: bool) -> Result<bool> {
@@ -322,6 +343,19 @@ mod tests {
         assert_eq!(spans(&table, 1), [(0, i64::MAX, Shared)]);
         table.cut(FILE, 1, span(5, i64::MAX));
         assert_eq!(spans(&table, 1), [(0, 4, Shared)]);
+    }
+
+    #[test]
+    fn a_lock_that_grows_stays_that_of_who_took_it_first() {
+        let mut table = Table::new();
+        let by = |pid, first, last, kind| Record { pid, ..wanted(1, first, last, kind) };
+        for lock in [by(1, 10, 19, Shared), by(2, 30, 39, Shared), by(3, 15, 34, Shared)] {
+            assert_eq!(table.attempt(1, lock, false), Ok(true));
+        }
+        assert_eq!(spans(&table, 1), [(10, 39, Shared)]);
+        assert_eq!(table.in_the_way(&wanted(2, 0, 99, Exclusive)).map(|held| held.pid), Some(1));
+        assert_eq!(table.attempt(1, by(4, 10, 39, Exclusive), false), Ok(true));
+        assert_eq!(table.held[0].pid, 4);
     }
 
     #[test]

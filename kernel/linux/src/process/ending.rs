@@ -10,7 +10,7 @@ use super::{ExitStatus, Process};
 use crate::signal::number::SIGSEGV;
 use crate::task::Task;
 use crate::violation::Violation;
-use crate::{family, machine, record_locks};
+use crate::{family, machine};
 
 const ENDING: u32 = 1 << 31;
 const BY_SIGNAL: u32 = 1 << 8;
@@ -141,7 +141,6 @@ impl Process {
         // This brings the last of a file to the host. Nobody is left to hear of a failure.
         let _ = self.space().sync_all();
         self.undo.end(self.pid());
-        record_locks::end(self);
         self.leave_files();
         let status = self.ending().unwrap_or(ExitStatus::Exited(0));
         let refused = self.refused.text(&self.program().executable, status);

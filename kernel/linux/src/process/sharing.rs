@@ -11,8 +11,8 @@ use hadal_hal::sync::{Rank, SpinLock};
 use hadal_vfs::{Descriptors, FdTable, Location, OpenFile};
 
 use super::Process;
-use crate::Result;
 use crate::shared::{Part, Stock};
+use crate::{Result, record_locks};
 
 /// Where paths start, and what new files are not allowed.
 pub(super) struct Paths {
@@ -62,6 +62,7 @@ impl Part for FdTable {
     }
 
     fn end(&self) {
+        record_locks::end(self);
         self.clear();
     }
 

@@ -141,7 +141,7 @@ fn get_record_lock(process: &Process, file: &OpenFile, address: usize) -> Result
             start: record.span.first,
             // Both are not negative.
             len: if record.span.last == i64::MAX { 0 } else { record.span.last - record.span.first + 1 },
-            pid: record.owner as i32,
+            pid: record.pid as i32,
             ..lock
         },
     };
