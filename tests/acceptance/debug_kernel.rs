@@ -8,7 +8,7 @@ use hadal_tests::case::{expect_same, expect_status};
 use hadal_tests::machine::arguments;
 use hadal_tests::programs::{
     BULK, CROWD, EPOLL, FILES, FUZZ, HRT_EVENTS, HRT_REALTIME, HRT_SYNC, HRT_TIMERS, MEMORY, OTHER_MEMORY,
-    PROCESSES, PTHREAD, Program, QUEUES, SIGNALS, SOCKETS, STRESS, SYSTEM, SYSV,
+    PROCESSES, PTHREAD, Program, QUEUES, SHARING, SIGNALS, SOCKETS, STRESS, SYSTEM, SYSV,
 };
 use hadal_tests::{Case, Hadal, Outcome, TestError, Way, debug_kernel, scratch};
 
@@ -25,6 +25,7 @@ const PROGRAMS: &[&Program] = &[
     &SYSTEM,
     &MEMORY,
     &PROCESSES,
+    &SHARING,
     &EPOLL,
     &SOCKETS,
     &QUEUES,

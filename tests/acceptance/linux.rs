@@ -4,7 +4,7 @@
 use hadal_tests::Way;
 use hadal_tests::programs::{
     CROWDS, DIE, EPOLL, EXEC, FIFOS, OTHER_MEMORY, OTHERS, PROCESS_MEMORY, PROCESSES, QUEUES, RECORD_LOCKS,
-    SOCKETS, SYSTEM, SYSV, TERMINALS,
+    SHARING, SOCKETS, SYSTEM, SYSV, TERMINALS,
 };
 
 use crate::suite::Suite;
@@ -79,6 +79,10 @@ pub(crate) fn register(suite: &mut Suite) {
             |case| case,
         );
     }
+    for cpus in [1, 2, 4] {
+        suite.compare(format!("linux/sharing/{cpus}cpus"), &SHARING, Way::GccDynamic, cpus, |case| case);
+    }
+    suite.compare("linux/sharing/musl", &SHARING, Way::MuslStatic, 2, |case| case);
     for cpus in [1, 4] {
         suite.compare(
             format!("linux/record-locks/{cpus}cpus"),

@@ -397,6 +397,9 @@ programs! {
         "isolation/fuzz/values.c", "isolation/fuzz/structures.c", "isolation/fuzz/signals.c",
         "isolation/fuzz/choices.c", "isolation/fuzz/steer.c", "isolation/fuzz/checks.c",
         "isolation/fuzz/random.c"], ["-fno-stack-protector"];
+    /// Processes that share files, paths and signal actions.
+    SHARING = "sharing", ["linux/sharing/main.c", "linux/sharing/files.c", "linux/sharing/locks.c", "linux/sharing/paths.c",
+        "linux/sharing/actions.c", "linux/sharing/others.c", "linux/sharing/races.c"], [];
     /// Record locks of several processes.
     RECORD_LOCKS = "record-locks", ["linux/record_locks.c"], [];
     /// The three streams.

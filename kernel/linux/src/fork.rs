@@ -2,7 +2,8 @@
 //! Making processes: `fork`, `vfork`, and `clone` without `CLONE_THREAD`.
 //!
 //! The child has the calling thread alone: its registers, mask and alternate stack, and copies of the process's memory, files,
-//! actions and the rest. With `CLONE_VM` it runs in the caller's window until it ends or has another program.
+//! actions and the rest. With `CLONE_VM` it runs in the caller's window until it ends or has another program; with
+//! `CLONE_FILES`, `CLONE_FS` and `CLONE_SIGHAND` both have the same files, paths and actions ([`crate::shared`]).
 
 use core::sync::atomic::Ordering;
 
@@ -51,7 +52,10 @@ pub(crate) fn copy(call: &Call<'_>, request: &Request) -> Result<&'static Proces
 
 /// What the child's only thread has of the calling one beyond what every new thread has.
 pub(crate) fn complete(call: &Call<'_>, task: &Task, request: &Request) {
-    signal::alt_stack::copy(call.task, task);
+    // Two that run in the same window at a time do not use one stack.
+    if request.flags & (CLONE_VM | CLONE_VFORK) != CLONE_VM {
+        signal::alt_stack::copy(call.task, task);
+    }
     if request.flags & CLONE_VM == 0 {
         task.rseq.store(call.task.rseq.load(Ordering::Relaxed), Ordering::Relaxed);
         let signature = call.task.rseq_signature.load(Ordering::Relaxed);

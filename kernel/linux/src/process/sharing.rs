@@ -142,6 +142,11 @@ impl Process {
         self.files.unshare(FdTable::take_over)
     }
 
+    /// The same for where its paths start.
+    pub(crate) fn unshare_paths(&self) -> Result<()> {
+        self.paths.unshare(Paths::take_over)
+    }
+
     /// The process has no files and no working directory any more: it has ended, or came to nothing.
     pub(super) fn leave_files(&self) {
         self.files.leave();

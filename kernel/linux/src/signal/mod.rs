@@ -239,6 +239,11 @@ impl ProcessSignals {
         Ok(())
     }
 
+    /// Whether other processes have the same actions.
+    pub(crate) fn shares_actions(&self) -> bool {
+        self.actions.is_shared()
+    }
+
     /// Somebody has waited for the process, or it came to nothing: it has no actions any more.
     pub(crate) fn leave_actions(&self) {
         self.actions.leave();

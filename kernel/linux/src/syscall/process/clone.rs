@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `clone(2)`: makes a thread, or a process.
 //!
-//! Honoured: for a thread CLONE_VM, CLONE_FS, CLONE_FILES, CLONE_SIGHAND, CLONE_THREAD (all five needed); for a process CLONE_VM,
-//! CLONE_VFORK, CLONE_PIDFD and the signal that it ends with; for both CLONE_SYSVSEM, CLONE_SETTLS, CLONE_PARENT_SETTID, CLONE_CHILD_SETTID,
-//! CLONE_CHILD_CLEARTID, CLONE_DETACHED (ignored as on Linux).
+//! Honoured: for a thread CLONE_VM, CLONE_FS, CLONE_FILES, CLONE_SIGHAND, CLONE_THREAD (all five needed); for a process
+//! CLONE_VM, CLONE_FS, CLONE_FILES, CLONE_SIGHAND (with CLONE_VM), CLONE_VFORK, CLONE_PIDFD and the signal that it ends with;
+//! for both CLONE_SYSVSEM, CLONE_SETTLS, CLONE_PARENT_SETTID, CLONE_CHILD_SETTID, CLONE_CHILD_CLEARTID, CLONE_DETACHED (ignored
+//! as on Linux).
 //!
-//! Refused: a process that shares files, working directory or signal actions, or of a program that has made threads, keys,
-//! events, timers or handlers by `hadal/hrt.h` (ENOSYS, with a message); namespaces and other flags (EINVAL).
+//! Refused: a process of a program that has made threads, keys, events, timers or handlers by `hadal/hrt.h` (ENOSYS, with a
+//! message); namespaces and other flags (EINVAL).
 
 use linux_raw_sys::general::{CLONE_PARENT_SETTID, CLONE_PIDFD, CSIGNAL};
 

@@ -18,6 +18,7 @@ calls! {
     219 restart_syscall;
     231 exit_group;
     247 waitid restart;
+    272 unshare;
     273 set_robust_list;
     274 get_robust_list;
     322 execveat;

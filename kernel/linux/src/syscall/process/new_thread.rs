@@ -19,7 +19,7 @@ use crate::{Result, memory};
 /// What a new thread of a process shares with its creator; all of it is demanded.
 const THREAD: u32 = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD;
 /// What a new process may share, have its creator wait for, or give its creator.
-const PROCESS: u32 = CLONE_VM | CLONE_VFORK | CLONE_PIDFD;
+const PROCESS: u32 = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_VFORK | CLONE_PIDFD;
 /// Further flags that are understood. Threads of a process have one list for CLONE_SYSVSEM anyway, and the two historical ones change
 /// nothing.
 const UNDERSTOOD: u32 = CLONE_SYSVSEM
@@ -74,9 +74,9 @@ pub(super) fn start(call: &Call<'_>, arguments: &Arguments) -> Result<usize> {
 #[cold]
 fn process_request(call: &Call<'_>, flags: u32, arguments: &Arguments) -> Result<Request> {
     super::no_copy::must_leave_nothing(call, if flags & CLONE_VFORK != 0 { "vfork" } else { "fork" })?;
-    let shared = flags & (CLONE_FS | CLONE_FILES | CLONE_SIGHAND);
-    if shared != 0 {
-        super::no_copy::refuse(call, "clone", super::no_copy::NO_SHARING)?;
+    // A handler is of use only where its code is.
+    if flags & (CLONE_SIGHAND | CLONE_VM) == CLONE_SIGHAND {
+        return Err(Errno::EINVAL);
     }
     let exit_signal = u8::try_from(arguments.exit_signal).ok().filter(|&signo| signo <= COUNT);
     Ok(Request { flags, exit_signal: exit_signal.ok_or(Errno::EINVAL)? })

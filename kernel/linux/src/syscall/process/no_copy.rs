@@ -20,10 +20,6 @@ pub(super) fn refuse(call: &Call<'_>, name: &str, why: &str) -> Result<usize> {
     Err(Errno::ENOSYS)
 }
 
-/// Why a process does not share its files with another.
-pub(super) const NO_SHARING: &str = "a process has its own files, working directory and signal actions. Leave \
-                                     CLONE_FILES, CLONE_FS and CLONE_SIGHAND out, or make a thread (CLONE_THREAD)";
-
 /// Refuses to copy or replace a program that has made what the kernel keeps until the machine ends.
 pub(super) fn must_leave_nothing(call: &Call<'_>, name: &str) -> Result<()> {
     if !machine::get().outlives_program() {
