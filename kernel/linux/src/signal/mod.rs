@@ -316,8 +316,17 @@ fn is_interrupted_by_news(task: &Task, process: &Process) -> bool {
     let interrupted = process.calls_off() || !deliverable(task, process).is_empty();
     if interrupted {
         interrupt_caller(task);
+    } else if process.signals.shares_actions() {
+        drop_ignored(task, process);
     }
     interrupted
+}
+
+/// Drops what the calling thread would have taken, and what another process that shares the actions has said to ignore.
+#[cold]
+fn drop_ignored(task: &Task, process: &Process) {
+    let kept = task.signals.mask().union(task.signals.awaited.get());
+    while take(task, process, process.signals.ignored().minus(kept)).is_some() {}
 }
 
 /// Whether anything is pending that the calling thread might have to take care of. If not, it is not interrupted; if so,

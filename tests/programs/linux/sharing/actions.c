@@ -117,6 +117,16 @@ static int block(void *unused) {
     return 0;
 }
 
+static int take_one(void *unused) {
+    (void)unused;
+    for (int at = 1; at < 5; at += 2) {
+        reach(at);
+        await(at + 1);
+    }
+    reach(5);
+    return 0;
+}
+
 void pending(void) {
     void *stack = new_stack();
     sigset_t first = only(SIGUSR1);
@@ -137,7 +147,27 @@ void pending(void) {
     CHECK_EQUAL(exit_of(child), 0);
     CHECK(is_pending(SIGUSR1) && handler_of(SIGUSR1) == (void *)SIG_IGN);
     CHECK(sigprocmask(SIG_UNBLOCK, &first, NULL) == 0 && !is_pending(SIGUSR1));
-    set(SIGUSR1, SIG_DFL, 0);
     CHECK_EQUAL(counts[0], 0);
+    // What is pending for one that is stopped is decided on when it goes on.
+    reach(0);
+    child = run_with(CLONE_SIGHAND, take_one, stack);
+    await(1);
+    for (int round = 0; round < 2; ++round) {
+        int status;
+        CHECK(kill(child, SIGSTOP) == 0);
+        CHECK(waitpid(child, &status, WUNTRACED) == child && WIFSTOPPED(status));
+        set(SIGUSR1, count_first, 0);
+        CHECK(kill(child, SIGUSR1) == 0);
+        set(SIGUSR1, SIG_IGN, 0);
+        if (round == 1) {
+            set(SIGUSR1, count_first, 0);
+        }
+        CHECK(kill(child, SIGCONT) == 0);
+        reach(2 + 2 * round);
+        await(3 + 2 * round);
+        CHECK_EQUAL(counts[0], round);
+    }
+    CHECK_EQUAL(exit_of(child), 0);
+    set(SIGUSR1, SIG_DFL, 0);
     munmap(stack, STACK);
 }
