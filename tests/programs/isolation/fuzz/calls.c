@@ -193,6 +193,7 @@ const struct call calls[] = {
     {SYS_vfork, 2, {NOTHING}},
     {SYS_clone, 8, {CLONE_FLAGS, NOTHING, BUFFER, BUFFER, NOTHING}},
     {SYS_clone3, 6, {CLONE_ARGUMENTS, LENGTH}},
+    {SYS_unshare, 4, {UNSHARE_FLAGS}},
     {SYS_execve, 1, {PROGRAM, STRINGS, STRINGS}},
     {SYS_execveat, 1, {DIRECTORY, PROGRAM, STRINGS, STRINGS, AT_FLAGS}},
     {SYS_exit, 1, {SMALL}},

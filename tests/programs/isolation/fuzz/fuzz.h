@@ -169,6 +169,7 @@ enum kind {
     WHO,
     FLOCK,
     RANGE_FLAGS,
+    UNSHARE_FLAGS,
     RWF,
     RANDOM_FLAGS,
     STATX_MASK,
