@@ -132,9 +132,16 @@ fn take_slot() -> Result<u32> {
     }
 }
 
-/// A timer of the calling process.
+impl Slot {
+    /// The timer with a name, unless it has been deleted; the slot may be another's meanwhile.
+    fn named(&mut self, name: TimerName) -> Option<&mut Timer> {
+        if self.generation == name.generation { self.timer.as_mut() } else { None }
+    }
+}
+
+/// A timer of a process. Another thread may delete it at any time.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct TimerRef(u32);
+pub(crate) struct TimerRef(TimerName);
 
 impl TimerRef {
     /// Makes a timer that is not armed; `EAGAIN` when there are too many.
@@ -142,8 +149,8 @@ impl TimerRef {
         let index = take_slot()?;
         let mut slot = slot(index).lock();
         slot.generation = slot.generation.wrapping_add(1);
-        let generation = slot.generation;
-        let named = |info: Info| Info { timer: Some(TimerName { index, generation }), ..info };
+        let name = TimerName { index, generation: slot.generation };
+        let named = |info: Info| Info { timer: Some(name), ..info };
         let target = match target {
             Target::Nobody => Target::Nobody,
             Target::Process(info) => Target::Process(named(info)),
@@ -159,40 +166,45 @@ impl TimerRef {
             overrun: 0,
             handle: None,
         });
-        Ok(Self(index))
+        Ok(Self(name))
     }
 
     /// Arms the timer for `expires_ns` on its base's clock and from then on every `interval_ns`, or disarms it; returns
     /// what it was set to. `ENOMEM` leaves it disarmed.
     pub(crate) fn set(self, expires_ns: Option<u64>, interval_ns: u64) -> Result<Setting> {
-        let mut slot = slot(self.0).lock();
-        let Some(timer) = &mut slot.timer else { return Err(Errno::EINVAL) };
+        let mut slot = slot(self.0.index).lock();
+        let Some(timer) = slot.named(self.0) else { return Err(Errno::EINVAL) };
         let previous = timer.schedule.read(timer.now_ns());
         timer.schedule = Schedule::new(expires_ns, interval_ns);
         timer.missed = 0;
         timer.overrun = 0;
-        if arm(self.0, &mut slot) { Ok(previous) } else { Err(Errno::ENOMEM) }
+        if arm(self.0.index, &mut slot) { Ok(previous) } else { Err(Errno::ENOMEM) }
     }
 
     /// What the timer is set to.
     pub(crate) fn get(self) -> Setting {
-        let slot = slot(self.0).lock();
-        slot.timer.as_ref().map_or(Setting::OFF, |timer| timer.schedule.read(timer.now_ns()))
+        slot(self.0.index)
+            .lock()
+            .named(self.0)
+            .map_or(Setting::OFF, |timer| timer.schedule.read(timer.now_ns()))
     }
 
     /// How often the timer expired between the last signal and its delivery.
     pub(crate) fn overrun(self) -> u32 {
-        slot(self.0).lock().timer.as_ref().map_or(0, |timer| timer.overrun)
+        slot(self.0.index).lock().named(self.0).map_or(0, |timer| timer.overrun)
     }
 
     /// The present time on the clock that the timer follows.
     pub(crate) fn now_ns(self) -> u64 {
-        slot(self.0).lock().timer.as_ref().map_or(0, Timer::now_ns)
+        slot(self.0.index).lock().named(self.0).map_or(0, |timer| timer.now_ns())
     }
 
     /// Ends the timer. A signal that it has sent is still delivered.
     pub(crate) fn delete(self) {
-        let mut slot = slot(self.0).lock();
+        let mut slot = slot(self.0.index).lock();
+        if slot.named(self.0).is_none() {
+            return;
+        }
         slot.sequence = slot.sequence.wrapping_add(1);
         let timer = slot.timer.take();
         drop(slot);
@@ -200,7 +212,7 @@ impl TimerRef {
             if let Some(handle) = timer.handle {
                 handle.cancel();
             }
-            FREE.lock().indices.push(self.0);
+            FREE.lock().indices.push(self.0.index);
         }
     }
 }

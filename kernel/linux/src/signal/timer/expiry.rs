@@ -72,10 +72,7 @@ fn go_on(index: u32, slot: &mut Slot, ahead_ns: u64) {
 pub(in crate::signal) fn taken(info: &mut Info) {
     let Some(name) = info.timer.take() else { return };
     let mut slot = slot(name.index).lock();
-    if slot.generation != name.generation {
-        return;
-    }
-    let Some(timer) = &mut slot.timer else { return };
+    let Some(timer) = slot.named(name) else { return };
     timer.sent = false;
     // Expired: nothing is armed. A timer that was set again has its next expiry still ahead of it.
     let goes_on = timer.handle.is_none() && timer.advance(MIN_AHEAD_NS);

@@ -178,7 +178,10 @@ impl ProcessTimers {
 
 #[cfg(test)]
 mod tests {
+    use super::super::TimerName;
     use super::*;
+
+    const ANY: TimerRef = TimerRef(TimerName { index: 0, generation: 0 });
 
     #[test]
     fn the_lowest_free_id_is_found() {
@@ -186,7 +189,7 @@ mod tests {
         let add = |numbered: &mut Numbered| {
             let index = numbered.lowest_free();
             assert_eq!(numbered.reach(index), Ok(()));
-            numbered.put(index, Posix { timer: TimerRef(0), is_realtime: false });
+            numbered.put(index, Posix { timer: ANY, is_realtime: false });
             index
         };
         for index in 0..200 {
