@@ -373,7 +373,7 @@ programs! {
     /// System information, clocks, pipes.
     SYSTEM = "system", ["linux/system/main.c", "linux/system/self.c", "linux/system/clocks.c",
         "linux/system/views.c", "linux/system/limits.c", "linux/system/pipes.c",
-        "linux/system/ids.c", "linux/system/resources.c"], ["-pthread"];
+        "linux/system/ids.c", "linux/system/resources.c", "linux/system/cpu_limit.c"], ["-pthread"];
     /// What is said about other processes.
     OTHERS = "others", ["linux/others.c"], [];
     /// Named pipes.

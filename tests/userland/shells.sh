@@ -41,3 +41,5 @@ echo {a,b}{1..3} $((2#1010)) ${BASH_VERSINFO[0]}
 trap 'echo child ended' CHLD; /bin/true; trap - CHLD
 bash -c 'kill -SEGV $$'; echo "segv $?"
 timeout -s KILL 0.2 bash -c 'while :; do :; done'; echo "endless $?"
+bash -c 'ulimit -t 1; ulimit -t; while :; do :; done'; echo "time $?"
+bash -c 'ulimit -St 1; trap "echo used up; exit 3" XCPU; while :; do :; done'; echo "time $?"

@@ -5,10 +5,11 @@ use alloc::boxed::Box;
 use core::sync::atomic::Ordering;
 
 use hadal_hal::memory::fallible;
-use linux_raw_sys::general::{CLONE_FILES, CLONE_FS, CLONE_SIGHAND, CLONE_VM};
+use linux_raw_sys::general::{CLONE_FILES, CLONE_FS, CLONE_SIGHAND, CLONE_VM, RLIMIT_CPU};
 
-use super::{Process, RecordSetup};
+use super::{Process, RecordSetup, UNLIMITED};
 use crate::program::Program;
+use crate::signal::timer::cpu_limit;
 use crate::task::Task;
 use crate::{Errno, family, machine, signal};
 
@@ -68,6 +69,9 @@ impl Process {
         self.attributes.take_over(&parent.attributes);
         self.signals.take_over(&parent.signals, flags & CLONE_SIGHAND != 0)?;
         family::join(self, parent);
+        if limits[RLIMIT_CPU as usize].soft != UNLIMITED {
+            cpu_limit::follow(cpu_limit::follower(self)?)?;
+        }
         // What was sent to many before does not reach the child: the caller takes it, and there is no child yet.
         if signal::interrupted(Task::current(), parent) {
             return Err(Errno::EINTR);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Timers that send signals: those of `timer_create`, and the interval timers of `setitimer`.
+//! Timers that send signals: those of `timer_create`, the interval timers of `setitimer`, and the one that follows a limit of CPU
+//! time ([`cpu_limit`]).
 //!
 //! A timer is armed for one expiry at a time. When that comes it sends its signal, and only the delivery of the signal arms
 //! it for the next one; what it missed until then is its overrun. So a timer has at most one signal on its way, and one
@@ -8,6 +9,7 @@
 //! Timers live in a type-stable table. The interrupt finds its timer by index and [`Slot::sequence`], which every change
 //! advances: an interrupt that was on its way to an older setting finds another number.
 
+pub(crate) mod cpu_limit;
 mod expiry;
 mod process;
 mod schedule;
@@ -53,6 +55,8 @@ pub(crate) enum Target {
     Process(Info),
     /// One thread of it.
     Thread(Info, &'static Task),
+    /// What the limit of its CPU time demands is done to the process.
+    Limit,
 }
 
 /// Names the timer that a signal on its way came from.
@@ -152,9 +156,9 @@ impl TimerRef {
         let name = TimerName { index, generation: slot.generation };
         let named = |info: Info| Info { timer: Some(name), ..info };
         let target = match target {
-            Target::Nobody => Target::Nobody,
             Target::Process(info) => Target::Process(named(info)),
             Target::Thread(info, task) => Target::Thread(named(info), task),
+            Target::Nobody | Target::Limit => target,
         };
         slot.timer = Some(Timer {
             process,

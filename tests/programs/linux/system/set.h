@@ -19,5 +19,6 @@ void part_threads(void);
 void part_ids(void);
 void part_nice(void);
 void part_file_size(void);
+void part_cpu_limit(void);
 
 #endif

@@ -4,7 +4,7 @@
 use super::super::info::{Info, code};
 use super::super::send::{self, Sent};
 use super::schedule::Schedule;
-use super::{Base, Slot, Target, arm, slot};
+use super::{Base, Slot, Target, arm, cpu_limit, slot};
 
 /// Expiries that come sooner than this are counted as missed: an interval of a nanosecond must not stop the machine.
 const MIN_AHEAD_NS: u64 = 2_000;
@@ -21,6 +21,9 @@ pub(super) fn expired(argument: usize) {
     }
     let Some(timer) = &mut slot.timer else { return };
     timer.handle = None;
+    if matches!(timer.target, Target::Limit) {
+        return cpu_limit::expired(index, &mut slot);
+    }
     let Some(expires) = timer.schedule.expires_ns() else { return };
     if timer.process.ending().is_some() || timer.process.thread_count() == 0 {
         timer.schedule = Schedule::OFF;
@@ -39,7 +42,7 @@ pub(super) fn expired(argument: usize) {
     timer.sent = true;
     let process = timer.process;
     let outcome = match timer.target {
-        Target::Nobody => return,
+        Target::Nobody | Target::Limit => return,
         Target::Process(info) if matches!(timer.base, Base::ProcessTime) => send::to_running(process, info),
         Target::Process(info) => send::to_process(process, info),
         Target::Thread(info, task) => match send::to_thread(process, task.tid(), info) {

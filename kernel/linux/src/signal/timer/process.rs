@@ -100,6 +100,8 @@ pub(crate) struct ProcessTimers {
     posix: SpinLock<Numbered>,
     /// Made when first used.
     interval: [SpinLock<Option<TimerRef>>; 3],
+    /// The one that follows the limit of CPU time, made when there first is one.
+    cpu_limit: SpinLock<Option<TimerRef>>,
 }
 
 impl ProcessTimers {
@@ -107,6 +109,7 @@ impl ProcessTimers {
         Self {
             posix: SpinLock::ranked(Rank::ProcessTimers, Numbered::new()),
             interval: [const { SpinLock::ranked(Rank::ProcessTimers, None) }; 3],
+            cpu_limit: SpinLock::ranked(Rank::ProcessTimers, None),
         }
     }
 
@@ -155,8 +158,8 @@ impl ProcessTimers {
     /// Ends all timers.
     pub(crate) fn end(&self) {
         self.delete_all();
-        for interval in &self.interval {
-            let timer = interval.lock().take();
+        for single in self.interval.iter().chain([&self.cpu_limit]) {
+            let timer = single.lock().take();
             if let Some(timer) = timer {
                 timer.delete();
             }
@@ -165,14 +168,25 @@ impl ProcessTimers {
 
     /// An interval timer.
     pub(crate) fn interval(&self, process: &'static Process, which: Interval) -> Result<TimerRef> {
-        let mut timer = self.interval[which as usize].lock();
-        if let Some(timer) = *timer {
-            return Ok(timer);
-        }
         let (base, signo) = which.signal();
-        let made = TimerRef::create(process, base, Target::Process(Info::kernel(signo)))?;
-        *timer = Some(made);
-        Ok(made)
+        let create = || TimerRef::create(process, base, Target::Process(Info::kernel(signo)));
+        found_or_made(&self.interval[which as usize], create)
+    }
+
+    /// The timer that follows the limit of CPU time.
+    pub(super) fn cpu_limit(&self, create: impl FnOnce() -> Result<TimerRef>) -> Result<TimerRef> {
+        found_or_made(&self.cpu_limit, create)
+    }
+}
+
+fn found_or_made(
+    single: &SpinLock<Option<TimerRef>>,
+    create: impl FnOnce() -> Result<TimerRef>,
+) -> Result<TimerRef> {
+    let mut timer = single.lock();
+    match *timer {
+        Some(timer) => Ok(timer),
+        None => Ok(*timer.insert(create()?)),
     }
 }
 

@@ -2,10 +2,11 @@
 //! Reading and changing resource limits, for the three calls that do.
 
 use hadal_vfs::MAX_DESCRIPTORS;
-use linux_raw_sys::general::RLIMIT_NOFILE;
+use linux_raw_sys::general::{RLIMIT_CPU, RLIMIT_NOFILE};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-use crate::process::{Limit, Process};
+use crate::process::{Limit, Process, UNLIMITED};
+use crate::signal::timer::cpu_limit;
 use crate::{Errno, Result};
 
 /// `struct rlimit64`, and on x86-64 `struct rlimit`.
@@ -29,13 +30,17 @@ pub(super) fn get(process: &Process, resource: u32) -> Result<RawLimit> {
 }
 
 /// Changes a limit, for a caller that is privileged or not.
-pub(super) fn set(process: &Process, resource: u32, new: RawLimit, privileged: bool) -> Result<()> {
+pub(super) fn set(process: &'static Process, resource: u32, new: RawLimit, privileged: bool) -> Result<()> {
     let index = index(resource)?;
+    let is_followed = resource == RLIMIT_CPU && new.soft != UNLIMITED;
+    // First what may fail.
+    let follower = is_followed.then(|| cpu_limit::follower(process)).transpose()?;
     let mut limits = process.limits.lock();
     check(resource, limits[index], new, privileged)?;
     limits[index] = Limit { soft: new.soft, hard: new.hard };
     process.note_limits(&limits);
-    Ok(())
+    drop(limits);
+    follower.map_or(Ok(()), cpu_limit::follow)
 }
 
 fn check(resource: u32, current: Limit, new: RawLimit, privileged: bool) -> Result<()> {
