@@ -4,8 +4,8 @@
 
 use hadal_tests::case::{Case, expect_same, expect_status, expect_stdout, wrong};
 use hadal_tests::programs::{
-    EPOLL, EXEC, FUZZ, HOSTILE, OTHER_MEMORY, PROCESS_MEMORY, PROCESSES, QUEUES, RECORD_LOCKS, SHARING,
-    SOCKETS, SYSTEM, SYSV, TERMINALS,
+    EPOLL, EXEC, FUZZ, HOSTILE, LIMITED, OTHER_MEMORY, PROCESS_MEMORY, PROCESSES, QUEUES, RECORD_LOCKS,
+    SHARING, SOCKETS, SYSTEM, SYSV, TERMINALS,
 };
 use hadal_tests::{Program, TestError, Way, scratch};
 
@@ -27,7 +27,7 @@ pub(crate) fn register(suite: &mut Suite) {
     for ring in ["0", "3"] {
         suite.hadal(format!("isolation/fuzz/ring{ring}"), move |name| fuzz(name, ring));
     }
-    let sets: [(&'static Program, &[u32]); 12] = [
+    let sets: [(&'static Program, &[u32]); 13] = [
         (&SYSTEM, &[1, 4]),
         (&PROCESSES, &[2, 8]),
         (&EXEC, &[1, 4]),
@@ -40,6 +40,7 @@ pub(crate) fn register(suite: &mut Suite) {
         (&QUEUES, &[2]),
         (&SYSV, &[1, 4]),
         (&OTHER_MEMORY, &[1, 4]),
+        (&LIMITED, &[2]),
     ];
     for (program, counts) in sets {
         for &cpus in counts {

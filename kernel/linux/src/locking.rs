@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Locked memory: what a program may lock (`RLIMIT_MEMLOCK`), beside what it may map (`RLIMIT_AS`), and filling what it has
+//! Locked memory: what a program may lock (`RLIMIT_MEMLOCK`), beside what it may map, and filling what it has
 //! locked.
 
 use core::ops::Range;
@@ -24,14 +24,15 @@ pub(crate) fn limit(process: &Process) -> Option<usize> {
 }
 
 /// The same where it matters only if new mappings may be locked.
+#[inline]
 fn limit_if_used(process: &Process) -> Option<usize> {
     if process.space().uses_locks() { limit(process) } else { None }
 }
 
 /// What a new mapping, or a larger one, may take.
 #[inline]
-pub(crate) fn limits(process: &Process) -> Limits {
-    Limits { mapped: process.address_limit(), locked: limit_if_used(process) }
+pub(crate) fn limits(process: &Process) -> Limits<'_> {
+    Limits { mapped: process.mapping_limits(), locked: limit_if_used(process) }
 }
 
 /// `EPERM` for a program that may lock nothing.

@@ -18,7 +18,7 @@ use hadal_hal::threads::link::AtomicRef;
 use hadal_mem::space::{MapError, ProgramSpace};
 use hadal_vfs::synthetic::Children as Entries;
 use hadal_vfs::{Caller, FdTable, Location, MAX_DESCRIPTORS, Namespace, OpenFile};
-use linux_raw_sys::general::{RLIMIT_AS, RLIMIT_FSIZE, RLIMIT_NOFILE};
+use linux_raw_sys::general::{RLIMIT_FSIZE, RLIMIT_NOFILE};
 
 use crate::Errno;
 use crate::attributes::Attributes;
@@ -35,11 +35,13 @@ use crate::violation::Violation;
 
 mod copying;
 mod ending;
+mod mapping_limits;
 mod sharing;
 mod stopping;
 mod threads;
 mod window;
 
+use mapping_limits::MappingLimits;
 use sharing::Paths;
 use stopping::Stop;
 pub(crate) use stopping::StopNews;
@@ -120,8 +122,8 @@ pub struct Process {
     pub futexes: Futexes,
     /// Resource limits by number.
     pub limits: Box<SpinLock<[Limit; LIMIT_COUNT]>>,
-    /// `RLIMIT_AS` of them, or more than there is: every mapping asks for it.
-    address_limit: AtomicUsize,
+    /// Those of them that bound mappings: every mapping asks for them.
+    mapping_limits: MappingLimits,
     /// `RLIMIT_FSIZE` of them: every write asks for it.
     file_limit: AtomicU64,
     /// `RLIMIT_NOFILE` of them: every new descriptor asks for it.
@@ -191,7 +193,7 @@ impl Process {
             signals: ProcessSignals::new(),
             futexes: Futexes::new(window.words()),
             limits,
-            address_limit: AtomicUsize::new(usize::MAX),
+            mapping_limits: MappingLimits::none(),
             file_limit: AtomicU64::new(u64::MAX),
             descriptor_limit: AtomicU32::new(0),
             program: SpinLock::ranked(Rank::Process, Arc::new(setup.program)),
@@ -254,8 +256,7 @@ impl Process {
 
     /// Limits have changed; their lock is held.
     pub(crate) fn note_limits(&self, limits: &[Limit; LIMIT_COUNT]) {
-        let bytes = usize::try_from(limits[RLIMIT_AS as usize].soft).unwrap_or(usize::MAX);
-        self.address_limit.store(bytes, Ordering::Relaxed);
+        self.mapping_limits.note(limits);
         self.file_limit.store(limits[RLIMIT_FSIZE as usize].soft, Ordering::Relaxed);
         let descriptors = limits[RLIMIT_NOFILE as usize].soft.min(MAX_DESCRIPTORS.into());
         self.descriptor_limit.store(descriptors as u32, Ordering::Relaxed);
@@ -265,12 +266,6 @@ impl Process {
     #[inline]
     pub(crate) fn file_limit(&self) -> u64 {
         self.file_limit.load(Ordering::Relaxed)
-    }
-
-    /// Most bytes that may be mapped.
-    #[inline]
-    pub(crate) fn address_limit(&self) -> Option<usize> {
-        Some(self.address_limit.load(Ordering::Relaxed)).filter(|&limit| limit != usize::MAX)
     }
 
     /// On whose behalf paths are used.

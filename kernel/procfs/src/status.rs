@@ -31,7 +31,7 @@ struct Sizes {
 }
 
 impl Sizes {
-    /// Linux's division: writable private memory is data, executable mappings are the program's or a library's.
+    /// Linux's division, which `RLIMIT_DATA` follows: executable mappings that are not data are the program's or a library's.
     fn of(process: &Process) -> Self {
         let mut sizes = Self::default();
         let program = process.program();
@@ -42,7 +42,7 @@ impl Sizes {
             } else if vma.prot.contains(Prot::EXEC) && !vma.prot.contains(Prot::WRITE) {
                 let own = matches!(&vma.name, Name::Path(path) if path.as_bytes() == program.executable);
                 *(if own { &mut sizes.code } else { &mut sizes.libraries }) += len;
-            } else if vma.prot.contains(Prot::WRITE) && !vma.shared {
+            } else if vma.is_data() {
                 sizes.data += len;
             }
         });

@@ -60,10 +60,9 @@ pub(super) fn place(process: &Process, elf: &ElfFile, kind: Kind) -> Result<Plac
     Ok(Placed { start, end: start + image.span(), bias, entry: image.entry.wrapping_add(bias) })
 }
 
-/// Makes a mapping that the process's limit admits.
+/// Makes a mapping that the process's limits admit.
 fn map(process: &Process, request: MapRequest) -> Result<usize, SpaceError> {
-    let limits = Limits { mapped: process.address_limit(), ..Limits::default() };
-    process.space().map_within(request, None, limits)
+    process.space().map_within(request, None, Limits::mapped(process.mapping_limits()))
 }
 
 fn reserve(process: &Process, len: usize, placement: Placement) -> Result<usize, SpaceError> {

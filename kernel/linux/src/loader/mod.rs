@@ -91,7 +91,8 @@ impl fmt::Display for StartError {
             Self::Map(path, SpaceError::NoMemory) => {
                 write!(
                     f,
-                    "{}: too little memory for the program's segments: use a larger --memory",
+                    "{}: too little memory for the program's segments: use a larger --memory, or raise the limits of \
+                     `ulimit -d` and `ulimit -v`",
                     Path(path)
                 )
             }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The program break (`brk`).
 
+use core::sync::atomic::Ordering;
+
 use super::limits::Limits;
 use super::lock::Lock;
 use super::pages::Removed;
@@ -15,7 +17,7 @@ impl<M: Mmu> AddressSpace<M> {
 
     /// Moves the break to `wanted` if possible, and returns where it is then. What is not possible changes nothing; nor does
     /// what would take more than the limits.
-    pub fn brk(&self, wanted: usize, limits: Limits) -> usize {
+    pub fn brk(&self, wanted: usize, limits: Limits<'_>) -> usize {
         let mut inner = self.change();
         let Some((first, current)) = inner.brk else { return 0 };
         let end = wanted.checked_next_multiple_of(PAGE_SIZE).filter(|&end| end <= WINDOW_END);
@@ -32,7 +34,9 @@ impl<M: Mmu> AddressSpace<M> {
             drop(inner);
             self.finish_later(deferred);
         } else if end > old_end {
-            let may_grow = self.admits_growth(&inner) && inner.may_map(end - old_end, limits);
+            let fits = limits.mapped.is_none_or(|most| wanted - first <= most.heap.load(Ordering::Relaxed));
+            let may_grow =
+                fits && self.admits_growth(&inner) && inner.may_map(end - old_end, limits, || true);
             if !may_grow || !inner.map.is_free(old_end, end) {
                 return current;
             }

@@ -84,7 +84,7 @@ impl<M: Mmu> AddressSpace<M> {
         &self,
         mut request: MapRequest,
         lock: Option<Lock>,
-        limits: Limits,
+        limits: Limits<'_>,
     ) -> Result<usize, SpaceError> {
         check(&mut request)?;
         if let MapBacking::SharedAnonymous = &request.backing {

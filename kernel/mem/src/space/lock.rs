@@ -47,10 +47,6 @@ impl Vma {
     pub(super) fn is_lockable(&self) -> bool {
         !matches!(self.name, Name::Static("[vdso]" | "[vvar]"))
     }
-
-    fn is_first_stack(&self) -> bool {
-        self.name == Name::Static("[stack]")
-    }
 }
 
 impl Inner {

@@ -4,6 +4,7 @@
 //! Neighbours that are alike are always one mapping. Room for a new one is as high as possible below the top, as on Linux.
 
 use core::ops::ControlFlow;
+use core::sync::atomic::{AtomicUsize, Ordering};
 
 use super::room::{Busy, Room};
 use super::tree::{First, MappingTree};
@@ -19,9 +20,14 @@ pub(super) struct VmaMap {
     mapped_bytes: usize,
     mapped_peak_bytes: usize,
     locked_bytes: usize,
+    /// Bytes of data from when somebody asked for them first; [`UNCOUNTED`] before.
+    data_bytes: AtomicUsize,
     top: usize,
     full: Full,
 }
+
+/// Nobody has asked how much data there is: it is not counted, which would be work for every mapping.
+const UNCOUNTED: usize = usize::MAX;
 
 /// From an address up to the top no gap of so many bytes is free: new mappings mostly go where the last one has gone.
 struct Full {
@@ -44,6 +50,7 @@ impl VmaMap {
             mapped_bytes: 0,
             mapped_peak_bytes: 0,
             locked_bytes: 0,
+            data_bytes: AtomicUsize::new(UNCOUNTED),
             top,
             full: Full::NOWHERE,
         }
@@ -66,6 +73,22 @@ impl VmaMap {
     /// Bytes that are locked.
     pub(super) fn locked_bytes(&self) -> usize {
         self.locked_bytes
+    }
+
+    /// Bytes of data.
+    pub(super) fn data_bytes(&self) -> usize {
+        let counted = self.data_bytes.load(Ordering::Relaxed);
+        if counted != UNCOUNTED {
+            return counted;
+        }
+        let bytes = self.iter().map(Vma::data_bytes).sum();
+        self.data_bytes.store(bytes, Ordering::Relaxed);
+        bytes
+    }
+
+    /// Data is not counted any more until somebody asks again.
+    pub(super) fn forget_data(&mut self) {
+        *self.data_bytes.get_mut() = UNCOUNTED;
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Vma> {
@@ -114,7 +137,20 @@ impl VmaMap {
     }
 
     /// Adds a mapping where nothing is mapped.
+    #[inline(always)]
     pub(super) fn insert(&mut self, vma: Vma) {
+        // Apart, since a mapping that is looked at there would be copied once more on its way.
+        if *self.data_bytes.get_mut() == UNCOUNTED { self.put(vma) } else { self.put_counted(vma) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn put_counted(&mut self, vma: Vma) {
+        *self.data_bytes.get_mut() += vma.data_bytes();
+        self.put(vma);
+    }
+
+    fn put(&mut self, vma: Vma) {
         debug_assert!(self.is_free(vma.start, vma.end));
         self.mapped_bytes += vma.len();
         self.locked_bytes += vma.locked_bytes();
@@ -154,6 +190,9 @@ impl VmaMap {
         if let Some(taken) = &first {
             self.mapped_bytes -= taken.len();
             self.locked_bytes -= taken.locked_bytes();
+            if *self.data_bytes.get_mut() != UNCOUNTED {
+                *self.data_bytes.get_mut() -= taken.data_bytes();
+            }
         }
         first
     }
@@ -482,6 +521,7 @@ mod tests {
                 prop_assert!(map.iter().zip(map.iter().skip(1)).all(|(vma, next)| !vma.continues_in(next)));
                 prop_assert_eq!(map.iter().count(), map.count());
                 prop_assert_eq!(map.iter().map(Vma::len).sum::<usize>(), map.mapped_bytes().0);
+                prop_assert_eq!(map.iter().map(Vma::data_bytes).sum::<usize>(), map.data_bytes());
             }
         }
     }

@@ -54,7 +54,7 @@ use hadal_hal::sync::{Rank, RwSpinLock, WriteGuard};
 
 pub use advise::Advice;
 pub use create::{MapBacking, MapRequest, Placement};
-pub use limits::Limits;
+pub use limits::{Limits, MappedLimits};
 pub use lock::Lock;
 pub use migrate::Moved;
 pub use mmu::{
@@ -227,6 +227,7 @@ impl<M: Mmu> AddressSpace<M> {
 
     /// Whether a program may have more to touch. It is refused while there still is memory for the pages of what it has: an
     /// error it can live with, a page that it cannot have is its end.
+    #[inline(always)]
     fn admits_growth(&self, inner: &Inner) -> bool {
         inner.map.count() + 2 <= MAX_MAPPINGS
             && !fallible::is_failure_injected()

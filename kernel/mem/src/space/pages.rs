@@ -271,6 +271,7 @@ impl<M: Mmu> AddressSpace<M> {
         {
             let mut inner = self.change();
             (inner.brk, inner.first_stack, inner.future) = (None, 0, None);
+            inner.map.forget_data();
         }
         // The window's borders are no page's middle, so nothing has to be split, and this cannot fail.
         let _ = self.unmap(start, end - start);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Changing protection (`mprotect`).
 
+use super::limits::MappedLimits;
 use super::pages::Removed;
 use super::vma::Prot;
-use super::{AddressSpace, Mmu, SpaceError, page_range, window_range};
+use super::{AddressSpace, Inner, Mmu, SpaceError, page_range, window_range};
 
 impl<M: Mmu> AddressSpace<M> {
     /// Gives a range a new protection. As on Linux, the part before a hole, or before a mapping that may not have it, is
@@ -12,6 +13,17 @@ impl<M: Mmu> AddressSpace<M> {
     /// Pages without access keep their content. New rights are noticed by other CPUs when they fault; rights that are gone
     /// are gone everywhere when the call returns.
     pub fn protect(&self, addr: usize, len: usize, prot: Prot) -> Result<(), SpaceError> {
+        self.protect_within(addr, len, prot, None)
+    }
+
+    /// The same within limits: [`SpaceError::NoMemory`] if too much would become data.
+    pub fn protect_within(
+        &self,
+        addr: usize,
+        len: usize,
+        prot: Prot,
+        limits: Option<&MappedLimits>,
+    ) -> Result<(), SpaceError> {
         let (start, wanted_end) = page_range(addr, len).ok_or(SpaceError::Invalid)?;
         if len == 0 {
             return Ok(());
@@ -28,7 +40,12 @@ impl<M: Mmu> AddressSpace<M> {
                 refused = !vma.max_prot.contains(prot);
                 !refused
             });
+            let (end, is_too_much) = match limits {
+                None => (end, false),
+                Some(most) => inner.protected_until((start, end), prot, most),
+            };
             let result = match () {
+                () if is_too_much => Err(SpaceError::NoMemory),
                 () if end == wanted_end => Ok(()),
                 () if refused => Err(SpaceError::Access),
                 () => Err(SpaceError::NoMapping),
@@ -60,5 +77,28 @@ impl<M: Mmu> AddressSpace<M> {
         };
         self.finish_now(start, end, removed);
         result
+    }
+}
+
+impl Inner {
+    /// The end of the part of a range, which is mapped without a hole, that may have a new protection within a limit of data, and
+    /// whether the rest is too much.
+    #[cold]
+    #[inline(never)]
+    fn protected_until(
+        &self,
+        (start, end): (usize, usize),
+        prot: Prot,
+        most: &MappedLimits,
+    ) -> (usize, bool) {
+        let Some(mut room) = self.room_for_data(most) else { return (end, false) };
+        let until = self.map.covered_until(start, end, |vma| {
+            let becomes_data = vma.is_data_with(prot) && !vma.is_data();
+            let more = if becomes_data { vma.end.min(end) - vma.start.max(start) } else { 0 };
+            let rest = room.checked_sub(more);
+            room = rest.unwrap_or(0);
+            rest.is_some()
+        });
+        (until, until < end)
     }
 }

@@ -21,8 +21,8 @@ pub enum RemapMode {
 }
 
 /// A change of place or size. `MREMAP_DONTUNMAP` and an old size of 0 are not supported.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RemapRequest {
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RemapRequest<'a> {
     /// Address of the mapping, or of a part of it.
     pub old: usize,
     /// Size of the part, in bytes; rounded up to pages.
@@ -32,12 +32,12 @@ pub struct RemapRequest {
     /// Whether it may move.
     pub mode: RemapMode,
     /// What it may take.
-    pub limits: Limits,
+    pub limits: Limits<'a>,
 }
 
 impl<M: Mmu> AddressSpace<M> {
     /// Changes size or place of a mapping and returns its address.
-    pub fn remap(&self, request: RemapRequest) -> Result<usize, SpaceError> {
+    pub fn remap(&self, request: RemapRequest<'_>) -> Result<usize, SpaceError> {
         let RemapRequest { old, old_len, new_len, mode, limits } = request;
         let (old, old_end) = window_range(old, old_len).ok_or(SpaceError::Invalid)?;
         let new_len =
@@ -76,14 +76,14 @@ impl<M: Mmu> AddressSpace<M> {
         old_len: usize,
         new_len: usize,
         may_move: bool,
-        limits: Limits,
+        limits: Limits<'_>,
     ) -> Result<usize, SpaceError> {
         let mut inner = self.change();
         let vma = single(&inner, old, old + old_len)?;
         if !vma.has_offsets(old, new_len) {
             return Err(SpaceError::Invalid);
         }
-        if !self.admits_growth(&inner) || !inner.may_map(new_len - old_len, limits) {
+        if !self.admits_growth(&inner) || !inner.may_map(new_len - old_len, limits, || vma.is_data()) {
             return Err(SpaceError::NoMemory);
         }
         let (from, to) = (old + old_len, old.checked_add(new_len).filter(|&end| end <= WINDOW_END));
@@ -117,7 +117,7 @@ impl<M: Mmu> AddressSpace<M> {
         old_len: usize,
         new: usize,
         new_len: usize,
-        limits: Limits,
+        limits: Limits<'_>,
     ) -> Result<usize, SpaceError> {
         let (new, new_end) = window_range(new, new_len).ok_or(SpaceError::Invalid)?;
         if new < old + old_len && old < new_end {
@@ -128,11 +128,11 @@ impl<M: Mmu> AddressSpace<M> {
         self.shrink(old, old_len, kept)?;
         let (removed, result) = {
             let mut inner = self.change();
-            if !single(&inner, old, old + kept)?.has_offsets(old, new_len) {
+            let vma = single(&inner, old, old + kept)?;
+            if !vma.has_offsets(old, new_len) {
                 return Err(SpaceError::Invalid);
             }
-            let more = (new_len - kept).saturating_sub(inner.mapped_in(new, new_end));
-            if more > 0 && !inner.may_map(more, limits) {
+            if !inner.may_move(vma, new_len - kept, (new, new_end), limits) {
                 return Err(SpaceError::NoMemory);
             }
             let mut removed = self.evict(&mut inner, new, new_end)?.unwrap_or_default();

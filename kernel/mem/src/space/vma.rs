@@ -229,6 +229,29 @@ impl Vma {
         }
     }
 
+    /// Whether it is data, as Linux counts it: private, may be written, and is not the first stack.
+    #[inline(always)]
+    pub(super) fn is_data(&self) -> bool {
+        self.is_data_with(self.prot)
+    }
+
+    /// The same with another protection.
+    #[inline(always)]
+    pub(super) fn is_data_with(&self, prot: Prot) -> bool {
+        is_data(prot, self.is_shared(), &self.name)
+    }
+
+    /// Bytes that count as data. Inline with all that it asks: one that is being taken out, and that other code looks at, is copied
+    /// once more on its way.
+    #[inline(always)]
+    pub(super) fn data_bytes(&self) -> usize {
+        if self.is_data() { self.len() } else { 0 }
+    }
+
+    pub(super) fn is_first_stack(&self) -> bool {
+        is_first_stack(&self.name)
+    }
+
     /// Whether it is memory that nobody else has.
     pub(super) fn is_private_memory(&self) -> bool {
         matches!(self.backing, Backing::Anonymous)
@@ -326,6 +349,15 @@ impl Vma {
     }
 }
 
+fn is_first_stack(name: &Name) -> bool {
+    matches!(name, Name::Static("[stack]"))
+}
+
+#[inline(always)]
+fn is_data(prot: Prot, shared: bool, name: &Name) -> bool {
+    prot.contains(Prot::WRITE) && !shared && !is_first_stack(name)
+}
+
 /// A line of `/proc/self/maps`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VmaInfo {
@@ -345,4 +377,11 @@ pub struct VmaInfo {
     pub id: SourceId,
     /// File name or name in brackets.
     pub name: Name,
+}
+
+impl VmaInfo {
+    /// Whether it is data, which `RLIMIT_DATA` bounds.
+    pub fn is_data(&self) -> bool {
+        is_data(self.prot, self.shared, &self.name)
+    }
 }

@@ -3,7 +3,8 @@
 //!
 //! Honoured: all sixteen resources can be read and changed, of the calling process and of others with the same ids (the
 //! superuser: of any); a hard limit is raised by user 0 only. `RLIMIT_AS`, `RLIMIT_CPU` (SIGXCPU at the soft limit, which
-//! moves on by a second then, and SIGKILL at the hard one, for a process that sleeps, too), `RLIMIT_FSIZE`, `RLIMIT_NICE`,
+//! moves on by a second then, and SIGKILL at the hard one, for a process that sleeps, too), `RLIMIT_DATA` (the heap, and private mappings that may be written),
+//! `RLIMIT_FSIZE`, `RLIMIT_NICE`,
 //! `RLIMIT_NOFILE`, `RLIMIT_NPROC`, `RLIMIT_SIGPENDING`, `RLIMIT_MEMLOCK` and `RLIMIT_MSGQUEUE` are enforced; `RLIMIT_STACK` decides the size of new threads' stacks in the C library (the first thread's stack has the size
 //! that was in force when the program started). The others are kept and given back, and not enforced.
 //!

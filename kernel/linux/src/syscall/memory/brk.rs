@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `brk(2)`: moves the end of the heap; returns the end as it is afterwards, also when it could not be moved.
 //!
-//! Honoured: growing and shrinking, within `RLIMIT_AS`; what `mlockall` has asked for, within `RLIMIT_MEMLOCK`.
+//! Honoured: growing and shrinking, within `RLIMIT_AS` and `RLIMIT_DATA`; what `mlockall` has asked for, within `RLIMIT_MEMLOCK`.
 //!
 //! Refused: nothing.
 

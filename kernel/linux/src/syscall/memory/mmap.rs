@@ -3,8 +3,8 @@
 //!
 //! Honoured: MAP_PRIVATE, MAP_SHARED, MAP_SHARED_VALIDATE, MAP_ANONYMOUS, MAP_FIXED, MAP_FIXED_NOREPLACE, MAP_POPULATE (ENOMEM when memory
 //! runs out), MAP_LOCKED (as mlock; EAGAIN beyond RLIMIT_MEMLOCK, EPERM if it is 0), MAP_NORESERVE (as all memory: nothing is reserved), MAP_STACK (4 KiB pages); ignored as on Linux: MAP_DENYWRITE,
-//! MAP_EXECUTABLE, MAP_NONBLOCK, MAP_GROWSDOWN (the main stack is mapped whole). ENOMEM beyond RLIMIT_AS, of which the main stack takes
-//! nothing.
+//! MAP_EXECUTABLE, MAP_NONBLOCK, MAP_GROWSDOWN (the main stack is mapped whole). ENOMEM beyond RLIMIT_AS or RLIMIT_DATA, of which the
+//! main stack takes nothing.
 //!
 //! Refused: MAP_HUGETLB (EINVAL: large pages come by themselves), MAP_SYNC and unknown flags with MAP_SHARED_VALIDATE
 //! (EOPNOTSUPP), MAP_DROPPABLE (EINVAL).

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `mprotect(2)`: changes the protection of a range.
 //!
-//! Honoured: PROT_NONE, PROT_READ, PROT_WRITE, PROT_EXEC, PROT_SEM (ignored).
+//! Honoured: PROT_NONE, PROT_READ, PROT_WRITE, PROT_EXEC, PROT_SEM (ignored). ENOMEM beyond RLIMIT_DATA.
 //!
 //! Refused: PROT_GROWSDOWN, PROT_GROWSUP (EINVAL).
 
@@ -20,7 +20,8 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let len = pages(call.arg(1))?;
     let prot = prot(call.uint(2))?;
     if len > 0 {
-        call.process.space().protect(address, len, prot).map_err(errno)?;
+        let limits = call.process.mapping_limits();
+        call.process.space().protect_within(address, len, prot, limits).map_err(errno)?;
         if prot.contains(Prot::WRITE) {
             // Stacks of threads become usable in this way.
             locking::fill(call.process, address, len);

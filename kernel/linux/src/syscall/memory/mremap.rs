@@ -2,7 +2,7 @@
 //! `mremap(2)`: resizes or moves a mapping.
 //!
 //! Honoured: shrinking, growing in place, MREMAP_MAYMOVE, MREMAP_FIXED. More of locked memory is locked, too (EAGAIN beyond
-//! RLIMIT_MEMLOCK). ENOMEM beyond RLIMIT_AS.
+//! RLIMIT_MEMLOCK). ENOMEM beyond RLIMIT_AS or RLIMIT_DATA.
 //!
 //! Refused: MREMAP_DONTUNMAP (EINVAL).
 

@@ -183,7 +183,8 @@ fn the_break_moves() {
 fn what_is_mapped_has_a_limit() {
     let machine = machine();
     let space = &machine.space;
-    let limits = Limits::mapped(8 * PAGE);
+    let most = MappedLimits { all: (8 * PAGE).into(), ..MappedLimits::none() };
+    let limits = Limits::mapped(Some(&most));
     let map = |placement, pages| {
         let request = MapRequest { placement, ..MapRequest::anonymous(pages * PAGE, RW) };
         space.map_within(request, None, limits)
@@ -204,5 +205,50 @@ fn what_is_mapped_has_a_limit() {
     space.set_first_stack(2 * PAGE);
     assert_eq!(space.brk(start + 3 * PAGE, limits), start + 3 * PAGE, "the first stack does not count");
     assert_eq!(map(Placement::Anywhere, 1), Err(SpaceError::NoMemory));
+    machine.finish();
+}
+
+#[test]
+fn data_has_a_limit() {
+    let machine = machine();
+    let space = &machine.space;
+    let within = |pages: usize| MappedLimits { data: (pages * PAGE).into(), ..MappedLimits::none() };
+    let most = within(8);
+    let limits = Limits::mapped(Some(&most));
+    let map = |placement, pages, prot, backing| {
+        let request = MapRequest { placement, backing, ..MapRequest::anonymous(pages * PAGE, prot) };
+        space.map_within(request, None, limits)
+    };
+    let at = machine.map(4 * PAGE, RW);
+    let file = TestFile::new(2, 64 * PAGE, Some(machine.frames));
+    let anywhere = |pages, prot| map(Placement::Anywhere, pages, prot, MapBacking::Anonymous);
+    assert_eq!(anywhere(5, RW), Err(SpaceError::NoMemory));
+    assert_eq!(map(Placement::Anywhere, 5, RW, file.backing(0, false)), Err(SpaceError::NoMemory));
+    assert!(map(Placement::Anywhere, 5, RW, file.backing(0, true)).is_ok(), "what is shared is no data");
+    assert!(map(Placement::Anywhere, 5, RW, MapBacking::SharedAnonymous).is_ok());
+    let reserved = anywhere(16, NONE).expect("what cannot be written is no data");
+    let protect = |page: usize, pages: usize, prot| {
+        space.protect_within(reserved + page * PAGE, pages * PAGE, prot, Some(&most))
+    };
+    assert_eq!(protect(0, 5, RW), Err(SpaceError::NoMemory));
+    assert_eq!(protect(0, 3, RW), Ok(()));
+    assert_eq!(protect(1, 4, RW), Err(SpaceError::NoMemory), "one page may become data");
+    assert_eq!(protect(0, 3, RW | Prot::EXEC), Ok(()), "what is data stays data");
+    assert_eq!(protect(0, 16, Prot::READ), Ok(()));
+    let remap =
+        |new_len, mode| space.remap(RemapRequest { old: at, old_len: 4 * PAGE, new_len, mode, limits });
+    assert_eq!(remap(9 * PAGE, RemapMode::MayMove), Err(SpaceError::NoMemory));
+    assert_eq!(remap(9 * PAGE, RemapMode::Fixed(reserved)), Err(SpaceError::NoMemory));
+    assert_eq!(remap(8 * PAGE, RemapMode::Fixed(reserved)), Ok(reserved));
+    assert_eq!(space.protect_within(reserved, 8 * PAGE, Prot::READ, Some(&within(2))), Ok(()));
+    assert_eq!(protect(4, 2, RW), Ok(()));
+    let start = 0x60_0000;
+    space.set_brk(start);
+    assert_eq!(space.brk(start + 7 * PAGE, limits), start);
+    assert_eq!(space.brk(start + 6 * PAGE, limits), start + 6 * PAGE);
+    let most = MappedLimits { heap: 0.into(), ..MappedLimits::none() };
+    let no_heap = Limits::mapped(Some(&most));
+    assert_eq!(space.brk(start + 7 * PAGE, no_heap), start + 6 * PAGE);
+    assert_eq!(space.brk(start, no_heap), start, "it may shrink");
     machine.finish();
 }

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use proptest::prelude::*;
 
+use super::super::vma::Vma;
 use super::super::*;
 use super::machine::*;
 use crate::frames::FrameAllocator;
@@ -239,6 +240,7 @@ impl Run {
         let joined =
             inner.map.iter().zip(inner.map.iter().skip(1)).all(|(vma, next)| !vma.continues_in(next));
         prop_assert!(joined);
+        prop_assert_eq!(inner.map.iter().map(Vma::data_bytes).sum::<usize>(), inner.map.data_bytes());
         Ok(())
     }
 }
