@@ -253,6 +253,7 @@ impl ProcessSignals {
     pub(crate) fn end(&self) {
         self.timers.end();
         self.discard(SigSet::ALL);
+        self.pending.give_back();
     }
 
     /// Timers that `timer_create` made and the interval timers.
@@ -436,6 +437,7 @@ pub(crate) fn leave(task: &Task, process: &Process) {
     task.signals.mask.set(SigSet::ALL);
     send::retarget(process, SigSet::ALL);
     task.signals.discard(SigSet::ALL);
+    task.signals.pending.give_back();
 }
 
 #[cfg(test)]

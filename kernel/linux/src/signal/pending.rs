@@ -5,6 +5,7 @@
 //! timer has at most one signal on its way.
 
 use alloc::collections::VecDeque;
+use core::sync::atomic::{AtomicBool, Ordering};
 
 use hadal_hal::memory::fallible::MakeRoom;
 use hadal_hal::sync::{Rank, SpinLock};
@@ -21,7 +22,13 @@ pub(crate) struct Pending {
     /// The signals in `queue`, and those that came when there was no memory for their content.
     set: AtomicSigSet,
     queue: SpinLock<VecDeque<Info>>,
+    /// There have been more than [`FEW`] in it.
+    has_grown: AtomicBool,
 }
+
+/// Signals for which the queue of a thread or a process that is over keeps its memory: there may be thousands of them that wait to
+/// be used again.
+const FEW: usize = 8;
 
 /// What became of a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +46,7 @@ impl Pending {
         Self {
             set: AtomicSigSet::new(SigSet::EMPTY),
             queue: SpinLock::ranked(Rank::Process, VecDeque::new()),
+            has_grown: AtomicBool::new(false),
         }
     }
 
@@ -60,6 +68,9 @@ impl Pending {
         }
         if queue.make_room(1).is_ok() {
             queue.push_back(info);
+            if queue.len() > FEW {
+                self.has_grown.store(true, Ordering::Relaxed);
+            }
         } else if is_realtime(info.signo) || from_timer {
             return Pushed::Refused;
         }
@@ -91,6 +102,25 @@ impl Pending {
             info = Some(Info::sender(signo, super::info::code::USER, 0, 0));
         }
         info
+    }
+
+    /// Gives the memory of a queue back that has been long and is empty: its thread or process is over.
+    #[inline]
+    pub(crate) fn give_back(&self) {
+        if self.has_grown.load(Ordering::Relaxed) {
+            self.give_back_queue();
+        }
+    }
+
+    #[cold]
+    fn give_back_queue(&self) {
+        let mut queue = self.queue.lock();
+        if queue.is_empty() {
+            self.has_grown.store(false, Ordering::Relaxed);
+            let unneeded = core::mem::take(&mut *queue);
+            drop(queue);
+            drop(unneeded);
+        }
     }
 
     /// Drops what timers of `timer_create` have sent, which are gone.
@@ -130,6 +160,25 @@ mod tests {
 
     fn queued(signo: u8, value: u64) -> Info {
         Info { fields: [0, value, 0, 0], ..Info::sender(signo, code::QUEUE, 1, 0) }
+    }
+
+    #[test]
+    fn a_long_queue_is_given_back_when_it_is_empty() {
+        let pending = Pending::new();
+        let room = || pending.queue.lock().capacity();
+        let send = |count: u64| {
+            (0..count).for_each(|value| assert_eq!(pending.push(queued(40, value), 100), Pushed::New));
+        };
+        send(3);
+        while pending.take(SigSet::ALL).is_some() {}
+        pending.give_back();
+        assert!((3..=2 * FEW).contains(&room()), "what is short is kept");
+        send(100);
+        pending.give_back();
+        assert!(room() >= 100, "what is in it is kept");
+        while pending.take(SigSet::ALL).is_some() {}
+        pending.give_back();
+        assert_eq!(room(), 0);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <sys/file.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/times.h>
 #include <time.h>
 
@@ -105,6 +106,17 @@ static long free_kib(void) {
     return kib;
 }
 
+// Signals that nobody takes, for the process and for its thread.
+static void queue_signals(int count) {
+    sigset_t all;
+    sigfillset(&all);
+    CHECK_EQUAL(sigprocmask(SIG_BLOCK, &all, NULL), 0);
+    for (int index = 0; index < count; ++index) {
+        CHECK_EQUAL(sigqueue(getpid(), SIGRTMIN, (union sigval){.sival_int = index}), 0);
+        CHECK_EQUAL(syscall(SYS_tgkill, getpid(), getpid(), SIGRTMIN + 1), 0);
+    }
+}
+
 // Where nobody else takes memory, there is as much after many processes as before.
 void leaks(void) {
     char name[20] = "";
@@ -119,6 +131,9 @@ void leaks(void) {
         if (child == 0) {
             char *block = malloc(3 << 20);
             memset(block, 1, 3 << 20);
+            if (index % 3 == 0) {
+                queue_signals(800);
+            }
             if (index % 50 == 0) {
                 execlp("true", "true", NULL);
             }
