@@ -310,6 +310,23 @@ static void thread(char **arguments) {
     pause();
 }
 
+// The interval timer expires about when threads are made to leave; what it sends is there afterwards.
+static void expire_during_replacement(int round) {
+    enum { SPINNING = 3 };
+    sigset_t alarms;
+    sigemptyset(&alarms);
+    sigaddset(&alarms, SIGALRM);
+    CHECK(sigprocmask(SIG_BLOCK, &alarms, NULL) == 0);
+    struct timespec limit = {.tv_sec = 5};
+    CHECK(round == 0 || sigtimedwait(&alarms, NULL, &limit) == SIGALRM);
+    for (int index = 0; index < SPINNING; ++index) {
+        pthread_t thread;
+        CHECK(pthread_create(&thread, NULL, stay, (void *)0) == 0);
+    }
+    struct itimerval once = {.it_value = {.tv_usec = 1 + round * 37}};
+    CHECK(setitimer(ITIMER_REAL, &once, NULL) == 0);
+}
+
 static void last(char **arguments) {
     CHECK_EQUAL(atoi(arguments[2]), getpid());
     CHECK_EQUAL(count_entries("/proc/self/task"), 1);
@@ -324,6 +341,7 @@ static void last(char **arguments) {
         char text[40], pid[20];
         snprintf(text, sizeof text, "ROUND=%d", round + 1);
         snprintf(pid, sizeof pid, "%d", getpid());
+        expire_during_replacement(round);
         char *environment[] = {text, NULL};
         char *next[] = {"again", "last", pid, round % 10 == 9 ? "ten times more" : "again", NULL};
         execve(self, next, environment);

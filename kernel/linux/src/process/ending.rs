@@ -46,6 +46,11 @@ impl Process {
         })
     }
 
+    /// Whether it ends, and does not just replace its program.
+    pub(crate) fn ends_for_good(&self) -> bool {
+        self.ending.load(Ordering::Acquire) & (ENDING | REPLACING) == ENDING
+    }
+
     /// Whether threads have to leave or to stop.
     #[inline(always)]
     pub(crate) fn calls_off(&self) -> bool {

@@ -25,7 +25,7 @@ pub(super) fn expired(argument: usize) {
         return cpu_limit::expired(index, &mut slot);
     }
     let Some(expires) = timer.schedule.expires_ns() else { return };
-    if timer.process.ending().is_some() || timer.process.thread_count() == 0 {
+    if timer.process.ends_for_good() || timer.process.thread_count() == 0 {
         timer.schedule = Schedule::OFF;
         return;
     }
