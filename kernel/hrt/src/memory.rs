@@ -24,7 +24,11 @@ const HUGE_BYTES: u64 = 2 << 20;
 static BLOCKS: Once<Blocks> = Once::new();
 
 /// The same while no record is kept of who has which block ([`owners`]): for the usual calls, which have no time to ask.
+#[cfg(not(loom))]
 static UNRECORDED: AtomicRef<Blocks> = AtomicRef::none();
+/// Models, which do not use it, have no atomics that are made at compile time.
+#[cfg(loom)]
+static UNRECORDED: spin::LazyLock<AtomicRef<Blocks>> = spin::LazyLock::new(AtomicRef::none);
 
 struct Direct;
 
