@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use hadal_tests::case::{expect_status, expect_stdout, expect_texts, wrong};
-use hadal_tests::machine::{arguments, hadal, hadal_command};
+use hadal_tests::machine::{Permit, arguments, hadal, hadal_command};
 use hadal_tests::{Hadal, Outcome, TestError, run, scratch};
 
 use crate::suite::Suite;
@@ -129,6 +129,7 @@ pub(crate) fn register(suite: &mut Suite) {
                     let mut command = Command::new(&file);
                     command.env("LD_LIBRARY_PATH", &library).env("OMP_NUM_THREADS", team.to_string());
                     command.env("OMP_CANCELLATION", cancellation);
+                    let _permit = Permit::alone();
                     expect_status(&run::run(command, b"", LIMIT)?, 0)
                 },
             )
@@ -172,7 +173,8 @@ fn on_machines(
 ) -> Result<(), TestError> {
     let directory = scratch::empty_directory(&format!("{test}-run"))?;
     sizes.iter().try_for_each(|(cpus, team, cancellation)| {
-        let machine = machine().with("--cpus", cpus.to_string()).cwd(&directory).limit(LIMIT);
+        // Threads that spin for each other need the host's cores.
+        let machine = machine().with("--cpus", cpus.to_string()).alone().cwd(&directory).limit(LIMIT);
         let machine = machine
             .env("OMP_NUM_THREADS", team.to_string())
             .env("OMP_CANCELLATION", cancellation.to_string());
