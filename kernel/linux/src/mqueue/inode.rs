@@ -15,7 +15,8 @@ use hadal_vfs::{
 };
 
 use super::directory::{DEVICE, statfs};
-use super::queue::Queue;
+use super::queue::{self, Queue};
+use crate::process::Process;
 use crate::task::Task;
 use crate::{Errno, Result};
 
@@ -98,6 +99,20 @@ struct QueueFile {
 pub(crate) fn of(file: &OpenFile) -> Result<&Arc<Queue>> {
     let file = file.file()?.as_any().and_then(|any| any.downcast_ref());
     file.map(|file: &QueueFile| &file.queue).ok_or(Errno::EBADF)
+}
+
+/// The last thread of a process ends, which is about to close its descriptors and is not to be told of messages any more. On that
+/// thread the process cannot be found from [`File::descriptor_closed`].
+pub(crate) fn end(process: &Process) {
+    if !queue::has_been_registered_with() {
+        return;
+    }
+    let files = process.files();
+    for file in files.taken(0, u32::MAX).filter_map(|fd| files.get(fd).ok()) {
+        if let Ok(queue) = of(&file) {
+            queue.unregister(process);
+        }
+    }
 }
 
 impl QueueFile {

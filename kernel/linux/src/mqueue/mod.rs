@@ -22,6 +22,6 @@ pub(crate) use charge::Bounds;
 pub use charge::{MESSAGE_BYTES_DEFAULT, MESSAGE_BYTES_MAX, MESSAGES_DEFAULT, MESSAGES_MAX, QUEUES_MAX};
 pub(crate) use directory::directory;
 pub use directory::root;
-pub(crate) use inode::of;
+pub(crate) use inode::{end, of};
 pub(crate) use notice::{COOKIE_BYTES, How, Notice};
 pub(crate) use queue::Message;

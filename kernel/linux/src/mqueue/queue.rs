@@ -7,6 +7,7 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
+use core::sync::atomic::{AtomicBool, Ordering};
 
 use hadal_hal::memory::fallible;
 use hadal_hal::sync::{Rank, SpinLock};
@@ -27,6 +28,13 @@ pub(crate) struct Message {
     pub(crate) priority: u32,
     /// The content.
     pub(crate) data: Vec<u8>,
+}
+
+/// Whether anybody has ever registered: who ends need not look for registrations otherwise.
+static HAS_NOTICE: AtomicBool = AtomicBool::new(false);
+
+pub(super) fn has_been_registered_with() -> bool {
+    HAS_NOTICE.load(Ordering::Relaxed)
 }
 
 /// A queue.
@@ -173,6 +181,7 @@ impl Queue {
             drop(state);
             return Err(Errno::EBUSY);
         }
+        HAS_NOTICE.store(true, Ordering::Relaxed);
         state.notice = Some(notice);
         Ok(())
     }

@@ -12,7 +12,7 @@ use hadal_vfs::{Descriptors, FdTable, Location, OpenFile};
 
 use super::Process;
 use crate::shared::{Part, Stock};
-use crate::{Result, record_locks};
+use crate::{Result, mqueue, record_locks};
 
 /// Where paths start, and what new files are not allowed.
 pub(super) struct Paths {
@@ -149,6 +149,9 @@ impl Process {
 
     /// The process has no files and no working directory any more: it has ended, or came to nothing.
     pub(super) fn leave_files(&self) {
+        if !self.files.is_shared() {
+            mqueue::end(self);
+        }
         self.files.leave();
         self.paths.leave();
     }

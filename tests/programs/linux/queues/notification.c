@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -89,6 +90,12 @@ static int exit_of(pid_t child) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+static void *end_late(void *argument) {
+    pause_a_moment();
+    syscall(SYS_exit, 7);
+    return argument;
+}
+
 // A registration belongs to a process: it goes with that one, and others cannot take it away.
 void notification_of_processes(void) {
     mqd_t queue = make(O_RDWR, 4, 16);
@@ -116,6 +123,14 @@ void notification_of_processes(void) {
         _exit(7);
     }
     put(queue, "x", 0);
+    CHECK_EQUAL(exit_of(child), 7);
+    // The last thread of a process need not be its first.
+    child = fork();
+    if (child == 0) {
+        pthread_t thread;
+        bool runs = mq_notify(queue, &event) == 0 && pthread_create(&thread, NULL, end_late, NULL) == 0;
+        syscall(SYS_exit, runs ? 7 : 1);
+    }
     CHECK_EQUAL(exit_of(child), 7);
     CHECK_EQUAL(mq_notify(queue, &event), 0);
     done(queue);
