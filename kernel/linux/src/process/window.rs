@@ -51,6 +51,10 @@ impl Window {
             window.users.store(1, Ordering::Relaxed);
             return Ok(window);
         }
+        // What is made below cannot all be given back.
+        if MADE.load(Ordering::Relaxed) > u32::from(u16::MAX) {
+            return Err(MapError::NoMemory);
+        }
         fallible::admit(WINDOW_BYTES).map_err(|_| MapError::NoMemory)?;
         let space = ProgramSpace::new(KernelMmu::new()?, frames::global(), Layout::default());
         let words = make_buckets().map_err(|_| MapError::NoMemory)?;
