@@ -24,7 +24,10 @@ static void fork_first(void) {
     }
     int status;
     CHECK(waitpid(child, &status, 0) == child && WEXITSTATUS(status) == 4);
-    CHECK_EQUAL(hrt_key_create(&key, NULL), HRT_ENOSYS);
+    // However often it asks: no key is lost by that.
+    for (int i = 0; i < 2 * HRT_KEYS_MAX; i++) {
+        CHECK_EQUAL(hrt_key_create(&key, NULL), HRT_ENOSYS);
+    }
     // Still it may have processes.
     status = system("exit 5");
     CHECK_EQUAL(WEXITSTATUS(status), 5);
