@@ -3,8 +3,8 @@
 
 use hadal_tests::Way;
 use hadal_tests::programs::{
-    CROWDS, DIE, EPOLL, EXEC, FIFOS, OTHER_MEMORY, OTHERS, PROCESS_MEMORY, PROCESSES, QUEUES, RECORD_LOCKS,
-    SHARING, SOCKETS, SYSTEM, SYSV, TERMINALS,
+    CROWDS, DIE, EPOLL, EXEC, FIFOS, NAMED_SOCKETS, OTHER_MEMORY, OTHERS, PROCESS_MEMORY, PROCESSES, QUEUES,
+    RECORD_LOCKS, SHARING, SOCKETS, SYSTEM, SYSV, TERMINALS,
 };
 
 use crate::suite::Suite;
@@ -22,6 +22,19 @@ pub(crate) fn register(suite: &mut Suite) {
     for cpus in [1, 4] {
         suite.compare(format!("linux/sockets/{cpus}cpus"), &SOCKETS, Way::GccDynamic, cpus, |case| case);
     }
+    for cpus in [1, 2, 4] {
+        suite.compare(
+            format!("linux/named-sockets/{cpus}cpus"),
+            &NAMED_SOCKETS,
+            Way::GccDynamic,
+            cpus,
+            |case| case,
+        );
+    }
+    suite.compare("linux/named-sockets/musl", &NAMED_SOCKETS, Way::MuslStatic, 2, |case| case);
+    suite.compare("linux/named-sockets/ring3", &NAMED_SOCKETS, Way::GccDynamic, 2, |case| {
+        case.hadal(|hadal| hadal.with("--ring", "3"))
+    });
     for cpus in [1, 4] {
         suite.compare(format!("linux/queues/{cpus}cpus"), &QUEUES, Way::GccDynamic, cpus, |case| case);
     }

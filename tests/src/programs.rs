@@ -400,6 +400,10 @@ programs! {
     /// Processes that share files, paths and signal actions.
     SHARING = "sharing", ["linux/sharing/main.c", "linux/sharing/files.c", "linux/sharing/locks.c", "linux/sharing/paths.c",
         "linux/sharing/actions.c", "linux/sharing/others.c", "linux/sharing/races.c"], [];
+    /// Sockets that have names.
+    NAMED_SOCKETS = "named-sockets", ["linux/named_sockets/main.c", "linux/named_sockets/names.c",
+        "linux/named_sockets/connections.c", "linux/named_sockets/datagrams.c", "linux/named_sockets/senders.c",
+        "linux/named_sockets/crowds.c"], [];
     /// Record locks of several processes.
     RECORD_LOCKS = "record-locks", ["linux/record_locks.c"], [];
     /// The three streams.

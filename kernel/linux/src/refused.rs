@@ -27,13 +27,20 @@ pub struct Refused {
     write: SpinLock<Option<Location>>,
     /// The domain of a socket.
     domain: AtomicU32,
-    /// A named pipe outside of memory.
-    named_pipe: AtomicBool,
+    /// The name of a pipe or a socket outside of memory.
+    special: AtomicBool,
+    /// A connection to a socket of the host.
+    host_socket: SpinLock<Option<Location>>,
 }
 
 impl Default for Refused {
     fn default() -> Self {
-        Self { write: SpinLock::new(None), domain: AtomicU32::new(NONE), named_pipe: AtomicBool::new(false) }
+        Self {
+            write: SpinLock::new(None),
+            domain: AtomicU32::new(NONE),
+            special: AtomicBool::new(false),
+            host_socket: SpinLock::new(None),
+        }
     }
 }
 
@@ -61,8 +68,10 @@ impl Refused {
     pub(crate) fn forget(&self) {
         let previous = self.write.lock().take();
         drop(previous);
+        let previous = self.host_socket.lock().take();
+        drop(previous);
         self.domain.store(NONE, Ordering::Relaxed);
-        self.named_pipe.store(false, Ordering::Relaxed);
+        self.special.store(false, Ordering::Relaxed);
     }
 
     /// Notes that there are no sockets of a domain.
@@ -70,16 +79,26 @@ impl Refused {
         self.domain.store(domain, Ordering::Relaxed);
     }
 
-    /// Notes that making a named pipe came to `error`.
-    pub(crate) fn note_named_pipe(&self, error: Errno) {
+    /// Notes that making the name of a pipe or of a socket came to `error`.
+    pub(crate) fn note_special(&self, error: Errno) {
         if error == Errno::EPERM {
-            self.named_pipe.store(true, Ordering::Relaxed);
+            self.special.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Notes that a program asks for a socket at a place, if that is one of the host's.
+    pub(crate) fn note_socket_of_host(&self, place: &Location) {
+        // C libraries ask a daemon there for names of users, and read the files without it.
+        if place.mount().kind == SHARE && !place.path().ends_with(b"/nscd/socket") {
+            let previous = self.host_socket.lock().replace(place.clone());
+            drop(previous);
         }
     }
 
     /// The lines about a program that has ended; empty if it had all it needed.
     pub(crate) fn text(&self, program: &[u8], status: ExitStatus) -> String {
         let write = self.write.lock().take();
+        let host_socket = self.host_socket.lock().take();
         let mut text = String::new();
         if status == ExitStatus::Exited(0) {
             return text;
@@ -95,11 +114,19 @@ impl Refused {
                 remedy(&place.mount().path, directory)
             );
         }
-        if self.named_pipe.load(Ordering::Relaxed) {
+        if self.special.load(Ordering::Relaxed) {
             let _ = writeln!(
                 text,
-                "hadal: {program}: it could not make a named pipe among the host's files: there are some in memory only, below \
-                 /tmp or /dev/shm"
+                "hadal: {program}: it could not make a named pipe or a socket among the host's files: there are some in memory \
+                 only, below /tmp or /dev/shm"
+            );
+        }
+        if let Some(place) = host_socket {
+            let _ = writeln!(
+                text,
+                "hadal: {program}: it could not connect to {}: a program of the host listens there, and only programs of the \
+                 machine can be connected to",
+                place.path().escape_ascii()
             );
         }
         match self.domain.load(Ordering::Relaxed) {
@@ -107,8 +134,8 @@ impl Refused {
             domain => {
                 let _ = writeln!(
                     text,
-                    "hadal: {program}: it got no socket of domain {}: there is no network, and sockets come in pairs only \
-                     (socketpair); run it on Linux",
+                    "hadal: {program}: it got no socket of domain {}: there is no network, only sockets of AF_UNIX between \
+                     programs of the machine; run it on Linux",
                     Domain(domain)
                 );
             }
@@ -166,8 +193,8 @@ mod tests {
         assert_eq!(refused.text(b"/bin/p", ExitStatus::Exited(0)), "");
         assert_eq!(
             refused.text(b"/bin/p", ExitStatus::Exited(1)),
-            "hadal: /bin/p: it got no socket of domain AF_INET: there is no network, and sockets come in pairs only \
-             (socketpair); run it on Linux\n"
+            "hadal: /bin/p: it got no socket of domain AF_INET: there is no network, only sockets of AF_UNIX between \
+             programs of the machine; run it on Linux\n"
         );
         assert_eq!(Domain(44).to_string(), "44");
     }

@@ -96,8 +96,14 @@ pub trait Inode: Any + Send + Sync {
         Err(Errno::ENOTDIR)
     }
 
-    /// Creates a named pipe; `EPERM` where there are none.
-    fn mkfifo(&self, _name: &[u8], _mode: u32, _owner: Owner) -> Result<Arc<dyn Inode>> {
+    /// Creates a name that stands for something in the kernel, a named pipe or a socket; `EPERM` where there are none.
+    fn make_special(
+        &self,
+        _name: &[u8],
+        _kind: FileKind,
+        _mode: u32,
+        _owner: Owner,
+    ) -> Result<Arc<dyn Inode>> {
         Err(Errno::EPERM)
     }
 

@@ -1,32 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Connected sockets: what `socketpair` makes; and sockets to which the kernel sends ([`notices`]).
+//! Sockets of `AF_UNIX` (unix(7)): pairs, connections to a socket with a name ([`names`], [`listening`], [`connecting`]), and
+//! datagrams; and sockets to which the kernel sends ([`notices`]).
 //!
-//! Each end has an inbox that the other end fills, and a queue where its threads wait, for data and for room alike. A stream
-//! is read as bytes, the other kinds as messages.
+//! Each socket has a [`Side`](side::Side): an inbox that others fill, and a queue where its threads wait, for data and for room
+//! alike. The other end of a connection holds on to it, and what has a name is found by that. A stream is read as bytes, the
+//! other kinds as messages.
 
+mod connecting;
+mod ids;
 mod inbox;
 mod leaving;
+mod listening;
+pub(crate) mod names;
 pub(crate) mod notices;
 mod options;
+mod receiving;
 mod rights;
+mod sending;
+mod side;
 
 use alloc::sync::Arc;
 use core::any::Any;
+use core::sync::atomic::Ordering;
 
 use hadal_hal::sync::SpinLock;
-use hadal_sync::{Mutex, WaitMode, WaitQueue};
+use hadal_sync::WaitMode;
 use hadal_vfs::{Blocking, File, IoctlArgument, OpenFile, PollEvents};
 use linux_raw_sys::ioctl::FIONREAD;
+use spin::Once;
 
+pub(crate) use ids::Ids;
 pub(crate) use inbox::Received;
 pub(crate) use options::Options;
+pub(crate) use receiving::ReceiveFlags;
 pub(crate) use rights::Rights;
+pub(crate) use sending::{Destination, Outgoing};
 
-use crate::call::Call;
-use crate::restart::Restart;
 use crate::{Errno, Result, clock};
-use inbox::{Inbox, Used};
-use leaving::{End, Next};
+use inbox::Sender;
+use names::Name;
+use side::{Role, Side};
 
 /// What a socket carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,46 +54,37 @@ pub(crate) enum Kind {
     Packets = 5,
 }
 
-/// One side of a connection.
-struct Side {
-    inbox: Mutex<Inbox>,
-    queue: WaitQueue,
-    options: SpinLock<Options>,
-    next: Next,
-}
-
-impl Side {
-    fn new() -> Self {
-        Self {
-            inbox: Mutex::new(Inbox::new()),
-            queue: WaitQueue::new(),
-            options: SpinLock::new(Options::new()),
-            next: Next::new(),
-        }
-    }
-}
-
-/// One end of a connection; the connection ends when it is dropped.
+/// A socket; when it is dropped its connection ends.
 pub(crate) struct Socket {
     pub(crate) kind: Kind,
-    sides: Arc<[Side; 2]>,
-    own: usize,
-}
-
-/// How a message is read.
-#[derive(Clone, Copy)]
-pub(crate) struct ReceiveFlags {
-    /// Whether to wait.
-    pub(crate) blocking: Blocking,
-    /// It stays where it is (`MSG_PEEK`).
-    pub(crate) peek: bool,
+    side: Arc<Side>,
+    /// The other end of its connection.
+    mate: Once<Arc<Side>>,
+    /// Who is there.
+    peer_ids: Once<Ids>,
 }
 
 impl Socket {
-    /// Makes a connection.
-    pub(crate) fn pair(kind: Kind) -> (Self, Self) {
-        let sides = Arc::new([Side::new(), Side::new()]);
-        (Self { kind, sides: sides.clone(), own: 0 }, Self { kind, sides, own: 1 })
+    /// Makes a socket without a name or another end.
+    pub(crate) fn new(kind: Kind) -> Result<Self> {
+        let side = Side::new(kind, Role::Fresh)?;
+        Ok(Self { kind, side, mate: Once::new(), peer_ids: Once::new() })
+    }
+
+    /// Makes two that are connected, for a process with these ids.
+    pub(crate) fn pair(kind: Kind, ids: Ids) -> Result<(Self, Self)> {
+        let (first, second) = (Self::new(kind)?, Self::new(kind)?);
+        for (end, other) in [(&first, &second), (&second, &first)] {
+            match kind.is_connected() {
+                true => {
+                    *end.side.role.lock() = Role::Connected;
+                    end.mate.call_once(|| other.side.clone());
+                }
+                false => *end.side.target.lock() = Some(other.side.clone()),
+            }
+            end.peer_ids.call_once(|| ids);
+        }
+        Ok((first, second))
     }
 
     /// The socket that a file is; `ENOTSOCK` if it is none.
@@ -90,43 +94,33 @@ impl Socket {
 
     /// What `setsockopt` has set.
     pub(crate) fn options(&self) -> &SpinLock<Options> {
-        &self.own().options
+        &self.side.options
     }
 
-    /// Whether a program that writes to an end without another is sent SIGPIPE.
-    pub(crate) fn raises_sigpipe(&self) -> bool {
-        self.kind == Kind::Stream
+    /// Says whether messages come with the sender's ids (`SO_PASSCRED`).
+    pub(crate) fn pass_credentials(&self, are_passed: bool) {
+        self.side.passes_credentials.store(are_passed, Ordering::Relaxed);
     }
 
-    /// What a call that receives returns for an error: one that a signal interrupts is not made again if the socket has a
-    /// time-out, which would begin anew.
-    pub(crate) fn receive_error(&self, call: &Call<'_>, error: Errno) -> Errno {
-        let timeout_ns = self.options().lock().receive_timeout_ns;
-        interrupted(call, error, timeout_ns)
+    /// Whether they do.
+    pub(crate) fn passes_credentials(&self) -> bool {
+        self.side.asks_for_ids()
     }
 
-    /// The same for a call that sends.
-    pub(crate) fn send_error(&self, call: &Call<'_>, error: Errno) -> Errno {
-        let timeout_ns = self.options().lock().send_timeout_ns;
-        interrupted(call, error, timeout_ns)
+    /// Who is at the other end, or was when the connection was made (`SO_PEERCRED`).
+    pub(crate) fn peer_ids(&self) -> Ids {
+        self.peer_ids.get().copied().unwrap_or(Ids::NOBODY)
     }
 
-    /// Whether a datagram has been refused since the other end is gone: there is no connection any more.
-    pub(crate) fn is_disconnected(&self) -> bool {
-        self.own().options.lock().disconnected
+    /// The name of the other end, if that has one; `ENOTCONN` if there is none.
+    pub(crate) fn peer_name(&self) -> Result<Option<Arc<Name>>> {
+        let target = self.side.target();
+        let other = self.mate.get().or(target.as_ref()).ok_or(Errno::ENOTCONN)?;
+        Ok(other.name.get().cloned())
     }
 
-    fn own(&self) -> &Side {
-        &self.sides[self.own]
-    }
-
-    fn peer(&self) -> &Side {
-        &self.sides[1 - self.own]
-    }
-
-    /// The end of a connection is told to both sides, except for datagrams.
     fn is_connected(&self) -> bool {
-        matches!(self.kind, Kind::Stream | Kind::Packets)
+        self.kind.is_connected()
     }
 
     fn wait<T>(
@@ -139,106 +133,44 @@ impl Socket {
             return attempt().ok_or(Errno::EAGAIN);
         }
         let deadline_ns = timeout_ns.map(clock::after);
-        match self.own().queue.wait_until(deadline_ns, WaitMode::Interruptible, attempt).map_err(Errno::from)
-        {
+        match self.side.queue.wait_until(deadline_ns, WaitMode::Interruptible, attempt).map_err(Errno::from) {
             Err(Errno::ETIMEDOUT) => Err(Errno::EAGAIN),
             result => result,
-        }
-    }
-
-    /// Receives: nothing at all at the end of the data.
-    pub(crate) fn receive(&self, buffer: &mut [u8], flags: ReceiveFlags) -> Result<Received> {
-        let timeout_ns = self.own().options.lock().receive_timeout_ns;
-        let received = self.wait(flags.blocking, timeout_ns, || {
-            let mut used = Used::default();
-            let mut inbox = self.own().inbox.lock();
-            let found = match self.kind {
-                Kind::Stream => inbox.read_bytes(buffer, flags.peek, &mut used),
-                _ => inbox.read_message(buffer, flags.peek, &mut used),
-            };
-            let over = inbox.closed || inbox.ended;
-            drop(inbox);
-            match found {
-                Some(found) => Some(found),
-                None if self.own().options.lock().take_reset() => Some(Err(Errno::ECONNRESET)),
-                None => over.then(|| Ok(Received::default())),
-            }
-        })??;
-        if !flags.peek {
-            self.peer().queue.wake_all_for(PollEvents::WRITABLE.changes());
-        }
-        Ok(received)
-    }
-
-    /// Sends: of a stream as much as fits, or waits for more room until all is sent; else one message.
-    pub(crate) fn send(&self, data: &[u8], mut rights: Rights, blocking: Blocking) -> Result<usize> {
-        if self.kind == Kind::Notices {
-            return Err(Errno::EOPNOTSUPP);
-        }
-        let (timeout_ns, limit) = {
-            let options = self.own().options.lock();
-            (options.send_timeout_ns, options.send_bytes)
-        };
-        if self.kind != Kind::Stream && data.len() > limit.saturating_sub(32) {
-            return Err(Errno::EMSGSIZE);
-        }
-        let mut sent = 0;
-        loop {
-            let step = self.wait(blocking, timeout_ns, || {
-                let mut inbox = self.peer().inbox.lock();
-                // Looked at last: waiting for the inbox may use up the wake-up that tells of it.
-                if self.own().options.lock().sends_no_more {
-                    return Some(Err(Errno::EPIPE));
-                }
-                if inbox.gone && !self.is_connected() {
-                    let before = core::mem::replace(&mut self.own().options.lock().disconnected, true);
-                    return Some(Err(if before { Errno::ENOTCONN } else { Errno::ECONNREFUSED }));
-                }
-                if inbox.closed {
-                    return Some(Err(Errno::EPIPE));
-                }
-                match self.kind {
-                    Kind::Stream if data.is_empty() => Some(Ok(0)),
-                    Kind::Stream => inbox.push_bytes(&data[sent..], &mut rights, limit),
-                    _ => inbox.push_message(data, &mut rights, limit),
-                }
-            });
-            match step.and_then(|result| result) {
-                Ok(count) => sent += count,
-                Err(error) if sent == 0 => return Err(error),
-                Err(_) => return Ok(sent),
-            }
-            self.peer().queue.wake_all_for(PollEvents::READABLE.changes());
-            if sent >= data.len() {
-                return Ok(sent);
-            }
         }
     }
 
     /// Ends receiving, sending, or both.
     pub(crate) fn shut_down(&self, receiving: bool, sending: bool) {
         if receiving {
-            self.own().inbox.lock().closed = true;
-            if self.is_connected() {
-                self.peer().options.lock().sends_no_more = true;
+            self.side.inbox.lock().closed = true;
+            if let Some(mate) = self.mate.get() {
+                mate.stop_sending();
             }
         }
         if sending {
-            self.own().options.lock().sends_no_more = true;
-            if self.is_connected() {
-                self.peer().inbox.lock().ended = true;
+            self.side.stop_sending();
+            if let Some(mate) = self.mate.get() {
+                mate.inbox.lock().ended = true;
             }
         }
-        self.sides.iter().for_each(|side| {
-            side.queue.wake_all();
-        });
+        let waiting = self.side.inbox.lock().take_waiting();
+        listening::tell(waiting);
+        self.side.queue.wake_all();
+        if let Some(mate) = self.mate.get() {
+            mate.queue.wake_all();
+        }
     }
-}
 
-fn interrupted(call: &Call<'_>, error: Errno, timeout_ns: Option<u64>) -> Errno {
-    match (error, timeout_ns) {
-        (Errno::EINTR, Some(_)) => call.interrupted_as(Restart::Never),
-        _ => error,
+    /// Whether something can be sent. If not, the queue hears of it when it can.
+    fn has_room(&self, limit: usize) -> bool {
+        if let Some(mate) = self.mate.get() {
+            let inbox = mate.inbox.lock();
+            return inbox.closed || inbox.has_room(limit);
+        }
+        let Some(target) = self.side.target() else { return true };
+        let sender = Sender { side: &self.side, limit, is_answered: target.is_aimed_at(&self.side) };
+        let mut inbox = target.inbox.lock();
+        inbox.closed || inbox.takes_datagram(&sender).unwrap_or(true)
     }
 }
 
@@ -248,32 +180,37 @@ impl File for Socket {
         if buffer.is_empty() {
             return Ok(0);
         }
-        self.receive(buffer, ReceiveFlags { blocking, peek: false }).map(|received| received.len)
+        let mut received = Received::default();
+        self.receive(buffer, ReceiveFlags { blocking, peek: false }, &mut received)?;
+        Ok(received.len)
     }
 
     fn write(&self, data: &[u8], blocking: Blocking) -> Result<usize> {
-        self.send(data, Rights::default(), blocking)
+        self.send(data, &mut Outgoing::default(), blocking)
     }
 
     fn poll(&self) -> PollEvents {
-        let (sends_no_more, limit, reset) = {
-            let options = self.own().options.lock();
-            (options.sends_no_more, options.send_bytes, options.reset)
-        };
-        let room = {
-            let inbox = self.peer().inbox.lock();
-            inbox.closed || inbox.has_room(limit)
+        let (limit, reset) = {
+            let options = self.side.options.lock();
+            (options.send_bytes, options.reset)
         };
         let (readable, receives_no_more) = {
-            let inbox = self.own().inbox.lock();
+            let inbox = self.side.inbox.lock();
             (!inbox.is_empty(), inbox.closed || inbox.ended)
         };
         let mut events = PollEvents::empty();
         events.set(PollEvents::READABLE, readable || receives_no_more);
         events.set(PollEvents::READ_HANG_UP, receives_no_more);
-        events.set(PollEvents::WRITABLE, room);
-        events.set(PollEvents::HANG_UP, receives_no_more && sends_no_more);
+        events.set(PollEvents::HANG_UP, receives_no_more && self.side.sends_no_more());
         events.set(PollEvents::ERROR, reset);
+        if self.is_connected() && self.mate.get().is_none() {
+            events |= match self.listens() {
+                true => self.poll_listening(),
+                false => PollEvents::WRITABLE | PollEvents::HANG_UP,
+            };
+        } else {
+            events.set(PollEvents::WRITABLE, self.has_room(limit));
+        }
         events
     }
 
@@ -281,13 +218,16 @@ impl File for Socket {
         if request != FIONREAD {
             return Err(Errno::ENOTTY);
         }
-        let count = self.own().inbox.lock().readable_bytes(self.is_connected()) as u32;
+        if self.listens() {
+            return Err(Errno::EINVAL);
+        }
+        let count = self.side.inbox.lock().readable_bytes(self.is_connected()) as u32;
         argument.write(&count.to_ne_bytes())?;
         Ok(0)
     }
 
-    fn wait_queues(&self) -> [Option<&WaitQueue>; 2] {
-        [Some(&self.own().queue), None]
+    fn wait_queues(&self) -> [Option<&hadal_sync::WaitQueue>; 2] {
+        [Some(&self.side.queue), None]
     }
 
     fn as_any(&self) -> Option<&dyn Any> {
@@ -297,23 +237,28 @@ impl File for Socket {
 
 impl Drop for Socket {
     fn drop(&mut self) {
-        let (had_unread, unread) = {
-            let mut inbox = self.own().inbox.lock();
+        names::forget(&self.side);
+        let (pending, connecting) = self.side.backlog.lock().close();
+        // Two may be each other's.
+        let target = self.side.target.lock().take();
+        let (is_reset, waiting, unread) = {
+            let mut inbox = self.side.inbox.lock();
             (inbox.closed, inbox.gone) = (true, true);
-            (!inbox.is_empty(), (!inbox.has_files()).then(|| inbox.clear()))
+            let is_reset = !inbox.is_empty() || !inbox.is_taken;
+            (is_reset, inbox.take_waiting(), (!inbox.has_files()).then(|| inbox.clear()))
         };
         match unread {
             Some(unread) => drop(unread),
-            None => leaving::empty(End { sides: self.sides.clone(), own: self.own }),
+            None => leaving::empty(self.side.clone()),
         }
-        if self.is_connected() {
-            let mut options = self.peer().options.lock();
-            options.sends_no_more = true;
-            options.reset = had_unread;
-            drop(options);
-            self.peer().inbox.lock().ended = true;
+        drop((pending, target));
+        [waiting, connecting].into_iter().for_each(listening::tell);
+        if let Some(mate) = self.mate.get() {
+            mate.stop_sending();
+            mate.options.lock().reset = is_reset;
+            mate.inbox.lock().ended = true;
+            mate.queue.wake_all();
         }
-        self.peer().queue.wake_all();
     }
 }
 
@@ -325,10 +270,11 @@ mod tests {
     use super::*;
 
     const NEVER: Blocking = Blocking::Never;
+    const NOBODY: Ids = Ids::NOBODY;
 
     #[test]
     fn bytes_go_both_ways() {
-        let (a, b) = Socket::pair(Kind::Stream);
+        let (a, b) = Socket::pair(Kind::Stream, NOBODY).unwrap();
         let mut buffer = [0; 8];
         assert_eq!(a.read(&mut buffer, NEVER), Err(Errno::EAGAIN));
         assert_eq!(a.write(b"ping", NEVER), Ok(4));
@@ -342,7 +288,7 @@ mod tests {
 
     #[test]
     fn a_full_buffer_takes_no_more() {
-        let (a, b) = Socket::pair(Kind::Stream);
+        let (a, b) = Socket::pair(Kind::Stream, NOBODY).unwrap();
         let data = alloc::vec![7; 300_000];
         let sent = a.write(&data, NEVER).unwrap();
         assert!(sent < data.len());
@@ -356,14 +302,15 @@ mod tests {
 
     #[test]
     fn messages_keep_their_bounds() {
-        let (a, b) = Socket::pair(Kind::Packets);
+        let (a, b) = Socket::pair(Kind::Packets, NOBODY).unwrap();
         for message in [&b"one"[..], b"", b"three"] {
             assert_eq!(a.write(message, NEVER), Ok(message.len()));
         }
         let mut buffer = [0; 4];
         assert_eq!(b.read(&mut buffer, NEVER), Ok(3));
         assert_eq!(b.read(&mut buffer, NEVER), Ok(0));
-        let peeked = b.receive(&mut buffer, ReceiveFlags { blocking: NEVER, peek: true }).unwrap();
+        let mut peeked = Received::default();
+        b.receive(&mut buffer, ReceiveFlags { blocking: NEVER, peek: true }, &mut peeked).unwrap();
         assert_eq!((peeked.len, peeked.whole), (4, 5));
         assert_eq!(b.read(&mut buffer, NEVER), Ok(4));
         drop(a);
@@ -373,7 +320,7 @@ mod tests {
 
     #[test]
     fn the_end_is_seen_after_the_data() {
-        let (a, b) = Socket::pair(Kind::Stream);
+        let (a, b) = Socket::pair(Kind::Stream, NOBODY).unwrap();
         a.write(b"last", NEVER).unwrap();
         drop(a);
         let mut buffer = [0; 8];
@@ -384,17 +331,63 @@ mod tests {
     }
 
     #[test]
+    fn connections_are_taken_in_order() {
+        let address = || names::Address::Abstract((*b"order").into());
+        let listener = Socket::new(Kind::Stream).unwrap();
+        assert_eq!(listener.listen(1, NOBODY), Err(Errno::EINVAL));
+        listener.bind_abstract(Some(b"order")).unwrap();
+        let client = || Socket::new(Kind::Stream).unwrap();
+        assert_eq!(client().connect(&address(), NOBODY, NEVER), Err(Errno::ECONNREFUSED));
+        listener.listen(1, NOBODY).unwrap();
+        let (first, second, third) = (client(), client(), client());
+        assert_eq!(first.connect(&address(), NOBODY, NEVER), Ok(()));
+        assert_eq!(second.connect(&address(), NOBODY, NEVER), Ok(()));
+        assert_eq!(third.connect(&address(), NOBODY, NEVER), Err(Errno::EAGAIN));
+        assert_eq!(first.connect(&address(), NOBODY, NEVER), Err(Errno::EISCONN));
+        let taken = listener.accept(NEVER).unwrap();
+        assert_eq!(first.write(b"1", NEVER), Ok(1));
+        let mut buffer = [0; 8];
+        assert_eq!((taken.read(&mut buffer, NEVER), buffer[0]), (Ok(1), b'1'));
+        assert_eq!(third.connect(&address(), NOBODY, NEVER), Ok(()));
+        drop(listener);
+        // Nobody has taken the second.
+        assert_eq!(second.read(&mut buffer, NEVER), Err(Errno::ECONNRESET));
+        assert_eq!(second.read(&mut buffer, NEVER), Ok(0));
+        assert_eq!(client().connect(&address(), NOBODY, NEVER), Err(Errno::ECONNREFUSED));
+        assert_eq!(taken.write(b"2", NEVER), Ok(1));
+    }
+
+    #[test]
+    fn datagrams_go_to_names() {
+        let address = names::Address::Abstract((*b"letters").into());
+        let [receiver, sender, other] = [0; 3].map(|_| Socket::new(Kind::Datagram).unwrap());
+        assert_eq!(sender.write(b"x", NEVER), Err(Errno::ENOTCONN));
+        receiver.bind_abstract(Some(b"letters")).unwrap();
+        assert_eq!(other.bind_abstract(Some(b"letters")), Err(Errno::EADDRINUSE));
+        assert_eq!(sender.connect(&address, NOBODY, NEVER), Ok(()));
+        // One more than may wait.
+        let sent = (0..100).take_while(|_| sender.write(b"x", NEVER) == Ok(1)).count();
+        assert_eq!((sent, sender.poll()), (11, PollEvents::empty()));
+        assert_eq!(receiver.read(&mut [0; 8], NEVER), Ok(1));
+        assert_eq!(sender.poll(), PollEvents::WRITABLE);
+        drop(receiver);
+        assert_eq!(sender.write(b"x", NEVER), Err(Errno::ECONNREFUSED));
+        assert_eq!(sender.write(b"x", NEVER), Err(Errno::ENOTCONN));
+    }
+
+    #[test]
     fn sockets_in_sockets_need_no_stack() {
         const DEPTH: usize = 100_000;
         let location =
             Namespace::new(Directory::root(0, Owner::default()), MountFlags::empty(), "", "").root();
         let open = |socket| OpenFile::new(Arc::new(socket), location.clone(), OpenFlags::READ_WRITE).unwrap();
-        let (innermost, mut outer) = Socket::pair(Kind::Stream);
+        let (innermost, mut outer) = Socket::pair(Kind::Stream, NOBODY).unwrap();
         for index in 0..DEPTH {
             let kind = if index % 2 == 0 { Kind::Stream } else { Kind::Datagram };
-            let (sender, receiver) = Socket::pair(kind);
+            let (sender, receiver) = Socket::pair(kind, NOBODY).unwrap();
             let rights = Rights::new(alloc::vec![open(outer)], u64::MAX).unwrap();
-            assert_eq!(sender.send(b"x", rights, NEVER), Ok(1));
+            let mut with = Outgoing { rights, ..Outgoing::default() };
+            assert_eq!(sender.send(b"x", &mut with, NEVER), Ok(1));
             outer = receiver;
         }
         assert_eq!(innermost.write(b"x", NEVER), Ok(1));

@@ -12,9 +12,8 @@ use crate::{Errno, Result};
 
 impl Socket {
     /// Makes such a socket.
-    pub(crate) fn for_notices() -> Self {
-        let (socket, _) = Self::pair(Kind::Notices);
-        socket
+    pub(crate) fn for_notices() -> Result<Self> {
+        Self::new(Kind::Notices)
     }
 }
 
@@ -33,7 +32,7 @@ impl Expected {
             return Err(Errno::EINVAL);
         }
         let limit = socket.options().lock().receive_bytes;
-        socket.own().inbox.lock().expect(limit)?;
+        socket.side.inbox.lock().expect(limit)?;
         Ok(Self { socket: Some(Arc::downgrade(file.file()?)) })
     }
 
@@ -49,15 +48,15 @@ impl Expected {
     /// The message comes.
     pub(crate) fn put(mut self, data: Vec<u8>) {
         self.once(|socket| {
-            socket.own().inbox.lock().push_expected(data);
-            socket.own().queue.wake_all_for(PollEvents::READABLE.changes());
+            socket.side.inbox.lock().push_expected(data);
+            socket.side.queue.wake_all_for(PollEvents::READABLE.changes());
         });
     }
 }
 
 impl Drop for Expected {
     fn drop(&mut self) {
-        self.once(|socket| socket.own().inbox.lock().expect_no_more());
+        self.once(|socket| socket.side.inbox.lock().expect_no_more());
     }
 }
 
@@ -69,20 +68,20 @@ mod tests {
 
     #[test]
     fn nothing_can_be_sent() {
-        let socket = Socket::for_notices();
+        let socket = Socket::for_notices().unwrap();
         assert_eq!(socket.write(b"x", Blocking::Never), Err(Errno::EOPNOTSUPP));
         assert_eq!(socket.read(&mut [0; 8], Blocking::Never), Err(Errno::EAGAIN));
-        socket.own().inbox.lock().expect(1000).unwrap();
+        socket.side.inbox.lock().expect(1000).unwrap();
         assert_eq!(socket.poll(), PollEvents::WRITABLE);
-        socket.own().inbox.lock().push_expected(alloc::vec![1, 2]);
+        socket.side.inbox.lock().push_expected(alloc::vec![1, 2]);
         assert_eq!(socket.poll(), PollEvents::READABLE | PollEvents::WRITABLE);
         assert_eq!(socket.read(&mut [0; 8], Blocking::Never), Ok(2));
     }
 
     #[test]
     fn places_are_limited() {
-        let socket = Socket::for_notices();
-        let mut inbox = socket.own().inbox.lock();
+        let socket = Socket::for_notices().unwrap();
+        let mut inbox = socket.side.inbox.lock();
         let kept = (0..1000).take_while(|_| inbox.expect(10_000).is_ok()).count();
         assert_eq!(kept, 40);
         inbox.expect_no_more();

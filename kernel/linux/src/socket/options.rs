@@ -18,14 +18,10 @@ pub(crate) struct Options {
     pub(crate) send_timeout_ns: Option<u64>,
     /// Longest wait for data.
     pub(crate) receive_timeout_ns: Option<u64>,
-    /// Messages come with the sender's ids (`SO_PASSCRED`).
-    pub(crate) passes_credentials: bool,
-    /// Sending has ended.
-    pub(super) sends_no_more: bool,
-    /// The other end went without reading everything.
+    /// The other end went without reading everything or being taken, or sends its datagrams elsewhere.
     pub(super) reset: bool,
-    /// A datagram has been refused since the other end is gone: the end is not connected any more.
-    pub(super) disconnected: bool,
+    /// What programs set and read back and what has no effect here, by number.
+    pub(super) kept: u64,
 }
 
 impl Options {
@@ -35,16 +31,24 @@ impl Options {
             receive_bytes: DEFAULT_BYTES,
             send_timeout_ns: None,
             receive_timeout_ns: None,
-            passes_credentials: false,
-            sends_no_more: false,
             reset: false,
-            disconnected: false,
+            kept: 0,
         }
     }
 
     /// Whether the connection was reset; the next to ask hears no.
     pub(crate) fn take_reset(&mut self) -> bool {
         core::mem::take(&mut self.reset)
+    }
+
+    /// Whether an option that has no effect is set.
+    pub(crate) fn is_kept(&self, option: i32) -> bool {
+        self.kept >> option & 1 != 0
+    }
+
+    /// Sets or clears one.
+    pub(crate) fn keep(&mut self, option: i32, is_set: bool) {
+        self.kept = self.kept & !(1 << option) | u64::from(is_set) << option;
     }
 
     /// Sets the size of the buffer that is sent from; Linux doubles what programs ask for.

@@ -17,7 +17,6 @@ use crate::{Errno, Result};
 static IN_FLIGHT: AtomicU64 = AtomicU64::new(0);
 
 /// Files that a message brings.
-#[derive(Default)]
 pub(crate) struct Rights(Vec<Arc<OpenFile>>);
 
 impl Rights {
@@ -28,6 +27,14 @@ impl Rights {
         // Counted first: dropping it gives the count back.
         let rights = Self(files);
         if count > 0 && before + count > limit { Err(Errno::ETOOMANYREFS) } else { Ok(rights) }
+    }
+
+    /// No files.
+    pub(crate) const NONE: Self = Self(Vec::new());
+
+    /// The files, which are somewhere else from now on.
+    pub(super) fn take(&mut self) -> Self {
+        core::mem::replace(self, Self::NONE)
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -50,6 +57,8 @@ impl Rights {
 
 impl Drop for Rights {
     fn drop(&mut self) {
-        IN_FLIGHT.fetch_sub(self.0.len() as u64, Ordering::Relaxed);
+        if !self.0.is_empty() {
+            IN_FLIGHT.fetch_sub(self.0.len() as u64, Ordering::Relaxed);
+        }
     }
 }

@@ -12,7 +12,7 @@ use super::walk::Entry;
 use super::{Follow, Location, Namespace, PATH_MAX, is_below};
 use crate::errno::{Errno, Result};
 use crate::flags::{Access, RenameFlags};
-use crate::inode::Owner;
+use crate::inode::{Inode, Owner};
 use crate::metadata::{FileKind, MODE_PERMISSIONS, MODE_STICKY};
 
 impl Namespace {
@@ -24,15 +24,22 @@ impl Namespace {
         entry.parent.inode().mkdir(&entry.name, mode, owner).map(drop)
     }
 
-    /// Creates a named pipe; `EPERM` where the file system has none.
-    pub fn mkfifo(&self, caller: &Caller<'_>, start: &Location, path: &[u8], mode: u32) -> Result<()> {
+    /// Creates a name for a named pipe or a socket; `EPERM` where the file system has none.
+    pub fn make_special(
+        &self,
+        caller: &Caller<'_>,
+        start: &Location,
+        path: &[u8],
+        kind: FileKind,
+        mode: u32,
+    ) -> Result<Arc<dyn Inode>> {
         let entry = self.resolve_entry(caller, start, path)?;
         let owner = self.check_new(caller, &entry)?;
         if entry.must_be_directory {
             return Err(Errno::ENOENT);
         }
         let mode = mode & MODE_PERMISSIONS & !caller.umask;
-        entry.parent.inode().mkfifo(&entry.name, mode, owner).map(drop)
+        entry.parent.inode().make_special(&entry.name, kind, mode, owner)
     }
 
     /// Creates a symbolic link with the text `target`.

@@ -110,7 +110,8 @@ enum Body {
     Regular(Mutex<Pages>),
     Directory(Mutex<Entries>),
     Symlink(Box<[u8]>),
-    Fifo,
+    /// A named pipe or a socket: a name, and nothing behind it here.
+    Special(FileKind),
 }
 
 /// Attributes that change.
@@ -172,7 +173,7 @@ impl Node {
         match &self.body {
             Body::Regular(pages) => Ok(pages),
             Body::Directory(_) => Err(Errno::EISDIR),
-            Body::Symlink(_) | Body::Fifo => Err(Errno::EINVAL),
+            Body::Symlink(_) | Body::Special(_) => Err(Errno::EINVAL),
         }
     }
 
@@ -251,7 +252,7 @@ impl Inode for Node {
             Body::Regular(_) => FileKind::Regular,
             Body::Directory(_) => FileKind::Directory,
             Body::Symlink(_) => FileKind::Symlink,
-            Body::Fifo => FileKind::Fifo,
+            Body::Special(kind) => kind,
         }
     }
 
@@ -263,7 +264,7 @@ impl Inode for Node {
             }
             Body::Directory(entries) => (20 * (2 + entries.lock().len() as u64), 0),
             Body::Symlink(target) => (target.len() as u64, 0),
-            Body::Fifo => (0, 0),
+            Body::Special(_) => (0, 0),
         };
         let attributes = self.attributes.lock();
         Ok(Metadata {
@@ -325,8 +326,8 @@ impl Inode for Node {
         Ok(node)
     }
 
-    fn mkfifo(&self, name: &[u8], mode: u32, owner: Owner) -> Result<Arc<dyn Inode>> {
-        let node = self.add(name, Body::Fifo, mode, owner)?;
+    fn make_special(&self, name: &[u8], kind: FileKind, mode: u32, owner: Owner) -> Result<Arc<dyn Inode>> {
+        let node = self.add(name, Body::Special(kind), mode, owner)?;
         Ok(node)
     }
 
@@ -368,7 +369,8 @@ impl Inode for Node {
     fn open(self: Arc<Self>, flags: OpenFlags) -> Result<Arc<dyn File>> {
         match self.body {
             Body::Symlink(_) => return Err(Errno::ELOOP),
-            Body::Fifo => return named::open(self.identity(), flags),
+            Body::Special(FileKind::Fifo) => return named::open(self.identity(), flags),
+            Body::Special(_) => return Err(Errno::ENXIO),
             Body::Regular(_) if flags.contains(OpenFlags::TRUNCATE) => self.truncate(0)?,
             _ => {}
         }

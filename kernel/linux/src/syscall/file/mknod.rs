@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `mknod(2)`: creates a file that is no directory.
 //!
-//! Honoured: regular files (`S_IFREG`, or no type) and, in memory, named pipes (`S_IFIFO`); the umask
+//! Honoured: regular files (`S_IFREG`, or no type) and, in memory, named pipes (`S_IFIFO`) and sockets (`S_IFSOCK`); the umask
 //! applies.
 //!
-//! Refused: sockets and devices, and named pipes among the host's files (`EPERM`).
+//! Refused: devices, and named pipes and sockets among the host's files (`EPERM`).
 
 use crate::files::at;
 use super::mknodat;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `mknodat(2)`: creates a file that is no directory, relative to a directory.
 //!
-//! Honoured: regular files (`S_IFREG`, or no type) and, in memory, named pipes (`S_IFIFO`); the umask
+//! Honoured: regular files (`S_IFREG`, or no type) and, in memory, named pipes (`S_IFIFO`) and sockets (`S_IFSOCK`); the umask
 //! applies.
 //!
-//! Refused: sockets and devices, and named pipes among the host's files (`EPERM`).
+//! Refused: devices, and named pipes and sockets among the host's files (`EPERM`).
 
-use hadal_vfs::OpenFlags;
+use hadal_vfs::{FileKind, OpenFlags};
 use linux_raw_sys::general::{S_IFBLK, S_IFCHR, S_IFDIR, S_IFIFO, S_IFMT, S_IFREG, S_IFSOCK};
 
 use crate::files::at;
@@ -28,10 +28,11 @@ pub(super) fn make(process: &Process, dirfd: i32, path: &[u8], mode: u32) -> Res
     let flags = OpenFlags::CREATE | OpenFlags::EXCLUSIVE | OpenFlags::WRITE_ONLY;
     let made = match mode & S_IFMT {
         0 | S_IFREG => namespace.open(&caller, &start, path, flags, permissions).map(drop),
-        S_IFIFO => namespace
-            .mkfifo(&caller, &start, path, permissions)
-            .inspect_err(|&error| process.refused.note_named_pipe(error)),
-        S_IFSOCK | S_IFCHR | S_IFBLK | S_IFDIR => return Err(Errno::EPERM),
+        S_IFIFO | S_IFSOCK => namespace
+            .make_special(&caller, &start, path, FileKind::from_mode(mode), permissions)
+            .map(drop)
+            .inspect_err(|&error| process.refused.note_special(error)),
+        S_IFCHR | S_IFBLK | S_IFDIR => return Err(Errno::EPERM),
         _ => return Err(Errno::EINVAL),
     };
     made.inspect_err(|&error| process.refused.note_write(process, &start, path, error))?;

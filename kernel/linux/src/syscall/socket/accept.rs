@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `accept(2)`: takes a connection.
 //!
-//! Honoured: nothing.
+//! Honoured: as `accept4`.
 //!
 //! Refused: as `accept4`.
+
+use hadal_vfs::OpenFlags;
 
 use super::accept4;
 use crate::Result;
@@ -13,5 +15,5 @@ use crate::strace::signature;
 signature!(Int, Address, Address);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
-    accept4::accept(call)
+    accept4::accept(call, OpenFlags::empty())
 }

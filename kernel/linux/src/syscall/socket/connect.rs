@@ -1,31 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `connect(2)`: connects a socket.
 //!
-//! Honoured: nothing.
+//! Honoured: addresses of `AF_UNIX`, paths and abstract ones, where a socket of the machine has that name; `AF_UNSPEC` for datagrams.
 //!
-//! Refused: what is no address of `AF_UNIX` (`EINVAL`); sockets are connected already (`EISCONN`), and nobody listens (`ECONNREFUSED` for datagrams).
+//! Refused: other addresses (`EINVAL`), sockets of the host (`ECONNREFUSED`), sockets of `AF_NETLINK` (`EOPNOTSUPP`).
 
-use super::address;
+use super::address::{self, Given, UNSPECIFIED};
 use crate::call::Call;
+use crate::socket::{Ids, Kind, Socket};
 use crate::strace::signature;
-use crate::socket::{Kind, Socket};
-use crate::{Errno, Result, memory};
-
-/// Lengths of an address of `AF_UNIX`.
-const LENGTHS: core::ops::RangeInclusive<i32> = 3..=110;
+use crate::{Errno, Result};
 
 signature!(Int, Address, Size);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let file = address::file(call, 0)?;
     let socket = Socket::of(&file)?;
-    // An address has a family and something behind it.
-    if !LENGTHS.contains(&call.int(2)) || memory::read::<u16>(call.arg(1))? != address::UNIX {
-        return Err(Errno::EINVAL);
-    }
+    let given = Given::read(call.arg(1), call.int(2))?;
     match socket.kind {
-        Kind::Datagram => Err(Errno::ECONNREFUSED),
-        Kind::Stream | Kind::Packets => Err(Errno::EISCONN),
-        Kind::Notices => Err(Errno::EOPNOTSUPP),
+        Kind::Notices => return Err(Errno::EOPNOTSUPP),
+        Kind::Datagram if given.family() == Some(UNSPECIFIED) => socket.disconnect(),
+        _ => {
+            let address = given.find(call.process)?;
+            let connected = socket.connect(&address, Ids::acting(call.process), file.blocking());
+            connected.map_err(|error| socket.send_error(call, error))?;
+        }
     }
+    Ok(0)
 }

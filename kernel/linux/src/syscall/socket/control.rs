@@ -10,7 +10,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use super::option::SOCKET;
 use crate::process::Process;
-use crate::socket::Rights;
+use crate::socket::{Ids, Outgoing, Rights};
 use crate::{Errno, Result, memory};
 
 /// Most files in one message (`SCM_MAX_FD`).
@@ -31,29 +31,13 @@ struct Header {
 
 const HEADER: usize = size_of::<Header>();
 
-/// `struct ucred`.
-#[repr(C)]
-#[derive(Clone, Copy, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
-pub(super) struct Ids {
-    pid: u32,
-    uid: u32,
-    gid: u32,
-}
-
-impl Ids {
-    /// Those of the program, which both ends of a pair belong to.
-    pub(super) fn of(process: &Process) -> Self {
-        let (uid, gid) = (process.credentials.user().effective, process.credentials.group().effective);
-        Self { pid: process.pid(), uid, gid }
-    }
-}
-
-/// Takes the files along that control messages name.
-pub(super) fn read(process: &Process, address: usize, len: usize) -> Result<Rights> {
+/// Takes the files along that control messages name, and what they say of the sender.
+pub(super) fn read(process: &Process, address: usize, len: usize) -> Result<Outgoing> {
     if len > MOST_BYTES {
         return Err(Errno::ENOBUFS);
     }
     let mut files: Vec<Arc<OpenFile>> = Vec::new();
+    let mut said = None;
     let mut at = 0;
     while len.saturating_sub(at) >= HEADER {
         let header: Header = memory::read(address.wrapping_add(at))?;
@@ -63,14 +47,18 @@ pub(super) fn read(process: &Process, address: usize, len: usize) -> Result<Righ
         let (data, bytes) = (address.wrapping_add(at + HEADER), header.len - HEADER);
         match (header.level, header.kind) {
             (SOCKET, RIGHTS) => add_files(process, data, bytes / size_of::<i32>(), &mut files)?,
-            (SOCKET, CREDENTIALS) if bytes == size_of::<Ids>() => check_ids(process, memory::read(data)?)?,
+            (SOCKET, CREDENTIALS) if bytes == size_of::<Ids>() => {
+                let ids: Ids = memory::read(data)?;
+                ids.check(process)?;
+                said = Some(ids);
+            }
             (SOCKET, _) => return Err(Errno::EINVAL),
             _ => {}
         }
         at += header.len.next_multiple_of(align_of::<Header>());
     }
     let limit = process.limits.lock()[RLIMIT_NOFILE as usize].soft;
-    Rights::new(files, limit)
+    Ok(Outgoing { rights: Rights::new(files, limit)?, ids: said, to: None })
 }
 
 fn add_files(process: &Process, address: usize, count: usize, files: &mut Vec<Arc<OpenFile>>) -> Result<()> {
@@ -87,15 +75,6 @@ fn add_files(process: &Process, address: usize, count: usize, files: &mut Vec<Ar
         files.push(file);
     }
     Ok(())
-}
-
-/// A program tells nothing but the truth about itself, unless it is the superuser's.
-fn check_ids(process: &Process, ids: Ids) -> Result<()> {
-    let (user, group) = (process.credentials.user(), process.credentials.group());
-    let is_own = ids.pid == process.pid()
-        && [user.real, user.effective, user.saved].contains(&ids.uid)
-        && [group.real, group.effective, group.saved].contains(&ids.gid);
-    if is_own || user.effective == 0 && ids.pid == process.pid() { Ok(()) } else { Err(Errno::EPERM) }
 }
 
 /// Where control messages go.

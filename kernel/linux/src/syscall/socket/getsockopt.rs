@@ -2,13 +2,13 @@
 //! `getsockopt(2)`: reads an option of a socket.
 //!
 //! Honoured: of `SOL_SOCKET`: `SO_TYPE`, `SO_DOMAIN`, `SO_PROTOCOL`, `SO_ERROR`, `SO_SNDBUF`, `SO_RCVBUF`, `SO_SNDTIMEO`, `SO_RCVTIMEO`,
-//! `SO_PASSCRED`, `SO_PEERCRED`, `SO_ACCEPTCONN`.
+//! `SO_PASSCRED`, `SO_PEERCRED`, `SO_ACCEPTCONN`, and what `setsockopt` keeps.
 //!
 //! Refused: other options (`ENOPROTOOPT`) and levels (`EOPNOTSUPP`).
 
 use zerocopy::IntoBytes;
 
-use super::{address, control, option};
+use super::{address, option};
 use crate::call::Call;
 use crate::strace::signature;
 use crate::clock::Timeval;
@@ -31,12 +31,13 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let number = match call.int(2) {
         option::TYPE => socket.kind as i32,
         option::DOMAIN => address::family(socket).into(),
-        option::PROTOCOL | option::LISTENS => 0,
+        option::PROTOCOL => 0,
+        option::LISTENS => socket.listens().into(),
         option::ERROR if options.take_reset() => Errno::ECONNRESET.raw().into(),
         option::ERROR => 0,
         option::SEND_BUFFER => options.send_bytes as i32,
         option::RECEIVE_BUFFER => options.receive_bytes as i32,
-        option::PASS_CREDENTIALS => options.passes_credentials.into(),
+        option::PASS_CREDENTIALS => socket.passes_credentials().into(),
         option @ (option::SEND_TIMEOUT | option::RECEIVE_TIMEOUT) => {
             let ns = if option == option::SEND_TIMEOUT { options.send_timeout_ns } else { options.receive_timeout_ns };
             drop(options);
@@ -44,8 +45,9 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
         }
         option::PEER_CREDENTIALS => {
             drop(options);
-            return store(value, len_address, room, control::Ids::of(call.process).as_bytes());
+            return store(value, len_address, room, socket.peer_ids().as_bytes());
         }
+        option if option::has_no_effect(option) => options.is_kept(option).into(),
         _ => return Err(Errno::ENOPROTOOPT),
     };
     drop(options);

@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Sending and receiving: what `send`, `recv` and their variants have in common.
 
+use alloc::sync::Arc;
+use core::ops::Deref;
+
 use hadal_mem::space::FaultAccess;
 use hadal_vfs::Blocking;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-use super::{address, control};
+use super::address::{self, Given};
+use super::control;
 use crate::buffers::Buffer;
 use crate::call::Call;
 use crate::files::segments::{Memory, Segments};
 use crate::files::transfer::CHUNK;
 use crate::signal::number::SIGPIPE;
 use crate::signal::send;
-use crate::socket::{Kind, ReceiveFlags, Rights, Socket};
+use crate::socket::names::Name;
+use crate::socket::{Destination, Kind, Outgoing, ReceiveFlags, Received, Socket};
 use crate::{Errno, Result, memory};
 
 /// `MSG_OOB`.
@@ -57,25 +62,38 @@ impl Header {
     }
 }
 
-/// Sends `from` and the files of `rights`. `named` says that an address was given.
+/// Where a message goes that was given an address, if it does not go to the other end.
+pub(super) fn destination(
+    call: &Call<'_>,
+    socket: &Socket,
+    address: usize,
+    len: i32,
+) -> Result<Option<Destination>> {
+    if address == 0 {
+        return Ok(None);
+    }
+    let given = Given::read(address, len)?;
+    match socket.kind {
+        _ if len == 0 => Ok(None),
+        Kind::Datagram => given.find(call.process).and_then(|to| socket.destination(&to)).map(Some),
+        Kind::Notices => Err(Errno::EOPNOTSUPP),
+        Kind::Stream if socket.peer_name().is_err() => Err(Errno::EOPNOTSUPP),
+        Kind::Stream => Err(Errno::EISCONN),
+        Kind::Packets => Ok(None),
+    }
+}
+
+/// Sends `from` and what goes with it.
 pub(super) fn send(
     call: &Call<'_>,
     socket: &Socket,
     status: Blocking,
     mut from: impl Memory,
-    mut rights: Rights,
+    mut with: Outgoing,
     flags: u32,
-    named: bool,
 ) -> Result<usize> {
     if flags & OUT_OF_BAND != 0 {
         return Err(Errno::EOPNOTSUPP);
-    }
-    if named {
-        return Err(match socket.kind {
-            Kind::Datagram => Errno::ECONNREFUSED,
-            Kind::Notices => Errno::EOPNOTSUPP,
-            Kind::Stream | Kind::Packets => Errno::EISCONN,
-        });
     }
     from.check(call.process, FaultAccess::Read)?;
     let total = from.len();
@@ -88,7 +106,7 @@ pub(super) fn send(
     loop {
         let part = &mut buffer[..(total - sent).min(CHUNK)];
         let len = part.len();
-        let step = from.gather(part).and_then(|()| socket.send(part, core::mem::take(&mut rights), blocking));
+        let step = from.gather(part).and_then(|()| socket.send(part, &mut with, blocking));
         match step {
             Ok(count) => {
                 sent += count;
@@ -113,6 +131,23 @@ pub(super) struct Outcome {
     pub(super) len: usize,
     /// What `msg_flags` says.
     pub(super) flags: u32,
+    /// Something was received, be it empty.
+    is_message: bool,
+    /// The name of the socket that has sent a message.
+    from: Option<Arc<Name>>,
+}
+
+impl Outcome {
+    /// The sender's address, if it has one.
+    pub(super) fn sender(&self, socket: &Socket) -> Option<impl Deref<Target = [u8]>> {
+        let name = match socket.kind {
+            // The kernel has an address.
+            Kind::Notices => return Some(address::bytes(socket.kind, None)),
+            Kind::Stream | Kind::Packets if self.is_message => socket.peer_name().ok().flatten(),
+            _ => self.from.clone(),
+        };
+        name.map(|name| address::bytes(socket.kind, Some(&name)))
+    }
 }
 
 /// Receives into `into`; control messages go to `control`.
@@ -133,17 +168,21 @@ pub(super) fn receive(
     let mut blocking = if flags & DONT_WAIT != 0 { Blocking::Never } else { status };
     let (mut len, mut whole) = (0, 0);
     let mut files = alloc::vec::Vec::new();
+    let (mut ids, mut from) = (None, None);
     loop {
         let wanted = (total - len).min(CHUNK);
         let receive = ReceiveFlags { blocking, peek: flags & PEEK != 0 };
-        let received = match socket.receive(&mut buffer[..wanted], receive) {
+        let mut received = Received::default();
+        match socket.receive(&mut buffer[..wanted], receive, &mut received) {
             Err(error) if len == 0 => return Err(socket.receive_error(call, error)),
             Err(_) => break,
-            Ok(received) => received,
-        };
+            Ok(()) => {}
+        }
         into.scatter(&buffer[..received.len])?;
         len += received.len;
         whole += received.whole;
+        ids = ids.or(received.ids);
+        from = from.or(received.from);
         let brought_files = !received.files.is_empty();
         files.extend(received.files);
         let goes_on = socket.kind == Kind::Stream && flags & PEEK == 0 && !brought_files;
@@ -157,7 +196,7 @@ pub(super) fn receive(
             blocking = Blocking::Never;
         }
     }
-    let mut outcome = Outcome { len, flags: flags & CLOSE_ON_EXEC };
+    let mut outcome = Outcome { len, flags: flags & CLOSE_ON_EXEC, is_message: ids.is_some(), from };
     if whole > len {
         outcome.flags |= TRUNCATED;
         if flags & TRUNCATED != 0 {
@@ -165,8 +204,8 @@ pub(super) fn receive(
         }
     }
     if let Some(control) = control {
-        if socket.options().lock().passes_credentials {
-            control.ids(&control::Ids::of(call.process))?;
+        if let Some(ids) = ids.filter(|_| socket.passes_credentials()) {
+            control.ids(&ids)?;
         }
         if !files.is_empty() {
             control.files(call.process, files, flags & CLOSE_ON_EXEC != 0)?;
@@ -184,12 +223,14 @@ pub(super) fn send_header(call: &Call<'_>, index: usize, address: usize, flags: 
     let socket = Socket::of(&file)?;
     let header: Header = memory::read(address)?;
     let segments = header.segments()?;
-    let rights = match header.control_len {
-        0 => Rights::default(),
+    let mut with = match header.control_len {
+        0 => Outgoing::default(),
         len => control::read(call.process, header.control, len)?,
     };
-    let named = header.name != 0 && header.name_len != 0;
-    send(call, socket, file.blocking(), segments, rights, flags, named)
+    if header.name_len != 0 {
+        with.to = destination(call, socket, header.name, header.name_len as i32)?;
+    }
+    send(call, socket, file.blocking(), segments, with, flags)
 }
 
 /// Receives a message into what a header at `address` describes, and stores the rest there.
@@ -200,8 +241,14 @@ pub(super) fn receive_header(call: &Call<'_>, index: usize, address: usize, flag
     let segments = header.segments()?;
     let mut control = control::Writer::new(header.control, header.control_len);
     let outcome = receive(call, socket, file.blocking(), segments, Some(&mut control), flags)?;
-    // The sender has no address.
-    let stored = Header { name_len: 0, control_len: control.used(), flags: outcome.flags, ..header };
+    let mut name_len = header.name_len;
+    if header.name != 0 {
+        let sender = outcome.sender(socket);
+        let sender = sender.as_deref().unwrap_or_default();
+        memory::write_bytes(header.name, &sender[..sender.len().min(name_len as usize)])?;
+        name_len = sender.len() as u32;
+    }
+    let stored = Header { name_len, control_len: control.used(), flags: outcome.flags, ..header };
     memory::write(address, &stored)?;
     Ok(outcome.len)
 }

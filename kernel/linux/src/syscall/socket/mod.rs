@@ -4,12 +4,13 @@
 mod address;
 mod control;
 mod message;
+mod opening;
 mod option;
 
 calls! {
     41 socket;
-    42 connect;
-    43 accept;
+    42 connect restart;
+    43 accept restart;
     44 sendto restart;
     45 recvfrom restart;
     46 sendmsg restart;
@@ -22,7 +23,7 @@ calls! {
     53 socketpair;
     54 setsockopt;
     55 getsockopt;
-    288 accept4;
+    288 accept4 restart;
     299 recvmmsg restart;
     307 sendmmsg restart;
 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `recvfrom(2)`: receives a message; `recv` of the C library, too.
 //!
-//! Honoured: `MSG_PEEK`, `MSG_DONTWAIT`, `MSG_WAITALL`, `MSG_TRUNC`; the sender's address is empty.
+//! Honoured: `MSG_PEEK`, `MSG_DONTWAIT`, `MSG_WAITALL`, `MSG_TRUNC`; the sender's address.
 //!
 //! Refused: `MSG_OOB` (`EINVAL`; not streams: `EOPNOTSUPP`).
 
 use super::{address, message};
 use crate::call::Call;
 use crate::strace::signature;
-use crate::socket::{Kind, Socket};
+use crate::socket::Socket;
 use crate::files::segments::Segment;
 use crate::{Result, memory};
 
@@ -20,10 +20,9 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let into = Segment::new(call.arg(1), call.arg(2))?;
     let outcome = message::receive(call, socket, file.blocking(), into, None, call.uint(3))?;
     if call.arg(4) != 0 {
-        match socket.kind {
-            // The kernel has an address.
-            Kind::Notices => address::write(socket, call.arg(4), call.arg(5))?,
-            _ => memory::write(call.arg(5), &0_i32)?,
+        match outcome.sender(socket) {
+            Some(sender) => address::write(&sender, call.arg(4), call.arg(5))?,
+            None => memory::write(call.arg(5), &0_i32)?,
         }
     }
     Ok(outcome.len)

@@ -2,7 +2,7 @@
 //! `setsockopt(2)`: changes an option of a socket.
 //!
 //! Honoured: of `SOL_SOCKET`: `SO_SNDBUF`, `SO_RCVBUF` (kept and read back; the sender's counts), `SO_SNDTIMEO`, `SO_RCVTIMEO`,
-//! `SO_PASSCRED`.
+//! `SO_PASSCRED`; `SO_REUSEADDR`, `SO_DONTROUTE`, `SO_BROADCAST`, `SO_KEEPALIVE` and `SO_OOBINLINE` are kept and mean nothing here.
 //!
 //! Refused: other options (`ENOPROTOOPT`) and levels (`EOPNOTSUPP`).
 
@@ -29,7 +29,8 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     match option {
         option::SEND_BUFFER => socket.options().lock().set_send_bytes(number.max(0) as usize),
         option::RECEIVE_BUFFER => socket.options().lock().set_receive_bytes(number.max(0) as usize),
-        option::PASS_CREDENTIALS => socket.options().lock().passes_credentials = number != 0,
+        option::PASS_CREDENTIALS => socket.pass_credentials(number != 0),
+        option if option::has_no_effect(option) => socket.options().lock().keep(option, number != 0),
         option::SEND_TIMEOUT | option::RECEIVE_TIMEOUT => {
             if (len as usize) < size_of::<Timeval>() {
                 return Err(Errno::EINVAL);
