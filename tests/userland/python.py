@@ -31,6 +31,10 @@ def add(counter, rounds):
             counter.value += 1
 
 
+def note(shared, number):
+    shared[number] = square(number)
+
+
 def threads():
     todo, done = queue.Queue(), []
     for number in range(100):
@@ -70,8 +74,7 @@ def subprocesses():
 
 
 def processes():
-    # A fork server would listen on a socket with a name, which Hadal has not.
-    for method in ["fork", "spawn"]:
+    for method in ["fork", "spawn", "forkserver"]:
         context = multiprocessing.get_context(method)
         with context.Pool(4) as pool:
             print(method, pool.map(square, range(10)), pool.apply(os.path.basename, ("/a/b",)))
@@ -86,6 +89,14 @@ def processes():
         for each in team:
             each.join()
         print("counted", counter.value, [each.exitcode for each in team])
+        with context.Manager() as manager:
+            shared = manager.dict()
+            team = [context.Process(target=note, args=(shared, number)) for number in range(3)]
+            for each in team:
+                each.start()
+            for each in team:
+                each.join()
+            print("managed", sorted(shared.items()))
     ours, theirs = multiprocessing.Pipe()
     child = multiprocessing.Process(target=theirs.send, args=({"a": [1, 2]},))
     child.start()
@@ -115,6 +126,18 @@ async def several():
         return number
 
     print(await asyncio.gather(*(late(number) for number in range(3))))
+    with tempfile.TemporaryDirectory() as directory:
+        path = os.path.join(directory, "socket")
+
+        async def shout(reader, writer):
+            writer.write((await reader.readline()).upper())
+            writer.close()
+
+        async with await asyncio.start_unix_server(shout, path):
+            reader, writer = await asyncio.open_unix_connection(path)
+            writer.write(b"hello\n")
+            print(await reader.read())
+            writer.close()
     child = await asyncio.create_subprocess_exec("wc", "-c", stdin=-1, stdout=-1)
     print((await child.communicate(b"12345"))[0])
 
