@@ -202,7 +202,7 @@ const struct call *find_call(uint64_t number);
 enum {
     FIRST_FILE = 3,
     FIRST_SOCKET = 9,
-    DIRECTORY_AT = 15,
+    DIRECTORY_AT = 20,
     EVENT_AT,
     TIMER_AT,
     SIGNAL_AT,

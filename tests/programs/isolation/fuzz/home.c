@@ -62,6 +62,12 @@ void open_files(void) {
     for (int i = 0; i < 3; i++) {
         socketpair(AF_UNIX, types[i], 0, pairs);
     }
+    // Some that have neither a name nor another end.
+    static const int lone[] = {SOCK_STREAM | SOCK_NONBLOCK, SOCK_STREAM | SOCK_NONBLOCK, SOCK_STREAM,
+                               SOCK_DGRAM | SOCK_NONBLOCK, SOCK_SEQPACKET | SOCK_NONBLOCK};
+    for (int i = 0; i < 5; i++) {
+        CHECK_EQUAL(socket(AF_UNIX, lone[i], 0), FIRST_SOCKET + 6 + i);
+    }
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGUSR1);
