@@ -34,6 +34,8 @@ pub(crate) enum Arg {
     Signal,
     /// A `struct timespec` for the kernel.
     Time,
+    /// An address of a socket for the kernel; its length is the argument with this index.
+    SocketAddress(usize),
     /// Two descriptors from the kernel.
     Pair,
     /// `struct clone_args`.

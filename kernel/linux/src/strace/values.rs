@@ -40,6 +40,7 @@ pub(super) fn show(line: &mut String, arg: &Arg, words: &Words, index: usize, re
         Arg::Choice(names) => choice(line, names, word as u64),
         Arg::Signal => signal(line, word),
         Arg::Time => time(line, word),
+        Arg::SocketAddress(len_index) => socket_address(line, word, words[*len_index]),
         Arg::Pair => match result {
             Ok(_) => pair(line, word),
             Err(_) => address(line, word),
@@ -151,6 +152,34 @@ fn time(line: &mut String, word: usize) -> core::fmt::Result {
         Ok([seconds, nanoseconds]) => write!(line, "{{tv_sec={seconds}, tv_nsec={nanoseconds}}}"),
         Err(_) => address(line, word),
     }
+}
+
+/// Those of `AF_UNIX` by name; an abstract one has an `@`, as in strace.
+fn socket_address(line: &mut String, word: usize, len: usize) -> core::fmt::Result {
+    const UNIX: u16 = 1;
+    const FAMILY_BYTES: usize = 2;
+    let mut bytes = [0; FAMILY_BYTES + 108];
+    let shown = &mut bytes[..len.min(FAMILY_BYTES + 108)];
+    if memory::read_bytes(word, shown).is_err() {
+        return address(line, word);
+    }
+    let Some((family, name)) = shown.split_first_chunk::<FAMILY_BYTES>() else { return address(line, word) };
+    match u16::from_ne_bytes(*family) {
+        UNIX => line.push_str("{sa_family=AF_UNIX"),
+        other => return write!(line, "{{sa_family={other}}}"),
+    }
+    match name {
+        [] => {}
+        [0, name @ ..] => {
+            line.push_str(", sun_path=@");
+            quoted(line, name);
+        }
+        path => {
+            line.push_str(", sun_path=");
+            quoted(line, path.split(|&byte| byte == 0).next().unwrap_or(path));
+        }
+    }
+    line.write_str("}")
 }
 
 fn pair(line: &mut String, word: usize) -> core::fmt::Result {

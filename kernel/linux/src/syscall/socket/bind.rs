@@ -15,7 +15,7 @@ use crate::socket::{Kind, Socket};
 use crate::strace::signature;
 use crate::{Errno, Result};
 
-signature!(Int, Address, Size);
+signature!(Int, SocketAddress(2), Size);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let file = address::file(call, 0)?;

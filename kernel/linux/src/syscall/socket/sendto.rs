@@ -12,7 +12,7 @@ use crate::strace::signature;
 use crate::socket::{Outgoing, Socket};
 use crate::files::segments::Segment;
 
-signature!(Int, Input(2), Size, Hex, Address, Size);
+signature!(Int, Input(2), Size, Hex, SocketAddress(5), Size);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let file = address::file(call, 0)?;
