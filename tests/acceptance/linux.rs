@@ -79,10 +79,14 @@ pub(crate) fn register(suite: &mut Suite) {
         "descriptors",
         "chains",
         "memory",
+        "advice",
         "usage",
         "leaks",
     ];
     suite.compare("linux/processes/musl", &PROCESSES, Way::MuslStatic, 2, move |case| case.args(&alone));
+    suite.compare("linux/processes/ring3", &PROCESSES, Way::GccDynamic, 2, |case| {
+        case.args(&["memory", "advice"]).hadal(|hadal| hadal.with("--ring", "3"))
+    });
     for cpus in [1, 2, 4] {
         suite.compare(
             format!("linux/process-memory/{cpus}cpus"),

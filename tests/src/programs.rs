@@ -383,7 +383,8 @@ programs! {
     /// Processes and their children.
     PROCESSES = "processes", ["linux/processes/main.c", "linux/processes/making.c", "linux/processes/programs.c",
         "linux/processes/signals.c", "linux/processes/stopping.c", "linux/processes/descriptors.c",
-        "linux/processes/memory.c", "linux/processes/files.c", "linux/processes/others.c"], ["-pthread"];
+        "linux/processes/memory.c", "linux/processes/files.c", "linux/processes/others.c",
+        "linux/processes/advice.c"], ["-pthread"];
     /// Pseudo-terminals.
     TERMINALS = "terminals", ["linux/terminals.c"], [];
     /// Very many processes.

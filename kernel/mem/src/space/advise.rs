@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Hints, one of which is a promise (`madvise`).
+//! Hints, and what is more than a hint: content that is thrown away, and what copies of the window have (`madvise`).
 
 use super::pages::Removed;
 use super::vma::{Vma, VmaFlags};
@@ -18,12 +18,23 @@ pub enum Advice {
     Huge,
     /// Use 4 KiB pages only (`MADV_NOHUGEPAGE`).
     NoHuge,
-    /// Any hint that changes nothing here: `MADV_NORMAL`, `RANDOM`, `SEQUENTIAL`, `WILLNEED`, `DONTFORK`, `DOFORK`,
-    /// `DONTDUMP`, `DODUMP`, `MERGEABLE`, `UNMERGEABLE`.
+    /// A copy of the window does not have it (`MADV_DONTFORK`).
+    DontFork,
+    /// A copy of the window has it again (`MADV_DOFORK`).
+    DoFork,
+    /// A copy of the window has it, and reads zeros there; for private anonymous memory only (`MADV_WIPEONFORK`).
+    WipeOnFork,
+    /// A copy of the window has its content again (`MADV_KEEPONFORK`).
+    KeepOnFork,
+    /// Any hint that changes nothing here: `MADV_NORMAL`, `RANDOM`, `SEQUENTIAL`, `WILLNEED`, `DONTDUMP`, `DODUMP`,
+    /// `MERGEABLE`, `UNMERGEABLE`.
     Other,
     /// Another such hint, which is an error for locked memory: `COLD`, `PAGEOUT`.
     Unlocked,
 }
+
+/// What says which pages a mapping may have.
+const SIZES: VmaFlags = VmaFlags::HUGE.union(VmaFlags::NO_HUGE);
 
 impl<M: Mmu> AddressSpace<M> {
     /// Takes advice about a range. Holes are an error, after the mapped parts have been dealt with.
@@ -46,8 +57,12 @@ impl<M: Mmu> AddressSpace<M> {
             Advice::Free if self.unlocked_until(start, end) < end => return Err(SpaceError::Invalid),
             Advice::Free => self.discard(start, end, true)?,
             Advice::Unlocked if self.unlocked_until(start, end) < end => return Err(SpaceError::Invalid),
-            Advice::Huge => self.set_huge(start, end, VmaFlags::HUGE)?,
-            Advice::NoHuge => self.set_huge(start, end, VmaFlags::NO_HUGE)?,
+            Advice::Huge => self.set_flag(start, end, SIZES, VmaFlags::HUGE)?,
+            Advice::NoHuge => self.set_flag(start, end, SIZES, VmaFlags::NO_HUGE)?,
+            Advice::DontFork => self.set_flag(start, end, VmaFlags::DONT_FORK, VmaFlags::DONT_FORK)?,
+            Advice::DoFork => self.set_flag(start, end, VmaFlags::DONT_FORK, VmaFlags::empty())?,
+            Advice::WipeOnFork => self.wipe_on_fork(start, end)?,
+            Advice::KeepOnFork => self.set_flag(start, end, VmaFlags::WIPE_ON_FORK, VmaFlags::empty())?,
             Advice::Unlocked | Advice::Other => {
                 self.inner.read().map.covered_until(start, end, |_| true) == end
             }
@@ -128,17 +143,52 @@ impl<M: Mmu> AddressSpace<M> {
         split.map(|()| until >= end)
     }
 
-    /// Changes which pages a range may have; whether it is mapped without a hole.
-    fn set_huge(&self, start: usize, end: usize, flag: VmaFlags) -> Result<bool, SpaceError> {
+    /// Gives the mappings of a range one of several flags, or none of them; whether it is mapped without a hole.
+    fn set_flag(
+        &self,
+        start: usize,
+        end: usize,
+        among: VmaFlags,
+        flag: VmaFlags,
+    ) -> Result<bool, SpaceError> {
         let mut inner = self.change();
-        if !self.admits_mappings(&inner) {
+        self.set_flag_in(&mut inner, start, end, among, flag)?;
+        Ok(inner.map.covered_until(start, end, |_| true) == end)
+    }
+
+    /// The same with the lock held for writing.
+    fn set_flag_in(
+        &self,
+        inner: &mut Inner,
+        start: usize,
+        end: usize,
+        among: VmaFlags,
+        flag: VmaFlags,
+    ) -> Result<(), SpaceError> {
+        if !self.admits_mappings(inner) {
             return Err(SpaceError::NoMemory);
         }
         self.split_edges(start, end)?;
         inner.map.update(start, end, |vma| {
-            vma.flags.remove(VmaFlags::HUGE | VmaFlags::NO_HUGE);
+            vma.flags.remove(among);
             vma.flags.insert(flag);
         });
-        Ok(inner.map.covered_until(start, end, |_| true) == end)
+        Ok(())
+    }
+
+    /// Copies of the window will read zeros in a range; whether it is mapped without a hole. As on Linux, what comes before a mapping
+    /// that cannot be like that has become so.
+    fn wipe_on_fork(&self, start: usize, end: usize) -> Result<bool, SpaceError> {
+        let mut inner = self.change();
+        let other = inner.map.overlapping(start, end).find(|vma| !vma.is_private_memory());
+        let until = other.map(|vma| vma.start.max(start));
+        let (flag, stop) = (VmaFlags::WIPE_ON_FORK, until.unwrap_or(end));
+        if start < stop {
+            self.set_flag_in(&mut inner, start, stop, flag, flag)?;
+        }
+        match until {
+            None => Ok(inner.map.covered_until(start, end, |_| true) == end),
+            Some(_) => Err(SpaceError::Invalid),
+        }
     }
 }

@@ -2,7 +2,8 @@
 //! A copy of a window for another process (`fork`), and what becomes of a page that both have when one writes to it.
 //!
 //! Memory of the window's own is shared, and written by nobody: the first write makes a copy, or takes the page back if nobody else
-//! has it any more. What shows files is left out: the copy's first touch finds it where the file has it.
+//! has it any more. What shows files is left out: the copy's first touch finds it where the file has it. A program may say that the copy
+//! has no content in a mapping, or not the mapping (`advise.rs`).
 //!
 //! The copy of a page takes the shared one's place under the lock, and may be read at once: both hold the same. It may be written
 //! when every CPU has forgotten the shared one. So writers of different pages do not disturb each other, and only a fork lets one
@@ -28,7 +29,8 @@ use crate::frames::Frame;
 const MAPPING_BYTES: usize = 2 * size_of::<Vma>();
 
 impl<M: Mmu> AddressSpace<M> {
-    /// Makes another window, which is empty, a copy of this one: mappings, content, program break. Locks are not copied.
+    /// Makes another window, which is empty, a copy of this one: mappings, content, program break. Locks are not copied, nor is what
+    /// [`Advice`](super::Advice) keeps from copies.
     pub fn copy_to(&self, other: &Self) -> Result<(), SpaceError> {
         other.counters.begin_anew();
         self.complete_growing();
@@ -89,10 +91,13 @@ impl<M: Mmu> AddressSpace<M> {
         let mut map = inner.map.empty_copy();
         let mut failed = None;
         for vma in inner.map.iter() {
+            if vma.flags.contains(VmaFlags::DONT_FORK) {
+                continue;
+            }
             let mut copy = vma.clone();
             copy.flags.remove(VmaFlags::LOCKED | VmaFlags::LOCKED_ON_FAULT);
             map.insert(copy);
-            if vma.owns_frames() && failed.is_none() {
+            if vma.owns_frames() && !vma.flags.contains(VmaFlags::WIPE_ON_FORK) && failed.is_none() {
                 let mut bytes = 0;
                 let shared = self.mmu.share(&other.mmu, vma.start, vma.len(), &mut bytes);
                 other.counters.add_resident(bytes, true);

@@ -60,6 +60,10 @@ bitflags! {
         const LOCKED = 16;
         /// Locked pages are filled when they are touched, not before.
         const LOCKED_ON_FAULT = 32;
+        /// `MADV_DONTFORK`: a copy of the window does not have it.
+        const DONT_FORK = 64;
+        /// `MADV_WIPEONFORK`: a copy of the window has it without content.
+        const WIPE_ON_FORK = 128;
     }
 }
 

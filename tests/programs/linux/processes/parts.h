@@ -38,6 +38,7 @@ void stopping(void);
 void descriptors(void);
 void chains(void);
 void memory(void);
+void advice(void);
 void threads(void);
 void pipes(void);
 void locks(void);

@@ -2,10 +2,12 @@
 //! `madvise(2)`: says how memory will be used.
 //!
 //! Honoured: MADV_DONTNEED, MADV_DONTNEED_LOCKED, MADV_FREE (which free at once), MADV_HUGEPAGE, MADV_NOHUGEPAGE, MADV_POPULATE_READ,
-//! MADV_POPULATE_WRITE; accepted as hints without effect: MADV_NORMAL, MADV_RANDOM, MADV_SEQUENTIAL, MADV_WILLNEED,
-//! MADV_COLD, MADV_PAGEOUT, MADV_DONTFORK, MADV_DOFORK, MADV_DONTDUMP, MADV_DODUMP, MADV_MERGEABLE, MADV_UNMERGEABLE.
+//! MADV_POPULATE_WRITE, MADV_DONTFORK, MADV_DOFORK, MADV_WIPEONFORK, MADV_KEEPONFORK; accepted as hints without effect:
+//! MADV_NORMAL, MADV_RANDOM, MADV_SEQUENTIAL, MADV_WILLNEED, MADV_COLD, MADV_PAGEOUT, MADV_DONTDUMP, MADV_DODUMP, MADV_MERGEABLE,
+//! MADV_UNMERGEABLE.
 //!
-//! Refused: MADV_DONTNEED, MADV_FREE, MADV_COLD and MADV_PAGEOUT of locked memory, as on Linux (EINVAL); MADV_REMOVE, MADV_HWPOISON, MADV_WIPEONFORK and unknown advice (EINVAL).
+//! Refused: MADV_DONTNEED, MADV_FREE, MADV_COLD and MADV_PAGEOUT of locked memory, as on Linux (EINVAL); MADV_WIPEONFORK of what is not private
+//! anonymous memory (EINVAL); MADV_REMOVE, MADV_HWPOISON and unknown advice (EINVAL).
 
 use hadal_mem::space::Advice;
 use linux_raw_sys::general::*;
@@ -30,8 +32,12 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
         }
         MADV_DONTNEED_LOCKED => Advice::DontNeedLocked,
         MADV_COLD | MADV_PAGEOUT => Advice::Unlocked,
-        MADV_NORMAL | MADV_RANDOM | MADV_SEQUENTIAL | MADV_WILLNEED | MADV_DONTFORK
-        | MADV_DOFORK | MADV_DONTDUMP | MADV_DODUMP | MADV_MERGEABLE | MADV_UNMERGEABLE => Advice::Other,
+        MADV_DONTFORK => Advice::DontFork,
+        MADV_DOFORK => Advice::DoFork,
+        MADV_WIPEONFORK => Advice::WipeOnFork,
+        MADV_KEEPONFORK => Advice::KeepOnFork,
+        MADV_NORMAL | MADV_RANDOM | MADV_SEQUENTIAL | MADV_WILLNEED | MADV_DONTDUMP | MADV_DODUMP
+        | MADV_MERGEABLE | MADV_UNMERGEABLE => Advice::Other,
         _ => return Err(Errno::EINVAL),
     };
     if len > 0 {

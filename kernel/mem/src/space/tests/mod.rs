@@ -5,6 +5,7 @@ mod calls;
 mod file;
 mod files;
 mod filling;
+mod fork_advice;
 mod forks;
 mod locks;
 mod machine;
