@@ -10,7 +10,7 @@ use std::time::Duration;
 use hadal_abi::status;
 use hadal_tests::case::{expect_same, expect_status, expect_stdout, expect_texts, wrong};
 use hadal_tests::machine::{arguments, hadal_command};
-use hadal_tests::programs::{APPEND, BULK, FILE_STREAMS, FILES, MAPPED, REFUSED, SAME_PAGE, TIMES};
+use hadal_tests::programs::{APPEND, BULK, FILE_STREAMS, FILES, MAPPED, REFUSED, SAME_PAGE, SEALS, TIMES};
 use hadal_tests::run::{self, descendants};
 use hadal_tests::{Hadal, TestError, Way, scratch};
 use rustix::process::geteuid;
@@ -44,6 +44,11 @@ pub(crate) fn register(suite: &mut Suite) {
         });
     }
     suite.compare("files/times", &TIMES, Way::GccDynamic, 2, |case| case);
+    for (cpus, ring) in [(1, "0"), (4, "0"), (2, "3")] {
+        suite.compare(format!("files/seals/{cpus}cpus/ring{ring}"), &SEALS, Way::GccDynamic, cpus, |case| {
+            case.hadal(move |hadal| hadal.with("--ring", ring))
+        });
+    }
     suite.hadal("files/mapped/on-the-host", mapped_on_the_host);
     suite.hadal("files/mapped/read-once", read_once);
     suite.hadal("files/streams", file_streams);

@@ -364,6 +364,8 @@ programs! {
     MAPPED = "mapped", ["files/mapped.c"], ["-pthread"];
     /// The times of files in memory.
     TIMES = "times", ["files/times.c"], [];
+    /// What nobody can do to files in memory.
+    SEALS = "seals", ["files/seals.c"], ["-pthread"];
     /// Standard streams that are files.
     FILE_STREAMS = "file_streams", ["files/streams.c"], [];
     /// Threads that fault on the same page at once.

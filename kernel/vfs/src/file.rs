@@ -18,6 +18,7 @@ use crate::errno::{Errno, Result};
 use crate::flags::PollEvents;
 use crate::metadata::{FileKind, Metadata, SetAttr};
 use crate::open_file::SeekFrom;
+use crate::seals::Seals;
 
 /// Whether a stream may put its caller to sleep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -240,6 +241,22 @@ pub trait File: Send + Sync {
     /// allowed (else `ENODEV`).
     fn maps_shared_writable(&self) -> bool {
         false
+    }
+
+    /// The pages of the file for a shared mapping that writes there, or may after `mprotect`: as long as somebody has them the content
+    /// is not sealed. `EPERM` if it is.
+    fn writable_page_source(self: Arc<Self>) -> Result<Option<Arc<dyn PageSource>>> {
+        Ok(self.page_source())
+    }
+
+    /// What nobody can do to the file any more (`F_GET_SEALS`); `EINVAL` if it is not of a kind that has seals.
+    fn seals(&self) -> Result<Seals> {
+        Err(Errno::EINVAL)
+    }
+
+    /// Adds seals (`F_ADD_SEALS`): `EPERM` if there are to be no more, `EBUSY` if mappings change content that is to stay.
+    fn add_seals(&self, _seals: Seals) -> Result<()> {
+        Err(Errno::EINVAL)
     }
 
     /// Pipe capacity in bytes (`F_GETPIPE_SZ`).

@@ -24,6 +24,7 @@ mod metadata;
 mod open_file;
 pub mod page_cache;
 mod ring;
+mod seals;
 mod transfer;
 mod turns;
 
@@ -50,5 +51,6 @@ pub use metadata::{
 };
 pub use namespace::{Caller, Follow, Location, Mount, MountTable, Namespace};
 pub use open_file::{OpenFile, SeekFrom, Watcher};
+pub use seals::Seals;
 pub use tmpfs::{AccessTimes, TmpFs};
 pub use transfer::{Reading, Writing};

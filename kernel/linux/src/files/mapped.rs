@@ -67,6 +67,15 @@ pub(crate) fn sync_range(
     result
 }
 
+/// Lets go of what was unmapped and waits for CPUs to forget it, in all processes.
+#[cold]
+pub(crate) fn reclaim(process: &Process) {
+    process.space().reclaim();
+    if family::are_several() {
+        in_others(process, |space| _ = space.reclaim());
+    }
+}
+
 /// A file has been given a length: mappings have no pages behind it.
 pub(crate) fn ends_at(process: &Process, inode: &Arc<dyn Inode>, len: u64) {
     let Some(file) = source(inode) else { return };

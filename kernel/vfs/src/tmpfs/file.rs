@@ -16,6 +16,7 @@ use super::{AccessTimes, Body, Node};
 use crate::errno::{Errno, Result};
 use crate::file::{AllocateMode, Destination, DirEntry, File, Positions};
 use crate::inode::Inode;
+use crate::seals::Seals;
 
 impl File for Node {
     fn positions(&self) -> Positions {
@@ -100,6 +101,8 @@ impl File for Node {
             AllocateMode::KeepSize => pages.reserve(offset, len, true)?,
             AllocateMode::PunchHole => pages.punch(offset, len)?,
             AllocateMode::ZeroRange => {
+                // Neither, if one of them must not be.
+                pages.may_extend(offset, len)?;
                 pages.punch(offset, len)?;
                 pages.reserve(offset, len, false)?;
             }
@@ -111,14 +114,29 @@ impl File for Node {
 
     fn page_source(self: Arc<Self>) -> Option<Arc<dyn PageSource>> {
         let regular = matches!(self.body, Body::Regular(_));
-        regular.then(|| -> Arc<dyn PageSource> {
-            // One for each mapping, which has been asked for.
-            Arc::new(TmpSource {
-                node: self,
-                shared: Mutex::new(BTreeMap::new()),
-                written: AtomicBool::new(false),
-            })
-        })
+        regular.then(|| TmpSource::of(self, false))
+    }
+
+    fn writable_page_source(self: Arc<Self>) -> Result<Option<Arc<dyn PageSource>>> {
+        let Body::Regular(pages) = &self.body else { return Ok(None) };
+        {
+            // Who seals the content looks at the number with the same lock.
+            let pages = pages.lock();
+            pages.seals().check_content()?;
+            self.writers.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(Some(TmpSource::of(self, true)))
+    }
+
+    fn seals(&self) -> Result<Seals> {
+        let pages = self.pages().map_err(|_| Errno::EINVAL)?;
+        Ok(pages.lock().seals())
+    }
+
+    fn add_seals(&self, seals: Seals) -> Result<()> {
+        let mut pages = self.pages().map_err(|_| Errno::EINVAL)?.lock();
+        let is_mapped = self.writers.load(Ordering::Acquire) > 0;
+        pages.add_seals(seals, is_mapped)
     }
 
     fn maps_shared_writable(&self) -> bool {
@@ -133,6 +151,24 @@ struct TmpSource {
     shared: Mutex<BTreeMap<u64, Arc<Frame>>>,
     /// Programs have written to frames, and the file's times do not tell yet.
     written: AtomicBool,
+    /// It is one of the file's writers. A mapping that is gone has it until no CPU reaches its pages any more.
+    writes: bool,
+}
+
+impl TmpSource {
+    /// One for each mapping, which has been asked for.
+    fn of(node: Arc<Node>, writes: bool) -> Arc<dyn PageSource> {
+        let (shared, written) = (Mutex::new(BTreeMap::new()), AtomicBool::new(false));
+        Arc::new(Self { node, shared, written, writes })
+    }
+}
+
+impl Drop for TmpSource {
+    fn drop(&mut self) {
+        if self.writes {
+            self.node.writers.fetch_sub(1, Ordering::Release);
+        }
+    }
 }
 
 impl PageSource for TmpSource {

@@ -31,6 +31,7 @@ use crate::inode::{Created, Inode, InodeId, Owner};
 use crate::metadata::{FileKind, MODE_PERMISSIONS, Metadata, SetAttr, SetTime, StatFs, Timespec};
 use crate::namespace::NAME_MAX;
 use crate::pipe::named;
+use crate::seals::Seals;
 use crate::turns::Turns;
 use directory::Entries;
 use pages::{PAGE_SIZE, Pages};
@@ -64,6 +65,8 @@ pub struct TmpFs {
     /// Held by everything that changes entries.
     tree: Mutex<()>,
     access_times: AccessTimes,
+    /// The seals of new files.
+    first_seals: Seals,
     /// Who appends to which file.
     appends: Turns,
 }
@@ -77,16 +80,18 @@ impl TmpFs {
         root_mode: u32,
         root_owner: Owner,
     ) -> Result<Arc<dyn Inode>> {
-        Self::create_with(frames, limit_bytes, root_mode, root_owner, AccessTimes::Relative)
+        let (times, seals) = (AccessTimes::Relative, Seals::SEAL);
+        Self::create_with(frames, limit_bytes, root_mode, root_owner, times, seals)
     }
 
-    /// The same, with a choice.
+    /// The same, with a choice of times and of the seals that files have at first.
     pub fn create_with(
         frames: &'static dyn FrameSource,
         limit_bytes: u64,
         root_mode: u32,
         root_owner: Owner,
         access_times: AccessTimes,
+        first_seals: Seals,
     ) -> Result<Arc<dyn Inode>> {
         let fs = fallible::arc(Self {
             dev: device_numbers::next(),
@@ -98,6 +103,7 @@ impl TmpFs {
             next_ino: AtomicU64::new(1),
             tree: Mutex::new(()),
             access_times,
+            first_seals,
             appends: Turns::new(),
         })?;
         Node::new(&fs, Body::Directory(Mutex::new(Entries::new())), root_mode, root_owner)
@@ -132,6 +138,8 @@ pub(crate) struct Node {
     ino: u64,
     changes: &'static AtomicU32,
     attributes: SpinLock<Attributes>,
+    /// What may write to the content through shared mappings.
+    writers: AtomicU32,
     body: Body,
 }
 
@@ -156,6 +164,7 @@ impl Node {
                 ino,
                 changes: changes::of(ino),
                 attributes: SpinLock::new(attributes),
+                writers: AtomicU32::new(0),
                 body,
             }
         });

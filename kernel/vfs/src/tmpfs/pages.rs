@@ -14,6 +14,7 @@ use hadal_hal::memory::frames::Block;
 
 use super::TmpFs;
 use crate::errno::{Errno, Result};
+use crate::seals::Seals;
 
 /// Size of a page in bytes.
 pub(super) const PAGE_SIZE: u64 = 4096;
@@ -65,6 +66,7 @@ pub(super) struct Pages {
     fs: Arc<TmpFs>,
     size: u64,
     frames: BTreeMap<u64, Arc<Frame>>,
+    seals: Seals,
 }
 
 /// A piece of a byte range that lies within one page.
@@ -76,7 +78,18 @@ struct Piece {
 
 impl Pages {
     pub(super) fn new(fs: &Arc<TmpFs>) -> Self {
-        Self { fs: fs.clone(), size: 0, frames: BTreeMap::new() }
+        Self { fs: fs.clone(), size: 0, frames: BTreeMap::new(), seals: fs.first_seals }
+    }
+
+    /// What nobody can do to the file any more.
+    pub(super) fn seals(&self) -> Seals {
+        self.seals
+    }
+
+    /// Adds seals.
+    pub(super) fn add_seals(&mut self, seals: Seals, is_mapped: bool) -> Result<()> {
+        self.seals = self.seals.with(seals, is_mapped)?;
+        Ok(())
     }
 
     /// Length of the file in bytes.
@@ -128,6 +141,7 @@ impl Pages {
 
     /// Writes as much as there is space for; an error only when nothing was written.
     pub(super) fn write(&mut self, offset: u64, data: &[u8]) -> Result<usize> {
+        let data = if self.seals.intersects(Seals::OF_WRITES) { self.permitted(offset, data)? } else { data };
         let mut written = 0;
         for piece in pieces(offset, data.len() as u64) {
             let frame = match self.frame(piece.page) {
@@ -142,11 +156,29 @@ impl Pages {
         Ok(written)
     }
 
+    /// What seals let a write do: as on Linux, page by page.
+    #[cold]
+    fn permitted<'a>(&self, offset: u64, data: &'a [u8]) -> Result<&'a [u8]> {
+        if data.is_empty() {
+            return Ok(data);
+        }
+        self.seals.check_content()?;
+        if self.seals.check_length(self.size, self.size.max(offset + data.len() as u64)).is_ok() {
+            return Ok(data);
+        }
+        let whole_pages = self.size - self.size % PAGE_SIZE;
+        match whole_pages.saturating_sub(offset) {
+            0 => Err(Errno::EPERM),
+            len => Ok(&data[..len as usize]),
+        }
+    }
+
     /// Sets the length.
     pub(super) fn truncate(&mut self, size: u64) -> Result<()> {
         if size > i64::MAX as u64 {
             return Err(Errno::EFBIG);
         }
+        self.seals.check_length(self.size, size)?;
         if size < self.size {
             self.frames.split_off(&size.div_ceil(PAGE_SIZE));
             self.clear_within(size, size.next_multiple_of(PAGE_SIZE) - size);
@@ -155,10 +187,18 @@ impl Pages {
         Ok(())
     }
 
+    /// Whether the file may end behind a range.
+    pub(super) fn may_extend(&self, offset: u64, len: u64) -> Result<()> {
+        let end = offset.checked_add(len).filter(|&end| end <= i64::MAX as u64).ok_or(Errno::EFBIG)?;
+        self.seals.check_length(self.size, self.size.max(end))
+    }
+
     /// Takes frames for a range; on failure the ones it took are given back. That may take seconds: other threads of the CPU
     /// run meanwhile, and a signal ends it with `EINTR`, as on Linux.
     pub(super) fn reserve(&mut self, offset: u64, len: u64, keep_size: bool) -> Result<()> {
-        let end = offset.checked_add(len).filter(|&end| end <= i64::MAX as u64).ok_or(Errno::EFBIG)?;
+        // On Linux, too, a file that is not to become longer gets no memory behind its end.
+        self.may_extend(offset, len)?;
+        let end = offset + len;
         let (first, last) = (offset / PAGE_SIZE, end.div_ceil(PAGE_SIZE));
         let free = self.fs.limit_pages.saturating_sub(self.fs.used_pages.load(Ordering::Relaxed));
         if last - first > free.saturating_add(self.frames.range(first..last).count() as u64) {
@@ -188,6 +228,7 @@ impl Pages {
 
     /// Makes a range read as zeros and gives whole frames in it back. The length stays.
     pub(super) fn punch(&mut self, offset: u64, len: u64) -> Result<()> {
+        self.seals.check_content()?;
         let end = offset.checked_add(len).ok_or(Errno::EFBIG)?;
         let (first, last) = (offset.div_ceil(PAGE_SIZE), end / PAGE_SIZE);
         if first > last {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Tests of the file system in memory.
 
+mod seals;
+
 use std::sync::Arc;
 
 use hadal_hal::memory::frames::{Block, host_read, host_write};

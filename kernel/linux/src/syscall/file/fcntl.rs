@@ -2,22 +2,23 @@
 //! `fcntl(2)`: questions and changes about a descriptor or its open file.
 //!
 //! Honoured: `F_DUPFD`, `F_DUPFD_CLOEXEC`, `F_GETFD`, `F_SETFD`, `F_GETFL`, `F_SETFL` (`O_APPEND`, `O_NONBLOCK`, `O_DIRECT`,
-//! `O_NOATIME`), `F_GETPIPE_SZ`, `F_SETPIPE_SZ`, `F_GET_SEALS`; the record locks `F_SETLK`, `F_SETLKW`, `F_GETLK`
+//! `O_NOATIME`), `F_GETPIPE_SZ`, `F_SETPIPE_SZ`, `F_GET_SEALS`, `F_ADD_SEALS` (of files in memory: `F_SEAL_SEAL`, `F_SEAL_SHRINK`,
+//! `F_SEAL_GROW`, `F_SEAL_WRITE`, `F_SEAL_FUTURE_WRITE`); the record locks `F_SETLK`, `F_SETLKW`, `F_GETLK`
 //! among the machine's processes (`record_locks.rs`). They are not known to the host.
 //!
 //! Refused: `O_ASYNC` and every other command (`EINVAL`): record locks of open files (`F_OFD_*`), owners and signals,
-//! leases, notifications, new seals, write hints.
+//! leases, notifications, write hints.
 
-use hadal_vfs::{OpenFile, OpenFlags, SeekFrom};
+use hadal_vfs::{OpenFile, OpenFlags, Seals, SeekFrom};
 use linux_raw_sys::general::{
-    F_DUPFD, F_DUPFD_CLOEXEC, F_GET_SEALS, F_GETFD, F_GETFL, F_GETLK, F_GETOWN, F_GETPIPE_SZ, F_RDLCK, F_SEAL_SEAL,
+    F_ADD_SEALS, F_DUPFD, F_DUPFD_CLOEXEC, F_GET_SEALS, F_GETFD, F_GETFL, F_GETLK, F_GETOWN, F_GETPIPE_SZ, F_RDLCK,
     F_SETFD, F_SETFL, F_SETLK, F_SETLKW, F_SETPIPE_SZ, F_UNLCK, F_WRLCK, FD_CLOEXEC, SEEK_CUR, SEEK_END,
     SEEK_SET,
 };
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-use super::memfd_create;
 use crate::call::Call;
+use crate::files::mapped;
 use crate::process::Process;
 use crate::record_locks::{self, RecordKind, Span};
 use crate::strace::signature;
@@ -70,10 +71,25 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
             let bytes = u32::try_from(argument).map_err(|_| Errno::EINVAL)?;
             file.file()?.set_pipe_capacity(bytes as usize)
         }
-        // No seal can be added to any file, which is a seal of its own.
-        F_GET_SEALS if memfd_create::is_memory_file(&file) => Ok(F_SEAL_SEAL as usize),
+        F_GET_SEALS => file.file()?.seals().map(|seals| seals.bits().into()),
+        F_ADD_SEALS => add_seals(call.process, &file, argument),
         _ => Err(Errno::EINVAL),
     }
+}
+
+fn add_seals(process: &Process, file: &OpenFile, argument: usize) -> Result<usize> {
+    if !file.status().writable() {
+        return Err(Errno::EPERM);
+    }
+    let bits = u8::try_from(argument).map_err(|_| Errno::EINVAL)?;
+    let seals = Seals::from_bits(bits).ok_or(Errno::EINVAL)?;
+    let mut result = file.file()?.add_seals(seals);
+    if result == Err(Errno::EBUSY) {
+        // Mappings that are gone may wait until no CPU reaches their pages any more.
+        mapped::reclaim(process);
+        result = file.file()?.add_seals(seals);
+    }
+    result.map(|()| 0)
 }
 
 fn set_status(file: &OpenFile, flags: u32) -> Result<usize> {

@@ -4,7 +4,7 @@
 //! Honoured: MAP_PRIVATE, MAP_SHARED, MAP_SHARED_VALIDATE, MAP_ANONYMOUS, MAP_FIXED, MAP_FIXED_NOREPLACE, MAP_POPULATE (ENOMEM when memory
 //! runs out), MAP_LOCKED (as mlock; EAGAIN beyond RLIMIT_MEMLOCK, EPERM if it is 0), MAP_NORESERVE (as all memory: nothing is reserved), MAP_STACK (4 KiB pages); ignored as on Linux: MAP_DENYWRITE,
 //! MAP_EXECUTABLE, MAP_NONBLOCK, MAP_GROWSDOWN (the main stack is mapped whole). ENOMEM beyond RLIMIT_AS or RLIMIT_DATA, of which the
-//! main stack takes nothing.
+//! main stack takes nothing. EPERM for shared mappings that write to what is sealed.
 //!
 //! Refused: MAP_HUGETLB (EINVAL: large pages come by themselves), MAP_SYNC and unknown flags with MAP_SHARED_VALIDATE
 //! (EOPNOTSUPP), MAP_DROPPABLE (EINVAL).
@@ -115,7 +115,19 @@ fn back_by_file(call: &Call<'_>, request: &mut MapRequest, offset: u64, shared: 
     if shared && !(status.writable() && file.maps_shared_writable()) {
         request.max_prot.remove(Prot::WRITE);
     }
-    let source = file.clone().page_source().ok_or(Errno::ENODEV)?;
+    let source = if shared && request.max_prot.contains(Prot::WRITE) {
+        match file.clone().writable_page_source() {
+            // Content that is sealed may be looked at.
+            Err(Errno::EPERM) if !request.prot.contains(Prot::WRITE) => {
+                request.max_prot.remove(Prot::WRITE);
+                file.clone().page_source()
+            }
+            source => source?,
+        }
+    } else {
+        file.clone().page_source()
+    };
+    let source = source.ok_or(Errno::ENODEV)?;
     open.accessed();
     let path = String::from_utf8_lossy(open.location().path());
     request.name = Name::Path(path.as_ref().into());
