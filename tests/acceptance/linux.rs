@@ -109,6 +109,9 @@ pub(crate) fn register(suite: &mut Suite) {
             |case| case,
         );
     }
+    suite.compare("linux/record-locks/ring3", &RECORD_LOCKS, Way::GccDynamic, 2, |case| {
+        case.hadal(|hadal| hadal.with("--ring", "3"))
+    });
     for cpus in [1, 2, 4] {
         suite.compare(format!("linux/terminals/{cpus}cpus"), &TERMINALS, Way::GccDynamic, cpus, |case| case);
     }

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Record locks (`fcntl` with `F_SETLK`): which process has which bytes of which file.
+//! Record locks (`fcntl` with `F_SETLK` and `F_OFD_SETLK`): who has which bytes of which file.
 //!
 //! A lock belongs to a table of descriptors, and so mostly to one process: its threads never exclude each other, a child has it
 //! only if it shares the table, and it ends with the table, or as soon as a process with the table closes any descriptor of the file.
+//! Or it belongs to an open file, and ends with that: processes that have it do not exclude each other, and one process can exclude
+//! itself from what it opens twice.
 
+mod holder;
 mod table;
 
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -16,15 +19,10 @@ use hadal_vfs::{FdTable, InodeId, OpenFile};
 use crate::process::Process;
 use crate::task::Task;
 use crate::{Errno, Result};
+pub(crate) use holder::Holder;
+use holder::Owner;
 use table::Table;
 pub(crate) use table::{Record, RecordKind, Span};
-
-/// The address of a table of descriptors, which is not used again as long as it has locks.
-type Owner = usize;
-
-fn owner(files: &FdTable) -> Owner {
-    core::ptr::from_ref(files).addr()
-}
 
 static TABLE: SpinLock<Table<Owner>> = SpinLock::new(Table::new());
 static CHANGED: WaitQueue = WaitQueue::new();
@@ -45,30 +43,24 @@ fn change<T>(act: impl FnOnce(&mut Table<Owner>) -> (T, bool)) -> T {
     result
 }
 
-fn record(process: &Process, inode: InodeId, span: Span, kind: RecordKind) -> Record<Owner> {
-    Record { inode, span, kind, owner: owner(&process.files()), pid: process.pid() }
+fn record(holder: Holder, inode: InodeId, span: Span, kind: RecordKind) -> Record<Owner> {
+    Record { inode, span, kind, owner: holder.owner, pid: holder.pid }
 }
 
-/// A lock that keeps the process from having the bytes (`F_GETLK`).
+/// A lock that keeps somebody from having the bytes (`F_GETLK`).
 pub(crate) fn in_the_way(
-    process: &Process,
+    holder: Holder,
     inode: InodeId,
     span: Span,
     kind: RecordKind,
 ) -> Option<Record<Owner>> {
-    let wanted = record(process, inode, span, kind);
+    let wanted = record(holder, inode, span, kind);
     TABLE.lock().in_the_way(&wanted).copied()
 }
 
 /// Takes a lock, at once or, if it `waits`, when nothing is in the way any more.
-pub(crate) fn lock(
-    process: &Process,
-    inode: InodeId,
-    span: Span,
-    kind: RecordKind,
-    waits: bool,
-) -> Result<()> {
-    let wanted = record(process, inode, span, kind);
+pub(crate) fn lock(holder: Holder, inode: InodeId, span: Span, kind: RecordKind, waits: bool) -> Result<()> {
+    let wanted = record(holder, inode, span, kind);
     let thread = Task::current().tid();
     let attempt = || {
         // A stronger lock may become a weaker one.
@@ -85,13 +77,13 @@ pub(crate) fn lock(
     result?
 }
 
-/// Gives up what the process has of these bytes.
-pub(crate) fn unlock(process: &Process, inode: InodeId, span: Span) -> Result<()> {
+/// Gives up what somebody has of these bytes.
+pub(crate) fn unlock(holder: Holder, inode: InodeId, span: Span) -> Result<()> {
     change(|table| {
         // For the rest of a lock that is cut in two.
         let room = table.held.make_room(1).map_err(|_| Errno::ENOLCK);
         if room.is_ok() {
-            table.cut(inode, owner(&process.files()), span);
+            table.cut(inode, holder.owner, span);
         }
         (room, room.is_ok())
     })
@@ -101,15 +93,20 @@ pub(crate) fn unlock(process: &Process, inode: InodeId, span: Span) -> Result<()
 #[inline]
 pub(crate) fn closing(process: &Process, file: &OpenFile) {
     if HELD.load(Ordering::Relaxed) > 0 && file.file().is_ok() {
-        let owner = owner(&process.files());
+        let owner = Owner::of_files(&process.files());
         change(|table| (table.cut(file.inode().identity(), owner, Span::ALL), true));
     }
 }
 
 /// No process has the files any more, which are to be closed.
 pub(crate) fn end(files: &FdTable) {
+    end_of(Owner::of_files(files));
+}
+
+/// An owner has no locks any more.
+fn end_of(owner: Owner) {
     if HELD.load(Ordering::Relaxed) > 0 {
-        change(|table| (table.held.retain(|held| held.owner != owner(files)), true));
+        change(|table| (table.held.retain(|held| held.owner != owner), true));
     }
 }
 

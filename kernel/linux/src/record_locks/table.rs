@@ -45,8 +45,8 @@ pub(crate) struct Record<O> {
     pub(crate) span: Span,
     pub(crate) kind: RecordKind,
     pub(super) owner: O,
-    /// The process that has taken it.
-    pub(crate) pid: u32,
+    /// The process that has taken it; none for one that is an open file's.
+    pub(crate) pid: Option<u32>,
 }
 
 /// Locks of all processes. Programs that lock many pieces of files join them soon (databases have a handful).
@@ -56,7 +56,8 @@ const MOST: usize = 1 << 13;
 #[derive(Clone, Copy)]
 pub(super) struct Wait<O> {
     thread: u32,
-    owner: O,
+    /// None if it waits for an open file: nobody knows who else has that, and could give up its locks meanwhile.
+    owner: Option<O>,
     other: O,
 }
 
@@ -140,7 +141,7 @@ impl<O: Copy + PartialEq> Table<O> {
             if other == owner {
                 return true;
             }
-            match self.waits.iter().find(|wait| wait.owner == other) {
+            match self.waits.iter().find(|wait| wait.owner == Some(other)) {
                 Some(wait) => other = wait.other,
                 None => return false,
             }
@@ -164,11 +165,12 @@ impl<O: Copy + PartialEq> Table<O> {
         if !waits {
             return Err(Errno::EAGAIN);
         }
-        if self.is_deadlock(wanted.owner, other) {
+        let owner = wanted.pid.map(|_| wanted.owner);
+        if owner.is_some_and(|owner| self.is_deadlock(owner, other)) {
             return Err(Errno::EDEADLK);
         }
         self.waits.make_room(1).map_err(|_| Errno::ENOLCK)?;
-        self.waits.push(Wait { thread, owner: wanted.owner, other });
+        self.waits.push(Wait { thread, owner, other });
         Ok(false)
     }
 }
@@ -184,7 +186,7 @@ mod tests {
     }
 
     fn wanted(owner: u32, first: i64, last: i64, kind: RecordKind) -> Record<u32> {
-        Record { inode: FILE, span: span(first, last), kind, owner, pid: owner }
+        Record { inode: FILE, span: span(first, last), kind, owner, pid: Some(owner) }
     }
 
     fn attempt(table: &mut Table<u32>, wanted: Record<u32>, waits: bool) -> Result<bool> {
@@ -235,14 +237,14 @@ mod tests {
     #[test]
     fn a_lock_that_grows_stays_that_of_who_took_it_first() {
         let mut table = Table::new();
-        let by = |pid, first, last, kind| Record { pid, ..wanted(1, first, last, kind) };
+        let by = |pid, first, last, kind| Record { pid: Some(pid), ..wanted(1, first, last, kind) };
         for lock in [by(1, 10, 19, Shared), by(2, 30, 39, Shared), by(3, 15, 34, Shared)] {
             assert_eq!(table.attempt(1, lock, false), Ok(true));
         }
         assert_eq!(spans(&table, 1), [(10, 39, Shared)]);
-        assert_eq!(table.in_the_way(&wanted(2, 0, 99, Exclusive)).map(|held| held.pid), Some(1));
+        assert_eq!(table.in_the_way(&wanted(2, 0, 99, Exclusive)).and_then(|held| held.pid), Some(1));
         assert_eq!(table.attempt(1, by(4, 10, 39, Exclusive), false), Ok(true));
-        assert_eq!(table.held[0].pid, 4);
+        assert_eq!(table.held[0].pid, Some(4));
     }
 
     #[test]
@@ -257,7 +259,21 @@ mod tests {
         assert_eq!(attempt(&mut table, wanted(3, 1, 1, Exclusive), true), Err(Errno::EDEADLK));
         table.cut(FILE, 3, Span::ALL);
         assert_eq!(attempt(&mut table, wanted(2, 3, 3, Shared), true), Ok(true));
-        assert!(table.waits.iter().all(|wait| wait.owner == 1));
+        assert!(table.waits.iter().all(|wait| wait.owner == Some(1)));
+    }
+
+    #[test]
+    fn open_files_wait_for_ever() {
+        let mut table = Table::new();
+        let of_file = |owner, at| Record { pid: None, ..wanted(owner, at, at, Exclusive) };
+        assert_eq!(attempt(&mut table, of_file(1, 1), true), Ok(true));
+        assert_eq!(attempt(&mut table, of_file(2, 2), true), Ok(true));
+        assert_eq!(attempt(&mut table, wanted(3, 3, 3, Exclusive), true), Ok(true));
+        assert_eq!(attempt(&mut table, of_file(1, 2), true), Ok(false));
+        assert_eq!(attempt(&mut table, of_file(2, 1), true), Ok(false));
+        // Nor does a process hear that it waits for one that waits for it.
+        assert_eq!(table.attempt(4, of_file(1, 3), true), Ok(false));
+        assert_eq!(attempt(&mut table, wanted(3, 1, 1, Exclusive), true), Ok(false));
     }
 
     #[test]

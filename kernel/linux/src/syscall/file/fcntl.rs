@@ -3,24 +3,24 @@
 //!
 //! Honoured: `F_DUPFD`, `F_DUPFD_CLOEXEC`, `F_GETFD`, `F_SETFD`, `F_GETFL`, `F_SETFL` (`O_APPEND`, `O_NONBLOCK`, `O_DIRECT`,
 //! `O_NOATIME`), `F_GETPIPE_SZ`, `F_SETPIPE_SZ`, `F_GET_SEALS`, `F_ADD_SEALS` (of files in memory: `F_SEAL_SEAL`, `F_SEAL_SHRINK`,
-//! `F_SEAL_GROW`, `F_SEAL_WRITE`, `F_SEAL_FUTURE_WRITE`); the record locks `F_SETLK`, `F_SETLKW`, `F_GETLK`
-//! among the machine's processes (`record_locks.rs`). They are not known to the host.
+//! `F_SEAL_GROW`, `F_SEAL_WRITE`, `F_SEAL_FUTURE_WRITE`); the record locks `F_SETLK`, `F_SETLKW`, `F_GETLK`,
+//! `F_OFD_SETLK`, `F_OFD_SETLKW`, `F_OFD_GETLK` among the machine's processes (`record_locks.rs`). They are not known to the host.
 //!
-//! Refused: `O_ASYNC` and every other command (`EINVAL`): record locks of open files (`F_OFD_*`), owners and signals,
-//! leases, notifications, write hints.
+//! Refused: `O_ASYNC` and every other command (`EINVAL`): owners and signals, leases, notifications, write
+//! hints.
 
 use hadal_vfs::{OpenFile, OpenFlags, Seals, SeekFrom};
 use linux_raw_sys::general::{
-    F_ADD_SEALS, F_DUPFD, F_DUPFD_CLOEXEC, F_GET_SEALS, F_GETFD, F_GETFL, F_GETLK, F_GETOWN, F_GETPIPE_SZ, F_RDLCK,
-    F_SETFD, F_SETFL, F_SETLK, F_SETLKW, F_SETPIPE_SZ, F_UNLCK, F_WRLCK, FD_CLOEXEC, SEEK_CUR, SEEK_END,
-    SEEK_SET,
+    F_ADD_SEALS, F_DUPFD, F_DUPFD_CLOEXEC, F_GET_SEALS, F_GETFD, F_GETFL, F_GETLK, F_GETOWN, F_GETPIPE_SZ,
+    F_OFD_GETLK, F_OFD_SETLK, F_OFD_SETLKW, F_RDLCK, F_SETFD, F_SETFL, F_SETLK, F_SETLKW, F_SETPIPE_SZ,
+    F_UNLCK, F_WRLCK, FD_CLOEXEC, SEEK_CUR, SEEK_END, SEEK_SET,
 };
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use crate::call::Call;
 use crate::files::mapped;
 use crate::process::Process;
-use crate::record_locks::{self, RecordKind, Span};
+use crate::record_locks::{self, Holder, RecordKind, Span};
 use crate::strace::signature;
 use crate::{Errno, Result, memory};
 
@@ -64,8 +64,10 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
         F_SETFD => files.set_close_on_exec(fd, argument as u32 & FD_CLOEXEC != 0).map(|()| 0),
         F_GETFL => Ok(file.status().bits() as usize),
         F_SETFL => set_status(&file, argument as u32),
-        F_SETLK | F_SETLKW => set_record_lock(call.process, &file, argument, command == F_SETLKW),
-        F_GETLK => get_record_lock(call.process, &file, argument),
+        F_SETLK | F_SETLKW | F_OFD_SETLK | F_OFD_SETLKW => {
+            set_record_lock(call.process, &file, argument, command)
+        }
+        F_GETLK | F_OFD_GETLK => get_record_lock(call.process, &file, argument, command),
         F_GETPIPE_SZ => file.file()?.pipe_capacity(),
         F_SETPIPE_SZ => {
             let bytes = u32::try_from(argument).map_err(|_| Errno::EINVAL)?;
@@ -135,21 +137,36 @@ fn read_lock(file: &OpenFile, address: usize) -> Result<(RecordLock, Span, Optio
     Ok((lock, Span { first, last }, kind))
 }
 
-fn set_record_lock(process: &Process, file: &OpenFile, address: usize, waits: bool) -> Result<usize> {
-    let (_, span, kind) = read_lock(file, address)?;
-    let (status, inode) = (file.status(), file.inode().identity());
-    match kind {
-        Some(RecordKind::Shared) if !status.readable() => Err(Errno::EBADF),
-        Some(RecordKind::Exclusive) if !status.writable() => Err(Errno::EBADF),
-        Some(kind) => record_locks::lock(process, inode, span, kind, waits).map(|()| 0),
-        None => record_locks::unlock(process, inode, span).map(|()| 0),
+/// Who is to have a lock. A lock that is an open file's names no process.
+fn holder(process: &Process, file: &OpenFile, lock: &RecordLock, command: u32) -> Result<Holder> {
+    match command {
+        F_OFD_SETLK | F_OFD_SETLKW | F_OFD_GETLK if lock.pid != 0 => Err(Errno::EINVAL),
+        F_OFD_SETLK | F_OFD_SETLKW | F_OFD_GETLK => Holder::open_file(file),
+        _ => Ok(Holder::process(process)),
     }
 }
 
-fn get_record_lock(process: &Process, file: &OpenFile, address: usize) -> Result<usize> {
+fn set_record_lock(process: &Process, file: &OpenFile, address: usize, command: u32) -> Result<usize> {
+    let (lock, span, kind) = read_lock(file, address)?;
+    let (status, inode) = (file.status(), file.inode().identity());
+    match kind {
+        Some(RecordKind::Shared) if !status.readable() => return Err(Errno::EBADF),
+        Some(RecordKind::Exclusive) if !status.writable() => return Err(Errno::EBADF),
+        _ => {}
+    }
+    let holder = holder(process, file, &lock, command)?;
+    let waits = matches!(command, F_SETLKW | F_OFD_SETLKW);
+    match kind {
+        Some(kind) => record_locks::lock(holder, inode, span, kind, waits).map(|()| 0),
+        None => record_locks::unlock(holder, inode, span).map(|()| 0),
+    }
+}
+
+fn get_record_lock(process: &Process, file: &OpenFile, address: usize, command: u32) -> Result<usize> {
     let (lock, span, kind) = read_lock(file, address)?;
     let kind = kind.ok_or(Errno::EINVAL)?;
-    let answer = match record_locks::in_the_way(process, file.inode().identity(), span, kind) {
+    let holder = holder(process, file, &lock, command)?;
+    let answer = match record_locks::in_the_way(holder, file.inode().identity(), span, kind) {
         None => RecordLock { kind: F_UNLCK as i16, ..lock },
         Some(record) => RecordLock {
             kind: if record.kind == RecordKind::Shared { F_RDLCK } else { F_WRLCK } as i16,
@@ -157,7 +174,7 @@ fn get_record_lock(process: &Process, file: &OpenFile, address: usize) -> Result
             start: record.span.first,
             // Both are not negative.
             len: if record.span.last == i64::MAX { 0 } else { record.span.last - record.span.first + 1 },
-            pid: record.pid as i32,
+            pid: record.pid.map_or(-1, |pid| pid as i32),
             ..lock
         },
     };
