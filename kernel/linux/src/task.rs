@@ -61,6 +61,8 @@ pub struct Task {
     /// Policy and priority.
     pub schedule: Schedule,
     name: [AtomicU64; NAME_LEN / size_of::<u64>()],
+    /// The process that it ends as the last of its threads, for that time; or 0.
+    ended_pid: AtomicU32,
     /// Where a new thread stores its id first, or 0 (`CLONE_CHILD_SETTID`).
     pub(crate) set_child_tid: AtomicUsize,
     /// First registers of a thread that `clone` has made: the creator's, changed as it says.
@@ -97,6 +99,7 @@ impl Task {
             last_rbp: AtomicU64::new(0),
             schedule: Schedule::new(),
             name: [const { AtomicU64::new(0) }; 2],
+            ended_pid: AtomicU32::new(0),
             set_child_tid: AtomicUsize::new(0),
             first_frame: SpinLock::ranked(Rank::Process, TrapFrame::program(0, 0)),
         }
@@ -291,6 +294,19 @@ impl Task {
             Remains::Nothing => hadal_sched::exit(),
             Remains::ControlBlock => hadal_sched::exit_kept(),
         }
+    }
+
+    /// Runs `act`, which takes from the process of `pid` what it has, as the last of its threads: [`Task::try_process`] does not find
+    /// that any more.
+    pub(crate) fn end_as(&self, pid: u32, act: impl FnOnce()) {
+        self.ended_pid.store(pid, Ordering::Relaxed);
+        act();
+        self.ended_pid.store(0, Ordering::Relaxed);
+    }
+
+    /// The process that the calling thread ends ([`Task::end_as`]), or 0.
+    pub(crate) fn ended_pid(&self) -> u32 {
+        self.ended_pid.load(Ordering::Relaxed)
     }
 
     /// The process whose first thread it was is over.

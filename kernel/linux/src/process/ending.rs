@@ -159,7 +159,7 @@ impl Process {
             return false;
         }
         self.signals.end();
-        self.leave_window();
+        Task::current().end_as(self.pid(), || self.leave_window());
         family::end(self, status)
     }
 }

@@ -51,9 +51,10 @@ pub(crate) struct State {
     is_gone: bool,
 }
 
-/// The calling process; 0 for a thread of the kernel's.
+/// The calling process, also that which ends with the thread; 0 for a thread of the kernel's.
 fn caller_pid() -> u32 {
-    Task::current().try_process().map_or(0, |process| process.pid())
+    let task = Task::current();
+    task.try_process().map_or_else(|| task.ended_pid(), |process| process.pid())
 }
 
 impl Segment {

@@ -5,6 +5,7 @@
 #include "sysv.h"
 
 #include <limits.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
 #include <sys/syscall.h>
@@ -207,6 +208,19 @@ static void is_killed(void) {
     kill(getpid(), SIGKILL);
 }
 
+static void *ends_last(void *unused) {
+    usleep(20000);
+    _exit(0);
+    return unused;
+}
+
+static void ends_by_a_thread(void) {
+    pthread_t other;
+    CHECK_EQUAL(pthread_create(&other, NULL, ends_last, NULL), 0);
+    // Only this thread: C libraries do not agree what their function means in a child.
+    syscall(SYS_exit, 0);
+}
+
 void segments_of_processes(void) {
     shared_id = shmget(IPC_PRIVATE, 64 * PAGE, 0600);
     CHECK(shared_id >= 0);
@@ -219,6 +233,10 @@ void segments_of_processes(void) {
     CHECK_EQUAL(stat_of(shared_id).shm_lpid, child);
     expect_end(in_child(becomes_another, 0));
     CHECK_EQUAL(attached(shared_id), 1);
+    child = in_child(ends_by_a_thread, 0);
+    expect_end(child);
+    CHECK_EQUAL(attached(shared_id), 1);
+    CHECK_EQUAL(stat_of(shared_id).shm_lpid, child);
     child = in_child(is_killed, 0);
     int status = 0;
     CHECK_EQUAL(waitpid(child, &status, 0), child);
