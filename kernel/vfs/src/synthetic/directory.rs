@@ -354,34 +354,56 @@ impl Inode for Directory {
     }
 }
 
-/// An open directory. Cookies are positions in the list of entries.
+/// An entry as it is listed.
+struct Listed {
+    name: Vec<u8>,
+    kind: FileKind,
+    ino: u64,
+    cookie: u64,
+}
+
+/// The least cookie of a found entry that a number names; there are fewer others.
+const NUMBERED: u64 = 1 << 32;
+
+/// The cookie of a found entry behind one with the cookie `last`. What a number names has the cookie of that number: whoever ends
+/// what is listed while it reads on, as who closes the descriptors in `/proc/self/fd` does, misses none.
+fn cookie_of_found(name: &[u8], last: u64) -> u64 {
+    let number = core::str::from_utf8(name).ok().and_then(|name| name.parse::<u32>().ok());
+    number.map_or(0, |number| NUMBERED + u64::from(number)).max(last + 1)
+}
+
+/// An open directory. Cookies grow from entry to entry, and reading goes on behind the one that was read last.
 struct Listing {
     directory: Arc<Directory>,
 }
 
 impl Listing {
     /// All entries: `.`, `..`, the registered ones in order, then the found ones.
-    fn entries(&self) -> Result<Vec<(Vec<u8>, FileKind, u64)>> {
+    fn entries(&self) -> Result<Vec<Listed>> {
         let directory = &self.directory;
-        let mut all = alloc::vec![
-            (b".".to_vec(), FileKind::Directory, directory.place.ino),
-            (b"..".to_vec(), FileKind::Directory, directory.parent_ino),
-        ];
         let ino_of = |name: &[u8]| directory.place.child_ino(name);
+        let listed = |name, kind, ino, cookie| Listed { name, kind, ino, cookie };
+        let mut all = alloc::vec![
+            listed(b".".to_vec(), FileKind::Directory, directory.place.ino, 1),
+            listed(b"..".to_vec(), FileKind::Directory, directory.parent_ino, 2),
+        ];
         for (name, entry) in directory.filled()?.entries.lock().iter() {
             let kind = match entry {
                 Entry::Leaf(leaf) => leaf.kind(),
                 Entry::Directory(_) => FileKind::Directory,
                 Entry::Found(_) => continue,
             };
-            all.push((name.to_vec(), kind, ino_of(name)));
+            let cookie = all.len() as u64 + 1;
+            all.push(listed(name.to_vec(), kind, ino_of(name), cookie));
         }
         if let Some(children) = directory.children.get() {
             let children = children.list()?;
             all.make_room(children.len())?;
+            let mut cookie = all.len() as u64;
             all.extend(children.into_iter().map(|(name, kind)| {
+                cookie = cookie_of_found(&name, cookie);
                 let ino = ino_of(&name);
-                (name, kind, ino)
+                listed(name, kind, ino, cookie)
             }));
         }
         Ok(all)
@@ -394,11 +416,9 @@ impl File for Listing {
     }
 
     fn readdir(&self, cookie: u64, sink: &mut dyn FnMut(DirEntry<'_>) -> bool) -> Result<()> {
-        let entries = self.entries()?;
-        let start = usize::try_from(cookie).unwrap_or(usize::MAX);
-        for (index, (name, kind, ino)) in entries.iter().enumerate().skip(start) {
-            let entry = DirEntry { ino: *ino, next_cookie: index as u64 + 1, kind: Some(*kind), name };
-            if !sink(entry) {
+        for entry in self.entries()?.iter().filter(|entry| entry.cookie > cookie) {
+            let Listed { name, kind, ino, cookie } = entry;
+            if !sink(DirEntry { ino: *ino, next_cookie: *cookie, kind: Some(*kind), name }) {
                 break;
             }
         }

@@ -148,6 +148,53 @@ fn entries_can_be_found_by_a_function() {
     assert_ne!(id(b"/self/task/1/comm"), id(b"/self/task/2/comm"));
 }
 
+/// Numbers that are taken away while they are listed.
+struct Vanishing(Mutex<Vec<u32>>);
+
+impl Children for Vanishing {
+    fn lookup(&self, _name: &[u8]) -> Option<Child> {
+        None
+    }
+    fn list(&self) -> Result<Vec<(Vec<u8>, FileKind)>> {
+        let numbers = self.0.lock().unwrap();
+        Ok(numbers.iter().map(|number| (number.to_string().into_bytes(), FileKind::Symlink)).collect())
+    }
+}
+
+#[test]
+fn who_takes_listed_entries_away_misses_none() {
+    let root = Directory::root(0x9fa0, Owner::default());
+    let numbers: Vec<u32> = (0..20).chain([700, u32::MAX]).collect();
+    let children = Arc::new(Vanishing(Mutex::new(numbers.clone())));
+    root.dynamic("fd", children.clone());
+    root.text("fd/fixed", "");
+    let file = open(&namespace(root), b"/fd", OpenFlags::DIRECTORY).unwrap();
+    let mut seen = Vec::new();
+    loop {
+        let before = seen.len();
+        let mut room = 3;
+        file.readdir(&mut |entry| {
+            if room == 0 {
+                return false;
+            }
+            room -= 1;
+            seen.push(String::from_utf8(entry.name.to_vec()).unwrap());
+            true
+        })
+        .unwrap();
+        if seen.len() == before {
+            break;
+        }
+        children.0.lock().unwrap().retain(|number| !seen.contains(&number.to_string()));
+    }
+    let expected: Vec<String> = [".", "..", "fixed"]
+        .map(String::from)
+        .into_iter()
+        .chain(numbers.iter().map(u32::to_string))
+        .collect();
+    assert_eq!(seen, expected);
+}
+
 #[test]
 fn programs_cannot_change_the_tree() {
     let root = Directory::root(0x9fa0, Owner::default());

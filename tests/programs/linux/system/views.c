@@ -35,7 +35,35 @@ static int count_of(const char *text, const char *word) {
     return count;
 }
 
+/* Who closes descriptors while it lists them misses none. */
+static void close_while_listing(void) {
+    enum { FIRST = 100, FILES = 60 };
+    for (int fd = FIRST; fd < FIRST + FILES; fd++) {
+        CHECK_EQUAL(fcntl(STDIN_FILENO, F_DUPFD, fd), fd);
+    }
+    int directory = open("/proc/self/fd", O_RDONLY | O_DIRECTORY);
+    int closed = 0;
+    char buffer[200];
+    long length;
+    while ((length = syscall(SYS_getdents64, directory, buffer, sizeof buffer)) > 0) {
+        for (long at = 0; at < length; at += *(unsigned short *)(buffer + at + 16)) {
+            int fd = atoi(buffer + at + 19);
+            if (fd >= FIRST && fd < FIRST + FILES) {
+                CHECK_EQUAL(close(fd), 0);
+                closed++;
+            }
+        }
+    }
+    CHECK_EQUAL(length, 0);
+    CHECK_EQUAL(closed, FILES);
+    // Reading goes on behind the entry that a position names.
+    CHECK_EQUAL(lseek(directory, 0, SEEK_SET), 0);
+    CHECK(syscall(SYS_getdents64, directory, buffer, sizeof buffer) > 0);
+    CHECK_EQUAL(close(directory), 0);
+}
+
 void part_proc(void) {
+    close_while_listing();
     static char text[1 << 20];
     char path[PATH_MAX];
     long length = readlink("/proc/self/exe", path, sizeof path - 1);
