@@ -154,6 +154,23 @@ impl Metadata {
     pub const fn kind(&self) -> FileKind {
         FileKind::from_mode(self.mode)
     }
+
+    /// Makes a change to an inode without storage: the length stays.
+    pub fn change(&mut self, change: &SetAttr) {
+        let now = Timespec::now();
+        let time = |set: SetTime| match set {
+            SetTime::Now => now,
+            SetTime::At(time) => time,
+        };
+        if let Some(mode) = change.mode {
+            self.mode = self.mode & MODE_TYPE_MASK | mode & MODE_PERMISSIONS;
+        }
+        self.uid = change.uid.unwrap_or(self.uid);
+        self.gid = change.gid.unwrap_or(self.gid);
+        self.atime = change.atime.map_or(self.atime, time);
+        self.mtime = change.mtime.map_or(self.mtime, time);
+        self.ctime = now;
+    }
 }
 
 /// A new value for a time stamp.

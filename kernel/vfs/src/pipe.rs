@@ -12,6 +12,7 @@ use alloc::sync::{Arc, Weak};
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use hadal_hal::memory::fallible;
+use hadal_hal::sync::{Rank, SpinLock};
 use hadal_sync::{Mutex, WaitMode, WaitQueue};
 use spin::Once;
 
@@ -80,8 +81,7 @@ impl State {
 pub struct Pipe {
     this: Weak<Pipe>,
     id: InodeId,
-    owner: Owner,
-    created: Timespec,
+    metadata: SpinLock<Metadata>,
     state: Mutex<State>,
     /// Readers wait here for data.
     read_queue: WaitQueue,
@@ -93,11 +93,12 @@ pub struct Pipe {
 
 impl Pipe {
     fn new(id: InodeId, owner: Owner, is_named: bool) -> Result<Arc<Self>> {
+        let mode = FileKind::Fifo.mode_bits() | 0o600;
+        let metadata = Metadata::without_storage(id, mode, owner, Timespec::now());
         let pipe = fallible::arc_cyclic(|this| Self {
             this: this.clone(),
             id,
-            owner,
-            created: Timespec::now(),
+            metadata: SpinLock::ranked(Rank::Files, metadata),
             state: Mutex::new(State::new()),
             read_queue: WaitQueue::new(),
             write_queue: WaitQueue::new(),
@@ -163,12 +164,12 @@ impl Inode for Pipe {
     }
 
     fn metadata(&self) -> Result<Metadata> {
-        let mode = FileKind::Fifo.mode_bits() | 0o600;
-        Ok(Metadata::without_storage(self.id, mode, self.owner, self.created))
+        Ok(*self.metadata.lock())
     }
 
-    fn set_attr(&self, _change: &SetAttr) -> Result<()> {
-        Err(Errno::EPERM)
+    fn set_attr(&self, change: &SetAttr) -> Result<()> {
+        self.metadata.lock().change(change);
+        Ok(())
     }
 
     fn open(self: Arc<Self>, flags: OpenFlags) -> Result<Arc<dyn File>> {

@@ -6,6 +6,7 @@ use alloc::sync::Arc;
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use hadal_hal::memory::fallible;
+use hadal_hal::sync::{Rank, SpinLock};
 use hadal_vfs::{
     Caller, File, FileKind, Inode, InodeId, Location, Metadata, OpenFile, OpenFlags, Owner, SetAttr, StatFs,
     Timespec, make_dev,
@@ -21,9 +22,8 @@ const MAGIC: u64 = 0x0904_1934;
 /// An inode that is only good for `fstat` and the like.
 struct AnonymousInode {
     ino: u64,
-    mode: u32,
-    owner: Owner,
-    created: Timespec,
+    kind: FileKind,
+    metadata: SpinLock<Metadata>,
 }
 
 /// Opens a file that has no path. `label` is what `/proc/self/fd` shows.
@@ -40,11 +40,12 @@ pub(crate) fn open(
         Label::Fixed(text) => text.into(),
         Label::Numbered(kind) => format!("{kind}:[{ino}]"),
     };
+    let owner = Owner { uid: caller.uid, gid: caller.gid };
+    let metadata = Metadata::without_storage(InodeId { dev: DEVICE, ino }, mode, owner, Timespec::now());
     let inode = fallible::arc(AnonymousInode {
         ino,
-        mode,
-        owner: Owner { uid: caller.uid, gid: caller.gid },
-        created: Timespec::now(),
+        kind: metadata.kind(),
+        metadata: SpinLock::ranked(Rank::Files, metadata),
     })?;
     OpenFile::new(file, Location::anonymous(inode, text.as_bytes())?, flags)
 }
@@ -64,15 +65,20 @@ impl Inode for AnonymousInode {
     }
 
     fn kind(&self) -> FileKind {
-        FileKind::from_mode(self.mode)
+        self.kind
     }
 
     fn metadata(&self) -> Result<Metadata> {
-        Ok(Metadata::without_storage(self.identity(), self.mode, self.owner, self.created))
+        Ok(*self.metadata.lock())
     }
 
-    fn set_attr(&self, _change: &SetAttr) -> Result<()> {
-        Err(Errno::EPERM)
+    fn set_attr(&self, change: &SetAttr) -> Result<()> {
+        // Some programs use pairs of sockets for pipes and give them a pipe's permissions.
+        if self.kind != FileKind::Socket {
+            return Err(Errno::EPERM);
+        }
+        self.metadata.lock().change(change);
+        Ok(())
     }
 
     fn open(self: Arc<Self>, _flags: OpenFlags) -> Result<Arc<dyn File>> {

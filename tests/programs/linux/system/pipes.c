@@ -10,6 +10,8 @@
 #include <pthread.h>
 #include <sys/ioctl.h>
 #include <sys/select.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 
 static int ends[2];
 
@@ -20,7 +22,30 @@ static void *write_after_a_while(void *argument) {
     return NULL;
 }
 
+/* Permissions, owner and times of what has no name. Some shells use pairs of sockets as pipes, and set their
+ * modes. */
+static void change_attributes(int file) {
+    struct stat now;
+    CHECK_EQUAL(fchmod(file, 0200), 0);
+    CHECK(fstat(file, &now) == 0 && (now.st_mode & 07777) == 0200);
+    CHECK_EQUAL(fchown(file, now.st_uid, now.st_gid), 0);
+    struct timespec times[2] = {{.tv_sec = 7}, {.tv_nsec = UTIME_OMIT}};
+    CHECK_EQUAL(futimens(file, times), 0);
+    CHECK(fstat(file, &now) == 0 && now.st_atim.tv_sec == 7 && now.st_mtim.tv_sec != 7);
+    CHECK_EQUAL(close(file), 0);
+}
+
+static void attributes(void) {
+    CHECK_EQUAL(pipe(ends), 0);
+    change_attributes(ends[0]);
+    change_attributes(ends[1]);
+    CHECK_EQUAL(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    change_attributes(ends[0]);
+    change_attributes(ends[1]);
+}
+
 void part_pipes(void) {
+    attributes();
     char buffer[65536];
     CHECK_EQUAL(pipe2(ends, O_CLOEXEC), 0);
     struct pollfd poll_ends[3] = {
