@@ -15,6 +15,7 @@ use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use hadal_hal::sync::{Rank, SpinLock};
 use hadal_hal::threads::link::AtomicRef;
+use hadal_mem::space::SpaceStats;
 use hadal_sync::WaitQueue;
 
 pub use self::ending::forget_first;
@@ -29,6 +30,7 @@ pub(crate) use self::stopping::{
 pub(crate) use self::waiting::{Change, Manner, News, Whom, wait, wait_until_left};
 use crate::process::{ExitStatus, Process};
 use crate::signal::number::{SIGCHLD, SIGCONT};
+use crate::usage::{SumOfUsed, Used};
 use crate::{Errno, Result, first};
 
 /// A process's place among the others.
@@ -45,7 +47,9 @@ pub(crate) struct Family {
     /// Its [`ExitStatus`], when it has ended.
     status: AtomicU32,
     /// CPU time of children that were waited for.
-    children_ns: AtomicU64,
+    used_by_children: SumOfUsed,
+    /// What it has used when it has ended, but for CPU time.
+    used: SumOfUsed,
     /// What it sends its parent when it ends, or 0.
     exit_signal: AtomicU8,
     /// It is the machine's program.
@@ -89,7 +93,8 @@ impl Family {
             older: AtomicRef::none(),
             state: AtomicU8::new(FREE),
             status: AtomicU32::new(0),
-            children_ns: AtomicU64::new(0),
+            used_by_children: SumOfUsed::new(),
+            used: SumOfUsed::new(),
             exit_signal: AtomicU8::new(0),
             is_first: AtomicBool::new(false),
             has_replaced: AtomicBool::new(false),
@@ -168,9 +173,14 @@ impl Family {
         &self.changed
     }
 
-    /// CPU time of children that were waited for.
-    pub(crate) fn children_ns(&self) -> u64 {
-        self.children_ns.load(Ordering::Relaxed)
+    /// What children that were waited for have used, and their children.
+    pub(crate) fn used_by_children(&self) -> Used {
+        self.used_by_children.get()
+    }
+
+    /// It is about to end, and has used so much memory.
+    pub(crate) fn note_used(&self, stats: &SpaceStats) {
+        self.used.add(Used::new(0, stats));
     }
 
     fn status(&self) -> ExitStatus {
@@ -276,7 +286,8 @@ pub(crate) fn begin(child: &'static Process, parent: &'static Process, exit_sign
     let own = &child.family;
     own.is_first.store(false, Ordering::Relaxed);
     own.has_replaced.store(false, Ordering::Relaxed);
-    own.children_ns.store(0, Ordering::Relaxed);
+    own.used_by_children.clear();
+    own.used.clear();
     own.exit_signal.store(exit_signal, Ordering::Relaxed);
     own.parent_id.store(parent.pid(), Ordering::Relaxed);
     own.parent.store(Some(parent), Ordering::Release);

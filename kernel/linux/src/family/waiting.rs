@@ -11,6 +11,7 @@ use crate::process::{ExitStatus, Process, StopNews};
 use crate::signal;
 use crate::signal::number::SIGCHLD;
 use crate::task::Task;
+use crate::usage::Used;
 
 /// Whom a wait is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +39,8 @@ pub(crate) struct Change {
     pub(crate) pid: u32,
     pub(crate) uid: u32,
     pub(crate) news: News,
-    pub(crate) run_ns: u64,
+    /// By the child and by those that it has waited for.
+    pub(crate) used: Used,
 }
 
 /// How to wait.
@@ -80,10 +82,7 @@ pub(crate) fn wait(
     match process.family.changed.wait_until(None, WaitMode::Interruptible, look)? {
         Ok((change, child)) => {
             if !manner.leaves && matches!(change.news, News::Ended(_)) {
-                process
-                    .family
-                    .children_ns
-                    .fetch_add(change.run_ns + child.family.children_ns(), Ordering::Relaxed);
+                process.family.used_by_children.add(change.used);
                 bury(child);
             }
             Ok(Some(change))
@@ -126,7 +125,8 @@ fn look_for(process: &Process, whom: Whom, manner: Manner) -> Found {
             pid: child.pid(),
             uid: child.credentials.user().real,
             news,
-            run_ns: child.run_time_ns(),
+            used: Used { run_ns: child.run_time_ns(), ..child.family.used.get() }
+                .and(child.family.used_by_children()),
         };
         if !manner.leaves && matches!(news, News::Ended(_)) {
             unlink_locked(child, &mut children);

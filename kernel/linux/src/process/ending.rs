@@ -159,6 +159,7 @@ impl Process {
             return false;
         }
         self.signals.end();
+        self.family.note_used(&self.space().stats());
         Task::current().end_as(self.pid(), || self.leave_window());
         family::end(self, status)
     }

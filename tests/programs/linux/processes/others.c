@@ -71,6 +71,38 @@ void others(void) {
     CHECK_ERRNO(prlimit(child, RLIMIT_CORE, NULL, &limit), ESRCH);
 }
 
+// What a child has used counts for those who wait for it, with what its children have used.
+static void used_by_grandchild(void) {
+    enum { KIB = 20 << 10 };
+    pid_t child = fork();
+    if (child == 0) {
+        pid_t grandchild = fork();
+        if (grandchild == 0) {
+            volatile char *block = malloc(KIB << 10);
+            CHECK(block != NULL);
+            for (size_t at = 0; at < KIB << 10; at += PAGE) {
+                block[at] = 1;
+            }
+            struct timespec now;
+            do {
+                clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+            } while (now.tv_sec == 0 && now.tv_nsec < 60000000);
+            _exit(0);
+        }
+        _exit(exit_of(grandchild));
+    }
+    struct rusage of_child, of_all;
+    int status;
+    CHECK_EQUAL(wait4(child, &status, 0, &of_child), child);
+    CHECK_EQUAL(status, 0);
+    CHECK(of_child.ru_utime.tv_sec * 1000000 + of_child.ru_utime.tv_usec +
+              of_child.ru_stime.tv_sec * 1000000 + of_child.ru_stime.tv_usec >=
+          50000);
+    CHECK(of_child.ru_maxrss >= KIB && of_child.ru_minflt > 0);
+    CHECK_EQUAL(getrusage(RUSAGE_CHILDREN, &of_all), 0);
+    CHECK(of_all.ru_maxrss >= of_child.ru_maxrss && of_all.ru_minflt >= of_child.ru_minflt);
+}
+
 void usage(void) {
     struct tms before, after;
     times(&before);
@@ -90,6 +122,7 @@ void usage(void) {
           50000);
     times(&after);
     CHECK(after.tms_cutime + after.tms_cstime - before.tms_cutime - before.tms_cstime >= 4);
+    used_by_grandchild();
 }
 
 static long free_kib(void) {

@@ -2,7 +2,7 @@
 //! `wait4(2)`: waits for a child to end, or to stop or go on.
 //!
 //! Honoured: an id, any child (-1), those of a group (0, -GROUP); WNOHANG, WUNTRACED, WCONTINUED, `__WALL`, `__WCLONE`;
-//! `__WNOTHREAD`, which changes nothing; CPU time of the child.
+//! `__WNOTHREAD`, which changes nothing; what the child and its children have used, as for `getrusage`.
 //!
 //! Refused: nothing; other options are EINVAL.
 
@@ -42,6 +42,6 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
         News::Of(StopNews::Continued) => CONTINUED,
     };
     memory::write_unless_null(call.arg(1), &word)?;
-    memory::write_unless_null(call.arg(3), &Usage::of_time(change.run_ns))?;
+    memory::write_unless_null(call.arg(3), &Usage::from(change.used))?;
     Ok(change.pid as usize)
 }

@@ -71,7 +71,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
         memory::write_bytes(address, &filled)?;
     }
     if let Some(change) = change {
-        memory::write_unless_null(call.arg(4), &Usage::of_time(change.run_ns))?;
+        memory::write_unless_null(call.arg(4), &Usage::from(change.used))?;
     }
     Ok(0)
 }

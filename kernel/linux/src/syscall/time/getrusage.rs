@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! `getrusage(2)`: what the process or the calling thread has used.
 //!
-//! Honoured: `RUSAGE_SELF`, `RUSAGE_THREAD`, `RUSAGE_CHILDREN` (CPU time of those that were waited for). Filled in are CPU time (all of it as the
+//! Honoured: `RUSAGE_SELF`, `RUSAGE_THREAD`, `RUSAGE_CHILDREN` (those that were waited for, and theirs). Filled in are CPU time (all of it as the
 //! program's own), the peak of resident memory, and page faults of the process. As on Linux the remaining fields that nobody
 //! maintains are 0, and here so are block operations and context switches.
 //!
@@ -11,8 +11,7 @@ use linux_raw_sys::general::{RUSAGE_CHILDREN, RUSAGE_SELF, RUSAGE_THREAD};
 
 use crate::call::Call;
 use crate::strace::signature;
-use crate::clock::Timeval;
-use crate::usage::Usage;
+use crate::usage::{Usage, Used};
 use crate::{Errno, Result, memory};
 
 signature!(Choice(flags::RUSAGE), Address);
@@ -24,20 +23,13 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let usage = match call.int(0) {
         THIS_PROCESS => used(call, call.process.run_time_ns()),
         THIS_THREAD => used(call, call.task.thread().run_time_ns()),
-        CHILDREN => Usage::of_time(call.process.family.children_ns()),
+        CHILDREN => call.process.family.used_by_children(),
         _ => return Err(Errno::EINVAL),
     };
-    memory::write(call.arg(1), &usage)?;
+    memory::write(call.arg(1), &Usage::from(usage))?;
     Ok(0)
 }
 
-fn used(call: &Call<'_>, run_time_ns: u64) -> Usage {
-    let stats = call.process.space().stats();
-    Usage {
-        program_time: Timeval::from_ns(run_time_ns),
-        resident_peak_kib: stats.resident_peak_bytes as u64 / 1024,
-        faults_without_io: stats.faults.saturating_sub(stats.file_reads),
-        faults_with_io: stats.file_reads,
-        ..Usage::default()
-    }
+fn used(call: &Call<'_>, run_time_ns: u64) -> Used {
+    Used::new(run_time_ns, &call.process.space().stats())
 }
