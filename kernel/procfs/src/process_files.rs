@@ -6,7 +6,9 @@ use alloc::vec::Vec;
 use core::fmt::Write;
 
 use hadal_hal::memory::fallible;
+use hadal_linux::family;
 use hadal_linux::process::{Process, UNLIMITED};
+use hadal_linux::program::Program;
 use hadal_linux::task::{NAME_LEN, Task};
 use hadal_vfs::Result;
 
@@ -29,9 +31,9 @@ const fn private(name: &'static str, content: fn(&Process, &Task, bool) -> Resul
 
 pub(super) static FILES: [ProcessFile; 16] = [
     private("auxv", |process, _, _| Ok(process.auxiliary.lock().clone())),
-    public("cmdline", |process, _, _| terminated(&process.program().arguments)),
+    public("cmdline", |process, _, _| texts_of(process, |program| &program.arguments)),
     public("cpuset", |_, _, _| Ok(b"/\n".to_vec())),
-    private("environ", |process, _, _| terminated(&process.program().environment)),
+    private("environ", |process, _, _| texts_of(process, |program| &program.environment)),
     public("limits", |process, _, _| Ok(limits(process).into_bytes())),
     public("loginuid", |_, _, _| Ok(b"4294967295".to_vec())),
     public("maps", |process, _, _| maps::maps(process)),
@@ -57,6 +59,11 @@ pub(super) fn comm(task: &Task) -> Vec<u8> {
 pub(super) fn name_of(padded: &[u8; NAME_LEN]) -> &[u8] {
     let len = padded.iter().position(|&byte| byte == 0).unwrap_or(NAME_LEN);
     &padded[..len]
+}
+
+/// Texts of a process's program: none when it has ended, and waits to be waited for.
+fn texts_of(process: &Process, which: fn(&Program) -> &Vec<Vec<u8>>) -> Result<Vec<u8>> {
+    if family::is_alive(process) { terminated(which(&process.program())) } else { Ok(Vec::new()) }
 }
 
 /// Texts, each with its NUL. A program chooses how long they are.

@@ -100,6 +100,9 @@ type Jump = fn(&Process) -> Result<Location>;
 const LINKS: [(&str, Jump); 3] = [
     ("cwd", |process| process.look_at_cwd().map(|place| (*place).clone()).ok_or(Errno::ENOENT)),
     ("exe", |process| {
+        if !family::is_alive(process) {
+            return Err(Errno::ENOENT);
+        }
         let root = process.namespace.root();
         process.namespace.resolve(&process.caller(), &root, &process.program().executable, Follow::Yes)
     }),
@@ -201,7 +204,7 @@ impl Whose {
     }
 }
 
-/// `task`: the threads of a process.
+/// `task`: the threads of a process. The first one is there as long as the process is, as on Linux.
 struct Threads {
     named: Named,
 }
@@ -210,11 +213,16 @@ impl Children for Threads {
     fn lookup(&self, name: &[u8]) -> Option<Child> {
         let tid = u32::try_from(number_after(name, "")?).ok()?;
         let named = self.named;
-        let has = named.held().ok()?.has_thread(tid);
+        let has = tid == named.pid || named.held().ok()?.has_thread(tid);
         has.then(|| Child::Directory(Arc::new(Entries { named, tid, of_thread: true })))
     }
 
     fn list(&self) -> Result<Vec<(Vec<u8>, FileKind)>> {
-        numbered(self.named.held_to_list()?.thread_ids(), FileKind::Directory)
+        let held = self.named.held_to_list()?;
+        let first = self.named.pid;
+        let others = held.thread_ids().filter(|&tid| tid != first);
+        let mut ids = fallible::collected(core::iter::once(first).chain(others))?;
+        ids.sort_unstable();
+        numbered(ids.into_iter(), FileKind::Directory)
     }
 }

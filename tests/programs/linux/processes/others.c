@@ -2,6 +2,8 @@
 // What processes ask about each other, what they use, and what they leave.
 #include "parts.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <sys/file.h>
 #include <sys/resource.h>
@@ -103,6 +105,35 @@ static void used_by_grandchild(void) {
     CHECK(of_all.ru_maxrss >= of_child.ru_maxrss && of_all.ru_minflt >= of_child.ru_minflt);
 }
 
+// A child that has ended has no arguments and no executable any more, but its first thread is listed.
+static void ended_in_proc(void) {
+    pid_t child = fork();
+    if (child == 0) {
+        _exit(3);
+    }
+    siginfo_t info;
+    CHECK_EQUAL(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT), 0);
+    char path[100], text[100];
+    snprintf(path, sizeof path, "/proc/%d/cmdline", child);
+    int file = open(path, O_RDONLY);
+    CHECK(file >= 0);
+    CHECK_EQUAL(read(file, text, sizeof text), 0);
+    CHECK_EQUAL(close(file), 0);
+    snprintf(path, sizeof path, "/proc/%d/exe", child);
+    CHECK_ERRNO(readlink(path, text, sizeof text), ENOENT);
+    snprintf(path, sizeof path, "/proc/%d/task", child);
+    DIR *directory = opendir(path);
+    CHECK(directory != NULL);
+    int found = 0;
+    struct dirent *entry;
+    while ((entry = readdir(directory)) != NULL) {
+        found += atoi(entry->d_name) == child;
+    }
+    CHECK_EQUAL(closedir(directory), 0);
+    CHECK_EQUAL(found, 1);
+    CHECK_EQUAL(exit_of(child), 3);
+}
+
 void usage(void) {
     struct tms before, after;
     times(&before);
@@ -123,6 +154,7 @@ void usage(void) {
     times(&after);
     CHECK(after.tms_cutime + after.tms_cstime - before.tms_cutime - before.tms_cstime >= 4);
     used_by_grandchild();
+    ended_in_proc();
 }
 
 static long free_kib(void) {
