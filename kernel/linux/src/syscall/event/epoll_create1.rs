@@ -13,10 +13,10 @@ use linux_raw_sys::general::EPOLL_CLOEXEC;
 
 use crate::Result;
 use crate::call::Call;
-use crate::strace::signature;
 use crate::epoll::Epoll;
 use crate::files::anonymous::{self, Label};
 use crate::files::at;
+use crate::strace::signature;
 
 signature!(Flags(&flags::PIPE));
 

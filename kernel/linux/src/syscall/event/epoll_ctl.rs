@@ -16,8 +16,8 @@ use alloc::sync::Arc;
 
 use super::epoll_events::Event;
 use crate::call::Call;
-use crate::strace::signature;
 use crate::epoll::{Epoll, Interest};
+use crate::strace::signature;
 use crate::{Errno, Result, memory};
 
 /// What may go with `EPOLLEXCLUSIVE`.
@@ -51,7 +51,9 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     }
     let exclusive = interest.events & EPOLLEXCLUSIVE != 0;
     match operation {
-        EPOLL_CTL_ADD if exclusive && (Epoll::of(&file).is_ok() || interest.events & !WITH_EXCLUSIVE != 0) => {
+        EPOLL_CTL_ADD
+            if exclusive && (Epoll::of(&file).is_ok() || interest.events & !WITH_EXCLUSIVE != 0) =>
+        {
             Err(Errno::EINVAL)
         }
         EPOLL_CTL_MOD if exclusive => Err(Errno::EINVAL),

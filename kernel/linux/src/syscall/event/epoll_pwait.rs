@@ -8,8 +8,8 @@
 use super::{epoll_events, epoll_wait};
 use crate::Result;
 use crate::call::Call;
-use crate::strace::signature;
 use crate::signal::mask;
+use crate::strace::signature;
 
 signature!(Int, Address, Int, Int, Address, Size);
 

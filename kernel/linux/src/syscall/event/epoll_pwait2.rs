@@ -7,9 +7,9 @@
 
 use super::epoll_events;
 use crate::call::Call;
-use crate::strace::signature;
 use crate::clock::{self, Timespec};
 use crate::signal::mask;
+use crate::strace::signature;
 use crate::{Result, memory};
 
 signature!(Int, Address, Int, Time, Address, Size);

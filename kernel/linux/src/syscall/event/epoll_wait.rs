@@ -8,8 +8,8 @@
 use super::epoll_events;
 use crate::Result;
 use crate::call::Call;
-use crate::strace::signature;
 use crate::clock;
+use crate::strace::signature;
 
 const NS_PER_MS: u64 = 1_000_000;
 

@@ -8,11 +8,11 @@
 use hadal_vfs::OpenFlags;
 
 use crate::call::Call;
-use crate::strace::signature;
-use crate::signal::mask;
-use crate::signalfd::SignalFile;
 use crate::files::anonymous::{self, Label};
 use crate::files::at;
+use crate::signal::mask;
+use crate::signalfd::SignalFile;
+use crate::strace::signature;
 use crate::{Errno, Result};
 
 /// `SFD_NONBLOCK` and `SFD_CLOEXEC`, which are the flags of `open`.

@@ -12,9 +12,9 @@ use linux_raw_sys::general::{
 };
 
 use crate::call::Call;
-use crate::strace::signature;
 use crate::files::anonymous::{self, Label};
 use crate::files::at;
+use crate::strace::signature;
 use crate::timerfd::TimerFile;
 use crate::{Errno, Result};
 

@@ -8,9 +8,9 @@
 use linux_raw_sys::general::{TFD_TIMER_ABSTIME, TFD_TIMER_CANCEL_ON_SET};
 
 use crate::call::Call;
-use crate::strace::signature;
 use crate::clock;
 use crate::files::at;
+use crate::strace::signature;
 use crate::syscall::signal::timer_spec::TimerSpec;
 use crate::timerfd::TimerFile;
 use crate::{Result, memory};

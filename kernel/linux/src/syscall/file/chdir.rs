@@ -7,9 +7,9 @@
 
 use hadal_vfs::Follow;
 
-use crate::files::{at, working_directory};
 use crate::Result;
 use crate::call::Call;
+use crate::files::{at, working_directory};
 use crate::strace::signature;
 
 signature!(Path);

@@ -6,8 +6,8 @@
 //!
 //! Refused: nothing.
 
-use crate::files::mapped;
 use crate::call::Call;
+use crate::files::mapped;
 use crate::strace::signature;
 use crate::{Result, record_locks};
 

@@ -8,9 +8,9 @@
 
 use hadal_vfs::{FileKind, OpenFile, OpenFlags};
 
+use crate::call::Call;
 use crate::files::copying::{self, Place};
 use crate::files::size_limit;
-use crate::call::Call;
 use crate::strace::signature;
 use crate::{Errno, Result};
 

@@ -7,9 +7,9 @@
 
 use linux_raw_sys::general::{O_CREAT, O_TRUNC, O_WRONLY};
 
-use crate::files::{at, opening};
 use crate::Result;
 use crate::call::Call;
+use crate::files::{at, opening};
 use crate::strace::signature;
 
 signature!(Path, Octal);

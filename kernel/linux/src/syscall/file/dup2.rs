@@ -6,9 +6,9 @@
 //! Refused: nothing.
 
 use crate::call::Call;
+use crate::process::Process;
 use crate::strace::signature;
 use crate::{Result, record_locks};
-use crate::process::Process;
 
 signature!(Int, Int);
 

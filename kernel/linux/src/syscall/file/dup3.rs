@@ -7,9 +7,9 @@
 
 use linux_raw_sys::general::O_CLOEXEC;
 
-use crate::files::at;
 use super::dup2;
 use crate::call::Call;
+use crate::files::at;
 use crate::strace::signature;
 use crate::{Errno, Result};
 

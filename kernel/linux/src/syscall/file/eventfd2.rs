@@ -14,9 +14,9 @@ use hadal_sync::{WaitMode, WaitQueue};
 use hadal_vfs::{Blocking, File, OpenFlags, PollEvents, Positions};
 use linux_raw_sys::general::{EFD_CLOEXEC, EFD_NONBLOCK, EFD_SEMAPHORE};
 
+use crate::call::Call;
 use crate::files::anonymous::{self, Label};
 use crate::files::at;
-use crate::call::Call;
 use crate::strace::signature;
 use crate::{Errno, Result};
 

@@ -5,9 +5,9 @@
 //!
 //! Refused: nothing.
 
-use crate::files::{access_check, at};
 use crate::Result;
 use crate::call::Call;
+use crate::files::{access_check, at};
 use crate::strace::signature;
 
 signature!(Directory, Path, Flags(&flags::ACCESS));

@@ -8,8 +8,8 @@
 use hadal_vfs::FileKind;
 use linux_raw_sys::general::POSIX_FADV_NOREUSE;
 
-use crate::files::at;
 use crate::call::Call;
+use crate::files::at;
 use crate::strace::signature;
 use crate::{Errno, Result};
 

@@ -9,8 +9,8 @@
 use hadal_vfs::{AllocateMode, FileKind};
 use linux_raw_sys::general::{FALLOC_FL_KEEP_SIZE, FALLOC_FL_PUNCH_HOLE, FALLOC_FL_ZERO_RANGE};
 
-use crate::files::size_limit;
 use crate::call::Call;
+use crate::files::size_limit;
 use crate::strace::signature;
 use crate::{Errno, Result};
 

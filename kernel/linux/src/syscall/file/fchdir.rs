@@ -5,9 +5,9 @@
 //!
 //! Refused: nothing.
 
-use crate::files::working_directory;
 use crate::Result;
 use crate::call::Call;
+use crate::files::working_directory;
 use crate::strace::signature;
 
 signature!(Int);

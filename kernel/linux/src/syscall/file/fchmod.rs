@@ -5,10 +5,10 @@
 //!
 //! Refused: nothing.
 
-use crate::files::at::{self, Target};
-use crate::files::permissions;
 use crate::Result;
 use crate::call::Call;
+use crate::files::at::{self, Target};
+use crate::files::permissions;
 use crate::strace::signature;
 
 signature!(Int, Octal);

@@ -7,10 +7,10 @@
 
 use hadal_vfs::Follow;
 
-use crate::files::at::{self, Target};
-use crate::files::permissions;
 use crate::Result;
 use crate::call::Call;
+use crate::files::at::{self, Target};
+use crate::files::permissions;
 use crate::strace::signature;
 
 signature!(Directory, Path, Octal);

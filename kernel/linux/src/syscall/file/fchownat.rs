@@ -7,9 +7,9 @@
 
 use linux_raw_sys::general::{AT_EMPTY_PATH, AT_SYMLINK_NOFOLLOW};
 
-use crate::files::{at, permissions};
 use crate::Result;
 use crate::call::Call;
+use crate::files::{at, permissions};
 use crate::strace::signature;
 
 signature!(Directory, Path, Int, Int, Flags(&flags::AT));

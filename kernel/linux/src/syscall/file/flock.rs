@@ -7,9 +7,9 @@
 
 use linux_raw_sys::general::{LOCK_EX, LOCK_NB, LOCK_SH, LOCK_UN};
 
+use crate::call::Call;
 use crate::files::at;
 use crate::files::file_locks::{self, LockKind};
-use crate::call::Call;
 use crate::strace::signature;
 use crate::{Errno, Result};
 

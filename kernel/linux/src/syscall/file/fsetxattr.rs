@@ -5,9 +5,9 @@
 //!
 //! Refused: `EOPNOTSUPP` for every file: no file system here keeps extended attributes.
 
-use crate::files::extended_attributes;
 use crate::Result;
 use crate::call::Call;
+use crate::files::extended_attributes;
 use crate::strace::signature;
 
 signature!(Int, Path, Address, Size, Hex);

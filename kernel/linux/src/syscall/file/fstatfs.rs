@@ -5,8 +5,8 @@
 //!
 //! Refused: nothing.
 
-use crate::files::stat_layout::StatfsLayout;
 use crate::call::Call;
+use crate::files::stat_layout::StatfsLayout;
 use crate::strace::signature;
 use crate::{Result, memory};
 

@@ -5,9 +5,9 @@
 //!
 //! Refused: nothing.
 
-use crate::files::{at, mapped};
 use crate::Result;
 use crate::call::Call;
+use crate::files::{at, mapped};
 use crate::strace::signature;
 
 signature!(Int);

@@ -5,9 +5,9 @@
 //!
 //! Refused: a buffer that is not writable from end to end is `EFAULT`.
 
-use crate::files::directory_entries::{self, Layout};
 use crate::Result;
 use crate::call::Call;
+use crate::files::directory_entries::{self, Layout};
 use crate::strace::signature;
 
 signature!(Int, Address, Size);

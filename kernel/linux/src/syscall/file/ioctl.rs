@@ -9,8 +9,8 @@
 use hadal_vfs::{FileKind, IoctlArgument, OpenFile, OpenFlags, SeekFrom};
 use linux_raw_sys::ioctl::{FIOCLEX, FIONBIO, FIONCLEX, FIONREAD, FIOQSIZE};
 
-use crate::files::at;
 use crate::call::Call;
+use crate::files::at;
 use crate::strace::signature;
 use crate::{Errno, Result, memory};
 

@@ -7,10 +7,10 @@
 
 use hadal_vfs::Follow;
 
-use crate::files::at;
 use super::linkat;
 use crate::Result;
 use crate::call::Call;
+use crate::files::at;
 use crate::strace::signature;
 
 signature!(Path, Path);

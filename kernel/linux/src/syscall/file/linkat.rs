@@ -8,9 +8,9 @@
 use hadal_vfs::{Follow, Location};
 use linux_raw_sys::general::{AT_EMPTY_PATH, AT_SYMLINK_FOLLOW};
 
-use crate::files::at;
 use crate::Result;
 use crate::call::Call;
+use crate::files::at;
 use crate::strace::signature;
 
 signature!(Directory, Path, Directory, Path, Flags(&flags::AT));

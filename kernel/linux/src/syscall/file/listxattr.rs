@@ -7,9 +7,9 @@
 
 use hadal_vfs::Follow;
 
-use crate::files::extended_attributes;
 use crate::Result;
 use crate::call::Call;
+use crate::files::extended_attributes;
 use crate::strace::signature;
 
 signature!(Path, Address, Size);

@@ -7,9 +7,9 @@
 
 use hadal_vfs::Follow;
 
+use crate::call::Call;
 use crate::files::at;
 use crate::files::stat_layout::Stat;
-use crate::call::Call;
 use crate::strace::signature;
 use crate::{Result, memory};
 

@@ -5,10 +5,10 @@
 //!
 //! Refused: nothing.
 
-use crate::files::at;
 use super::mkdirat;
 use crate::Result;
 use crate::call::Call;
+use crate::files::at;
 use crate::strace::signature;
 
 signature!(Path, Octal);

@@ -6,10 +6,10 @@
 //!
 //! Refused: devices, and named pipes and sockets among the host's files (`EPERM`).
 
-use crate::files::at;
 use super::mknodat;
 use crate::Result;
 use crate::call::Call;
+use crate::files::at;
 use crate::strace::signature;
 
 signature!(Path, Octal, Hex);

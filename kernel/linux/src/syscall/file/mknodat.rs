@@ -9,10 +9,10 @@
 use hadal_vfs::{FileKind, OpenFlags};
 use linux_raw_sys::general::{S_IFBLK, S_IFCHR, S_IFDIR, S_IFIFO, S_IFMT, S_IFREG, S_IFSOCK};
 
-use crate::files::at;
 use crate::call::Call;
-use crate::strace::signature;
+use crate::files::at;
 use crate::process::Process;
+use crate::strace::signature;
 use crate::{Errno, Result};
 
 signature!(Directory, Path, Octal, Hex);

@@ -7,9 +7,9 @@
 
 use linux_raw_sys::general::{AT_EMPTY_PATH, AT_NO_AUTOMOUNT, AT_SYMLINK_NOFOLLOW};
 
+use crate::call::Call;
 use crate::files::at;
 use crate::files::stat_layout::Stat;
-use crate::call::Call;
 use crate::strace::signature;
 use crate::{Result, memory};
 

@@ -5,9 +5,9 @@
 //!
 //! Refused: as `openat`.
 
-use crate::files::{at, opening};
 use crate::Result;
 use crate::call::Call;
+use crate::files::{at, opening};
 use crate::strace::signature;
 
 signature!(|words| match flags::makes_file(words[1]) {

@@ -7,9 +7,9 @@
 //!
 //! Refused: `O_TMPFILE` (`EOPNOTSUPP`); `O_ASYNC` is ignored.
 
-use crate::files::{at, opening};
 use crate::Result;
 use crate::call::Call;
+use crate::files::{at, opening};
 use crate::strace::signature;
 
 signature!(|words| match flags::makes_file(words[2]) {

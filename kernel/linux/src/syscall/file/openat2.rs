@@ -10,8 +10,8 @@ use hadal_vfs::OpenFlags;
 use linux_raw_sys::general::RESOLVE_CACHED;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-use crate::files::{at, opening};
 use crate::call::Call;
+use crate::files::{at, opening};
 use crate::strace::signature;
 use crate::{Errno, Result, memory};
 

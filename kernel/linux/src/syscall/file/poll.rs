@@ -12,8 +12,8 @@ use hadal_vfs::PollEvents;
 use smallvec::SmallVec;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-use crate::files::polling::{self, Watched};
 use crate::call::Call;
+use crate::files::polling::{self, Watched};
 use crate::strace::signature;
 use crate::{Errno, Result, memory};
 
@@ -42,7 +42,9 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let timeout_ns = u64::try_from(call.int(2)).ok().map(|ms| ms * NS_PER_MS);
     let deadline_ns = call.resumed_until().or_else(|| timeout_ns.map(polling::deadline_after));
     match poll(call, deadline_ns) {
-        Err(Errno::EINTR) => Err(deadline_ns.map_or(Errno::EINTR, |until_ns| call.interrupted_until(until_ns))),
+        Err(Errno::EINTR) => {
+            Err(deadline_ns.map_or(Errno::EINTR, |until_ns| call.interrupted_until(until_ns)))
+        }
         result => result,
     }
 }

@@ -5,12 +5,12 @@
 //!
 //! Refused: as `poll`.
 
-use crate::files::polling;
 use super::poll;
 use crate::call::Call;
-use crate::strace::signature;
 use crate::clock::Timespec;
+use crate::files::polling;
 use crate::signal::mask;
+use crate::strace::signature;
 use crate::{Result, memory};
 
 signature!(Address, Size, Time, Address, Size);

@@ -5,10 +5,10 @@
 //!
 //! Refused: as `read`.
 
-use crate::files::segments::Segment;
-use crate::files::transfer;
 use crate::Result;
 use crate::call::Call;
+use crate::files::segments::Segment;
+use crate::files::transfer;
 use crate::strace::signature;
 
 signature!(Int, Output, Size, Word);

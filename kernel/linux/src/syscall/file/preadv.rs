@@ -5,10 +5,10 @@
 //!
 //! Refused: as `read`.
 
-use crate::files::segments::Segments;
-use crate::files::transfer;
 use crate::Result;
 use crate::call::Call;
+use crate::files::segments::Segments;
+use crate::files::transfer;
 use crate::strace::signature;
 
 signature!(Int, Address, Int, Word);

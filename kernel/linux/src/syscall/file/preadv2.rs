@@ -7,9 +7,9 @@
 
 use linux_raw_sys::general::RWF_HIPRI;
 
+use crate::call::Call;
 use crate::files::segments::Segments;
 use crate::files::transfer;
-use crate::call::Call;
 use crate::strace::signature;
 use crate::{Errno, Result};
 

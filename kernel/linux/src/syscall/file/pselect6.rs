@@ -6,11 +6,11 @@
 //! Refused: nothing; no file here is ever exceptional. A descriptor that is not open is `EBADF` whatever its number, as
 //! POSIX has it, where Linux overlooks high ones.
 
-use crate::files::{fd_sets, polling};
 use crate::call::Call;
-use crate::strace::signature;
 use crate::clock::Timespec;
+use crate::files::{fd_sets, polling};
 use crate::signal::mask;
+use crate::strace::signature;
 use crate::{Result, memory};
 
 signature!(Int, Address, Address, Address, Time, Address);

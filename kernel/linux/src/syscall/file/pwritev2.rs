@@ -7,9 +7,9 @@
 
 use linux_raw_sys::general::{RWF_DSYNC, RWF_HIPRI, RWF_SYNC};
 
+use crate::call::Call;
 use crate::files::segments::Segments;
 use crate::files::transfer;
-use crate::call::Call;
 use crate::strace::signature;
 use crate::{Errno, Result};
 

@@ -6,10 +6,10 @@
 //! Refused: a buffer that is not writable from end to end is `EFAULT` even where fewer bytes would be read, unless the file is
 //! in memory (`/tmp`, `/proc`, cached pages); nothing is consumed then.
 
-use crate::files::segments::Segment;
-use crate::files::transfer;
 use crate::Result;
 use crate::call::Call;
+use crate::files::segments::Segment;
+use crate::files::transfer;
 use crate::strace::signature;
 
 signature!(Int, Output, Size);

@@ -5,9 +5,9 @@
 //!
 //! Refused: nothing.
 
-use crate::files::{at, link_text};
 use crate::Result;
 use crate::call::Call;
+use crate::files::{at, link_text};
 use crate::strace::signature;
 
 signature!(Directory, Path, Output, Size);

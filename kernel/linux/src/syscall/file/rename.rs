@@ -7,10 +7,10 @@
 
 use hadal_vfs::RenameFlags;
 
-use crate::files::at;
 use super::renameat2;
 use crate::Result;
 use crate::call::Call;
+use crate::files::at;
 use crate::strace::signature;
 
 signature!(Path, Path);

@@ -8,8 +8,8 @@
 
 use hadal_vfs::RenameFlags;
 
-use crate::files::at;
 use crate::call::Call;
+use crate::files::at;
 use crate::strace::signature;
 use crate::{Errno, Result};
 

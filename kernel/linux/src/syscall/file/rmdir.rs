@@ -7,10 +7,10 @@
 
 use hadal_vfs::Namespace;
 
-use crate::files::at;
 use super::unlinkat;
 use crate::Result;
 use crate::call::Call;
+use crate::files::at;
 use crate::strace::signature;
 
 signature!(Path);

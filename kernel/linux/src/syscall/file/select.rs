@@ -6,10 +6,10 @@
 //! Refused: nothing; no file here is ever exceptional. A descriptor that is not open is `EBADF` whatever its number, as
 //! POSIX has it, where Linux overlooks high ones.
 
-use crate::files::{fd_sets, polling};
 use crate::call::Call;
-use crate::strace::signature;
 use crate::clock::Timeval;
+use crate::files::{fd_sets, polling};
+use crate::strace::signature;
 use crate::{Errno, Result, memory};
 
 signature!(Int, Address, Address, Address, Address);

@@ -7,9 +7,9 @@
 
 use hadal_vfs::OpenFlags;
 
+use crate::call::Call;
 use crate::files::copying::{self, Place};
 use crate::files::{size_limit, transfer};
-use crate::call::Call;
 use crate::strace::signature;
 use crate::{Errno, Result};
 

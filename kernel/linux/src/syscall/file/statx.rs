@@ -11,9 +11,9 @@ use linux_raw_sys::general::{
     AT_EMPTY_PATH, AT_NO_AUTOMOUNT, AT_STATX_SYNC_TYPE, AT_SYMLINK_NOFOLLOW, STATX__RESERVED,
 };
 
+use crate::call::Call;
 use crate::files::at;
 use crate::files::stat_layout::Statx;
-use crate::call::Call;
 use crate::strace::signature;
 use crate::{Errno, Result, memory};
 

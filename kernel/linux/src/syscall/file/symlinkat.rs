@@ -5,11 +5,11 @@
 //!
 //! Refused: nothing.
 
-use crate::files::at;
 use crate::Result;
 use crate::call::Call;
-use crate::strace::signature;
+use crate::files::at;
 use crate::process::Process;
+use crate::strace::signature;
 
 signature!(Path, Directory, Path);
 

@@ -13,8 +13,8 @@ use hadal_hal::memory::fallible;
 
 use crate::Result;
 use crate::call::Call;
-use crate::strace::signature;
 use crate::process::Process;
+use crate::strace::signature;
 
 signature!();
 
@@ -31,7 +31,8 @@ pub(super) fn sync_where(process: &Process, wanted: impl Fn(u64) -> bool) {
         let Ok(open) = process.files().get(fd) else { continue };
         let Ok(file) = open.file() else { continue };
         // Without memory to note it, a file is brought there again.
-        let first = fallible::admit(fallible::SMALL_BYTES).is_err() || done.insert(Arc::as_ptr(&open) as usize);
+        let first =
+            fallible::admit(fallible::SMALL_BYTES).is_err() || done.insert(Arc::as_ptr(&open) as usize);
         if first && open.status().writable() && wanted(open.inode().identity().dev) {
             // A pipe or a terminal has nothing to write back and says so.
             let _ = file.fsync(false);

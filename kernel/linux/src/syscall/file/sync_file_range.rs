@@ -8,8 +8,8 @@
 use hadal_vfs::FileKind;
 use linux_raw_sys::general::SYNC_FILE_RANGE_WRITE_AND_WAIT;
 
-use crate::files::{at, transfer};
 use crate::call::Call;
+use crate::files::{at, transfer};
 use crate::strace::signature;
 use crate::{Errno, Result};
 

@@ -5,10 +5,10 @@
 //!
 //! Refused: as `sync`.
 
-use crate::files::at;
 use super::sync;
 use crate::Result;
 use crate::call::Call;
+use crate::files::at;
 use crate::strace::signature;
 
 signature!(Int);

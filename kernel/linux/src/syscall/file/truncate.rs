@@ -7,8 +7,8 @@
 
 use hadal_vfs::{Access, FileKind, Follow, SetAttr};
 
-use crate::files::{at, mapped, size_limit, transfer};
 use crate::call::Call;
+use crate::files::{at, mapped, size_limit, transfer};
 use crate::strace::signature;
 use crate::{Errno, Result};
 

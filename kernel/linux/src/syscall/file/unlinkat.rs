@@ -8,9 +8,9 @@
 use hadal_vfs::{Caller, Location, Namespace};
 use linux_raw_sys::general::AT_REMOVEDIR;
 
-use crate::files::at;
 use crate::Result;
 use crate::call::Call;
+use crate::files::at;
 use crate::process::Process;
 use crate::strace::signature;
 

@@ -7,10 +7,10 @@
 
 use hadal_vfs::Follow;
 
-use crate::files::at::{self, Target};
-use crate::files::file_times::FileTimes;
 use crate::Result;
 use crate::call::Call;
+use crate::files::at::{self, Target};
+use crate::files::file_times::FileTimes;
 use crate::strace::signature;
 
 signature!(Path, Address);

@@ -7,9 +7,9 @@
 
 use linux_raw_sys::general::{AT_EMPTY_PATH, AT_SYMLINK_NOFOLLOW};
 
+use crate::call::Call;
 use crate::files::at::{self, Target};
 use crate::files::file_times::FileTimes;
-use crate::call::Call;
 use crate::strace::signature;
 use crate::{Errno, Result};
 

@@ -6,10 +6,10 @@
 //!
 //! Refused: a buffer that is not readable from end to end is `EFAULT` and nothing is written.
 
-use crate::files::segments::Segment;
-use crate::files::transfer;
 use crate::Result;
 use crate::call::Call;
+use crate::files::segments::Segment;
+use crate::files::transfer;
 use crate::strace::signature;
 
 signature!(Int, Input(2), Size);

@@ -22,8 +22,8 @@ use linux_raw_sys::prctl::{
 };
 
 use crate::call::Call;
-use crate::strace::signature;
 use crate::signal::number;
+use crate::strace::signature;
 use crate::task::NAME_LEN;
 use crate::{Errno, Result, memory};
 

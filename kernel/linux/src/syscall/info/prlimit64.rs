@@ -13,10 +13,10 @@
 
 use super::limits;
 use crate::call::Call;
-use crate::strace::signature;
 use crate::credentials::{Credentials, Ids};
 use crate::family::{self, Held};
 use crate::first;
+use crate::strace::signature;
 use crate::{Errno, Result, memory};
 
 signature!(Int, Choice(flags::LIMIT), Address, Address);

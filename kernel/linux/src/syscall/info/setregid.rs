@@ -8,8 +8,8 @@
 
 use crate::Result;
 use crate::call::Call;
-use crate::strace::signature;
 use crate::credentials::Change;
+use crate::strace::signature;
 
 signature!(Int, Int);
 

@@ -9,8 +9,8 @@ use hadal_vfs::OpenFlags;
 
 use super::attributes::Attributes;
 use crate::call::Call;
-use crate::strace::signature;
 use crate::mqueue;
+use crate::strace::signature;
 use crate::{Errno, Result, memory};
 
 const NONBLOCK: i64 = OpenFlags::NONBLOCK.bits() as i64;

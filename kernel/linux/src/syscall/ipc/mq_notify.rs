@@ -9,10 +9,10 @@
 use linux_raw_sys::general::{SIGEV_NONE, SIGEV_SIGNAL, SIGEV_THREAD};
 
 use crate::call::Call;
-use crate::strace::signature;
 use crate::mqueue::{self, COOKIE_BYTES, How, Notice};
 use crate::signal::number::COUNT;
 use crate::socket::notices::Expected;
+use crate::strace::signature;
 use crate::syscall::signal::event::Event;
 use crate::{Errno, Result, memory};
 

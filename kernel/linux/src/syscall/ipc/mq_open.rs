@@ -11,9 +11,9 @@ use hadal_vfs::OpenFlags;
 
 use super::attributes::Attributes;
 use crate::call::Call;
-use crate::strace::signature;
-use crate::mqueue::{self, Bounds};
 use crate::files::at;
+use crate::mqueue::{self, Bounds};
+use crate::strace::signature;
 use crate::{Result, memory};
 
 signature!(|words| match flags::makes_file(words[1]) {

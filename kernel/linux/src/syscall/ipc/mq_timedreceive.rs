@@ -11,8 +11,8 @@ use hadal_mem::space::FaultAccess;
 
 use super::deadline;
 use crate::call::Call;
-use crate::strace::signature;
 use crate::mqueue;
+use crate::strace::signature;
 use crate::{Errno, Result, memory};
 
 signature!(Int, Output, Size, Address, Time);

@@ -8,8 +8,8 @@
 
 use super::deadline;
 use crate::call::Call;
-use crate::strace::signature;
 use crate::mqueue::{self, Message};
+use crate::strace::signature;
 use crate::{Errno, Result, memory};
 
 /// Priorities are below this (`MQ_PRIO_MAX`).

@@ -7,9 +7,9 @@
 
 use crate::Result;
 use crate::call::Call;
-use crate::strace::signature;
-use crate::mqueue;
 use crate::files::at;
+use crate::mqueue;
+use crate::strace::signature;
 
 signature!(Path);
 

@@ -62,7 +62,9 @@ fn answer(call: &Call<'_>, address: usize, flags: u32) -> Result<(u32, u64)> {
 
 fn node_of(call: &Call<'_>, address: usize) -> Result<u32> {
     let space = call.process.space();
-    if space.zone_at(address) == Some(None) && space.fault(address, FaultAccess::Read) != FaultOutcome::Resolved {
+    if space.zone_at(address) == Some(None)
+        && space.fault(address, FaultAccess::Read) != FaultOutcome::Resolved
+    {
         return Err(Errno::EFAULT);
     }
     let zone = space.zone_at(address).flatten();

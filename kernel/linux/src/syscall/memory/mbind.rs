@@ -57,7 +57,11 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
 
 /// Pages that others use, too, are moved only for the superuser.
 pub(super) fn check_all(call: &Call<'_>, flags: u32) -> Result<()> {
-    if flags & MOVE_ALL != 0 && !call.process.credentials.is_privileged() { Err(Errno::EPERM) } else { Ok(()) }
+    if flags & MOVE_ALL != 0 && !call.process.credentials.is_privileged() {
+        Err(Errno::EPERM)
+    } else {
+        Ok(())
+    }
 }
 
 /// Whether a page of a range is in none of the wanted zones.

@@ -11,8 +11,8 @@ use hadal_mem::space::{Moved, WINDOW_END, WINDOW_START, Zones};
 
 use super::mbind::each_page;
 use crate::call::Call;
-use crate::strace::signature;
 use crate::first::{self, Named};
+use crate::strace::signature;
 use crate::{Errno, Result, numa};
 
 signature!(Int, Size, Address, Address);

@@ -11,8 +11,8 @@ use hadal_mem::space::Moved;
 
 use super::mbind::{MOVE, MOVE_ALL, check_all};
 use crate::call::Call;
-use crate::strace::signature;
 use crate::first::{self, Named};
+use crate::strace::signature;
 use crate::{Errno, Result, memory, numa};
 
 signature!(Int, Size, Address, Address, Address, Hex);
@@ -63,7 +63,9 @@ fn place(call: &Call<'_>, page: usize) -> Result<u8> {
 
 /// Moves a page; the outer error ends the call.
 fn move_to(call: &Call<'_>, page: usize, node: i32) -> Result<Result<u8>> {
-    let zone = u8::try_from(node).ok().filter(|&node| numa::all_zones().bits().checked_shr(node.into()).is_some_and(|bits| bits & 1 != 0));
+    let zone = u8::try_from(node)
+        .ok()
+        .filter(|&node| numa::all_zones().bits().checked_shr(node.into()).is_some_and(|bits| bits & 1 != 0));
     let zone = zone.ok_or(Errno::ENODEV)?;
     Ok(match call.process.space().move_page(page, ZoneId(zone)) {
         Moved::There => Ok(zone),

@@ -19,7 +19,9 @@ signature!(Address, Size, Size, Flags(&flags::MREMAP), Address => Address);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let flags = call.uint(3);
-    if flags & !(MREMAP_MAYMOVE | MREMAP_FIXED) != 0 || flags & (MREMAP_FIXED | MREMAP_MAYMOVE) == MREMAP_FIXED {
+    if flags & !(MREMAP_MAYMOVE | MREMAP_FIXED) != 0
+        || flags & (MREMAP_FIXED | MREMAP_MAYMOVE) == MREMAP_FIXED
+    {
         return Err(Errno::EINVAL);
     }
     let mode = if flags & MREMAP_FIXED != 0 {

@@ -10,8 +10,8 @@ use linux_raw_sys::general::{MS_ASYNC, MS_INVALIDATE, MS_SYNC};
 use super::common::{page_aligned, pages};
 use super::errno;
 use crate::call::Call;
-use crate::strace::signature;
 use crate::files::mapped::sync_range;
+use crate::strace::signature;
 use crate::{Errno, Result, locking};
 
 signature!(Address, Size, Flags(&flags::MSYNC));

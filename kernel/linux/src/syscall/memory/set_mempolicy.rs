@@ -9,8 +9,8 @@
 
 use crate::Result;
 use crate::call::Call;
-use crate::strace::signature;
 use crate::numa;
+use crate::strace::signature;
 
 signature!(Int, Address, Size);
 

@@ -14,8 +14,8 @@ use super::no_copy;
 use crate::Result;
 use crate::call::Call;
 use crate::exec::{self, Request};
-use crate::strace::signature;
 use crate::files::at;
+use crate::strace::signature;
 
 signature!(Path, Address, Address);
 

@@ -13,8 +13,8 @@ use linux_raw_sys::general::{AT_EMPTY_PATH, AT_SYMLINK_NOFOLLOW};
 use super::no_copy;
 use crate::call::Call;
 use crate::exec::{self, Request};
-use crate::strace::signature;
 use crate::files::at;
+use crate::strace::signature;
 use crate::{Errno, Result};
 
 signature!(Directory, Path, Address, Address, Flags(&flags::AT));

@@ -7,8 +7,8 @@
 
 use crate::Result;
 use crate::call::Call;
-use crate::strace::signature;
 use crate::process::ExitStatus;
+use crate::strace::signature;
 
 signature!(Int => Nothing);
 

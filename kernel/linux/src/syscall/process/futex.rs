@@ -12,10 +12,10 @@ use hadal_time::{now_ns, realtime_ns};
 use linux_raw_sys::general::*;
 
 use crate::call::Call;
-use crate::strace::signature;
 use crate::futex::{self, ANY};
 use crate::memory::{self, efault};
 use crate::restart::Restart;
+use crate::strace::signature;
 use crate::{Errno, Result};
 
 const NS_PER_S: i64 = 1_000_000_000;

@@ -6,9 +6,7 @@
 //!
 //! Refused: a process with several threads; CLONE_SIGHAND or CLONE_VM where it is shared, as on Linux; namespaces (all EINVAL).
 
-use linux_raw_sys::general::{
-    CLONE_FILES, CLONE_FS, CLONE_SIGHAND, CLONE_SYSVSEM, CLONE_THREAD, CLONE_VM,
-};
+use linux_raw_sys::general::{CLONE_FILES, CLONE_FS, CLONE_SIGHAND, CLONE_SYSVSEM, CLONE_THREAD, CLONE_VM};
 
 use crate::call::Call;
 use crate::strace::signature;

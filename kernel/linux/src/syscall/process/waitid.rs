@@ -5,7 +5,9 @@
 //!
 //! Refused: nothing; other options are EINVAL.
 
-use linux_raw_sys::general::{P_ALL, P_PGID, P_PID, P_PIDFD, WCONTINUED, WEXITED, WNOHANG, WNOWAIT, WSTOPPED};
+use linux_raw_sys::general::{
+    P_ALL, P_PGID, P_PID, P_PIDFD, WCONTINUED, WEXITED, WNOHANG, WNOWAIT, WSTOPPED,
+};
 use zerocopy::IntoBytes;
 
 use super::waiting::{OPTIONS, wait};

@@ -10,8 +10,8 @@ use hadal_mem::frames;
 
 use crate::Result;
 use crate::call::Call;
-use crate::strace::signature;
 use crate::memory;
+use crate::strace::signature;
 
 signature!(Address, Address, Address);
 

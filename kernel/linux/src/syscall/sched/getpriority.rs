@@ -16,7 +16,8 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let mut best = None;
     polite::each(call, |thread| {
         // Process 1 has the value that every process begins with.
-        let nice = thread.map_or(Some(0), |(process, tid)| process.with_thread(tid, |task| task.schedule.nice()));
+        let nice =
+            thread.map_or(Some(0), |(process, tid)| process.with_thread(tid, |task| task.schedule.nice()));
         best = best.into_iter().chain(nice).min();
     })?;
     best.map(|nice: i32| (NICE_ZERO - nice) as usize).ok_or(Errno::ESRCH)

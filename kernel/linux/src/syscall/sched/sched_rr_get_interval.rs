@@ -8,8 +8,8 @@
 use super::target;
 use crate::Result;
 use crate::call::Call;
-use crate::strace::signature;
 use crate::memory;
+use crate::strace::signature;
 
 signature!(Int, Address);
 

@@ -25,8 +25,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
         schedule::check(SCHED_NORMAL, priority)?;
     }
     let privileged = call.process.credentials.is_privileged();
-    let set = |task: &'static Task| {
-        task.schedule.set(task.thread(), task.schedule.policy(), priority, privileged)
-    };
+    let set =
+        |task: &'static Task| task.schedule.set(task.thread(), task.schedule.policy(), priority, privileged);
     target.change(call, set).map(|()| 0)
 }

@@ -40,7 +40,8 @@ fn change(caller: &Process, process: &Process, tid: u32, nice: i32) -> Result<()
     }
     // The limit says how far below 20 a value may be.
     let limit = process.limits.lock()[RLIMIT_NICE as usize].soft;
-    let may_lower = caller.credentials.is_privileged() || u64::from((NICE_ZERO - nice).cast_unsigned()) <= limit;
+    let may_lower =
+        caller.credentials.is_privileged() || u64::from((NICE_ZERO - nice).cast_unsigned()) <= limit;
     let set = |task: &'static Task| {
         if nice < task.schedule.nice() && !may_lower {
             return Err(Errno::EACCES);

@@ -9,9 +9,9 @@ use hadal_time::NS_PER_SECOND;
 
 use crate::Result;
 use crate::call::Call;
-use crate::strace::signature;
 use crate::clock;
 use crate::signal::timer::Interval;
+use crate::strace::signature;
 
 signature!(Int);
 

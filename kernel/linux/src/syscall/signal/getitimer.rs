@@ -8,9 +8,9 @@
 use super::timer_spec::IntervalSpec;
 use crate::Result;
 use crate::call::Call;
-use crate::strace::signature;
 use crate::memory;
 use crate::signal::timer::Interval;
+use crate::strace::signature;
 
 signature!(Choice(flags::ITIMER), Address);
 

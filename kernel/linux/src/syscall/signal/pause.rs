@@ -6,8 +6,8 @@
 //! Refused: nothing.
 
 use crate::call::Call;
-use crate::strace::signature;
 use crate::signal;
+use crate::strace::signature;
 use crate::{Errno, Result};
 
 signature!();

@@ -9,11 +9,11 @@
 
 use super::target::signal_number;
 use crate::call::Call;
-use crate::strace::signature;
 use crate::memory;
 use crate::signal::action::{Action, RawAction};
 use crate::signal::mask::SET_BYTES;
 use crate::signal::{self, SigSet};
+use crate::strace::signature;
 use crate::{Errno, Result};
 
 signature!(Signal, Address, Address, Size);

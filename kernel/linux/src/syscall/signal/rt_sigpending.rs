@@ -8,9 +8,9 @@
 use zerocopy::IntoBytes;
 
 use crate::call::Call;
-use crate::strace::signature;
 use crate::memory;
 use crate::signal::mask::SET_BYTES;
+use crate::strace::signature;
 use crate::{Errno, Result};
 
 signature!(Address, Size);

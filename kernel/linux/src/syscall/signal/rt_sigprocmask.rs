@@ -9,9 +9,9 @@ use hadal_hal::memory::user;
 use linux_raw_sys::general::{SIG_BLOCK, SIG_SETMASK, SIG_UNBLOCK};
 
 use crate::call::Call;
-use crate::strace::signature;
 use crate::memory;
 use crate::signal::{SigSet, mask};
+use crate::strace::signature;
 use crate::{Errno, Result};
 
 signature!(Choice(flags::MASK_HOW), Address, Address, Size);

@@ -9,8 +9,8 @@
 
 use super::target::{self, Enclosed};
 use crate::call::Call;
-use crate::strace::signature;
 use crate::first::{self, Named};
+use crate::strace::signature;
 use crate::{Errno, Result};
 
 signature!(Int, Signal, Address);

@@ -10,8 +10,8 @@
 
 use crate::Result;
 use crate::call::Call;
-use crate::strace::signature;
 use crate::signal::sigreturn;
+use crate::strace::signature;
 
 signature!(=> Nothing);
 

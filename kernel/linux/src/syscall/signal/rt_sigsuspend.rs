@@ -7,8 +7,8 @@
 
 use super::pause;
 use crate::call::Call;
-use crate::strace::signature;
 use crate::signal::mask;
+use crate::strace::signature;
 use crate::{Errno, Result};
 
 signature!(Address, Size);

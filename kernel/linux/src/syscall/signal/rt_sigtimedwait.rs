@@ -9,9 +9,9 @@ use hadal_sync::WaitError;
 
 use super::target;
 use crate::call::Call;
-use crate::strace::signature;
 use crate::clock::{self, Timespec};
 use crate::signal::{self, mask};
+use crate::strace::signature;
 use crate::{Errno, Result, memory};
 
 signature!(Address, Address, Time, Size);

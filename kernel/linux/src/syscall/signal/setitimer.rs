@@ -9,10 +9,10 @@
 use super::timer_spec::IntervalSpec;
 use crate::Result;
 use crate::call::Call;
-use crate::strace::signature;
 use crate::clock::FOREVER_NS;
 use crate::memory;
 use crate::signal::timer::Interval;
+use crate::strace::signature;
 
 signature!(Choice(flags::ITIMER), Address, Address);
 

@@ -8,9 +8,9 @@
 
 use crate::Result;
 use crate::call::Call;
-use crate::strace::signature;
 use crate::memory;
 use crate::signal::alt_stack;
+use crate::strace::signature;
 
 signature!(Address, Address);
 

@@ -8,8 +8,8 @@
 
 use super::target;
 use crate::call::Call;
-use crate::strace::signature;
 use crate::first::{self, Named};
+use crate::strace::signature;
 use crate::{Errno, Result};
 
 signature!(Int, Int, Signal);

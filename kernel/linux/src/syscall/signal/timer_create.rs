@@ -11,11 +11,11 @@ use linux_raw_sys::general::{SIGEV_NONE, SIGEV_SIGNAL, SIGEV_THREAD, SIGEV_THREA
 use super::event::Event;
 use super::target;
 use crate::call::Call;
-use crate::strace::signature;
 use crate::clock::Clock;
 use crate::signal::Info;
 use crate::signal::number::SIGALRM;
 use crate::signal::timer::{Base, Target};
+use crate::strace::signature;
 use crate::task::Task;
 use crate::{Errno, Result, memory};
 

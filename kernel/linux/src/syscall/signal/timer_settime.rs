@@ -9,8 +9,8 @@ use linux_raw_sys::general::TIMER_ABSTIME;
 
 use super::timer_spec::TimerSpec;
 use crate::call::Call;
-use crate::strace::signature;
 use crate::clock::{self, FOREVER_NS};
+use crate::strace::signature;
 use crate::{Errno, Result, memory};
 
 signature!(Int, Flags(&flags::TIMER), Address, Address);

@@ -6,10 +6,10 @@
 //! Refused: sockets without another end (`ENOTCONN`).
 
 use super::address;
+use crate::Result;
 use crate::call::Call;
 use crate::socket::{Kind, Socket};
 use crate::strace::signature;
-use crate::Result;
 
 signature!(Int, Address, Address);
 

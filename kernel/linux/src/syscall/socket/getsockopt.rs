@@ -10,9 +10,9 @@ use zerocopy::IntoBytes;
 
 use super::{address, option};
 use crate::call::Call;
-use crate::strace::signature;
 use crate::clock::Timeval;
 use crate::socket::Socket;
+use crate::strace::signature;
 use crate::{Errno, Result, memory};
 
 signature!(Int, Int, Int, Address, Address);
@@ -39,7 +39,11 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
         option::RECEIVE_BUFFER => options.receive_bytes as i32,
         option::PASS_CREDENTIALS => socket.passes_credentials().into(),
         option @ (option::SEND_TIMEOUT | option::RECEIVE_TIMEOUT) => {
-            let ns = if option == option::SEND_TIMEOUT { options.send_timeout_ns } else { options.receive_timeout_ns };
+            let ns = if option == option::SEND_TIMEOUT {
+                options.send_timeout_ns
+            } else {
+                options.receive_timeout_ns
+            };
             drop(options);
             return store(value, len_address, room, time(ns).as_bytes());
         }

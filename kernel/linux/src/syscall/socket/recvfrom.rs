@@ -7,9 +7,9 @@
 
 use super::{address, message};
 use crate::call::Call;
-use crate::strace::signature;
-use crate::socket::Socket;
 use crate::files::segments::Segment;
+use crate::socket::Socket;
+use crate::strace::signature;
 use crate::{Result, memory};
 
 signature!(Int, Output, Size, Hex, Address, Address);

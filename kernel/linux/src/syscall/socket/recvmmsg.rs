@@ -8,9 +8,9 @@
 use super::sendmmsg::{ENTRY_BYTES, MOST};
 use super::{address, message};
 use crate::call::Call;
-use crate::strace::signature;
 use crate::clock::{self, Timespec};
 use crate::socket::Socket;
+use crate::strace::signature;
 use crate::{Result, memory};
 
 /// `MSG_WAITFORONE`.
@@ -28,9 +28,8 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let (vector, count, mut flags) = (call.arg(1), call.uint(2).min(MOST), call.uint(3));
     for index in 0..count as usize {
         let entry = vector.wrapping_add(index * ENTRY_BYTES);
-        let received = message::receive_header(call, 0, entry, flags & !WAIT_FOR_ONE).and_then(|len| {
-            memory::write(entry.wrapping_add(size_of::<message::Header>()), &(len as u32))
-        });
+        let received = message::receive_header(call, 0, entry, flags & !WAIT_FOR_ONE)
+            .and_then(|len| memory::write(entry.wrapping_add(size_of::<message::Header>()), &(len as u32)));
         if let Err(error) = received {
             return if index > 0 { Ok(index) } else { Err(error) };
         }

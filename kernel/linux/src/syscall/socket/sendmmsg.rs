@@ -7,8 +7,8 @@
 
 use super::{address, message};
 use crate::call::Call;
-use crate::strace::signature;
 use crate::socket::Socket;
+use crate::strace::signature;
 use crate::{Result, memory};
 
 /// `struct mmsghdr`: a header, and a length behind it.
@@ -24,9 +24,8 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let (vector, count, flags) = (call.arg(1), call.uint(2).min(MOST), call.uint(3));
     for index in 0..count as usize {
         let entry = vector.wrapping_add(index * ENTRY_BYTES);
-        let sent = message::send_header(call, 0, entry, flags).and_then(|len| {
-            memory::write(entry.wrapping_add(size_of::<message::Header>()), &(len as u32))
-        });
+        let sent = message::send_header(call, 0, entry, flags)
+            .and_then(|len| memory::write(entry.wrapping_add(size_of::<message::Header>()), &(len as u32)));
         if let Err(error) = sent {
             return if index > 0 { Ok(index) } else { Err(error) };
         }

@@ -8,9 +8,9 @@
 use super::{address, message};
 use crate::Result;
 use crate::call::Call;
-use crate::strace::signature;
-use crate::socket::{Outgoing, Socket};
 use crate::files::segments::Segment;
+use crate::socket::{Outgoing, Socket};
+use crate::strace::signature;
 
 signature!(Int, Input(2), Size, Hex, SocketAddress(5), Size);
 

@@ -8,9 +8,9 @@
 
 use super::{address, option};
 use crate::call::Call;
-use crate::strace::signature;
 use crate::clock::Timeval;
 use crate::socket::Socket;
+use crate::strace::signature;
 use crate::{Errno, Result, memory};
 
 signature!(Int, Int, Int, Address, Size);

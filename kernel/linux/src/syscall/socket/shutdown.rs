@@ -7,8 +7,8 @@
 
 use super::address;
 use crate::call::Call;
-use crate::strace::signature;
 use crate::socket::{Kind, Socket};
+use crate::strace::signature;
 use crate::{Errno, Result};
 
 signature!(Int, Int);

@@ -24,7 +24,8 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let space = call.process.space();
     // A part of a segment that was mapped there is where its offset says.
     let is_part = |vma: &VmaInfo| {
-        vma.id.dev == DEVICE && vma.start.checked_sub(address).is_some_and(|offset| offset as u64 == vma.offset)
+        vma.id.dev == DEVICE
+            && vma.start.checked_sub(address).is_some_and(|offset| offset as u64 == vma.offset)
     };
     let mut found = None;
     let (mut at, mut end) = (address, usize::MAX);

@@ -8,8 +8,8 @@
 //! Refused: clocks of other processes' threads and of files (`EINVAL`).
 
 use crate::call::Call;
-use crate::strace::signature;
 use crate::clock::{Clock, Timespec};
+use crate::strace::signature;
 use crate::{Result, memory};
 
 signature!(Choice(flags::CLOCK), Address);

@@ -9,9 +9,9 @@
 use linux_raw_sys::general::TIMER_ABSTIME;
 
 use crate::call::Call;
-use crate::strace::signature;
 use crate::clock::{self, Clock, FOREVER_NS, Timespec};
 use crate::signal;
+use crate::strace::signature;
 use crate::{Errno, Result, memory};
 
 /// The CPU time of the process is looked at no more often than this.

@@ -6,8 +6,8 @@
 //! Refused: setting `CLOCK_REALTIME` (`EPERM`), other clocks (`EINVAL`).
 
 use crate::call::Call;
-use crate::strace::signature;
 use crate::clock::{Clock, Timespec};
+use crate::strace::signature;
 use crate::{Errno, Result, memory};
 
 signature!(Choice(flags::CLOCK), Time);

@@ -6,8 +6,8 @@
 //! Refused: nothing.
 
 use crate::call::Call;
-use crate::strace::signature;
 use crate::clock::{Clock, Timeval};
+use crate::strace::signature;
 use crate::{Result, memory};
 
 /// `struct timezone`: minutes west of Greenwich, kind of daylight saving time.

@@ -7,8 +7,8 @@
 
 use super::clock_nanosleep::sleep_for;
 use crate::call::Call;
-use crate::strace::signature;
 use crate::clock::{Clock, Timespec};
+use crate::strace::signature;
 use crate::{Result, memory};
 
 signature!(Time, Address);

@@ -6,8 +6,8 @@
 //! Refused: everything (`EPERM`).
 
 use crate::call::Call;
-use crate::strace::signature;
 use crate::clock::Timeval;
+use crate::strace::signature;
 use crate::{Errno, Result, memory};
 
 signature!(Address, Address);

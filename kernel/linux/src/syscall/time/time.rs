@@ -8,8 +8,8 @@
 use hadal_time::NS_PER_SECOND;
 
 use crate::call::Call;
-use crate::strace::signature;
 use crate::clock::Clock;
+use crate::strace::signature;
 use crate::{Result, memory};
 
 signature!(Address);

@@ -16,7 +16,8 @@ signature!(Address);
 
 pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     // Program, kernel, children's program, children's kernel.
-    let used = [call.process.run_time_ns() / TICK_NS, 0, call.process.family.used_by_children().run_ns / TICK_NS, 0];
+    let used =
+        [call.process.run_time_ns() / TICK_NS, 0, call.process.family.used_by_children().run_ns / TICK_NS, 0];
     memory::write_unless_null(call.arg(0), &used)?;
     Ok((hadal_time::now_ns() / TICK_NS) as usize)
 }
