@@ -80,12 +80,13 @@ pub(crate) fn register(suite: &mut Suite) {
         "chains",
         "memory",
         "advice",
+        "reapers",
         "usage",
         "leaks",
     ];
     suite.compare("linux/processes/musl", &PROCESSES, Way::MuslStatic, 2, move |case| case.args(&alone));
     suite.compare("linux/processes/ring3", &PROCESSES, Way::GccDynamic, 2, |case| {
-        case.args(&["memory", "advice"]).hadal(|hadal| hadal.with("--ring", "3"))
+        case.args(&["memory", "advice", "reapers"]).hadal(|hadal| hadal.with("--ring", "3"))
     });
     for cpus in [1, 2, 4] {
         suite.compare(

@@ -386,7 +386,7 @@ programs! {
     PROCESSES = "processes", ["linux/processes/main.c", "linux/processes/making.c", "linux/processes/programs.c",
         "linux/processes/signals.c", "linux/processes/stopping.c", "linux/processes/descriptors.c",
         "linux/processes/memory.c", "linux/processes/files.c", "linux/processes/others.c",
-        "linux/processes/advice.c"], ["-pthread"];
+        "linux/processes/advice.c", "linux/processes/reapers.c"], ["-pthread"];
     /// Pseudo-terminals.
     TERMINALS = "terminals", ["linux/terminals.c"], [];
     /// Very many processes.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Attributes of a process that it sets for itself and reads back (`prctl`), and that change nothing else.
 
-use core::sync::atomic::{AtomicU8, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 /// The attributes.
 pub struct Attributes {
@@ -11,6 +11,8 @@ pub struct Attributes {
     pub parent_death_signal: AtomicU8,
     /// `PR_SET_NO_NEW_PRIVS`.
     pub no_new_rights: AtomicU8,
+    /// `PR_SET_CHILD_SUBREAPER`.
+    pub is_subreaper: AtomicBool,
 }
 
 impl Attributes {
@@ -20,6 +22,7 @@ impl Attributes {
             own.store(its.load(Ordering::Relaxed), Ordering::Relaxed);
         }
         self.parent_death_signal.store(0, Ordering::Relaxed);
+        self.is_subreaper.store(false, Ordering::Relaxed);
     }
 }
 
@@ -29,6 +32,7 @@ impl Default for Attributes {
             dumpable: AtomicU8::new(1),
             parent_death_signal: AtomicU8::new(0),
             no_new_rights: AtomicU8::new(0),
+            is_subreaper: AtomicBool::new(false),
         }
     }
 }

@@ -7,6 +7,7 @@
 
 mod ending;
 mod many;
+mod reapers;
 mod records;
 mod stopping;
 mod waiting;
@@ -62,6 +63,8 @@ pub(crate) struct Family {
     leads: AtomicBool,
     /// It ends, and no group counts on it.
     leaves: AtomicBool,
+    /// It ends, and has no children any more.
+    has_orphaned: AtomicBool,
     /// It has no terminal, though its session may have one.
     has_let_go: AtomicBool,
     /// Those who hold the record: the process, and in the upper half observers.
@@ -102,6 +105,7 @@ impl Family {
             session: AtomicU32::new(0),
             leads: AtomicBool::new(false),
             leaves: AtomicBool::new(false),
+            has_orphaned: AtomicBool::new(false),
             has_let_go: AtomicBool::new(false),
             holders: AtomicU64::new(0),
             changed: WaitQueue::new(),
@@ -268,6 +272,8 @@ pub fn group_and_session(process: &Process) -> (u32, u32) {
 /// The machine's program begins, with its first thread.
 pub(crate) fn begin_first(process: &'static Process) {
     process.family.is_first.store(true, Ordering::Relaxed);
+    process.family.leaves.store(false, Ordering::Relaxed);
+    process.family.has_orphaned.store(false, Ordering::Relaxed);
     process.family.lead_session(process.pid());
     COUNT.fetch_add(1, Ordering::Relaxed);
     process.family.state.store(ALIVE, Ordering::Release);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! How processes end: parents are told, orphans are process 1's, and each that has ended is buried once.
+//! How processes end: parents are told, orphans get another one (`reapers`), and each that has ended is buried once.
 
 use core::sync::atomic::Ordering;
 
+use super::reapers::orphan_children;
 use super::records::{Held, all, put_back};
 use super::stopping::{continue_if_nobody_runs, release_orphaned};
 use super::{ALIVE, BY_SIGNAL, COUNT, ENDED, LOOK_NS};
-use crate::first;
 use crate::process::{ExitStatus, Process};
 use crate::signal::action::{ActionFlags, Disposition};
 use crate::signal::number::{SIGCHLD, SIGKILL};
@@ -59,15 +59,51 @@ fn end_held(process: &'static Process, status: ExitStatus) -> bool {
                 }
                 return true;
             }
+            // It gets another parent just now.
+            hadal_sched::yield_now();
             continue;
         };
-        own.state.store(ENDED, Ordering::Release);
+        // Looked at in the other order by who gives it another parent.
+        own.state.store(ENDED, Ordering::SeqCst);
         own.changed.wake_all();
         notify(parent, process, status);
-        // A parent that has ended meanwhile may not have seen it.
-        if own.parent.load(Ordering::Acquire).is_some() || !claim_ended(process) {
+        let now = own.parent.load(Ordering::SeqCst);
+        if now.is_some_and(|now| core::ptr::eq(now, parent)) {
             return false;
         }
+        // A parent that has ended meanwhile may not have seen it.
+        if !tell_new_parent(process) {
+            return false;
+        }
+        forget(process);
+        return true;
+    }
+}
+
+/// A process that has ended has got another parent, which hears of that. Whether nobody wants to: then the caller buries the
+/// process.
+pub(super) fn tell_new_parent(child: &'static Process) -> bool {
+    loop {
+        if child.family.state.load(Ordering::SeqCst) != ENDED {
+            return false;
+        }
+        let Some(parent) = parent_of(child) else {
+            // Whoever sees that nobody is its parent is the one to bury it.
+            if claim_ended(child) {
+                return true;
+            }
+            continue;
+        };
+        if wants_to_know(parent.process(), child) {
+            notify(parent.process(), child, child.family.status());
+            return false;
+        }
+        let is_taken = unlink_locked(child, &mut parent.family.children.lock());
+        if is_taken {
+            return claim_ended(child);
+        }
+        // It is about to be on that list, or was waited for.
+        hadal_sched::yield_now();
     }
 }
 
@@ -127,31 +163,6 @@ pub(super) fn unlink_locked(child: &'static Process, children: &mut Option<&'sta
         at = older;
     }
     false
-}
-
-/// The children of a process that ends are process 1's, which waits for all. They get the signal that they have asked for.
-fn orphan_children(process: &'static Process) {
-    loop {
-        let (child, _held) = {
-            let mut children = process.family.children.lock();
-            let Some(child) = *children else { return };
-            *children = child.family.older.load(Ordering::Relaxed);
-            child.family.parent_id.store(first::PID, Ordering::Relaxed);
-            // From here on it may end and be forgotten, and its record be used again.
-            let held = Held::of(child);
-            child.family.parent.store(None, Ordering::Release);
-            (child, held)
-        };
-        let signo = child.attributes.parent_death_signal.load(Ordering::Relaxed);
-        if signo != 0 && child.family.is_alive() {
-            // Real-time signals may find their queue full, as on Linux.
-            let _ = send::to_process(child, Info::kernel(signo));
-        }
-        // Whoever sees that it has ended, and that nobody is its parent, is the one to bury it.
-        if claim_ended(child) {
-            bury(child);
-        }
-    }
 }
 
 /// Takes the right to bury a child that has ended.

@@ -35,6 +35,7 @@ pub(crate) fn join(child: &Process, parent: &Process) {
     child.family.session.store(parent.family.session(), Ordering::Relaxed);
     child.family.leads.store(false, Ordering::Relaxed);
     child.family.leaves.store(false, Ordering::Relaxed);
+    child.family.has_orphaned.store(false, Ordering::Relaxed);
     child.family.has_let_go.store(parent.family.has_let_go(), Ordering::Relaxed);
     child.family.state.store(MADE, Ordering::Release);
     fence(Ordering::SeqCst);

@@ -7,6 +7,7 @@ use hadal_sync::Mutex;
 
 use super::are_several;
 use super::ending::parent_of;
+use super::reapers::reaper_above;
 use super::records::all;
 use crate::process::{Process, StopNews};
 use crate::signal::action::{ActionFlags, Disposition};
@@ -60,15 +61,19 @@ pub(crate) fn is_orphaned(group: u32, without: Option<&Process>) -> bool {
     };
     !all().any(|process| {
         let own = &process.family;
-        let parent = own.parent.load(Ordering::Acquire);
+        let counts_on = |parent: &Process| {
+            parent.family.group() != group && parent.family.session() == own.session()
+        };
         own.group() == group
             && own.is_alive()
             && !is_without(process)
-            && parent.is_some_and(|parent| {
-                !is_without(parent)
-                    && parent.family.group() != group
-                    && parent.family.session() == own.session()
-            })
+            && match own.parent.load(Ordering::Acquire) {
+                None => false,
+                Some(parent) if is_without(parent) => {
+                    reaper_above(parent).is_some_and(|reaper| counts_on(&reaper))
+                }
+                Some(parent) => counts_on(parent),
+            }
     })
 }
 

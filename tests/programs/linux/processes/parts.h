@@ -39,6 +39,7 @@ void descriptors(void);
 void chains(void);
 void memory(void);
 void advice(void);
+void reapers(void);
 void threads(void);
 void pipes(void);
 void locks(void);

@@ -3,7 +3,7 @@
 //!
 //! Honoured: `PR_SET_NAME`, `PR_GET_NAME`; `PR_SET_DUMPABLE`, `PR_GET_DUMPABLE` (nobody dumps either way);
 //! `PR_SET_PDEATHSIG`, `PR_GET_PDEATHSIG` (that of the machine's program is Hadal's command, which takes the machine with it when it dies);
-//! `PR_SET_NO_NEW_PRIVS`, `PR_GET_NO_NEW_PRIVS` (nothing grants rights); `PR_SET_TIMERSLACK`, `PR_GET_TIMERSLACK` (timers are
+//! `PR_SET_CHILD_SUBREAPER`, `PR_GET_CHILD_SUBREAPER`; `PR_SET_NO_NEW_PRIVS`, `PR_GET_NO_NEW_PRIVS` (nothing grants rights); `PR_SET_TIMERSLACK`, `PR_GET_TIMERSLACK` (timers are
 //! never delayed on purpose, whatever the slack: it reads as 1 ns); `PR_GET_TID_ADDRESS`; `PR_CAPBSET_READ` (no capability
 //! is there); `PR_GET_SECCOMP`, `PR_GET_KEEPCAPS`, `PR_GET_SECUREBITS` (0); `PR_GET_TSC` (enabled); `PR_GET_THP_DISABLE` (0) and
 //! `PR_SET_THP_DISABLE` with 0.
@@ -15,9 +15,9 @@ use core::sync::atomic::Ordering;
 
 use linux_raw_sys::general::CAP_LAST_CAP;
 use linux_raw_sys::prctl::{
-    PR_CAPBSET_READ, PR_GET_DUMPABLE, PR_GET_KEEPCAPS, PR_GET_NAME, PR_GET_NO_NEW_PRIVS, PR_GET_PDEATHSIG,
+    PR_CAPBSET_READ, PR_GET_CHILD_SUBREAPER, PR_GET_DUMPABLE, PR_GET_KEEPCAPS, PR_GET_NAME, PR_GET_NO_NEW_PRIVS, PR_GET_PDEATHSIG,
     PR_GET_SECCOMP, PR_GET_SECUREBITS, PR_GET_THP_DISABLE, PR_GET_TID_ADDRESS, PR_GET_TIMERSLACK, PR_GET_TSC,
-    PR_SET_DUMPABLE, PR_SET_NAME, PR_SET_NO_NEW_PRIVS, PR_SET_PDEATHSIG, PR_SET_THP_DISABLE,
+    PR_SET_CHILD_SUBREAPER, PR_SET_DUMPABLE, PR_SET_NAME, PR_SET_NO_NEW_PRIVS, PR_SET_PDEATHSIG, PR_SET_THP_DISABLE,
     PR_SET_TIMERSLACK, PR_TSC_ENABLE,
 };
 
@@ -51,6 +51,14 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
         PR_GET_PDEATHSIG => {
             let signo = i32::from(attributes.parent_death_signal.load(Ordering::Relaxed));
             memory::write(value, &signo).map(|()| 0)
+        }
+        PR_SET_CHILD_SUBREAPER => {
+            attributes.is_subreaper.store(value != 0, Ordering::Relaxed);
+            Ok(0)
+        }
+        PR_GET_CHILD_SUBREAPER => {
+            let is_subreaper = i32::from(attributes.is_subreaper.load(Ordering::Relaxed));
+            memory::write(value, &is_subreaper).map(|()| 0)
         }
         PR_SET_NO_NEW_PRIVS if value == 1 && rest_is_zero => {
             attributes.no_new_rights.store(1, Ordering::Relaxed);
