@@ -56,6 +56,16 @@ pub(crate) fn register(suite: &mut Suite) {
         let all = KINDS.iter().chain(&KINDS_OF_SMALL);
         all.copied().try_for_each(|kinds| used_up(name, Hadal::new(2), "--long", kinds))
     });
+    for memory in ["64M", "256M"] {
+        suite.hadal(format!("exhaust/processes/{memory}"), move |name| {
+            all_of(name, Some(memory), &["processes"])
+        });
+    }
+    suite.hadal("exhaust/ring3", |name| {
+        let hadal = Hadal::new(2).with("--memory", "256M").with("--ring", "3");
+        let others = [&["processes"][..]];
+        KINDS.iter().chain(&others).copied().try_for_each(|kinds| used_up(name, hadal.clone(), LEAVE, kinds))
+    });
     // All memory goes into mappings, so that none is left when they are unmapped.
     for memory in ["64M", "128M"] {
         suite.hadal(format!("exhaust/holes/{memory}"), move |name| {

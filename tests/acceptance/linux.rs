@@ -3,8 +3,8 @@
 
 use hadal_tests::Way;
 use hadal_tests::programs::{
-    CROWDS, DIE, EPOLL, EXEC, FIFOS, NAMED_SOCKETS, OTHER_MEMORY, OTHERS, PROCESS_MEMORY, PROCESSES, QUEUES,
-    RECORD_LOCKS, SHARING, SOCKETS, SYSTEM, SYSV, TERMINALS,
+    CROWDS, DIE, EPOLL, EXEC, FIFOS, HARDSHIP, NAMED_SOCKETS, OTHER_MEMORY, OTHERS, PROCESS_MEMORY,
+    PROCESSES, QUEUES, RECORD_LOCKS, SHARING, SOCKETS, SYSTEM, SYSV, TERMINALS,
 };
 
 use crate::suite::Suite;
@@ -29,6 +29,15 @@ pub(crate) fn register(suite: &mut Suite) {
             Way::GccDynamic,
             cpus,
             |case| case,
+        );
+    }
+    for (cpus, ring) in [(1, "0"), (4, "0"), (2, "3"), (8, "3")] {
+        suite.compare(
+            format!("linux/hardship/{cpus}cpus/ring{ring}"),
+            &HARDSHIP,
+            Way::GccDynamic,
+            cpus,
+            |case| case.hadal(move |hadal| hadal.with("--ring", ring)),
         );
     }
     suite.compare("linux/named-sockets/musl", &NAMED_SOCKETS, Way::MuslStatic, 2, |case| case);

@@ -19,7 +19,11 @@ fn run(command: &mut Command) -> Result<String, TestError> {
     if !output.status.success() {
         let text = [&output.stderr[..], &output.stdout[..]].concat();
         let text = String::from_utf8_lossy(&text);
-        return Err(TestError::Wrong(format!("{command:?} ended with {}:\n{text}", output.status)));
+        return Err(TestError::Wrong(format!(
+            "{:?} ended with {}:\n{text}",
+            command.get_program(),
+            output.status
+        )));
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }

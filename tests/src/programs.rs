@@ -352,7 +352,7 @@ programs! {
     EXHAUST = "exhaust", ["memory/exhaust.c"], ["-pthread"];
     /// What the kernel keeps for a program.
     USE_UP = "use-up", ["exhaust/exhaust.c", "exhaust/descriptors.c", "exhaust/names.c", "exhaust/waiters.c",
-        "exhaust/objects.c", "exhaust/stacks.c", "exhaust/sysv.c"],
+        "exhaust/objects.c", "exhaust/stacks.c", "exhaust/sysv.c", "exhaust/processes.c"],
         ["-pthread"];
     /// Files and directories.
     FILES = "files", ["files/files.c"], [];
@@ -403,6 +403,8 @@ programs! {
     /// Processes that share files, paths and signal actions.
     SHARING = "sharing", ["linux/sharing/main.c", "linux/sharing/files.c", "linux/sharing/locks.c", "linux/sharing/paths.c",
         "linux/sharing/actions.c", "linux/sharing/others.c", "linux/sharing/races.c"], [];
+    /// Processes that are killed, and that make others without end.
+    HARDSHIP = "hardship", ["linux/hardship.c"], ["-pthread"];
     /// Sockets that have names.
     NAMED_SOCKETS = "named-sockets", ["linux/named_sockets/main.c", "linux/named_sockets/names.c",
         "linux/named_sockets/connections.c", "linux/named_sockets/datagrams.c", "linux/named_sockets/senders.c",

@@ -8,7 +8,8 @@
 use core::sync::atomic::Ordering;
 
 use hadal_sched::Thread;
-use linux_raw_sys::general::{CLONE_SYSVSEM, CLONE_VFORK, CLONE_VM, RLIMIT_NPROC};
+use hadal_sync::MutexGuard;
+use linux_raw_sys::general::{CLONE_SYSVSEM, CLONE_VFORK, CLONE_VM};
 
 use crate::call::Call;
 use crate::process::Process;
@@ -30,10 +31,6 @@ pub(crate) struct Request {
 #[cold]
 #[inline(never)]
 pub(crate) fn copy(call: &Call<'_>, request: &Request) -> Result<&'static Process> {
-    let limit = call.process.limits.lock()[RLIMIT_NPROC as usize].soft;
-    if u64::from(family::count()) >= limit && !call.process.credentials.is_privileged() {
-        return Err(Errno::EAGAIN);
-    }
     // Another thread may have begun to make something since the call looked.
     if !machine::get().may_share() {
         return Err(Errno::ENOSYS);
@@ -63,15 +60,17 @@ pub(crate) fn complete(call: &Call<'_>, task: &Task, request: &Request) {
     }
 }
 
-/// Starts the child; with `CLONE_VFORK` returns when it has left the caller's window.
+/// Starts the child, when `turn` ends; with `CLONE_VFORK` returns when it has left the caller's window.
 pub(crate) fn start(
     call: &Call<'_>,
     child: &'static Process,
     thread: &'static Thread,
     request: &Request,
+    turn: Option<MutexGuard<'static, ()>>,
 ) -> usize {
     let pid = child.pid();
     family::begin(child, call.process, request.exit_signal);
+    drop(turn);
     // A signal that came before the thread has found nobody to wake.
     if !child.signals.pending().is_empty() {
         thread.set_interrupted(true);

@@ -18,7 +18,7 @@ use hadal_hal::threads::link::AtomicRef;
 use hadal_mem::space::{MapError, ProgramSpace};
 use hadal_vfs::synthetic::Children as Entries;
 use hadal_vfs::{Caller, FdTable, Location, MAX_DESCRIPTORS, Namespace, OpenFile};
-use linux_raw_sys::general::{RLIMIT_FSIZE, RLIMIT_NOFILE};
+use linux_raw_sys::general::{RLIMIT_FSIZE, RLIMIT_NOFILE, RLIMIT_NPROC};
 
 use crate::Errno;
 use crate::attributes::Attributes;
@@ -38,6 +38,7 @@ mod ending;
 mod mapping_limits;
 mod sharing;
 mod stopping;
+mod task_limit;
 mod threads;
 mod window;
 
@@ -126,6 +127,8 @@ pub struct Process {
     mapping_limits: MappingLimits,
     /// `RLIMIT_FSIZE` of them: every write asks for it.
     file_limit: AtomicU64,
+    /// `RLIMIT_NPROC`.
+    task_limit: AtomicU64,
     /// `RLIMIT_NOFILE` of them: every new descriptor asks for it.
     descriptor_limit: AtomicU32,
     program: SpinLock<Arc<Program>>,
@@ -195,6 +198,7 @@ impl Process {
             limits,
             mapping_limits: MappingLimits::none(),
             file_limit: AtomicU64::new(u64::MAX),
+            task_limit: AtomicU64::new(u64::MAX),
             descriptor_limit: AtomicU32::new(0),
             program: SpinLock::ranked(Rank::Process, Arc::new(setup.program)),
             auxiliary: SpinLock::new(Vec::new()),
@@ -258,6 +262,7 @@ impl Process {
     pub(crate) fn note_limits(&self, limits: &[Limit; LIMIT_COUNT]) {
         self.mapping_limits.note(limits);
         self.file_limit.store(limits[RLIMIT_FSIZE as usize].soft, Ordering::Relaxed);
+        self.task_limit.store(limits[RLIMIT_NPROC as usize].soft, Ordering::Relaxed);
         let descriptors = limits[RLIMIT_NOFILE as usize].soft.min(MAX_DESCRIPTORS.into());
         self.descriptor_limit.store(descriptors as u32, Ordering::Relaxed);
     }

@@ -26,6 +26,7 @@ static const struct kind KINDS[] = {
     {"fifos", use_up_fifos},
     {"small-writes", use_up_small_writes},
     {"threads", use_up_threads},
+    {"processes", use_up_processes},
     {"readers", use_up_readers},
     {"futexes", use_up_futexes},
     {"stacks", use_up_stacks},

@@ -52,4 +52,7 @@ size_t use_up_segments(void);
 size_t use_up_semaphores(void);
 size_t use_up_messages(void);
 
+// Processes (processes.c).
+size_t use_up_processes(void);
+
 #endif

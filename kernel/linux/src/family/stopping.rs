@@ -61,9 +61,8 @@ pub(crate) fn is_orphaned(group: u32, without: Option<&Process>) -> bool {
     };
     !all().any(|process| {
         let own = &process.family;
-        let counts_on = |parent: &Process| {
-            parent.family.group() != group && parent.family.session() == own.session()
-        };
+        let counts_on =
+            |parent: &Process| parent.family.group() != group && parent.family.session() == own.session();
         own.group() == group
             && own.is_alive()
             && !is_without(process)

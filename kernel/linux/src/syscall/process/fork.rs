@@ -3,7 +3,7 @@
 //!
 //! Honoured: the call. Memory is copied when one of the two writes to it; mappings that are shared stay so.
 //!
-//! Refused: more processes than `RLIMIT_NPROC`, for other users than the superuser (EAGAIN); a program that has made threads,
+//! Refused: more threads of the user than `RLIMIT_NPROC`, unless it is the superuser (EAGAIN); a program that has made threads,
 //! keys, events, timers or handlers by `hadal/hrt.h` (ENOSYS, with a message).
 
 use super::new_thread::{Arguments, start};

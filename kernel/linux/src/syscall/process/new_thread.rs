@@ -6,6 +6,7 @@ use core::sync::atomic::Ordering;
 use hadal_hal::memory::layout;
 use hadal_hal::threads::context;
 use hadal_hal::trap;
+use hadal_sync::MutexGuard;
 use hadal_vfs::{Errno, OpenFlags};
 use linux_raw_sys::general::*;
 
@@ -65,9 +66,12 @@ pub(super) fn start(call: &Call<'_>, arguments: &Arguments) -> Result<usize> {
     if !is_valid {
         return Err(Errno::EPERM);
     }
-    let Some(request) = request else { return make(call, call.process, arguments, flags, fs_base, None) };
+    let turn = call.process.may_make_task()?;
+    let Some(request) = request else {
+        return make(call, call.process, arguments, flags, fs_base, None, turn);
+    };
     let child = fork::copy(call, &request)?;
-    make(call, child, arguments, flags, fs_base, Some(&request)).inspect_err(|_| child.discard())
+    make(call, child, arguments, flags, fs_base, Some(&request), turn).inspect_err(|_| child.discard())
 }
 
 /// What a new process is like.
@@ -82,7 +86,8 @@ fn process_request(call: &Call<'_>, flags: u32, arguments: &Arguments) -> Result
     Ok(Request { flags, exit_signal: exit_signal.ok_or(Errno::EINVAL)? })
 }
 
-/// Makes and starts a thread of a process, the first one if there is a request for that; returns its id.
+/// Makes and starts a thread of a process, the first one if there is a request for that; returns its id. `turn` ends when it can
+/// be counted.
 #[inline]
 fn make(
     call: &Call<'_>,
@@ -91,6 +96,7 @@ fn make(
     flags: u32,
     fs_base: u64,
     request: Option<&Request>,
+    turn: Option<MutexGuard<'static, ()>>,
 ) -> Result<usize> {
     let affinity = call.task.thread().affinity();
     let thread = hadal_sched::create(first_code, 0, affinity).map_err(|_| Errno::EAGAIN)?;
@@ -142,8 +148,10 @@ fn make(
         return Err(Errno::EAGAIN);
     }
     if let Some(request) = request {
-        return Ok(fork::start(call, process, thread, request));
+        return Ok(fork::start(call, process, thread, request, turn));
     }
+    // It can be counted.
+    drop(turn);
     // A process that is ending or stopping while its thread is being made must not miss it.
     if process.calls_off() {
         thread.set_interrupted(true);
