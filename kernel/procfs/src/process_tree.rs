@@ -204,7 +204,7 @@ impl Whose {
     }
 }
 
-/// `task`: the threads of a process. The first one is there as long as the process is, as on Linux.
+/// `task`: the threads of a process. That with its id is there when the process has ended and waits to be waited for, as on Linux.
 struct Threads {
     named: Named,
 }
@@ -213,16 +213,14 @@ impl Children for Threads {
     fn lookup(&self, name: &[u8]) -> Option<Child> {
         let tid = u32::try_from(number_after(name, "")?).ok()?;
         let named = self.named;
-        let has = tid == named.pid || named.held().ok()?.has_thread(tid);
+        let held = named.held().ok()?;
+        let has = held.has_thread(tid) || tid == named.pid && !family::is_alive(&held);
         has.then(|| Child::Directory(Arc::new(Entries { named, tid, of_thread: true })))
     }
 
     fn list(&self) -> Result<Vec<(Vec<u8>, FileKind)>> {
         let held = self.named.held_to_list()?;
-        let first = self.named.pid;
-        let others = held.thread_ids().filter(|&tid| tid != first);
-        let mut ids = fallible::collected(core::iter::once(first).chain(others))?;
-        ids.sort_unstable();
-        numbered(ids.into_iter(), FileKind::Directory)
+        let ended = (!family::is_alive(&held)).then_some(self.named.pid);
+        numbered(held.thread_ids().chain(ended), FileKind::Directory)
     }
 }
