@@ -61,11 +61,13 @@ impl Backlog {
     }
 }
 
-/// Notes that a socket waits, unless that is noted.
+/// Notes that a socket waits, unless that is noted. Those that were closed meanwhile are forgotten, so that there are no more than
+/// open sockets.
 pub(super) fn register(waiting: &mut Vec<Weak<Side>>, side: &Arc<Side>) -> Result<()> {
     if waiting.iter().any(|noted| Weak::as_ptr(noted) == Arc::as_ptr(side)) {
         return Ok(());
     }
+    waiting.retain(|noted| noted.strong_count() > 0);
     waiting.make_room(1)?;
     waiting.push(Arc::downgrade(side));
     Ok(())

@@ -272,6 +272,12 @@ mod tests {
     const NEVER: Blocking = Blocking::Never;
     const NOBODY: Ids = Ids::NOBODY;
 
+    /// Tests with names take turns: on a host nobody can wait for the table of names.
+    fn turn() -> std::sync::MutexGuard<'static, ()> {
+        static TURNS: std::sync::Mutex<()> = std::sync::Mutex::new(());
+        TURNS.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
     #[test]
     fn bytes_go_both_ways() {
         let (a, b) = Socket::pair(Kind::Stream, NOBODY).unwrap();
@@ -332,6 +338,7 @@ mod tests {
 
     #[test]
     fn connections_are_taken_in_order() {
+        let _turn = turn();
         let address = || names::Address::Abstract((*b"order").into());
         let listener = Socket::new(Kind::Stream).unwrap();
         assert_eq!(listener.listen(1, NOBODY), Err(Errno::EINVAL));
@@ -359,6 +366,7 @@ mod tests {
 
     #[test]
     fn datagrams_go_to_names() {
+        let _turn = turn();
         let address = names::Address::Abstract((*b"letters").into());
         let [receiver, sender, other] = [0; 3].map(|_| Socket::new(Kind::Datagram).unwrap());
         assert_eq!(sender.write(b"x", NEVER), Err(Errno::ENOTCONN));
@@ -373,6 +381,21 @@ mod tests {
         drop(receiver);
         assert_eq!(sender.write(b"x", NEVER), Err(Errno::ECONNREFUSED));
         assert_eq!(sender.write(b"x", NEVER), Err(Errno::ENOTCONN));
+    }
+
+    #[test]
+    fn closed_sockets_do_not_wait() {
+        let _turn = turn();
+        let address = names::Address::Abstract((*b"full").into());
+        let receiver = Socket::new(Kind::Datagram).unwrap();
+        receiver.bind_abstract(Some(b"full")).unwrap();
+        for _ in 0..100 {
+            let sender = Socket::new(Kind::Datagram).unwrap();
+            sender.connect(&address, NOBODY, NEVER).unwrap();
+            while sender.write(b"x", NEVER) == Ok(1) {}
+        }
+        // The last one has been closed since.
+        assert_eq!(receiver.side.inbox.lock().take_waiting().len(), 1);
     }
 
     #[test]
