@@ -7,8 +7,9 @@ use std::time::Duration;
 use hadal_tests::case::{expect_same, expect_status};
 use hadal_tests::machine::arguments;
 use hadal_tests::programs::{
-    BULK, CROWD, EPOLL, FILES, FUZZ, HRT_EVENTS, HRT_REALTIME, HRT_SYNC, HRT_TIMERS, MEMORY, OTHER_MEMORY,
-    PROCESSES, PTHREAD, Program, QUEUES, SHARING, SIGNALS, SOCKETS, STRESS, SYSTEM, SYSV,
+    BULK, CROWD, EPOLL, EXEC, FIFOS, FILES, FUZZ, HRT_EVENTS, HRT_REALTIME, HRT_SYNC, HRT_TIMERS, MEMORY,
+    NAMED_SOCKETS, OTHER_MEMORY, PROCESS_MEMORY, PROCESSES, PTHREAD, Program, QUEUES, RECORD_LOCKS, SEALS,
+    SHARING, SIGNALS, SOCKETS, STRESS, SYSTEM, SYSV, TERMINALS,
 };
 use hadal_tests::{Case, Hadal, Outcome, TestError, Way, debug_kernel, scratch};
 
@@ -31,6 +32,13 @@ const PROGRAMS: &[&Program] = &[
     &QUEUES,
     &SYSV,
     &OTHER_MEMORY,
+    &NAMED_SOCKETS,
+    &EXEC,
+    &RECORD_LOCKS,
+    &SEALS,
+    &PROCESS_MEMORY,
+    &TERMINALS,
+    &FIFOS,
 ];
 
 /// Begin of the names of the counters that only the debug kernel has.
@@ -77,7 +85,8 @@ pub(crate) fn register(suite: &mut Suite) {
 fn same(name: &str, program: &'static Program, cpus: u32) -> Result<(), TestError> {
     let directory = scratch::empty_directory(name)?;
     let linux = Case::new(name, program, Way::GccDynamic, cpus).on_linux(&directory)?;
-    let hadal = run(name, program, Hadal::new(cpus), &[])?;
+    let machine = Hadal::new(cpus).cwd(&scratch::empty_directory(name)?).debug_kernel()?;
+    let hadal = machine.run(&program.build(Way::GccDynamic)?, &[])?;
     expect_same(&linux, &hadal, false)
 }
 

@@ -26,35 +26,33 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
     let (value, len_address) = (call.arg(3), call.arg(4));
     let room: i32 = memory::read(len_address)?;
     let room = usize::try_from(room).map_err(|_| Errno::EINVAL)?;
-    let time = |ns: Option<u64>| Timeval::from_ns(ns.unwrap_or(0));
-    let mut options = socket.options().lock();
+    let options = || socket.options().lock();
+    let store_time =
+        |ns: Option<u64>| store(value, len_address, room, Timeval::from_ns(ns.unwrap_or(0)).as_bytes());
     let number = match call.int(2) {
         option::TYPE => socket.kind as i32,
         option::DOMAIN => address::family(socket).into(),
         option::PROTOCOL => 0,
         option::LISTENS => socket.listens().into(),
-        option::ERROR if options.take_reset() => Errno::ECONNRESET.raw().into(),
-        option::ERROR => 0,
-        option::SEND_BUFFER => options.send_bytes as i32,
-        option::RECEIVE_BUFFER => options.receive_bytes as i32,
+        option::ERROR => match options().take_reset() {
+            true => Errno::ECONNRESET.raw().into(),
+            false => 0,
+        },
+        option::SEND_BUFFER => options().send_bytes as i32,
+        option::RECEIVE_BUFFER => options().receive_bytes as i32,
         option::PASS_CREDENTIALS => socket.passes_credentials().into(),
-        option @ (option::SEND_TIMEOUT | option::RECEIVE_TIMEOUT) => {
-            let ns = if option == option::SEND_TIMEOUT {
-                options.send_timeout_ns
-            } else {
-                options.receive_timeout_ns
-            };
-            drop(options);
-            return store(value, len_address, room, time(ns).as_bytes());
+        option::SEND_TIMEOUT => {
+            let ns = options().send_timeout_ns;
+            return store_time(ns);
         }
-        option::PEER_CREDENTIALS => {
-            drop(options);
-            return store(value, len_address, room, socket.peer_ids().as_bytes());
+        option::RECEIVE_TIMEOUT => {
+            let ns = options().receive_timeout_ns;
+            return store_time(ns);
         }
-        option if option::has_no_effect(option) => options.is_kept(option).into(),
+        option::PEER_CREDENTIALS => return store(value, len_address, room, socket.peer_ids().as_bytes()),
+        option if option::has_no_effect(option) => options().is_kept(option).into(),
         _ => return Err(Errno::ENOPROTOOPT),
     };
-    drop(options);
     store(value, len_address, room, &number.to_ne_bytes())
 }
 
