@@ -2,6 +2,8 @@
 // Waking members that sleep.
 #include "sync.h"
 
+#include "abi.h"
+
 namespace hadal::omp {
 
 void open_door(Thread &thread) {
@@ -17,7 +19,7 @@ void notify_all(const Team &team) {
     }
 }
 
-void notify_one(const Team &team, const Member &but) {
+OMP_TASK_PATH(6) void notify_one(const Team &team, const Member &but) {
     if (!has_sleepers(team)) {
         return;
     }

@@ -9,6 +9,7 @@
 
 #include <new>
 
+#include "abi.h"
 #include "depend.h"
 #include "ompt/ompt.h"
 #include "sync.h"
@@ -41,17 +42,19 @@ Task *take_from_inbox(Member &me, int32_t priority) {
                                [&](const Task &task) { return may_run_any || is_below(task, *me.task); });
 }
 
+// Not inlined, as it is rare: tasks that members do not have in queues of their own.
+[[gnu::noinline]] void queue_in_inbox(Team &team, Task &task) { team.inbox.push(task); }
+
 // Queues a task where its team's members find it; false if so many are queued there that it had better run at
 // once.
 bool queue(Member &me, Task &task) {
     if (HRT_LIKELY(task.priority == 0)) {
         return me.deque.push(&task);
     }
-    Inbox<Task> &inbox = me.team->inbox;
-    if (inbox.urgent() >= URGENT_TASKS_BY_MEMBER * me.size) {
+    if (me.team->inbox.urgent() >= URGENT_TASKS_BY_MEMBER * me.size) {
         return false;
     }
-    inbox.push(task);
+    queue_in_inbox(*me.team, task);
     return true;
 }
 
@@ -195,7 +198,7 @@ template <bool has_tool> [[gnu::always_inline]] inline void run_counted_as(Membe
     close_end(me, task, true);
 }
 
-void run_counted(Member &me, Task &task) {
+OMP_TASK_PATH(5) void run_counted(Member &me, Task &task) {
     if (ompt::is_on()) {
         run_counted_as<true>(me, task);
     } else {
@@ -229,13 +232,13 @@ void task_make_ready(Member &me, Task &task) {
         give_places(me);
     }
     if (HRT_UNLIKELY(me.team != task.team) || !queue(me, task)) {
-        task.team->inbox.push(task);
+        queue_in_inbox(*task.team, task);
     }
     HRT_FENCE(HRT_SEQ_CST);
     notify_one(*task.team, me);
 }
 
-void task_submit(Member &me, Task &task) {
+OMP_TASK_PATH(3) void task_submit(Member &me, Task &task) {
     if (HRT_UNLIKELY(!me.deque.has_places())) {
         give_places(me);
     }
@@ -249,7 +252,7 @@ void task_submit(Member &me, Task &task) {
             run_counted(me, task);
             return;
         }
-        me.team->inbox.push(task);
+        queue_in_inbox(*me.team, task);
         HRT_FENCE(HRT_SEQ_CST);
     }
     notify_one(*me.team, me);
@@ -283,7 +286,7 @@ void task_fulfill(Task &task) {
     close_end(me, task, true);
 }
 
-bool task_run_one(Member &me) {
+OMP_TASK_PATH(4) bool task_run_one(Member &me) {
     Team &team = *me.team;
     if (HRT_LIKELY(HRT_LOAD(&team.has_tasks, HRT_RELAXED) == 0)) {
         return false;

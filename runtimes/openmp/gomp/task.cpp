@@ -33,8 +33,8 @@ void name_event(Task &task, void *data, void *event) {
 
 // Runs a task before its generator goes on. Its data needs no copy then: nobody changes the block meanwhile.
 // There is no tool.
-[[gnu::noinline, gnu::aligned(256)]] void run_in_place(Member &me, Function function, void *data,
-                                                       unsigned flags) {
+[[gnu::noinline]] OMP_TASK_PATH(1) void run_in_place(Member &me, Function function, void *data,
+                                                     unsigned flags) {
     Task *task = task_take_in_place(me, (flags & TASK_FINAL) != 0, (flags & TASK_UNTIED) != 0);
     if (HRT_UNLIKELY(task == nullptr)) {
         return run_in_new(me, function, data, flags);
@@ -126,8 +126,9 @@ void generate(Member &me, Function function, const TaskData &data, const TaskOpt
 }
 
 // A task without dependences, event and priority, which is to be queued.
-[[gnu::noinline]] void queue_plain(Member &me, Function function, void *data, size_t bytes, size_t align,
-                                   unsigned flags) {
+[[gnu::noinline, gnu::aligned(4096)]] OMP_TASK_PATH(0) void queue_plain(Member &me, Function function,
+                                                                        void *data, size_t bytes,
+                                                                        size_t align, unsigned flags) {
     TaskOptions options = options_of(flags, true, 0);
     task_submit(me, make_task(me, function, {data, nullptr, bytes, align}, options));
 }
@@ -162,8 +163,9 @@ void task_of_any_kind(Function function, const TaskData &data, bool deferred, un
 
 } // namespace
 
-OMP_INLINED void GOMP_task(Function function, void *data, CopyFunction copy, long bytes, long align,
-                           bool deferred, unsigned flags, void **depend, int priority, void *event) {
+OMP_INLINED OMP_TASK_PATH(2) void GOMP_task(Function function, void *data, CopyFunction copy, long bytes,
+                                            long align, bool deferred, unsigned flags, void **depend,
+                                            int priority, void *event) {
     constexpr unsigned SPECIAL = TASK_DEPEND | TASK_DETACH | TASK_PRIORITY;
     Member *me = current;
     if (HRT_UNLIKELY(me == nullptr || settings.cancellation || ompt::is_on() || copy != nullptr ||

@@ -33,10 +33,19 @@ struct TaskData {
         }
         if (copy != nullptr) {
             copy(payload, data);
+        } else if (bytes >= 8 && bytes <= 32) {
+            bytes < 16 ? copy_ends<8>(payload) : copy_ends<16>(payload);
         } else if (bytes > 0) {
             memcpy(payload, data, bytes);
         }
         return payload;
+    }
+
+  private:
+    // Copies the first and the last `part` bytes, which are all: few variables are not worth a call.
+    template <size_t part> void copy_ends(void *payload) const {
+        memcpy(payload, data, part);
+        memcpy(static_cast<char *>(payload) + bytes - part, static_cast<char *>(data) + bytes - part, part);
     }
 };
 
