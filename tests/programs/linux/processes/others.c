@@ -100,7 +100,8 @@ static void used_by_grandchild(void) {
     CHECK(of_child.ru_utime.tv_sec * 1000000 + of_child.ru_utime.tv_usec +
               of_child.ru_stime.tv_sec * 1000000 + of_child.ru_stime.tv_usec >=
           50000);
-    CHECK(of_child.ru_maxrss >= KIB && of_child.ru_minflt > 0);
+    // Linux counts by CPU, and adds up only now and then: some dozens of pages of each may be missing.
+    CHECK(of_child.ru_maxrss >= KIB - KIB / 10 && of_child.ru_minflt > 0);
     CHECK_EQUAL(getrusage(RUSAGE_CHILDREN, &of_all), 0);
     CHECK(of_all.ru_maxrss >= of_child.ru_maxrss && of_all.ru_minflt >= of_child.ru_minflt);
 }
