@@ -11,9 +11,10 @@
 // makes each call several times as long.
 #define OMP_INLINED extern "C" __attribute__((visibility("default"), aligned(256)))
 
-// What a task goes through from the call that makes it to its end: such functions lie in one page, whatever
-// file they are in, for the same reason: the emulator does not chain blocks of different pages either. The
-// linker sorts these sections by name; what is at place 0 begins the page.
+// What a task goes through from the call that makes it to its end: such functions lie beside each other,
+// whatever file they are in, and in one page as long as they fit (they take 3 KiB), for the same reason: the
+// emulator does not chain blocks of different pages either. GNU ld sorts these sections by name; place 0
+// begins the page.
 #define OMP_TASK_PATH(place) __attribute__((section(".text.sorted.omp_task." #place)))
 
 #endif
