@@ -5,6 +5,7 @@
 #include "set.h"
 
 #include <omp.h>
+#include <string.h>
 
 static long fibonacci(int n) {
     if (n < 2) {
@@ -103,11 +104,48 @@ static void kinds(void) {
     printf("  undeferred %d, final %d, untied %d\n", undeferred, final, untied);
 }
 
+// Variables of a task are copied when it is made, whatever their size, and nothing beside them is.
+#define COPY(size)                                                                                           \
+    do {                                                                                                     \
+        struct {                                                                                             \
+            unsigned char bytes[size];                                                                       \
+        } own;                                                                                               \
+        memset(own.bytes, 0, size);                                                                          \
+        _Pragma("omp parallel num_threads(2)") _Pragma("omp single") {                                       \
+            for (int i = 0; i < 8; i++) {                                                                    \
+                for (int at = 0; at < size; at++) {                                                          \
+                    own.bytes[at] = (unsigned char)(size + 40 * i + at);                                     \
+                }                                                                                            \
+                _Pragma("omp task firstprivate(own, i)") for (int at = 0; at < size; at++) {                 \
+                    CHECK_EQUAL(own.bytes[at], (unsigned char)(size + 40 * i + at));                         \
+                }                                                                                            \
+            }                                                                                                \
+        }                                                                                                    \
+    } while (0)
+
+static void copies(void) {
+    COPY(1);
+    COPY(3);
+    COPY(4);
+    COPY(5);
+    COPY(8);
+    COPY(11);
+    COPY(12);
+    COPY(13);
+    COPY(20);
+    COPY(27);
+    COPY(28);
+    COPY(29);
+    COPY(32);
+    COPY(100);
+}
+
 void part_tasks(void) {
     recursion();
     groups();
     task_loops();
     kinds();
+    copies();
 }
 
 // A wavefront: each cell needs the one above and the one to the left.
