@@ -63,7 +63,7 @@ static void bind(void) {
     }
     check(table);
     hrt_calls = table;
-    hrt_tls_find();
+    hrt_tls_start();
 }
 
 // Not __attribute__((constructor(100))): compilers keep priorities up to 100 to the implementation, which

@@ -52,8 +52,14 @@ struct hrt_local {
 };
 extern __thread struct hrt_local hrt_local __attribute__((tls_model("initial-exec")));
 
-/* Finds the program's own thread-local data; once, before any thread is made. */
+/* Finds the program's own thread-local data: before any thread is made how large it is, and in a static
+ * program where; else (hrt_tls_may_grow: libraries may be loaded) hrt_tls_find() has to follow in a thread
+ * that has just begun. */
+void hrt_tls_start(void);
+extern bool hrt_tls_may_grow;
 void hrt_tls_find(void);
+/* Whether hrt_tls_reset() resets all that the calling thread has. */
+bool hrt_tls_can_reset(void);
 /* Parts of it that were found; without any there is nothing to reset. */
 extern size_t hrt_tls_range_count;
 /* Gives the calling thread's copy of it the initial values again. */
@@ -78,6 +84,7 @@ struct hrt_slot {
     /* What a forked child that runs here starts from, once its parent has written that; NULL or
      * HRT_CHILD_AWAITED before. fork_switch.S knows the offset. */
     struct hrt_child *child;
+    bool served; /* it has run something */
 };
 
 /* Code that bare threads run: they have no thread-local data, where stack protectors keep their value. */

@@ -102,15 +102,28 @@ HRT_BARE static void refresh(struct hrt_slot *slot) {
     }
 }
 
+// Ends a slot that cannot be used again, since its thread has data of libraries that were loaded later.
+HRT_BARE static _Noreturn void retire(struct hrt_slot *slot, void *result) {
+    hrt_keys_clean();
+    clean(slot);
+    hrt_local.slot = NULL;
+    hrt_calls->slot_leave(result);
+    hrt_slot_end(slot);
+}
+
 // The loop. Its end is hrt_slot_end() or a hrt_slot_restart() out of `fn`.
 HRT_BARE _Noreturn void hrt_slot_next(struct hrt_slot *slot, void *result) {
     for (;;) {
         clean(slot);
+        if (HRT_UNLIKELY(hrt_tls_may_grow && slot->served) && !slot->kind.bare && !hrt_tls_can_reset()) {
+            retire(slot, result);
+        }
         struct hrt_work work = next_work(slot, result);
         if (!work.fn) {
             hrt_slot_end(slot);
         }
         refresh(slot);
+        slot->served = true;
         result = work.fn(work.arg);
     }
 }
@@ -124,11 +137,15 @@ HRT_BARE _Noreturn void hrt_slot_begin(struct hrt_slot *slot, const struct hrt_s
     slot->child = NULL;
     slot->local = kind->bare ? NULL : &hrt_local;
     slot->error = kind->bare ? NULL : &errno;
+    slot->served = false;
     if (kind->bare) {
         __atomic_fetch_add(&bare_begun, 1, __ATOMIC_RELEASE);
         hrt_calls->wake(&bare_begun, INT_MAX, HRT_WAKE_KICK);
     } else {
         hrt_local.slot = slot;
+        if (hrt_tls_may_grow) {
+            hrt_tls_find();
+        }
     }
     hrt_slot_next(slot, NULL);
 }

@@ -75,6 +75,7 @@ pub(crate) fn register(suite: &mut Suite) {
         });
     }
     suite.hadal("omp/misuse/library", unloaded);
+    suite.hadal("omp/misuse/loaded-later", loaded_later);
     suite.hadal("omp/misuse/mandatory", mandatory);
 }
 
@@ -104,6 +105,31 @@ fn unloaded(test: &str) -> Result<(), TestError> {
     let mut command = Command::new(&program);
     command.arg(&shared).env("LD_LIBRARY_PATH", library()?);
     expect_status(&run::run(command, b"", LIMIT)?, 0)
+}
+
+/// The run-time comes behind libraries whose data each thread has in a place of its own.
+fn loaded_later(test: &str) -> Result<(), TestError> {
+    let directory = scratch::empty_directory(test)?;
+    let source = scratch::workspace().join("tests/programs/openmp/loaded_later.cpp");
+    let build = |name: &str, options: &[&str]| {
+        let mut command = Command::new("g++");
+        command.args(["-O2", "-Wall", "-Wextra", "-Werror"]).args(options).arg(&source);
+        command.arg("-o").arg(directory.join(name));
+        expect_status(&run::run(command, b"", COMPILER_LIMIT)?, 0)
+    };
+    build("program", &[])?;
+    build("libdata.so", &["-DDATA", "-shared", "-fPIC"])?;
+    build("libwork.so", &["-DWORK", "-fopenmp", "-shared", "-fPIC"])?;
+    let program = directory.join("program");
+    let libraries = ["./libdata.so", "./libwork.so"];
+    let mut command = Command::new(&program);
+    command.args(libraries).current_dir(&directory).env("LD_LIBRARY_PATH", library()?);
+    expect_status(&run::run(command, b"", LIMIT)?, 0)?;
+    for cpus in [1, 2] {
+        let machine = Hadal::new(cpus).option("--omp=native").cwd(&directory).limit(LIMIT);
+        expect_status(&machine.run(&program, &arguments(&libraries))?, 0)?;
+    }
+    Ok(())
 }
 
 /// A host that the program asks for by name is no missing device.
