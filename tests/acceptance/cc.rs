@@ -32,6 +32,7 @@ pub(crate) fn register(suite: &mut Suite) {
         suite.hadal(format!("cc/openmp/{cpus}"), move |name| openmp(name, cpus, 1));
     }
     suite.hadal("cc/openmp/numa", |name| openmp(name, 4, 2));
+    suite.hadal("cc/all-of-libc", all_of_libc);
     suite.hadal("cc/objects", objects);
     suite.hadal("cc/default-name", default_name);
     suite.hadal("cc/executed", executed);
@@ -152,6 +153,24 @@ fn openmp(name: &str, cpus: u32, zones: u32) -> Result<(), TestError> {
         expect_stdout(&outcome, &format!("members {cpus} of {cpus}, right\n"))?;
     }
     Ok(())
+}
+
+/// Every function of libc goes with Hadal's threads: libc calls some by names of its own, whose files must not come along.
+fn all_of_libc(name: &str) -> Result<(), TestError> {
+    let directory = scratch::empty_directory(name)?;
+    let script = r#"nm -g --defined-only "$(cc -print-file-name=libc.a)" | awk '
+        NF == 3 && $2 ~ /[TWi]/ && $3 !~ /^_/ && !seen[$3]++ {
+            printf "extern char f%d[] __asm__(\"%s\");\n", count, $3
+            table = table "f" count++ ", "
+        }
+        END { print "void *volatile table[] = {" table "};\nint main(void) { return sizeof table < 8 * 1000; }" }'"#;
+    let mut command = Command::new("sh");
+    command.args(["-c", script]);
+    let outcome = run::run(command, b"", BARE_LIMIT)?;
+    fs::write(directory.join("all.c"), &outcome.stdout).map_err(TestError::io("all.c"))?;
+    let linked = tool(&["cc", "-pthread", "all.c", "-o", "all.hadal"], &directory, &[])?;
+    expect_status(&linked, 0)?;
+    expect_status(&run_image(&directory.join("all.hadal"), 2)?, 0)
 }
 
 fn objects(name: &str) -> Result<(), TestError> {

@@ -62,11 +62,11 @@ pub(crate) struct ImageArgs {
           after_help = COMPILER_EXAMPLES)]
 pub(crate) struct CompilerArgs {
     /// Keep the C library's own threads instead of Hadal's for -pthread and -fopenmp
-    #[arg(long, value_name = "hadal|system", default_value = "hadal")]
+    #[arg(long, value_name = "hadal|system", default_value = "hadal", require_equals = true)]
     pub(crate) pthread: String,
 
     /// Keep the compiler's own OpenMP run-time instead of Hadal's for -fopenmp [default: as --pthread]
-    #[arg(long, value_name = "hadal|system")]
+    #[arg(long, value_name = "hadal|system", require_equals = true)]
     pub(crate) openmp: Option<String>,
 
     /// Make an image that loads the OpenMP tools which OMP_TOOL_LIBRARIES names

@@ -76,6 +76,11 @@ int pthread_getschedparam(pthread_t thread, int *policy, struct sched_param *par
     return *policy >= 0 && sched_getparam(tid, param) == 0 ? 0 : errno;
 }
 
+// glibc's own code for asynchronous files calls these two by these names, and would bring its own files with
+// both names of each along.
+__typeof__(pthread_setschedparam) __pthread_setschedparam __attribute__((alias("pthread_setschedparam")));
+__typeof__(pthread_getschedparam) __pthread_getschedparam __attribute__((alias("pthread_getschedparam")));
+
 // Where a thread may run whose CPUs are set to these: the kernel leaves out those that it does not have.
 static uint32_t cpus_of(size_t bytes, const cpu_set_t *cpus) {
     uint32_t machine = hrt_cpu_count(), count = 0, last = 0;

@@ -21,8 +21,9 @@ void push_teams(uint32_t teams, int32_t limit) {
 
 } // namespace
 
+// Zero threads are no request, as for the compilers' own run-times.
 OMP_EXPORT void __kmpc_push_num_threads(const Ident *, Gtid, int32_t threads) {
-    self().thread->pushed_threads = at_least_one(threads);
+    self().thread->pushed_threads = threads == 0 ? 0 : at_least_one(threads);
 }
 
 // num_threads(strict: ...), with what to do if there are fewer threads.

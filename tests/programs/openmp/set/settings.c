@@ -50,6 +50,12 @@ void part_settings(void) {
             members += 1;
         }
         CHECK_EQUAL(members, count);
+        // The standard allows no zero; both compilers' own run-times take it for no request.
+        volatile int none = 0;
+        int others = 0;
+#pragma omp parallel num_threads(none) reduction(+ : others)
+        others += 1;
+        CHECK_EQUAL(others, count);
     }
     CHECK(omp_get_num_procs() >= 1);
     CHECK(!omp_in_parallel());

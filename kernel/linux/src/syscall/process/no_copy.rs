@@ -28,8 +28,8 @@ pub(super) fn must_leave_nothing(call: &Call<'_>, name: &str) -> Result<()> {
     refuse(
         call,
         name,
-        "the program has made threads, keys, events, timers or handlers by hadal/hrt.h, which stay until the machine ends. \
-         Start other programs with `hadal run`",
+        "the program, or Hadal's OpenMP run-time in it, has made threads, keys, events, timers or handlers by hadal/hrt.h, which \
+         stay until the machine ends. Start other programs with `hadal run`, or keep the program's own OpenMP run-time: --omp=system",
     )
     .map(drop)
 }
