@@ -60,8 +60,8 @@ extern bool hrt_tls_may_grow;
 void hrt_tls_find(void);
 /* Whether hrt_tls_reset() resets all that the calling thread has. */
 bool hrt_tls_can_reset(void);
-/* Parts of it that were found; without any there is nothing to reset. */
-extern size_t hrt_tls_range_count;
+/* There may be something to reset. */
+extern bool hrt_tls_must_reset;
 /* Gives the calling thread's copy of it the initial values again. */
 void hrt_tls_reset(void);
 /* Bytes of a thread's stack that its thread-local data takes, libc's own structures included. */
@@ -84,8 +84,12 @@ struct hrt_slot {
     /* What a forked child that runs here starts from, once its parent has written that; NULL or
      * HRT_CHILD_AWAITED before. fork_switch.S knows the offset. */
     struct hrt_child *child;
-    bool served; /* it has run something */
+    uint32_t care; /* HRT_SLOT_*: what is behind its work */
 };
+
+/* Nothing but libc's and libhrt's own cleaning; no libc; something has run in a program that may load
+ * libraries. */
+enum { HRT_SLOT_PLAIN, HRT_SLOT_BARE, HRT_SLOT_CHECKED };
 
 /* Code that bare threads run: they have no thread-local data, where stack protectors keep their value. */
 #define HRT_BARE __attribute__((no_stack_protector))

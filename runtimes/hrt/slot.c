@@ -47,11 +47,8 @@ HRT_BARE void hrt_keys_clean(void) {
     }
 }
 
-// Ends what the slot's work leaves behind, but for values of keys.
-HRT_BARE static void clean(const struct hrt_slot *slot) {
-    if (slot->kind.bare) {
-        return;
-    }
+// Ends what a thread's work leaves behind, but for values of keys.
+HRT_BARE __attribute__((always_inline)) static inline void clean_libc(void) {
     if (hrt_local.fibers_end) {
         hrt_local.fibers_end();
     }
@@ -63,6 +60,12 @@ HRT_BARE static void clean(const struct hrt_slot *slot) {
     }
     if (uselocale) {
         uselocale(LC_GLOBAL_LOCALE);
+    }
+}
+
+HRT_BARE static void clean(const struct hrt_slot *slot) {
+    if (!slot->kind.bare) {
+        clean_libc();
     }
 }
 
@@ -96,14 +99,16 @@ HRT_BARE static void refresh(struct hrt_slot *slot) {
     __asm__ volatile("ldmxcsr %0\n\tfldcw %1" : : "m"(mxcsr), "m"(x87));
     if (slot->error) {
         *slot->error = 0;
-        if (hrt_tls_range_count != 0) {
+        if (hrt_tls_must_reset) {
             hrt_tls_reset();
+            slot->care = hrt_tls_may_grow ? HRT_SLOT_CHECKED : HRT_SLOT_PLAIN;
         }
     }
 }
 
 // Ends a slot that cannot be used again, since its thread has data of libraries that were loaded later.
 HRT_BARE static _Noreturn void retire(struct hrt_slot *slot, void *result) {
+    clean(slot);
     hrt_keys_clean();
     clean(slot);
     hrt_local.slot = NULL;
@@ -111,19 +116,26 @@ HRT_BARE static _Noreturn void retire(struct hrt_slot *slot, void *result) {
     hrt_slot_end(slot);
 }
 
+HRT_BARE __attribute__((noinline)) static void clean_checked(struct hrt_slot *slot, void *result) {
+    if (!hrt_tls_can_reset()) {
+        retire(slot, result);
+    }
+    clean(slot);
+}
+
 // The loop. Its end is hrt_slot_end() or a hrt_slot_restart() out of `fn`.
 HRT_BARE _Noreturn void hrt_slot_next(struct hrt_slot *slot, void *result) {
     for (;;) {
-        clean(slot);
-        if (HRT_UNLIKELY(hrt_tls_may_grow && slot->served) && !slot->kind.bare && !hrt_tls_can_reset()) {
-            retire(slot, result);
+        if (HRT_LIKELY(slot->care == HRT_SLOT_PLAIN)) {
+            clean_libc();
+        } else if (HRT_UNLIKELY(slot->care == HRT_SLOT_CHECKED)) {
+            clean_checked(slot, result);
         }
         struct hrt_work work = next_work(slot, result);
         if (!work.fn) {
             hrt_slot_end(slot);
         }
         refresh(slot);
-        slot->served = true;
         result = work.fn(work.arg);
     }
 }
@@ -137,7 +149,7 @@ HRT_BARE _Noreturn void hrt_slot_begin(struct hrt_slot *slot, const struct hrt_s
     slot->child = NULL;
     slot->local = kind->bare ? NULL : &hrt_local;
     slot->error = kind->bare ? NULL : &errno;
-    slot->served = false;
+    slot->care = kind->bare ? HRT_SLOT_BARE : HRT_SLOT_PLAIN;
     if (kind->bare) {
         __atomic_fetch_add(&bare_begun, 1, __ATOMIC_RELEASE);
         hrt_calls->wake(&bare_begun, INT_MAX, HRT_WAKE_KICK);

@@ -36,7 +36,8 @@ struct range {
 #define RANGES_MAX 32
 
 static struct range ranges[RANGES_MAX];
-size_t hrt_tls_range_count;
+static size_t range_count;
+bool hrt_tls_must_reset;
 static uint32_t found; // FOUND_*
 enum { FOUND_NOTHING, FOUND_SOON, FOUND_ALL };
 static size_t static_bytes;
@@ -82,11 +83,11 @@ static void add(const struct dl_phdr_info *module, const ElfW(Phdr) * segment, c
     if (low >= high) {
         return;
     }
-    if (hrt_tls_range_count == RANGES_MAX) {
+    if (range_count == RANGES_MAX) {
         is_known = false;
         return;
     }
-    ranges[hrt_tls_range_count++] = (struct range){
+    ranges[range_count++] = (struct range){
         .module = (const char *)(module->dlpi_addr + segment->p_vaddr),
         .start = start - thread_pointer(),
         .image = (const char *)(module->dlpi_addr + segment->p_vaddr) + (low - start),
@@ -157,6 +158,7 @@ static int find(struct dl_phdr_info *module, size_t size, void *unused) {
 static void find_all(void) {
     is_known = true;
     dl_iterate_phdr(find, NULL);
+    hrt_tls_must_reset = range_count != 0 || hrt_tls_may_grow;
     __atomic_store_n(&found, FOUND_ALL, __ATOMIC_RELEASE);
 }
 
@@ -208,7 +210,7 @@ static int look(struct dl_phdr_info *module, size_t size, void *arg) {
         return 0;
     }
     size_t before = look->ranges;
-    for (size_t i = 0; i < hrt_tls_range_count; i++) {
+    for (size_t i = 0; i < range_count; i++) {
         look->ranges += ranges[i].module == (const char *)(module->dlpi_addr + segment->p_vaddr) &&
                         ranges[i].start == (char *)module->dlpi_tls_data - thread_pointer();
     }
@@ -219,12 +221,12 @@ static int look(struct dl_phdr_info *module, size_t size, void *arg) {
 bool hrt_tls_can_reset(void) {
     struct look found_now = {0};
     dl_iterate_phdr(look, &found_now);
-    return found_now.is_known || (found_now.ranges == hrt_tls_range_count && !found_now.is_more);
+    return found_now.is_known || (found_now.ranges == range_count && !found_now.is_more);
 }
 
 void hrt_tls_reset(void) {
     char *base = thread_pointer();
-    for (size_t i = 0; i < hrt_tls_range_count; i++) {
+    for (size_t i = 0; i < range_count; i++) {
         const struct range *range = &ranges[i];
         if (range->data_bytes) {
             memcpy(base + range->data, range->image, range->data_bytes);
