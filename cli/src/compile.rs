@@ -51,6 +51,11 @@ impl Language {
         self.compiler().0
     }
 
+    /// A compiler that a user is likely to have.
+    pub(crate) fn usual_compiler(self) -> &'static str {
+        self.compiler().2
+    }
+
     /// Variable that names the compiler, its usual name, and the Debian package that has it.
     fn compiler(self) -> (&'static str, &'static str, &'static str) {
         match self {

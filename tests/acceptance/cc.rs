@@ -285,7 +285,13 @@ fn own_commands(name: &str) -> Result<(), TestError> {
             return Err(TestError::Wrong(format!("{command} wrote no image")));
         }
     }
-    Ok(())
+    // Under a name that nobody knows, too.
+    let other = directory.join("other");
+    symlink(&hadal, &other).map_err(TestError::io("other"))?;
+    let mut compiler = Command::new(&other);
+    compiler.args(["cc", &source("everything.c"), "-o", "other.hadal"]).current_dir(&directory);
+    compiler.env("CC", format!("{} cc", other.display()));
+    expect_status(&run::run(compiler, b"", COMPILER_LIMIT)?, 0)
 }
 
 /// A compiler that is a script which calls the command: `make CC=script` sets the variable for the command, too.

@@ -15,6 +15,7 @@ pub(crate) mod sdk;
 
 use std::env;
 use std::ffi::{OsStr, OsString};
+use std::fs;
 use std::io::{self, BufReader, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
@@ -96,7 +97,8 @@ fn check_caller(language: Language) -> Result<(), Failure> {
             Path::new(&named).display()
         ),
         format!(
-            "in the script that calls hadal, let {variable} name the compiler itself: {variable}=gcc exec hadal ..."
+            "in the script that calls hadal, let {variable} name the compiler itself: {variable}={} exec hadal ...",
+            language.usual_compiler()
         ),
     ))
 }
@@ -149,11 +151,24 @@ fn link_cxx() {
     }
 }
 
+/// Whether a command, as a shell finds it, is this one under whatever name.
+fn is_this_command(command: &Path) -> bool {
+    let Ok(own) = env::current_exe().and_then(fs::canonicalize) else { return false };
+    let path = env::var_os("PATH").unwrap_or_default();
+    let directories: Vec<PathBuf> = match command.components().count() {
+        1 => env::split_paths(&path).collect(),
+        _ => vec![PathBuf::new()],
+    };
+    let mut files = directories.iter().map(|directory| directory.join(command));
+    files.find_map(|file| fs::canonicalize(file).ok()).is_some_and(|file| file == own)
+}
+
 /// The compiler's command words, never one of our own commands.
 pub(crate) fn compiler(language: Language) -> Result<Vec<OsString>, Failure> {
     let is_own = |words: &str| {
-        let first = words.split_whitespace().next().unwrap_or("");
-        Path::new(first).file_name().is_some_and(|name| OWN_COMMANDS.iter().any(|own| name == *own))
+        let first = Path::new(words.split_whitespace().next().unwrap_or(""));
+        first.file_name().is_some_and(|name| OWN_COMMANDS.iter().any(|own| name == *own))
+            || is_this_command(first)
     };
     let named = env::var(language.variable()).ok().filter(|words| !is_own(words));
     compile::compiler_command(language, named.as_deref())
