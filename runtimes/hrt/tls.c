@@ -192,6 +192,7 @@ void hrt_tls_find(void) {
         hrt_calls->wait(&found, FOUND_SOON, HRT_FOREVER, HRT_WAIT_NO_INTR);
     }
 }
+
 struct look {
     size_t ranges; // that have been met
     bool is_known; // nothing has been loaded or unloaded: there is no need to look
