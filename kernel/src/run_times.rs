@@ -17,8 +17,8 @@ pub(crate) struct LinuxThread {
 
 impl Program for LinuxThread {
     #[inline(always)]
-    fn of(thread: &'static Thread) -> Self {
-        let task = Task::of(thread);
+    fn current() -> Self {
+        let task = Task::current();
         Self { task, process: task.process() }
     }
 

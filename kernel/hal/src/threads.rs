@@ -4,6 +4,7 @@
 
 pub mod companion;
 pub mod context;
+pub mod head;
 pub mod link;
 pub mod running;
 pub mod table;

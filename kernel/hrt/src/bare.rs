@@ -36,7 +36,7 @@ fn add<P: Program>(kind_address: usize, entry: usize) -> Result<(), Status> {
     if !layout::is_program(entry as u64) || entry < layout::PROGRAM_START {
         return Err(Status::BadAddress);
     }
-    let creator = P::of(hadal_sched::current());
+    let creator = P::current();
     let space = creator.space();
     let size = kind.stack_bytes as usize;
     let bottom = map_stack(space, size).ok_or(Status::NoMemory)?;
@@ -83,7 +83,7 @@ fn begin<P: Program>(protector: usize) -> ! {
     let block = top - TOP_BYTES;
     if write_top(block, protector, top - record.stack_bottom.load(Ordering::Relaxed)).is_err() {
         // Memory is out: the program is being ended for it.
-        P::of(hadal_sched::current()).exit();
+        P::current().exit();
     }
     trap::enter_program(|| {
         let mut frame = TrapFrame::program(record.entry.load(Ordering::Relaxed) as u64, (block - 8) as u64);

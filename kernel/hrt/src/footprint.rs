@@ -77,7 +77,7 @@ pub(crate) fn window_number<P: Program>() -> u16 {
 }
 
 fn window<P: Program>() -> u16 {
-    P::of(hadal_sched::current()).window()
+    P::current().window()
 }
 
 /// Whether anything has been made since boot.

@@ -123,7 +123,7 @@ fn free_recorded<P: Program>(memory: usize) -> Code {
 }
 
 fn own_window<P: Program>() -> u16 {
-    P::of(hadal_sched::current()).window()
+    P::current().window()
 }
 
 /// `alloc`.

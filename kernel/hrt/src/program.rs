@@ -10,8 +10,8 @@ use hadal_sched::{SpawnError, Thread};
 
 /// A thread of the program.
 pub trait Program: Copy + 'static {
-    /// What the program knows of a scheduler's thread of its own.
-    fn of(thread: &'static Thread) -> Self;
+    /// What the program knows of the calling thread, which is one of its own.
+    fn current() -> Self;
 
     /// The calling thread waits for work, and takes no signals until [`Program::resume`].
     fn rest(self);

@@ -8,6 +8,7 @@ use core::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, AtomicUsiz
 
 use hadal_hal::sync::SpinLock;
 use hadal_hal::threads::companion::Companions;
+use hadal_hal::threads::head;
 use hadal_hal::threads::link::AtomicRef;
 use hadal_hal::threads::table::ThreadTable;
 use hadal_hrt_abi::thread::NAME_BYTES;
@@ -184,32 +185,30 @@ static RECORDS: Companions<Record> = Companions::new();
 /// The calling thread's record, as it is.
 #[inline(always)]
 pub(crate) fn own() -> &'static Record {
-    let thread = hadal_sched::current();
-    match RECORDS.get(thread.companion()) {
+    match adopted() {
         Some(record) => record,
-        None => without_companion(thread),
+        None => without_companion(),
     }
 }
 
 /// The calling thread's record, if it is one of this interface.
-#[inline]
+#[inline(always)]
 pub(crate) fn adopted() -> Option<&'static Record> {
-    RECORDS.get(hadal_sched::current().companion())
+    RECORDS.get(head::running().companion())
 }
 
 #[cold]
 #[inline(never)]
-fn without_companion(thread: &Thread) -> &'static Record {
-    of(thread.id())
+fn without_companion() -> &'static Record {
+    of(head::running().id())
 }
 
 /// The calling thread's record. A thread that this interface did not make gets a name, and cannot be joined.
 #[inline(always)]
 pub(crate) fn current() -> &'static Record {
-    let thread = hadal_sched::current();
-    match RECORDS.get(thread.companion()) {
+    match adopted() {
         Some(record) => record,
-        None => adopt(thread),
+        None => adopt(hadal_sched::current()),
     }
 }
 

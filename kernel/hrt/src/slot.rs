@@ -205,7 +205,7 @@ fn enter<P: Program>(own: &'static Record, kind_address: usize) -> Result<(), St
     if own.stack_top.load(Ordering::Relaxed) == 0 {
         // A stack that libc made: the mapping ends at the guard, or further down if stacks are cut from one mapping.
         let pointer = call::program_stack_pointer();
-        let mapping = P::of(own.thread()).space().find(pointer);
+        let mapping = P::current().space().find(pointer);
         let lowest = pointer.saturating_sub(kind.0.stack_bytes as usize);
         own.stack_bottom.store(mapping.map_or(lowest, |vma| vma.start.max(lowest)), Ordering::Relaxed);
         own.stack_top.store(pointer, Ordering::Relaxed);
@@ -213,7 +213,7 @@ fn enter<P: Program>(own: &'static Record, kind_address: usize) -> Result<(), St
     footprint::note::<P>()?;
     own.home.store(Some(kind.home()), Ordering::Relaxed);
     own.thread().set_stealable(false);
-    P::of(own.thread()).keep();
+    P::current().keep();
     record::settle(own);
     give(own);
     Ok(())
@@ -268,7 +268,7 @@ fn next_work<P: Program>(kind: usize, result: usize) -> Result<Work, Status> {
     if own.values.any() {
         return Err(Status::Busy);
     }
-    let program = P::of(own.thread());
+    let program = P::current();
     let joiner = if own.home.load(Ordering::Relaxed).is_none() {
         enter::<P>(own, kind)?;
         None
@@ -305,7 +305,7 @@ pub(crate) fn leave<P: Program>(own: &'static Record, result: usize) {
                 if let Finished::KeptFor(joiner) = kept {
                     thread(joiner).unpark();
                 }
-                wait_until_joined(own, P::of(own.thread()));
+                wait_until_joined(own, P::current());
             }
         }
         own.leaving.store(false, Ordering::Relaxed);

@@ -65,7 +65,7 @@ fn wait_for<P: Program>(word: usize, expected: u32, deadline_ns: u64, flags: u32
     let failed = if flags & WAIT_NO_INTR == 0 {
         sleep(own, deadline_ns, || own.interrupted())
     } else {
-        let program = P::of(own);
+        let program = P::current();
         program.rest();
         let failed = sleep(own, deadline_ns, || program.must_leave());
         program.resume();

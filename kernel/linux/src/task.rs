@@ -8,7 +8,8 @@ use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering
 
 use hadal_hal::memory::fallible::OutOfMemory;
 use hadal_hal::sync::{Rank, SpinLock};
-use hadal_hal::threads::companion::LastingCompanions;
+use hadal_hal::threads::companion::Companions;
+use hadal_hal::threads::head;
 use hadal_hal::threads::link::AtomicRef;
 use hadal_hal::threads::table::ThreadTable;
 use hadal_hal::trace::{self, Kind};
@@ -72,7 +73,7 @@ pub struct Task {
 static TASKS: ThreadTable<Task> = ThreadTable::new();
 
 /// Leads from the scheduler's threads to their tasks, from the first time on that somebody has asked for one.
-static LINKS: LastingCompanions<Task> = LastingCompanions::new();
+static LINKS: Companions<Task> = Companions::new();
 
 impl Task {
     /// Makes the tasks of the threads around an index; false when memory is out.
@@ -108,20 +109,20 @@ impl Task {
     /// The task that belongs to a scheduler thread.
     #[inline]
     pub fn of(thread: &Thread) -> &'static Task {
-        LINKS.get_or(thread.personality(), || Self::link(thread))
+        LINKS.get(thread.personality()).unwrap_or_else(|| Self::link(thread))
     }
 
     #[cold]
     fn link(thread: &Thread) -> &'static Task {
         let task = TASKS.get(thread.id(), Task::new);
-        LINKS.set(thread.personality(), task);
+        LINKS.set(thread.personality(), Some(task));
         task
     }
 
     /// The calling task.
     #[inline]
     pub fn current() -> &'static Task {
-        Self::of(hadal_sched::current())
+        LINKS.get(head::running().personality()).unwrap_or_else(|| Self::link(hadal_sched::current()))
     }
 
     /// The calling task, of a thread that has been in program code: to make it ready for that took [`Task::of`].
@@ -130,7 +131,7 @@ impl Task {
     /// If the thread is another one.
     #[inline]
     pub(crate) fn of_program() -> &'static Task {
-        LINKS.get_or(hadal_sched::current().personality(), || panic!("a program thread has a task"))
+        LINKS.get(head::running().personality()).unwrap_or_else(|| panic!("a program thread has a task"))
     }
 
     /// The live task of `process` with a thread id.

@@ -128,8 +128,6 @@ pub struct Thread {
     pub(crate) entry: AtomicUsize,
     /// It has ended, and nobody has released it yet.
     pub(crate) is_kept: AtomicBool,
-    companion: Companion,
-    personality: Companion,
     /// The CPU it may run on, [`ANYWHERE`] or [`IN_SET`].
     binding: AtomicU32,
     /// CPU that the thread runs on, is queued on, or ran on last.
@@ -168,8 +166,6 @@ impl Thread {
             index,
             entry: AtomicUsize::new(0),
             is_kept: AtomicBool::new(false),
-            companion: Companion::new(),
-            personality: Companion::new(),
             binding: AtomicU32::new(ANYWHERE),
             cpu: AtomicUsize::new(0),
             run_cycles: AtomicU64::new(0),
@@ -227,13 +223,13 @@ impl Thread {
     /// A link for a higher layer, which survives the thread and passes to the next with this control block.
     #[inline(always)]
     pub fn companion(&self) -> &Companion {
-        &self.companion
+        self.context.head().companion()
     }
 
     /// The same for what the program's system calls know of the thread.
     #[inline(always)]
     pub fn personality(&self) -> &Companion {
-        &self.personality
+        self.context.head().personality()
     }
 
     /// Stack, saved registers and program state.

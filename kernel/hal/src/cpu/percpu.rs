@@ -2,9 +2,11 @@
 //! Per-CPU data: the block that `%gs` points to, and arrays with one element per CPU.
 
 use alloc::boxed::Box;
-use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use spin::Once;
+
+use crate::threads::head::{self, Head};
 
 /// Most CPUs that the kernel starts: the xAPIC's 255 and room for x2APIC machines.
 pub const MAX_CPUS: usize = 1024;
@@ -51,8 +53,8 @@ pub struct PerCpu {
     pub(crate) tlb_lazy: AtomicBool,
     /// Number of the page table that it has loaded, or [`crate::memory::tlb::CHANGING`].
     pub(crate) page_table: AtomicU32,
-    /// Address of the [`crate::threads::context::Context`] that the CPU runs, or 0.
-    pub(crate) context: AtomicUsize,
+    /// The [`crate::threads::context::Context`] that the CPU runs, which begins with the head, or [`head::NOBODY`].
+    pub(crate) context: AtomicPtr<Head>,
     /// Address of the context that gave the CPU up last and whose vector registers nobody else has used since, or 0.
     pub(crate) live_context: AtomicUsize,
     /// Lowest address of the CPU's trap stacks, which lie one behind the other.
@@ -109,7 +111,7 @@ impl PerCpu {
             tlb_seen: AtomicU64::new(0),
             tlb_lazy: AtomicBool::new(false),
             page_table: AtomicU32::new(crate::memory::tlb::CHANGING),
-            context: AtomicUsize::new(0),
+            context: AtomicPtr::new((&raw const head::NOBODY).cast_mut()),
             live_context: AtomicUsize::new(0),
             trap_stacks: AtomicU64::new(0),
             was_lost: AtomicBool::new(false),
@@ -174,6 +176,7 @@ pub(crate) mod offset {
     pub(crate) const KERNEL_STACK_TOP: usize = core::mem::offset_of!(PerCpu, kernel_stack_top);
     pub(crate) const PROGRAM_RSP: usize = core::mem::offset_of!(PerCpu, program_rsp);
     pub(crate) const CPU_ID: usize = core::mem::offset_of!(PerCpu, cpu_id);
+    pub(crate) const CONTEXT: usize = core::mem::offset_of!(PerCpu, context);
     pub(crate) const ATTENTION: usize = core::mem::offset_of!(PerCpu, attention);
     pub(crate) const SYSTEM_CALLS: usize = core::mem::offset_of!(PerCpu, system_calls);
     pub(crate) const TLB_SEEN: usize = core::mem::offset_of!(PerCpu, tlb_seen);
@@ -258,6 +261,22 @@ pub(crate) fn cpu_id() -> usize {
     return crate::sim::cpu_id();
     #[cfg(not(any(target_os = "none", feature = "sim")))]
     0
+}
+
+/// The head of the context that the calling CPU runs; see [`head::running`].
+#[inline(always)]
+pub(crate) fn running_head() -> *const Head {
+    #[cfg(target_os = "none")]
+    {
+        let head: *const Head;
+        // SAFETY: as for `this`; the field is a pointer.
+        unsafe {
+            core::arch::asm!("mov {}, gs:[{}]", out(reg) head, const offset::CONTEXT, options(nostack, pure, readonly, preserves_flags));
+        }
+        head
+    }
+    #[cfg(not(target_os = "none"))]
+    this().context.load(Ordering::Relaxed)
 }
 
 /// Local APIC id of a CPU.

@@ -24,6 +24,7 @@ use crate::interrupts::irq::Off;
 use crate::memory::paging::{PageTable, Switchable};
 use crate::memory::{fallible, tlb};
 use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::threads::head::{self, Head};
 use crate::threads::link::AtomicRef;
 use crate::trap::ring;
 use crate::{cpu, sync};
@@ -49,13 +50,13 @@ struct KernelStack([u64; KERNEL_STACK_SIZE / 8]);
 /// The state of a thread that is not running.
 #[repr(C)]
 pub struct Context {
+    /// First: the address is that of both.
+    head: Head,
     /// Stack pointer while switched out.
     rsp: UnsafeCell<u64>,
     /// MXCSR and x87 control word of a thread that gave the CPU up by a light switch.
     mxcsr: UnsafeCell<u32>,
     x87_control: UnsafeCell<u16>,
-    /// What the scheduler calls the thread, for traces.
-    id: u32,
     /// The per-CPU block of the CPU that has claimed the context, or 0.
     claimed_by: AtomicUsize,
     pub(crate) stack_top: AtomicU64,
@@ -96,7 +97,7 @@ impl Context {
 
     const fn with_table(id: u32, table: AtomicRef<PageTable>) -> Self {
         Self {
-            id,
+            head: Head::new(id),
             rsp: UnsafeCell::new(0),
             mxcsr: UnsafeCell::new(0),
             x87_control: UnsafeCell::new(0),
@@ -143,11 +144,22 @@ impl Context {
     }
 
     fn is_running_here(&self) -> bool {
-        percpu::this().context.load(Ordering::Relaxed) == self.address()
+        core::ptr::eq(head::running(), &self.head)
+    }
+
+    /// Number of the thread, and the links to its companions.
+    #[inline(always)]
+    pub fn head(&self) -> &Head {
+        &self.head
     }
 
     fn address(&self) -> usize {
         core::ptr::from_ref(self) as usize
+    }
+
+    /// For the word of a CPU that runs the context: may be cast back.
+    fn as_head(&'static self) -> *mut Head {
+        core::ptr::from_ref(self).cast::<Head>().cast_mut()
     }
 
     /// Claims the context for a short change; spins while a CPU is still leaving it.
@@ -339,17 +351,19 @@ extern "C" fn load_first_state(context: &'static Context) {
 pub fn adopt(context: &'static Context) {
     let irq = irq::disable();
     let block = percpu::this();
-    let is_first = block.context.load(Ordering::Relaxed) == 0;
-    assert!(is_first && context.claim(irq.off()), "a CPU adopts one fresh context");
+    assert!(!is_adopted() && context.claim(irq.off()), "a CPU adopts one fresh context");
     context.stack_top.store(block.kernel_stack_top.load(Ordering::Relaxed), Ordering::Relaxed);
-    block.context.store(context.address(), Ordering::Relaxed);
+    block.context.store(context.as_head(), Ordering::Relaxed);
+}
+
+/// Whether the calling CPU runs a context.
+pub(crate) fn is_adopted() -> bool {
+    !core::ptr::eq(head::running(), &raw const head::NOBODY)
 }
 
 /// Number of the thread that the calling CPU runs; 0 before the first.
 pub fn running_id() -> u32 {
-    let context = percpu::this().context.load(Ordering::Relaxed) as *const Context;
-    // SAFETY: null, or as in `Switch::to_full`.
-    unsafe { context.as_ref() }.map_or(0, |context| context.id)
+    head::running().id()
 }
 
 /// What becomes of the claim on the context that gives the CPU up.
@@ -415,7 +429,7 @@ impl Switch {
     #[inline(always)]
     pub(crate) fn to_full_quickly<W: Way>(self, next: &'static Context) {
         // SAFETY: as in `to_full`.
-        let own = unsafe { &*(self.block.context.load(Ordering::Relaxed) as *const Context) };
+        let own = unsafe { &*self.block.context.load(Ordering::Relaxed).cast::<Context>() };
         own.save_vectors(self.block);
         self.begin(next);
         // SAFETY: see `begin`; the caller has looked at the key.
@@ -428,7 +442,7 @@ impl Switch {
     #[inline(always)]
     pub(crate) fn leave_full_quickly<W: Way>(self, next: &'static Context) {
         // SAFETY: as in `to_full`.
-        let own = unsafe { &*(self.block.context.load(Ordering::Relaxed) as *const Context) };
+        let own = unsafe { &*self.block.context.load(Ordering::Relaxed).cast::<Context>() };
         check_canary(own);
         own.save_vectors(self.block);
         self.begin(next);
@@ -446,7 +460,7 @@ impl Switch {
     pub(crate) fn to_full(self, next: &'static Context, claim: Claim) {
         assert!(!irq::enabled(), "a switch needs interrupts off");
         // SAFETY: `adopt` and `begin` store addresses of contexts, which live for ever.
-        let own = unsafe { &*(self.block.context.load(Ordering::Relaxed) as *const Context) };
+        let own = unsafe { &*self.block.context.load(Ordering::Relaxed).cast::<Context>() };
         check_canary(own);
         own.save_vectors(self.block);
         tlb::service();
@@ -486,10 +500,10 @@ impl Switch {
         irq::end_section();
         let block = self.block;
         assert!(next.claimed_by.load(Ordering::Relaxed) == block.address(), "a switch needs a claim");
-        let own = block.context.load(Ordering::Relaxed) as *const Context;
+        let own = block.context.load(Ordering::Relaxed).cast::<Context>().cast_const();
         #[cfg(feature = "sim")]
         crate::sim::leave_stack();
-        block.context.store(next.address(), Ordering::Relaxed);
+        block.context.store(next.as_head(), Ordering::Relaxed);
         block.set_kernel_stack(next.stack_top.load(Ordering::Relaxed));
         own
     }

@@ -107,11 +107,12 @@ impl<T: Sync, C: Sync> Running<T, C> {
     /// Says what the calling CPU runs for the first time.
     ///
     /// # Panics
-    /// If another key is in use.
+    /// If another key is in use, or the CPU has no context ([`context::adopt`]) that it could be switched away from.
     pub fn install(&'static self, thread: &'static T, cpu: &'static C) {
         let block = percpu::this();
         let used = block.running_key.load(Ordering::Relaxed);
         assert!(used == 0 || used == self.key.address(), "one scheduler");
+        assert!(context::is_adopted(), "a CPU that schedules runs a context");
         block.thread.store(core::ptr::from_ref(thread) as usize, Ordering::Relaxed);
         block.cpu.store(core::ptr::from_ref(cpu) as usize, Ordering::Relaxed);
         block.running_key.store(self.key.address(), Ordering::Release);
@@ -320,12 +321,15 @@ impl<'a, T: Sync, C: Sync> Here<'a, T, C> {
 mod tests {
     use super::Running;
     use crate::interrupts::irq;
+    use crate::threads::context::{self, Context};
 
     #[test]
     #[should_panic(expected = "one scheduler")]
     fn types_cannot_be_confused() {
         static FIRST: Running<u32, u64> = Running::new();
         static SECOND: Running<u64, u32> = Running::new();
+        static CONTEXT: Context = Context::new(0);
+        context::adopt(&CONTEXT);
         FIRST.install(&1, &2);
         let irq = irq::disable();
         assert_eq!((*FIRST.thread(), *FIRST.here(irq.off()).cpu()), (1, 2));
