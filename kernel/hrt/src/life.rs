@@ -72,7 +72,7 @@ impl Word {
 
     /// Index of the thread that waits for the end.
     pub(crate) fn joiner(self) -> Option<u32> {
-        ((self.0 & JOINER) >> JOINER_SHIFT).checked_sub(1).map(|index| index as u32)
+        (((self.0 & JOINER) >> JOINER_SHIFT) as u32).checked_sub(1)
     }
 
     pub(crate) fn generation(self) -> u32 {

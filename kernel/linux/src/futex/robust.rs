@@ -29,7 +29,7 @@ pub fn exit_robust_list(task: &Task) {
 #[inline]
 fn is_empty(head: usize) -> bool {
     let word = |index: usize| user::load_ordinary_u64(head.wrapping_add(8 * index));
-    matches!((word(0), word(2)), (Ok(first), Ok(0)) if first & !1 == head as u64)
+    word(0).is_ok_and(|first| first & !1 == head as u64) && word(2) == Ok(0)
 }
 
 #[inline(never)]

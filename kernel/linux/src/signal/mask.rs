@@ -29,7 +29,12 @@ pub fn read(address: usize, size: usize) -> Result<Option<SigSet>> {
 /// thread; one that it takes from now on is delivered before it returns to program code, or is gone if it is ignored.
 #[inline(always)]
 pub fn set(task: &Task, process: &Process, mask: SigSet) {
-    let previous = task.signals.mask();
+    replace(task, process, task.signals.mask(), mask);
+}
+
+/// [`set`] for who has looked at the present mask, which nobody but the thread changes.
+#[inline(always)]
+pub fn replace(task: &Task, process: &Process, previous: SigSet, mask: SigSet) {
     let mask = mask.blockable();
     if mask == previous {
         return;

@@ -23,7 +23,7 @@ pub(super) fn call(call: &mut Call<'_>) -> Result<usize> {
         && call.arg(3) == mask::SET_BYTES
         && let Ok(set) = user::load_ordinary_u64(call.arg(1))
     {
-        return change(call, SigSet::from_bits(set));
+        return change(call, call.task.signals.mask(), SigSet::from_bits(set));
     }
     read_and_change(call)
 }
@@ -37,21 +37,20 @@ fn read_and_change(call: &Call<'_>) -> Result<usize> {
     }
     let current = call.task.signals.mask();
     if let Some(set) = mask::read(new, size)? {
-        change(call, set)?;
+        change(call, current, set)?;
     }
     memory::write_unless_null(old, &current)?;
     Ok(0)
 }
 
 #[inline(always)]
-fn change(call: &Call<'_>, set: SigSet) -> Result<usize> {
-    let current = call.task.signals.mask();
+fn change(call: &Call<'_>, current: SigSet, set: SigSet) -> Result<usize> {
     let changed = match call.uint(0) {
         SIG_BLOCK => current.union(set),
         SIG_UNBLOCK => current.minus(set),
         SIG_SETMASK => set,
         _ => return Err(Errno::EINVAL),
     };
-    mask::set(call.task, call.process, changed);
+    mask::replace(call.task, call.process, current, changed);
     Ok(0)
 }
