@@ -41,6 +41,7 @@ impl<T: Sync> Default for Companions<T> {
 impl<T: Sync> Companions<T> {
     /// A key that no link has yet.
     pub const fn new() -> Self {
+        const { assert!(align_of::<TypeKey<T>>() > NOWHERE, "an address of a key is even") };
         Self { key: TypeKey::new() }
     }
 

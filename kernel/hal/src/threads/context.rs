@@ -69,6 +69,9 @@ pub struct Context {
     saved_on: AtomicUsize,
 }
 
+// What a CPU runs is known by the address of its head ([`Context::as_head`]).
+const _: () = assert!(core::mem::offset_of!(Context, head) == 0);
+
 struct Program {
     vectors: fpu::State,
     fs_base: u64,

@@ -15,8 +15,8 @@ pub struct Head {
     personality: Companion,
 }
 
-/// The head of a CPU that has not adopted a context ([`super::context::adopt`]). Its links lead nowhere: nobody else has a
-/// reference to it than [`running`] gives, which sets none.
+/// The head of a CPU that has not adopted a context ([`super::context::adopt`]). Nobody sets its
+/// links: whoever did would share them among all such CPUs.
 pub(crate) static NOBODY: Head = Head::new(0);
 
 impl Head {
