@@ -12,7 +12,7 @@ namespace {
 constexpr ompt::MutexKind KIND = ompt::MutexKind::Lock;
 
 void init(SimpleLock *lock, uint32_t hint) {
-    HRT_STORE(&lock->word, SIMPLE_FREE, HRT_RELAXED);
+    HRT_STORE(&lock->word, ompt::is_on() ? SIMPLE_TOLD : SIMPLE_FREE, HRT_RELAXED);
     if (ompt::is_on()) {
         ompt::lock_init(KIND, lock, hint);
     }
@@ -20,12 +20,12 @@ void init(SimpleLock *lock, uint32_t hint) {
 
 [[gnu::noinline]] void set_with_tool(SimpleLock *lock) {
     ompt::Acquire acquire(KIND, lock);
-    hadal::omp::lock(*lock);
+    lock_slow(*lock);
     acquire.end();
 }
 
 [[gnu::noinline]] void unset_with_tool(SimpleLock *lock) {
-    unlock(*lock);
+    unlock_slow(*lock, SIMPLE_TOLD);
     ompt::mutex_released(KIND, lock);
 }
 
@@ -54,10 +54,13 @@ OMP_EXPORT void omp_destroy_lock(SimpleLock *lock) {
     }
 }
 OMP_INLINED void omp_set_lock(SimpleLock *lock) {
+    if (lock_at_once(*lock)) {
+        return;
+    }
     if (ompt::is_on()) {
         return ompt::with_caller([=] { set_with_tool(lock); });
     }
-    hadal::omp::lock(*lock);
+    lock_slow(*lock);
 }
 OMP_INLINED void omp_unset_lock(SimpleLock *lock) {
     if (ompt::is_on()) {

@@ -20,7 +20,7 @@ static void sleep_and_take(SimpleLock &lock);
 
 // No state of a lock is larger: nobody would ever unlock this one.
 static void check_initialised(uint32_t word) {
-    if (HRT_UNLIKELY(word > SIMPLE_HANDED)) {
+    if (HRT_UNLIKELY(word > SIMPLE_TOLD)) {
         fatal("a lock is used that is not initialised");
     }
 }
@@ -29,10 +29,10 @@ void lock_slow(SimpleLock &lock) {
     check_initialised(HRT_LOAD(&lock.word, HRT_RELAXED));
     auto look = [&] {
         uint32_t word = HRT_LOAD(&lock.word, HRT_RELAXED);
-        if (word >= SIMPLE_STARVED) {
+        if (word == SIMPLE_STARVED || word == SIMPLE_HANDED) {
             return Look::Hopeless;
         }
-        return word == SIMPLE_FREE && take(lock, SIMPLE_FREE, SIMPLE_HELD) ? Look::Taken : Look::Held;
+        return is_free(word) && take(lock, word, SIMPLE_HELD) ? Look::Taken : Look::Held;
     };
     lock_wait(look, [&] { sleep_and_take(lock); });
 }
@@ -42,7 +42,7 @@ static void sleep_and_take(SimpleLock &lock) {
     // there are others, and says that there are.
     for (uint32_t late = 0;;) {
         uint32_t word = HRT_LOAD(&lock.word, HRT_RELAXED);
-        if (word == SIMPLE_FREE || word == SIMPLE_HANDED) {
+        if (is_free(word) || word == SIMPLE_HANDED) {
             if (take(lock, word, SIMPLE_AWAITED)) {
                 return;
             }
@@ -61,16 +61,16 @@ static void sleep_and_take(SimpleLock &lock) {
     }
 }
 
-void unlock_slow(SimpleLock &lock) {
+void unlock_slow(SimpleLock &lock, uint32_t free) {
     uint32_t word = HRT_LOAD(&lock.word, HRT_RELAXED);
     uint32_t next;
     check_initialised(word);
     do {
         // The program unlocks what is not locked, which has no meaning: nothing is done.
-        if (word == SIMPLE_FREE || word == SIMPLE_HANDED) {
+        if (is_free(word) || word == SIMPLE_HANDED) {
             return;
         }
-        next = word == SIMPLE_STARVED ? SIMPLE_HANDED : SIMPLE_FREE;
+        next = word == SIMPLE_STARVED ? SIMPLE_HANDED : free;
     } while (!HRT_CAS(&lock.word, &word, next, HRT_RELEASE));
     // If it is free, somebody may have destroyed it by now: only its address is used. If it is handed on,
     // there is a sleeper, or somebody about to become one, who takes it.

@@ -23,7 +23,7 @@ constexpr uint64_t STORES_SEEN_NS = 1'000'000;
 bool take(Lock &lock, uint32_t from) { return HRT_CAS(&lock.turn, &from, LOCK_HELD, HRT_ACQUIRE); }
 
 void check_initialised(uint32_t turn) {
-    if (HRT_UNLIKELY(turn > LOCK_HANDED)) {
+    if (HRT_UNLIKELY(turn > LOCK_TOLD)) {
         fatal("a lock is used that is not initialised");
     }
 }
@@ -83,7 +83,7 @@ void lock_slow(Lock &lock) {
         if (turn == LOCK_HANDED) {
             return Look::Hopeless;
         }
-        return turn == LOCK_FREE && take(lock, LOCK_FREE) ? Look::Taken : Look::Held;
+        return turn != LOCK_HELD && take(lock, turn) ? Look::Taken : Look::Held;
     };
     lock_wait(look, [&] { sleep_and_take(lock); });
 }
@@ -91,8 +91,10 @@ void lock_slow(Lock &lock) {
 void lock_wake(Lock &lock) {
     if (HRT_EXCHANGE(&lock.awaited, LOCK_NOT_AWAITED, HRT_ACQ_REL) == LOCK_STARVING) {
         // Unless somebody has taken it meanwhile, whose unlock does this again.
-        uint32_t turn = LOCK_FREE;
-        HRT_CAS(&lock.turn, &turn, LOCK_HANDED, HRT_RELEASE);
+        uint32_t turn = HRT_LOAD(&lock.turn, HRT_RELAXED);
+        if (turn == LOCK_FREE || turn == LOCK_TOLD) {
+            HRT_CAS(&lock.turn, &turn, LOCK_HANDED, HRT_RELEASE);
+        }
     }
     hrt_wake(&lock.awaited, 1, HRT_WAKE_KICK);
 }

@@ -101,6 +101,7 @@ struct alignas(64) Member {
     Workshare *nest = nullptr; // of a loop nest with ordered dependences (kmpc/doacross.cpp)
     uint64_t workshares = 0;   // that it has met
     Chunk chunk = {0, 0};      // that it is at
+    bool takes_turns = false;  // in ordered regions (gomp/ordered.cpp)
     uint64_t dealt = 0;        // static schedules: the next round
     Ready ready;               // chunks that it has taken out of its range (ranges.h)
     uint64_t reserved_at = 0;  // when, in cycles

@@ -8,8 +8,9 @@ using namespace hadal::omp;
 
 namespace {
 
+// The first to take it asks whether there is a tool. If there is, so does everybody after it; if not, nobody.
 struct alignas(64) {
-    Lock lock;
+    Lock lock = {.turn = LOCK_TOLD};
 } unnamed;
 
 Lock &lock_of(void **name) {
@@ -17,32 +18,41 @@ Lock &lock_of(void **name) {
     return *reinterpret_cast<Lock *>(name);
 }
 
-[[gnu::noinline]] void lock_with_tool(Lock &which, ompt::MutexKind kind) {
-    ompt::Acquire acquire(kind, &which);
-    lock(which);
+[[gnu::noinline]] void lock_with_tool(Lock &which) {
+    ompt::Acquire acquire(ompt::MutexKind::Critical, &which);
+    lock_slow(which);
     acquire.end();
 }
 
-[[gnu::noinline]] void unlock_with_tool(Lock &which, ompt::MutexKind kind) {
+[[gnu::noinline]] void unlock_with_tool(Lock &which) {
+    unlock(which, LOCK_TOLD);
+    ompt::mutex_released(ompt::MutexKind::Critical, &which);
+}
+
+void leave(Lock &which) {
+    if (ompt::is_on()) {
+        return ompt::with_caller([&which] { unlock_with_tool(which); });
+    }
     unlock(which);
-    ompt::mutex_released(kind, &which);
 }
 
 } // namespace
 
-#define CRITICAL(name, parameter, which, kind)                                                               \
-    OMP_INLINED void GOMP_##name##_start(parameter) {                                                        \
-        if (ompt::is_on()) {                                                                                 \
-            return ompt::with_caller([=] { lock_with_tool(which, ompt::MutexKind::kind); });                 \
-        }                                                                                                    \
-        lock(which);                                                                                         \
-    }                                                                                                        \
-    OMP_INLINED void GOMP_##name##_end(parameter) {                                                          \
-        if (ompt::is_on()) {                                                                                 \
-            return ompt::with_caller([=] { unlock_with_tool(which, ompt::MutexKind::kind); });               \
-        }                                                                                                    \
-        unlock(which);                                                                                       \
+OMP_INLINED void GOMP_critical_start() {
+    if (lock_at_once(unnamed.lock)) {
+        return;
     }
+    if (ompt::is_on()) {
+        return ompt::with_caller([] { lock_with_tool(unnamed.lock); });
+    }
+    lock_slow(unnamed.lock);
+}
+OMP_INLINED void GOMP_critical_end() { leave(unnamed.lock); }
 
-CRITICAL(critical, , unnamed.lock, Critical)
-CRITICAL(critical_name, void **name, lock_of(name), Critical)
+OMP_INLINED void GOMP_critical_name_start(void **name) {
+    if (ompt::is_on()) {
+        return ompt::with_caller([=] { lock_with_tool(lock_of(name)); });
+    }
+    lock(lock_of(name));
+}
+OMP_INLINED void GOMP_critical_name_end(void **name) { leave(lock_of(name)); }

@@ -76,6 +76,7 @@ inline bool next(Member &me, uint64_t *begin, uint64_t *end) {
 }
 
 // For loops with ordered regions: chunks take turns, and the turn of the one before is over.
+bool first_ordered(Member &me, uint64_t *begin, uint64_t *end);
 bool next_ordered(Member &me, uint64_t *begin, uint64_t *end);
 
 // Nobody shares the loop of a team of one: it can have it as one chunk.
@@ -93,7 +94,7 @@ inline bool start(const Loop &loop, uint64_t *begin, uint64_t *end) {
         ompt::work_begin(me, ompt::WorkKind::Loop, loop.trips);
     }
     loop_enter(me, for_team(me, loop));
-    return loop.is_ordered ? next_ordered(me, begin, end) : next(me, begin, end);
+    return loop.is_ordered ? first_ordered(me, begin, end) : next(me, begin, end);
 }
 
 inline uint64_t *word(long *number) { return reinterpret_cast<uint64_t *>(number); }

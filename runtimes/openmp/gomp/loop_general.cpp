@@ -72,7 +72,7 @@ bool start_general(const Loop &loop, const Extras &extras, uint64_t *begin, uint
     if (begin == nullptr) {
         return true;
     }
-    return loop.is_ordered ? next_ordered(me, begin, end) : next(me, begin, end);
+    return loop.is_ordered ? first_ordered(me, begin, end) : next(me, begin, end);
 }
 
 // `counts`: iterations by dimension, of which the outermost are dealt out.

@@ -10,18 +10,39 @@ using namespace hadal::omp::gomp;
 
 namespace {
 
-// For a tool the team stands for the lock.
-[[gnu::noinline]] void ordered_with_tool(Member &me) {
-    ompt::Acquire acquire(ompt::MutexKind::Ordered, me.team);
+void start_turn(Member &me) {
     if (me.size > 1 && me.workshare != nullptr) {
         ordered_await(me, me.chunk.begin);
     }
+}
+
+// The chunk may have more ordered regions, unless it is one iteration: then the turn can pass on at once.
+[[gnu::noinline]] void end_turn(Member &me) {
+    if (me.chunk.end - me.chunk.begin == 1) {
+        ordered_leave(me);
+    }
+}
+
+// For a tool the team stands for the lock.
+[[gnu::noinline]] void start_with_tool(Member &me) {
+    ompt::Acquire acquire(ompt::MutexKind::Ordered, me.team);
+    start_turn(me);
     acquire.end();
+}
+
+[[gnu::noinline]] void end_with_tool(Member &me) {
+    end_turn(me);
+    ompt::mutex_released(ompt::MutexKind::Ordered, me.team);
 }
 
 } // namespace
 
 namespace hadal::omp::gomp {
+
+bool first_ordered(Member &me, uint64_t *begin, uint64_t *end) {
+    me.takes_turns = me.size > 1 || ompt::is_on();
+    return next_ordered(me, begin, end);
+}
 
 bool next_ordered(Member &me, uint64_t *begin, uint64_t *end) {
     ordered_leave(me);
@@ -36,26 +57,22 @@ bool next_ordered(Member &me, uint64_t *begin, uint64_t *end) {
 
 } // namespace hadal::omp::gomp
 
-OMP_EXPORT void GOMP_ordered_start() {
-    Member &me = self();
-    if (ompt::is_on()) {
-        OMPT_NOTE_CALLER();
-        ordered_with_tool(me);
-        return;
-    }
-    if (me.size > 1 && me.workshare != nullptr) {
-        ordered_await(me, me.chunk.begin);
+OMP_INLINED void GOMP_ordered_start() {
+    Member *me = current;
+    if (me != nullptr && me->takes_turns) {
+        if (ompt::is_on()) {
+            return ompt::with_caller([=] { start_with_tool(*me); });
+        }
+        start_turn(*me);
     }
 }
 
-// The chunk may have more ordered regions, unless it is one iteration: then the turn can pass on at once.
-OMP_EXPORT void GOMP_ordered_end() {
-    Member &me = self();
-    if (me.chunk.end - me.chunk.begin == 1) {
-        ordered_leave(me);
-    }
-    if (ompt::is_on()) {
-        OMPT_NOTE_CALLER();
-        ompt::mutex_released(ompt::MutexKind::Ordered, me.team);
+OMP_INLINED void GOMP_ordered_end() {
+    Member *me = current;
+    if (me != nullptr && me->takes_turns) {
+        if (ompt::is_on()) {
+            return ompt::with_caller([=] { end_with_tool(*me); });
+        }
+        end_turn(*me);
     }
 }

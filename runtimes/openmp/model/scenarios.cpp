@@ -231,6 +231,26 @@ void starved_turn() {
 }
 void free_at_end() { model_check(HRT_LOAD(&the_lock.turn, HRT_RELAXED) == LOCK_FREE); }
 
+// With a tool: nobody takes the lock in passing.
+void setup_told() {
+    setup_lock();
+    the_lock.turn = LOCK_TOLD;
+}
+void told_turn() {
+    current = members[0];
+    model_check(!lock_at_once(the_lock));
+    lock_slow(the_lock);
+    MODEL_SET(turns, MODEL_GET(turns) + 1);
+    unlock(the_lock, LOCK_TOLD);
+}
+void starved_told_turn() {
+    lock_slow(the_lock);
+    HRT_STORE(&the_lock.awaited, LOCK_STARVING, HRT_RELAXED);
+    MODEL_SET(turns, MODEL_GET(turns) + 1);
+    unlock(the_lock, LOCK_TOLD);
+}
+void told_at_end() { model_check(HRT_LOAD(&the_lock.turn, HRT_RELAXED) == LOCK_TOLD); }
+
 } // namespace
 
 #define TWICE "taken[item->number]++ == 0"
@@ -254,6 +274,16 @@ const struct model_scenario model_openmp_scenarios[] = {
     {"openmp/lock-of-two", setup_lock, {two_turns, two_turns}, free_at_end, 3, 0, 0, 0, nullptr},
     {"openmp/lock-of-three", setup_lock, {one_turn, one_turn, one_turn}, free_at_end, 3, 0, 0, 0, nullptr},
     {"openmp/lock-handed-on", setup_lock, {starved_turn, one_turn, one_turn}, nullptr, 3, 0, 0, 0, nullptr},
+    {"openmp/lock-told", setup_told, {told_turn, told_turn, told_turn}, told_at_end, 3, 0, 0, 0, nullptr},
+    {"openmp/lock-told-handed-on",
+     setup_told,
+     {starved_told_turn, told_turn, told_turn},
+     nullptr,
+     3,
+     0,
+     0,
+     0,
+     nullptr},
     {"openmp/lock-no-wake", setup_lock, {one_turn, one_turn}, nullptr, 3, 0, 0, MODEL_NO_WAKE, DEADLOCK},
     {"openmp/lock-no-deadline",
      setup_lock,

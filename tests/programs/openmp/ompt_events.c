@@ -21,7 +21,9 @@ static uint64_t (*get_unique_id)(void);
 static int (*get_state)(uint64_t *);
 
 enum { EVENTS = 40 };
+enum { TURNS = 50 };
 static int begun[EVENTS], ended[EVENTS], has_initialized;
+static int awaited[MUTEX_KINDS], acquired[MUTEX_KINDS], released[MUTEX_KINDS];
 static int created, completed, undeferred;
 static uint64_t parallel_now;
 
@@ -107,12 +109,18 @@ static void on_wait(int kind, int endpoint, ompt_data_t *parallel, ompt_data_t *
 static void on_acquire(int kind, unsigned hint, unsigned impl, uint64_t lock, const void *code) {
     (void)hint;
     CHECK(impl != 0 && lock != 0 && code != NULL);
-    count(&begun[kind == MUTEX_LOCK ? MUTEX_ACQUIRE : MUTEX_ACQUIRED]);
+    CHECK(kind > 0 && kind < MUTEX_KINDS);
+    count(&awaited[kind]);
+}
+
+static void on_acquired(int kind, uint64_t lock, const void *code) {
+    CHECK(lock != 0 && code != NULL);
+    count(&acquired[kind]);
 }
 
 static void on_released(int kind, uint64_t lock, const void *code) {
     CHECK(lock != 0 && code != NULL);
-    count(&ended[kind == MUTEX_LOCK ? MUTEX_ACQUIRE : MUTEX_ACQUIRED]);
+    count(&released[kind]);
 }
 
 static void register_one(int event, ompt_function_t function) {
@@ -149,6 +157,7 @@ static int initialize(ompt_lookup_t lookup, int device, ompt_data_t *data) {
     register_one(SYNC_REGION, (ompt_function_t)on_sync);
     register_one(SYNC_REGION_WAIT, (ompt_function_t)on_wait);
     register_one(MUTEX_ACQUIRE, (ompt_function_t)on_acquire);
+    register_one(MUTEX_ACQUIRED, (ompt_function_t)on_acquired);
     register_one(MUTEX_RELEASED, (ompt_function_t)on_released);
     CHECK_EQUAL(set_callback(TARGET, (ompt_function_t)on_released), SET_NEVER);
     CHECK_EQUAL(set_callback(1000, (ompt_function_t)on_released), SET_ERROR);
@@ -233,24 +242,51 @@ static void tasks(int size) {
     CHECK(undeferred > undeferred_before);
 }
 
+// Each turn with a mutex of the kind so far.
+static int turns_of(int kind) {
+    CHECK_EQUAL(acquired[kind], awaited[kind]);
+    CHECK_EQUAL(released[kind], acquired[kind]);
+    return acquired[kind];
+}
+
+// The tool learns of each turn: of the first, of those in a row, and of those that wait.
 static void locks(int size) {
-    int before = begun[MUTEX_ACQUIRE], critical_before = begun[MUTEX_ACQUIRED], in_lock = 0, in_critical = 0;
+    int before = turns_of(MUTEX_LOCK), critical_before = turns_of(MUTEX_CRITICAL), in_lock = 0,
+        in_critical = 0;
     omp_lock_t lock;
     omp_init_lock(&lock);
 #pragma omp parallel num_threads(size)
-    {
+    for (int turn = 0; turn < TURNS; turn++) {
         omp_set_lock(&lock);
         in_lock++;
         omp_unset_lock(&lock);
 #pragma omp critical
         in_critical++;
+#pragma omp critical(named)
+        in_critical++;
     }
+    CHECK_EQUAL(in_lock, size * TURNS);
+    CHECK_EQUAL(in_critical, 2 * size * TURNS);
+    CHECK_EQUAL(turns_of(MUTEX_LOCK), before + size * TURNS);
+    CHECK_EQUAL(turns_of(MUTEX_CRITICAL), critical_before + 2 * size * TURNS);
+    CHECK(omp_test_lock(&lock));
+    CHECK(!omp_test_lock(&lock));
+    omp_unset_lock(&lock);
+    CHECK_EQUAL(awaited[MUTEX_LOCK], before + size * TURNS + 2);
+    CHECK_EQUAL(acquired[MUTEX_LOCK], before + size * TURNS + 1);
+    CHECK_EQUAL(released[MUTEX_LOCK], before + size * TURNS + 1);
+    awaited[MUTEX_LOCK]--;
     omp_destroy_lock(&lock);
-    CHECK_EQUAL(in_lock, size);
-    CHECK_EQUAL(in_critical, size);
-    CHECK_EQUAL(begun[MUTEX_ACQUIRE], before + size);
-    CHECK_EQUAL(ended[MUTEX_ACQUIRE], before + size);
-    CHECK_EQUAL(begun[MUTEX_ACQUIRED], critical_before + size);
+}
+
+static void ordered(int size) {
+    int before = turns_of(MUTEX_ORDERED), next = 0;
+#pragma omp parallel for ordered schedule(static, 1) num_threads(size)
+    for (int i = 0; i < TURNS; i++) {
+#pragma omp ordered
+        CHECK_EQUAL(next++, i);
+    }
+    CHECK_EQUAL(turns_of(MUTEX_ORDERED), before + TURNS);
 }
 
 int main(void) {
@@ -261,7 +297,10 @@ int main(void) {
     regions(size);
     tasks(1);
     tasks(size);
+    locks(1);
     locks(size);
+    ordered(1);
+    ordered(size);
     ompt_function_t function;
     CHECK(get_callback(PARALLEL_BEGIN, &function) == 1 && function == (ompt_function_t)on_parallel_begin);
     CHECK_EQUAL(set_callback(PARALLEL_BEGIN, NULL), SET_ALWAYS);
