@@ -32,6 +32,28 @@ static void adopt(struct hrt_posix_rwlock *lock) {
     }
 }
 
+// A lock is adopted when a call finds that it is none.
+static int try_read(struct hrt_posix_rwlock *lock) {
+    int status = hrt_rwlock_tryrdlock(&lock->core);
+    if (HRT_UNLIKELY(status == HRT_EINVAL)) {
+        adopt(lock);
+        status = hrt_rwlock_tryrdlock(&lock->core);
+    }
+    return status;
+}
+
+static int try_write(struct hrt_posix_rwlock *lock) {
+    int status = hrt_rwlock_trywrlock(&lock->core);
+    if (HRT_UNLIKELY(status == HRT_EINVAL)) {
+        adopt(lock);
+        status = hrt_rwlock_trywrlock(&lock->core);
+    }
+    if (status == HRT_OK) {
+        HRT_STORE(&lock->writer, hrt_pthread_self(), HRT_RELAXED);
+    }
+    return status;
+}
+
 static bool is_mine(struct hrt_posix_rwlock *lock) {
     return HRT_LOAD(&lock->writer, HRT_RELAXED) == hrt_pthread_self();
 }
@@ -54,21 +76,16 @@ int pthread_rwlock_destroy(pthread_rwlock_t *lock) {
     return status == HRT_EBUSY ? 0 : status;
 }
 
-// A time that is none is no error if there is no need to wait.
-static int lock_until(struct hrt_posix_rwlock *lock, clockid_t clock, const struct timespec *time,
-                      int (*try)(hrt_rwlock_t *), int (*until)(hrt_rwlock_t *, uint64_t)) {
-    adopt(lock);
-    uint64_t deadline = HRT_FOREVER;
-    int error = time == NULL ? 0 : hrt_deadline(clock, time, &deadline);
-    int status = try(&lock->core);
-    if (status != HRT_EBUSY) {
-        return status;
-    }
+// The lock is held: waits for it. A time that is none is an error only here.
+static int await(struct hrt_posix_rwlock *lock, clockid_t clock, const struct timespec *time,
+                 int (*until)(hrt_rwlock_t *, uint64_t)) {
     if (is_mine(lock)) {
         return EDEADLK;
     }
-    if (error != 0) {
-        return error;
+    uint64_t deadline = HRT_FOREVER;
+    int status = time == NULL ? 0 : hrt_deadline(clock, time, &deadline);
+    if (status != 0) {
+        return status;
     }
     do {
         status = until(&lock->core, deadline);
@@ -77,11 +94,16 @@ static int lock_until(struct hrt_posix_rwlock *lock, clockid_t clock, const stru
 }
 
 static int read_until(pthread_rwlock_t *lock, clockid_t clock, const struct timespec *time) {
-    return lock_until(view(lock), clock, time, hrt_rwlock_tryrdlock, hrt_rwlock_rdlock_until);
+    int status = try_read(view(lock));
+    return HRT_LIKELY(status != HRT_EBUSY) ? status : await(view(lock), clock, time, hrt_rwlock_rdlock_until);
 }
 
 static int write_until(pthread_rwlock_t *lock, clockid_t clock, const struct timespec *time) {
-    int status = lock_until(view(lock), clock, time, hrt_rwlock_trywrlock, hrt_rwlock_wrlock_until);
+    int status = try_write(view(lock));
+    if (HRT_LIKELY(status != HRT_EBUSY)) {
+        return status;
+    }
+    status = await(view(lock), clock, time, hrt_rwlock_wrlock_until);
     if (status == HRT_OK) {
         HRT_STORE(&view(lock)->writer, hrt_pthread_self(), HRT_RELAXED);
     }
@@ -98,10 +120,7 @@ int pthread_rwlock_clockrdlock(pthread_rwlock_t *lock, clockid_t clock, const st
     return read_until(lock, clock, time);
 }
 
-int pthread_rwlock_tryrdlock(pthread_rwlock_t *lock) {
-    adopt(view(lock));
-    return hrt_rwlock_tryrdlock(&view(lock)->core);
-}
+int pthread_rwlock_tryrdlock(pthread_rwlock_t *lock) { return try_read(view(lock)); }
 
 int pthread_rwlock_wrlock(pthread_rwlock_t *lock) { return write_until(lock, CLOCK_REALTIME, NULL); }
 
@@ -113,14 +132,7 @@ int pthread_rwlock_clockwrlock(pthread_rwlock_t *lock, clockid_t clock, const st
     return write_until(lock, clock, time);
 }
 
-int pthread_rwlock_trywrlock(pthread_rwlock_t *lock) {
-    adopt(view(lock));
-    int status = hrt_rwlock_trywrlock(&view(lock)->core);
-    if (status == HRT_OK) {
-        HRT_STORE(&view(lock)->writer, hrt_pthread_self(), HRT_RELAXED);
-    }
-    return status;
-}
+int pthread_rwlock_trywrlock(pthread_rwlock_t *lock) { return try_write(view(lock)); }
 
 int pthread_rwlock_unlock(pthread_rwlock_t *lock) {
     if (is_mine(view(lock))) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-// Semaphores. One that libc's sem_open() has initialised has no magic yet, only its value.
+// Semaphores. One that libc's sem_open() has initialised has no magic yet, only its value: it is adopted when
+// a call finds that it is none.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <semaphore.h>
@@ -11,11 +12,18 @@ _Static_assert(sizeof(hrt_sem_t) <= sizeof(sem_t), "layout");
 
 static hrt_sem_t *view(sem_t *sem) { return (hrt_sem_t *)sem; }
 
-static void adopt(hrt_sem_t *sem) {
-    uint64_t state = HRT_LOAD(&sem->state, HRT_RELAXED);
-    if (state <= HRT_SEM_MAX) {
-        HRT_CAS(&sem->state, &state, HRT_SEM_MAGIC | state, HRT_RELAXED);
+// Whether the call with this status is to be made again.
+static bool has_adopted(hrt_sem_t *sem, int status) {
+    if (HRT_LIKELY(status != HRT_EINVAL)) {
+        return false;
     }
+    uint64_t state = HRT_LOAD(&sem->state, HRT_RELAXED);
+    while (state <= HRT_SEM_MAX) {
+        if (HRT_CAS(&sem->state, &state, HRT_SEM_MAGIC | state, HRT_RELAXED)) {
+            return true;
+        }
+    }
+    return (state & HRT_SEM_MAGIC_MASK) == HRT_SEM_MAGIC;
 }
 
 // Semaphores report as system calls do.
@@ -36,23 +44,36 @@ int sem_destroy(sem_t *sem) { return result(hrt_sem_destroy(view(sem))); }
 
 int sem_getvalue(sem_t *sem, int *value) {
     uint32_t now;
-    adopt(view(sem));
-    int status = hrt_sem_value(view(sem), &now);
+    int status;
+    do {
+        status = hrt_sem_value(view(sem), &now);
+    } while (has_adopted(view(sem), status));
     if (status == HRT_OK) {
         *value = (int)now;
     }
     return result(status);
 }
 
-int sem_post(sem_t *sem) {
-    adopt(view(sem));
-    return result(hrt_sem_post(view(sem)));
+__attribute__((noinline)) static int post_again(hrt_sem_t *sem, int status) {
+    while (has_adopted(sem, status)) {
+        status = hrt_sem_post(sem);
+    }
+    return result(status);
 }
 
-int sem_trywait(sem_t *sem) {
-    adopt(view(sem));
-    return result(hrt_sem_trywait(view(sem)));
+int sem_post(sem_t *sem) {
+    int status = hrt_sem_post(view(sem));
+    return HRT_LIKELY(status == HRT_OK) ? 0 : post_again(view(sem), status);
 }
+
+static int try_again(hrt_sem_t *sem, int status) {
+    while (has_adopted(sem, status)) {
+        status = hrt_sem_trywait(sem);
+    }
+    return status;
+}
+
+int sem_trywait(sem_t *sem) { return result(try_again(view(sem), hrt_sem_trywait(view(sem)))); }
 
 // The waiter is cancelled. One that it could have had is for the next.
 static void give_up(void *arg) {
@@ -87,10 +108,10 @@ static int wait_announced(hrt_sem_t *sem, clockid_t clock, const struct timespec
     return status;
 }
 
-static int wait_until(sem_t *sem, clockid_t clock, const struct timespec *time) {
-    pthread_testcancel();
-    adopt(view(sem));
-    int status = hrt_sem_trywait(view(sem));
+// Nothing was there at first.
+__attribute__((noinline)) static int wait_slowly(hrt_sem_t *sem, clockid_t clock, const struct timespec *time,
+                                                 int status) {
+    status = try_again(sem, status);
     if (status != HRT_EAGAIN) {
         return result(status);
     }
@@ -99,11 +120,17 @@ static int wait_until(sem_t *sem, clockid_t clock, const struct timespec *time) 
     if (error != 0) {
         return result(error);
     }
-    status = hrt_sem_take_or_announce(view(sem));
+    status = hrt_sem_take_or_announce(sem);
     if (status == HRT_EAGAIN) {
-        status = wait_announced(view(sem), clock, time, deadline);
+        status = wait_announced(sem, clock, time, deadline);
     }
     return result(status);
+}
+
+static int wait_until(sem_t *sem, clockid_t clock, const struct timespec *time) {
+    pthread_testcancel();
+    int status = hrt_sem_trywait(view(sem));
+    return HRT_LIKELY(status == HRT_OK) ? 0 : wait_slowly(view(sem), clock, time, status);
 }
 
 int sem_wait(sem_t *sem) { return wait_until(sem, CLOCK_REALTIME, NULL); }

@@ -4,7 +4,9 @@
 
 #include "set.h"
 
+#include <fcntl.h>
 #include <semaphore.h>
+#include <unistd.h>
 
 enum { THREADS = 6 };
 
@@ -147,7 +149,28 @@ static void *read_and_write(void *argument) {
     return NULL;
 }
 
+// What comes first to locks that nobody has initialised by a call.
+static void first_on_rwlocks(void) {
+    static pthread_rwlock_t locks[] = {
+        PTHREAD_RWLOCK_INITIALIZER, PTHREAD_RWLOCK_INITIALIZER, PTHREAD_RWLOCK_INITIALIZER,
+        PTHREAD_RWLOCK_INITIALIZER, PTHREAD_RWLOCK_INITIALIZER,
+    };
+    struct timespec soon = after_ms(CLOCK_REALTIME, 20);
+    CHECK_EQUAL(pthread_rwlock_tryrdlock(&locks[0]), 0);
+    CHECK_EQUAL(pthread_rwlock_trywrlock(&locks[1]), 0);
+    CHECK_EQUAL(pthread_rwlock_wrlock(&locks[2]), 0);
+    CHECK_EQUAL(pthread_rwlock_timedrdlock(&locks[3], &soon), 0);
+    CHECK_EQUAL(pthread_rwlock_timedwrlock(&locks[4], &soon), 0);
+    CHECK_EQUAL(pthread_rwlock_tryrdlock(&locks[2]), EBUSY);
+    CHECK_EQUAL(pthread_rwlock_timedwrlock(&locks[3], &soon), ETIMEDOUT);
+    for (size_t i = 0; i < sizeof locks / sizeof *locks; i++) {
+        CHECK_EQUAL(pthread_rwlock_unlock(&locks[i]), 0);
+        CHECK_EQUAL(pthread_rwlock_destroy(&locks[i]), 0);
+    }
+}
+
 void part_rwlocks(void) {
+    first_on_rwlocks();
     pthread_t threads[THREADS];
     start_all(threads, read_and_write, NULL);
     join_all(threads);
@@ -205,7 +228,48 @@ static void *pass_items(void *argument) {
     return NULL;
 }
 
+// What comes first to a semaphore that sem_open() has made.
+static sem_t *named(unsigned value) {
+    char name[64];
+    snprintf(name, sizeof name, "/hadal-waiting-%d", (int)getpid());
+    sem_t *semaphore = sem_open(name, O_CREAT | O_EXCL, 0600, value);
+    CHECK(semaphore != SEM_FAILED);
+    CHECK_EQUAL(sem_unlink(name), 0);
+    return semaphore;
+}
+
+static void *posts(void *semaphore) {
+    CHECK_EQUAL(sem_post(semaphore), 0);
+    return NULL;
+}
+
+static void named_semaphores(void) {
+    struct timespec soon = after_ms(CLOCK_REALTIME, 20);
+    int value = -1;
+    sem_t *semaphores[] = {named(2), named(0), named(1), named(1), named(0), named(0)};
+    CHECK_EQUAL(sem_getvalue(semaphores[0], &value), 0);
+    CHECK_EQUAL(value, 2);
+    CHECK_ERRNO(sem_trywait(semaphores[1]), EAGAIN);
+    CHECK_EQUAL(sem_wait(semaphores[2]), 0);
+    CHECK_EQUAL(sem_timedwait(semaphores[3], &soon), 0);
+    CHECK_ERRNO(sem_timedwait(semaphores[3], &soon), ETIMEDOUT);
+    CHECK_EQUAL(sem_post(semaphores[4]), 0);
+    CHECK_EQUAL(sem_getvalue(semaphores[4], &value), 0);
+    CHECK_EQUAL(value, 1);
+    // All at once.
+    pthread_t threads[THREADS];
+    start_all(threads, posts, semaphores[5]);
+    for (int i = 0; i < THREADS; i++) {
+        CHECK_EQUAL(sem_wait(semaphores[5]), 0);
+    }
+    join_all(threads);
+    for (size_t i = 0; i < sizeof semaphores / sizeof *semaphores; i++) {
+        CHECK_EQUAL(sem_close(semaphores[i]), 0);
+    }
+}
+
 void part_semaphores(void) {
+    named_semaphores();
     pthread_t threads[THREADS];
     CHECK_EQUAL(sem_init(&items, 0, 0), 0);
     CHECK_EQUAL(sem_init(&slots, 0, 3), 0);
