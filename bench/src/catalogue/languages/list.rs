@@ -44,7 +44,7 @@ const MERGESORT: Program = nesl(
     "nesl_mergesort",
     "nesl/mergesort.nesl",
     by_hand("by_hand_mergesort", &["by_hand/mergesort.c"]),
-    &[large(1 << 16, -106_158_952), short(256, 10, 535_954_402)],
+    &[large(1 << 20, 76_782_491), short(256, 10, 535_954_402)],
 );
 const PRIMES: Program = nesl(
     "nesl_primes",
@@ -92,7 +92,7 @@ const BATCHER: Program = nesl(
     "nesl_batcher",
     "nesl/batcher.nesl",
     by_hand("by_hand_batcher", &["by_hand/batcher.c"]),
-    &[large(1 << 16, -106_158_952), short(128, 20, -696_069_168)],
+    &[large(1 << 20, 76_782_491), short(128, 20, -696_069_168)],
 );
 const CHAIN: Program = nesl(
     "nesl_chain",
@@ -184,9 +184,9 @@ pub(in crate::catalogue) const BENCHMARKS: [Benchmark; 26] = [
     figure(
         "nesl.mergesort",
         &MERGESORT,
-        "NESL: mergesort of 2^16 ints, merges in parallel; `_short` 256; `_1` one CPU",
+        "NESL: mergesort of 2^20 ints, merges in parallel; `_short` 256; `_1` one CPU",
     ),
-    figure("nesl.batcher", &BATCHER, "NESL: bitonic sort of 65,536 ints; `_short` 128; `_1` one CPU"),
+    figure("nesl.batcher", &BATCHER, "NESL: bitonic sort of 2^20 ints; `_short` 128; `_1` one CPU"),
     figure(
         "nesl.quickhull",
         &QUICKHULL,
@@ -236,7 +236,7 @@ pub(in crate::catalogue) const BENCHMARKS: [Benchmark; 26] = [
         &NDPC_MERGESORT,
         "NDPC: mergesort of 200,000 ints, merges in parallel; `_short` 10^3; `_1` one CPU",
     ),
-    figure("ndpc.batcher", &NDPC_BATCHER, "NDPC: bitonic sort of 65,536 ints; `_short` 128; `_1` one CPU"),
+    figure("ndpc.batcher", &NDPC_BATCHER, "NDPC: bitonic sort of 2^20 ints; `_short` 128; `_1` one CPU"),
     figure(
         "ndpc.quickhull",
         &NDPC_QUICKHULL,
