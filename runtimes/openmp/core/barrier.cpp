@@ -30,13 +30,29 @@ void send_helpers_away(Member &me) {
     await(me, [&] { return HRT_LOAD(&team.helpers, HRT_ACQUIRE) == 0; });
 }
 
+// For a member that was let go, where nobody has come to the next barrier: the primary member may wait for
+// its CPU.
+[[gnu::noinline]] void let_primary_go(const Member &me) {
+    const Team &team = *me.team;
+    if (team.shares_cpus && me.number != 0 && HRT_LOAD(&team.members[0]->in_barrier, HRT_RELAXED) != 0) {
+        hrt_thread_yield();
+    }
+}
+
 // Where members share cores they sleep, and to wake one takes much longer than a line takes from core to
 // core: the last to come lets all others go, instead of waking the primary member for that. All write one
 // counter.
+//
+// Where they share CPUs the primary member goes on first: others often have to wait for what it does next,
+// and one that looks for that all the time may have its CPU. And the last to come lets those go on that have
+// waited for its CPU.
 void barrier_crowded(Member &me, uint64_t ticket) {
     Team &team = *me.team;
     if (HRT_FETCH_ADD(&team.arrivals, 1, HRT_ACQ_REL) + 1 < me.size) {
         await_with_tasks(me, [&] { return HRT_LOAD(&me.go, HRT_ACQUIRE) >= ticket; });
+        if (HRT_UNLIKELY(HRT_LOAD(&team.arrivals, HRT_RELAXED) == 0)) {
+            let_primary_go(me);
+        }
         return;
     }
     HRT_STORE(&team.arrivals, 0, HRT_RELAXED);
@@ -48,8 +64,6 @@ void barrier_crowded(Member &me, uint64_t ticket) {
     if (has_sleepers(team)) {
         notify_all(team);
     }
-    // The members that share this CPU have been waiting for it. The primary member goes on at once: others
-    // often have to wait for what it does next.
     if (team.shares_cpus && me.number != 0) {
         hrt_thread_yield();
     }
