@@ -251,8 +251,8 @@ static int turns_of(int kind) {
 
 // The tool learns of each turn: of the first, of those in a row, and of those that wait.
 static void locks(int size) {
-    int before = turns_of(MUTEX_LOCK), critical_before = turns_of(MUTEX_CRITICAL), in_lock = 0,
-        in_critical = 0;
+    int before = turns_of(MUTEX_LOCK), critical_before = turns_of(MUTEX_CRITICAL);
+    int in_lock = 0, in_critical = 0, in_named = 0;
     omp_lock_t lock;
     omp_init_lock(&lock);
 #pragma omp parallel num_threads(size)
@@ -263,10 +263,11 @@ static void locks(int size) {
 #pragma omp critical
         in_critical++;
 #pragma omp critical(named)
-        in_critical++;
+        in_named++;
     }
     CHECK_EQUAL(in_lock, size * TURNS);
-    CHECK_EQUAL(in_critical, 2 * size * TURNS);
+    CHECK_EQUAL(in_critical, size * TURNS);
+    CHECK_EQUAL(in_named, size * TURNS);
     CHECK_EQUAL(turns_of(MUTEX_LOCK), before + size * TURNS);
     CHECK_EQUAL(turns_of(MUTEX_CRITICAL), critical_before + 2 * size * TURNS);
     CHECK(omp_test_lock(&lock));
