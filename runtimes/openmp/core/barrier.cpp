@@ -43,9 +43,9 @@ void send_helpers_away(Member &me) {
 // core: the last to come lets all others go, instead of waking the primary member for that. All write one
 // counter.
 //
-// Where they share CPUs the primary member goes on first: others often have to wait for what it does next,
-// and one that looks for that all the time may have its CPU. And the last to come lets those go on that have
-// waited for its CPU.
+// Where they share CPUs the others give way once to the primary member if it has not gone on yet: they often
+// have to wait for what it does next, and one that looks for that all the time may have its CPU. The last to
+// come gives way in any case, to all that have waited for its CPU.
 void barrier_crowded(Member &me, uint64_t ticket) {
     Team &team = *me.team;
     if (HRT_FETCH_ADD(&team.arrivals, 1, HRT_ACQ_REL) + 1 < me.size) {
