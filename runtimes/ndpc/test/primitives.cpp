@@ -2,6 +2,7 @@
 // The run-time's operations on sequences against loops, at lengths around every threshold, with 1 to 8
 // workers; sums of floats must be the same with all of them. Prints "primitives ok".
 #include <atomic>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
@@ -44,6 +45,36 @@ template <class Test> void for_all_modes(const Test &test) {
     test(ndpc::Forking());
     test(ndpc::Serial());
     test(ndpc::InOrder());
+}
+
+// Conversions against the C library's rounding, around every int that may be special.
+void test_conversions() {
+    const double limits[] = {
+        0.0,          1.0,          2.0,          1e5,          2147483645.0,       2147483646.0,
+        2147483647.0, 2147483648.0, 2147483649.0, 4294967296.0, 4503599627370496.0, 1e20};
+    const double steps[] = {-2.0, -1.5, -1.0, -0.75, -0.5, -0.25, 0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0};
+    auto all_equal = [](double a) {
+        check(ndpc::floor_int(a) == ndpc::saturate(std::floor(a)), "floor", 1);
+        check(ndpc::ceil_int(a) == ndpc::saturate(std::ceil(a)), "ceil", 1);
+        check(ndpc::trunc_int(a) == ndpc::saturate(std::trunc(a)), "trunc", 1);
+        check(ndpc::round_int(a) == ndpc::saturate(std::nearbyint(a)), "round", 1);
+    };
+    for (double limit : limits) {
+        for (double step : steps) {
+            for (double towards : {-INFINITY, limit + step, INFINITY}) {
+                double near = std::nextafter(limit + step, towards);
+                all_equal(near);
+                all_equal(-near);
+            }
+        }
+    }
+    for (double a : {INFINITY, -INFINITY, static_cast<double>(NAN), 5e-324, -5e-324, -0.0}) {
+        all_equal(a);
+    }
+    for (int i = 0; i < 100000; i++) {
+        all_equal(next_random() * (1.0 / 64) - 8000);
+    }
+    check(ndpc::round_int(2.5) == 2 && ndpc::round_int(-3.5) == -4 && ndpc::round_int(NAN) == 0, "round", 1);
 }
 
 void test_filter(const Seq<int> &items, std::int64_t count) {
@@ -209,6 +240,7 @@ int main() {
         check(ndpc::start(workers, false) == 0, "a start", workers);
         std::size_t number = 0;
         test_parts();
+        test_conversions();
         for (std::int64_t count : counts) {
             for (int round = 0; round < 3; round++) {
                 std::vector<int> numbers;

@@ -10,11 +10,12 @@ namespace ndpc {
 // Element `index` itself, in place.
 template <class T> int element(const T *&result, const Seq<T> &items, int index, const Site &site) {
     // As unsigned numbers negative indices are too large as well.
-    if (__builtin_expect(static_cast<std::uint32_t>(index) >= static_cast<std::uint64_t>(items.count()), 0)) {
+    auto place = static_cast<std::uint32_t>(index);
+    if (__builtin_expect(place >= static_cast<std::uint64_t>(items.count()), 0)) {
         return fail(site, "Sequence reference (a[i]) out of bounds. The index is %lld, the length %lld.",
                     index, items.count());
     }
-    result = &items[index];
+    result = &items[place];
     return done;
 }
 template <class T> int element(T &result, const Seq<T> &items, int index, const Site &site) {

@@ -3,6 +3,7 @@
 #ifndef NDPC_SCALAR_H
 #define NDPC_SCALAR_H
 
+#include <bit>
 #include <cmath>
 #include <cstdint>
 
@@ -101,10 +102,35 @@ inline int saturate(double a) {
     }
     return a < 2147483647.0 ? static_cast<int>(a) : 2147483647;
 }
-inline int floor_int(double a) { return saturate(std::floor(a)); }
-inline int ceil_int(double a) { return saturate(std::ceil(a)); }
-inline int trunc_int(double a) { return saturate(std::trunc(a)); }
-inline int round_int(double a) { return saturate(std::nearbyint(a)); }
+// Every neighbour of what lies between these is an int. Outside of them functions of the C library round,
+// which programs for any processor of 64 bits must call.
+inline bool has_int_neighbours(double a) {
+    return __builtin_expect(a > -2147483647.0 && a < 2147483646.0, 1);
+}
+inline int trunc_int(double a) { return saturate(a); }
+inline int floor_int(double a) {
+    if (!has_int_neighbours(a)) {
+        return saturate(std::floor(a));
+    }
+    int whole = static_cast<int>(a);
+    return whole - (whole > a);
+}
+inline int ceil_int(double a) {
+    if (!has_int_neighbours(a)) {
+        return saturate(std::ceil(a));
+    }
+    int whole = static_cast<int>(a);
+    return whole + (whole < a);
+}
+// To the nearest one, to the even one of two.
+inline int round_int(double a) {
+    if (!has_int_neighbours(a)) {
+        return saturate(std::nearbyint(a));
+    }
+    // A number of this size has bits for whole numbers only: the addition rounds, and its last bits are the
+    // int.
+    return static_cast<int>(std::bit_cast<std::int64_t>(a + 0x1.8p52));
+}
 
 inline int absolute(int a) { return a < 0 ? negate(a) : a; }
 inline double absolute(double a) { return std::fabs(a); }
