@@ -63,6 +63,13 @@ const MAX_NODES: u32 = 128;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Bytes(pub(crate) u64);
 
+impl Bytes {
+    /// What [`parse_memory`] reads as the same whole number of MiB, for another command.
+    pub(crate) fn to_memory_option(self) -> String {
+        format!("{}M", self.0 / MIB)
+    }
+}
+
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let units = [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")];
@@ -211,6 +218,9 @@ mod tests {
         assert_eq!(parse_memory("512MiB"), Ok(Bytes(512 << 20)));
         assert_eq!(parse_memory("1.5G"), Ok(Bytes(1536 << 20)));
         assert_eq!(parse_memory("0.3T"), Ok(Bytes(314_572 << 20)));
+        for memory in ["64", "1500M", "3G", "0.3T"].map(|text| parse_memory(text).expect("a size")) {
+            assert_eq!(parse_memory(&memory.to_memory_option()), Ok(memory));
+        }
         for large in ["99999999999999999999G", "99999999999999999999.5G", "9999999999999999999G"] {
             assert_eq!(parse_memory(large), Err(ValueError::MemoryTooLarge), "{large}");
         }

@@ -359,5 +359,10 @@ fn memory(name: &str) -> Result<(), TestError> {
     let outcome = hadal.run(Path::new("grow.nesl"), &[])?;
     expect_status(&outcome, 1)?;
     expect_stdout(&outcome, "it = 499500 : int\n")?;
+    expect_texts(&outcome, &["out of memory", "grow"])?;
+    let line = ["nesl", "--cpus", "1", "--memory", "64M", "grow.nesl"];
+    let outcome = tool(&dir, &line, b"sum(index(10));")?;
+    expect_status(&outcome, 1)?;
+    expect_stdout(&outcome, "it = 499500 : int\nit = 45 : int\n")?;
     expect_texts(&outcome, &["out of memory", "grow"])
 }

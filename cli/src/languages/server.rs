@@ -58,7 +58,7 @@ impl Server {
                     command.arg("--cpus").arg(cpus.to_string());
                 }
                 if let Some(memory) = args.memory {
-                    command.arg("--memory").arg(memory.0.to_string());
+                    command.arg("--memory").arg(memory.to_memory_option());
                 }
             }
         }
