@@ -16,13 +16,18 @@ use crate::failure::Failure;
 use crate::program_image::ProgramImage;
 use crate::{compile, languages, launch, paths};
 
+/// An option that `--place linux` cannot follow.
+pub(crate) fn without_machine(option: &str) -> Failure {
+    Failure::Usage {
+        what: format!("{option} is about a machine, and --place linux has none"),
+        help: "leave it out; taskset, timeout and strace do on Linux what it does here".into(),
+    }
+}
+
 /// Becomes the program; returns only if that fails.
 pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
     if let Some(option) = option_of_machine(args) {
-        return Err(Failure::Usage {
-            what: format!("{option} is about a machine, and --place linux has none"),
-            help: "leave it out; taskset, timeout and strace do on Linux what it does here".into(),
-        });
+        return Err(without_machine(option));
     }
     let name = launch::program_name(&args.command)?;
     compile::check_flags(name, args.cflags.as_deref())?;

@@ -239,7 +239,9 @@ fn nesl_piped(name: &str) -> Result<(), TestError> {
         expect_stdout(&outcome, "it = [1, 2] : [int]\nit = \"still\" : [char]\n")?;
         expect_texts(&outcome, &["Divide by zero.", "nothing"])?;
     }
-    Ok(())
+    let outcome = tool(&dir, &["nesl", "--place", "linux", "--memory", "64M"], b"1;")?;
+    expect_status(&outcome, 2)?;
+    expect_texts(&outcome, &["--memory is about a machine"])
 }
 
 /// What is emitted runs on any interpreter: here on ours, which prints the value for the comments in it.

@@ -15,6 +15,7 @@ use super::args::NeslArgs;
 use super::program;
 use crate::args::Place;
 use crate::failure::Failure;
+use crate::native;
 
 /// Ends an answer: the record separator of ASCII, which no value prints.
 const END: u8 = 0x1e;
@@ -51,16 +52,18 @@ impl Server {
         let own = env::current_exe().context("cannot find this command's own file")?;
         let mut command = Command::new(own);
         command.arg("run");
-        match args.place {
-            Place::Linux => drop(command.args(["--place", "linux"])),
-            Place::Kernel => {
-                if let Some(cpus) = args.cpus {
-                    command.arg("--cpus").arg(cpus.to_string());
-                }
-                if let Some(memory) = args.memory {
-                    command.arg("--memory").arg(memory.to_memory_option());
-                }
+        if args.place == Place::Linux {
+            let given = [("--cpus", args.cpus.is_some()), ("--memory", args.memory.is_some())];
+            if let Some((option, _)) = given.into_iter().find(|(_, is_given)| *is_given) {
+                return Err(native::without_machine(option));
             }
+            command.args(["--place", "linux"]);
+        }
+        if let Some(cpus) = args.cpus {
+            command.arg("--cpus").arg(cpus.to_string());
+        }
+        if let Some(memory) = args.memory {
+            command.arg("--memory").arg(memory.to_memory_option());
         }
         command.arg(program::interpreter()?).arg("--serve").stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().context("cannot start the machine")?;
