@@ -36,7 +36,7 @@ pub(crate) fn spec(options: &MachineOptions) -> Result<MachineSpec, Failure> {
     let qemu =
         paths::find_command(&options.qemu).ok_or_else(|| Failure::QemuMissing(options.qemu.clone()))?;
     let cpus = options.cpus();
-    let memory = options.memory.unwrap_or_else(default_memory);
+    let memory = options.memory();
     if options.numa > cpus {
         return Err(Failure::setup(
             format!("--numa {}: more nodes than CPUs ({cpus})", options.numa),

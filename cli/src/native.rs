@@ -69,6 +69,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
 fn option_of_machine(args: &RunArgs) -> Option<&'static str> {
     let given = [
         ("--cpus", args.machine.cpus.is_some()),
+        ("--memory", args.machine.memory.is_some()),
         ("--numa", args.machine.numa != 1),
         ("--icount", args.machine.icount),
         ("--log", !args.observe.log.is_empty()),

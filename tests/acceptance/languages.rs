@@ -89,6 +89,9 @@ fn nesl_arguments(name: &str) -> Result<(), TestError> {
     expect_stdout(&outcome, "it = [-5, -10, -15] : [int]\n")?;
     let outcome = run(&["main.nesl", "[1, 2, 3]", "0.5"])?;
     expect_status(&outcome, REJECTED)?;
+    let outcome = run(&["--memory", "64M", "main.nesl", "[1]", "2"])?;
+    expect_status(&outcome, 2)?;
+    expect_texts(&outcome, &["--memory is about a machine"])?;
     write(&dir, "none.nesl", "1 + 1;\n")?;
     let outcome = run(&["none.nesl", "7"])?;
     expect_status(&outcome, 2)?;

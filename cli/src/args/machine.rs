@@ -21,9 +21,13 @@ pub(crate) struct MachineOptions {
     #[arg(long, hide = true, value_parser = values::parse_cpus, env = "HADAL_CPUS")]
     usual_cpus: Option<u32>,
 
-    /// Memory of the machine [default: a quarter of the host's, between 1G and 8G]
-    #[arg(long, value_name = "SIZE", value_parser = values::parse_memory, env = "HADAL_MEMORY")]
+    /// Memory of the machine [default: $HADAL_MEMORY, or a quarter of the host's, between 1G and 8G]
+    #[arg(long, value_name = "SIZE", value_parser = values::parse_memory)]
     pub(crate) memory: Option<Bytes>,
+
+    /// The default of --memory, which no program without a machine is told of.
+    #[arg(long, hide = true, value_parser = values::parse_memory, env = "HADAL_MEMORY")]
+    usual_memory: Option<Bytes>,
 
     /// Split CPUs and memory evenly over this many NUMA nodes
     #[arg(long, value_name = "NODES", value_parser = values::parse_nodes, default_value = "1")]
@@ -55,6 +59,11 @@ impl MachineOptions {
             true => self.cpus.unwrap_or(1),
             false => self.cpus.or(self.usual_cpus).unwrap_or_else(machine::default_cpus),
         }
+    }
+
+    /// Memory.
+    pub(crate) fn memory(&self) -> Bytes {
+        self.memory.or(self.usual_memory).unwrap_or_else(machine::default_memory)
     }
 }
 
