@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The driver's interface: definitions, messages, commands, and single expressions over earlier values.
 
+use hadal_nesl::evaluate::Stop;
 use hadal_nesl::{Outcome, Session};
 
 fn values(session: &mut Session, text: &str) -> Vec<usize> {
@@ -182,4 +183,20 @@ fn a_file_name_is_one_word_of_its_comment() {
     let forms = session.load("my own}file.nesl", "1;").forms();
     let text = session.compile_program(&forms).expect("it compiles");
     assert!(text.contains("{hadal-source FORM_1 top-level my_own_file.nesl 1}"), "{text}");
+}
+
+#[test]
+fn the_naive_evaluator_gives_up_before_memory_runs_out() {
+    let programs = [
+        "function grow(s) = grow(s ++ s); grow([1]);",
+        "sum(flatten(dist(index(90000), 90000)));",
+        "#dist(0, 2000000000);",
+        "{reverse(s) : s in dist(index(90000), 90000)};",
+    ];
+    for program in programs {
+        let mut session = Session::new();
+        let forms = session.load("grow.nesl", program).forms();
+        let evaluation = session.evaluate(&forms, 300_000).expect("all functions are known");
+        assert!(matches!(evaluation.stop, Some(Stop::TooLong)), "{program}");
+    }
 }

@@ -12,7 +12,7 @@ pub struct Interpreter<'p> {
     pub(super) random: Random,
     /// What was written to the console.
     pub console: Vec<u8>,
-    /// How many steps are left.
+    /// How many steps are left. Each expression is one, and each element that a primitive makes.
     pub fuel: u64,
     /// The innermost call outside the library.
     pub(super) caller: Option<PlaceId>,

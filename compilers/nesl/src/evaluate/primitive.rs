@@ -10,8 +10,6 @@ use std::cmp::Ordering;
 
 /// The identity of the least float, and without its sign of the greatest: 10^36 in single precision.
 const FLOAT_LIMIT: f64 = 1e36_f32 as f64;
-/// No sequence of a test is longer.
-const MAX_LENGTH: i32 = 10_000_000;
 
 impl Interpreter<'_> {
     pub(super) fn primitive(&mut self, prim: &Prim, args: Vec<Value>, place: PlaceId) -> Result<Value, Stop> {
@@ -40,7 +38,7 @@ impl Interpreter<'_> {
                         None => return Err(self.error("Index out of bounds for function ->.", place)),
                     }
                 }
-                Value::seq(out)
+                self.built(out)?
             }
             Prim::Put | Prim::PutUnchecked => {
                 let mut out = args[0].elements().to_vec();
@@ -51,7 +49,7 @@ impl Interpreter<'_> {
                         None => return Err(self.error("Index out of bounds for function <-.", place)),
                     }
                 }
-                Value::seq(out)
+                self.built(out)?
             }
             Prim::Replace => {
                 let mut out = args[0].elements().to_vec();
@@ -59,9 +57,12 @@ impl Interpreter<'_> {
                     Some(i) => out[i] = args[2].clone(),
                     None => return Err(self.error("Index out of bounds for function REP.", place)),
                 }
-                Value::seq(out)
+                self.built(out)?
             }
-            Prim::Dist => Value::seq(vec![args[0].clone(); self.size(args[1].int())?]),
+            Prim::Dist => {
+                let length = self.size(args[1].int())?;
+                self.built(vec![args[0].clone(); length])?
+            }
             Prim::Iseq => {
                 let mut out = Vec::new();
                 let mut next = args[0].int();
@@ -69,10 +70,10 @@ impl Interpreter<'_> {
                     out.push(Value::Int(next));
                     next = next.wrapping_add(args[1].int());
                 }
-                Value::seq(out)
+                self.built(out)?
             }
-            Prim::Append => Value::seq([args[0].elements(), args[1].elements()].concat()),
-            Prim::Pack => Value::seq(
+            Prim::Append => self.built([args[0].elements(), args[1].elements()].concat())?,
+            Prim::Pack => self.built(
                 args[0]
                     .elements()
                     .iter()
@@ -81,9 +82,12 @@ impl Interpreter<'_> {
                         _ => None,
                     })
                     .collect(),
-            ),
+            )?,
             Prim::Flatten => {
-                Value::seq(args[0].elements().iter().flat_map(|v| v.elements().to_vec()).collect())
+                // Inner sequences may be one that is in many places.
+                let lengths = args[0].elements().iter().map(|v| v.elements().len());
+                self.room_for(lengths.fold(0, usize::saturating_add))?;
+                self.built(args[0].elements().iter().flat_map(|v| v.elements().to_vec()).collect())?
             }
             Prim::Partition => {
                 let lengths: Vec<i32> = args[1].elements().iter().map(Value::int).collect();
@@ -95,18 +99,20 @@ impl Interpreter<'_> {
                 let mut out = Vec::new();
                 for l in lengths {
                     let (first, others) = rest.split_at(usize::try_from(l).unwrap_or(0));
-                    out.push(Value::seq(first.to_vec()));
+                    out.push(self.built(first.to_vec())?);
                     rest = others;
                 }
-                Value::seq(out)
+                self.built(out)?
             }
-            Prim::Lengths => Value::seq(args[0].elements().iter().map(|v| Value::Int(length(v))).collect()),
+            Prim::Lengths => {
+                self.built(args[0].elements().iter().map(|v| Value::Int(length(v))).collect())?
+            }
             Prim::Zip(message) => {
                 if args[0].elements().len() != args[1].elements().len() {
                     return Err(self.error(message, place));
                 }
                 let both = args[0].elements().iter().zip(args[1].elements());
-                Value::seq(both.map(|(a, b)| Value::pair(a.clone(), b.clone())).collect())
+                self.built(both.map(|(a, b)| Value::pair(a.clone(), b.clone())).collect())?
             }
             Prim::Unzip => {
                 let (mut a, mut b) = (Vec::new(), Vec::new());
@@ -116,7 +122,7 @@ impl Interpreter<'_> {
                         b.push((**y).clone());
                     }
                 }
-                Value::pair(Value::seq(a), Value::seq(b))
+                Value::pair(self.built(a)?, self.built(b)?)
             }
             Prim::Scan(combine, kind) => {
                 let mut sum = neutral(*combine, *kind);
@@ -125,7 +131,7 @@ impl Interpreter<'_> {
                     out.push(like(value, &sum));
                     sum = combined(*combine, *kind, &sum, value);
                 }
-                Value::seq(out)
+                self.built(out)?
             }
             Prim::Reduce(combine, kind) => {
                 let elements = args[0].elements();
@@ -134,7 +140,7 @@ impl Interpreter<'_> {
                     .fold(neutral(*combine, *kind), |sum, value| combined(*combine, *kind, &sum, value));
                 elements.first().map_or(sum.clone(), |first| like(first, &sum))
             }
-            Prim::Rank(up, kind) => rank(args[0].elements(), *up, *kind),
+            Prim::Rank(up, kind) => self.built(rank(args[0].elements(), *up, *kind))?,
             Prim::Rand => Value::Int(self.random.below(args[0].int())),
             Prim::Srand => {
                 self.random = Random::new(args[0].int().cast_unsigned());
@@ -170,11 +176,21 @@ impl Interpreter<'_> {
         })
     }
 
+    /// A length that a program asks for, if there is room for as many elements.
     fn size(&self, length: i32) -> Result<usize, Stop> {
-        if length > MAX_LENGTH {
-            return Err(Stop::TooLong);
-        }
-        Ok(usize::try_from(length).unwrap_or(0))
+        let length = usize::try_from(length).unwrap_or(0);
+        self.room_for(length)?;
+        Ok(length)
+    }
+
+    fn room_for(&self, elements: usize) -> Result<(), Stop> {
+        if elements as u64 > self.fuel { Err(Stop::TooLong) } else { Ok(()) }
+    }
+
+    /// A sequence that a primitive has made. Each element is a step, so that the bound of time is one of memory, too.
+    fn built(&mut self, elements: Vec<Value>) -> Result<Value, Stop> {
+        self.fuel = self.fuel.checked_sub(elements.len() as u64).ok_or(Stop::TooLong)?;
+        Ok(Value::seq(elements))
     }
 }
 
@@ -222,7 +238,7 @@ fn combined(combine: Combine, kind: Kind, a: &Value, b: &Value) -> Value {
     }
 }
 
-fn rank(values: &[Value], up: bool, kind: Kind) -> Value {
+fn rank(values: &[Value], up: bool, kind: Kind) -> Vec<Value> {
     let order = |a: &Value, b: &Value| -> Ordering {
         let order = match kind {
             Kind::Float => a.float().total_cmp(&b.float()),
@@ -236,5 +252,5 @@ fn rank(values: &[Value], up: bool, kind: Kind) -> Value {
     for (place, index) in places.into_iter().enumerate() {
         out[index] = Value::Int(i32::try_from(place).unwrap_or(i32::MAX));
     }
-    Value::seq(out)
+    out
 }
