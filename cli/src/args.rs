@@ -197,4 +197,12 @@ mod tests {
             assert_eq!(error.exit_code(), 2, "{wrong:?}");
         }
     }
+
+    #[test]
+    fn wrong_defaults_name_their_variables() {
+        for (option, variable) in [("--usual-cpus", "HADAL_CPUS"), ("--usual-memory", "HADAL_MEMORY")] {
+            let error = Cli::try_parse_from(["hadal", "run", option, "x", "./a"]).unwrap_err();
+            assert!(error.to_string().contains(variable), "{error}");
+        }
+    }
 }

@@ -18,15 +18,15 @@ pub(crate) struct MachineOptions {
     pub(crate) cpus: Option<u32>,
 
     /// The default of --cpus, which is not for machines that count instructions.
-    #[arg(long, hide = true, value_parser = values::parse_cpus, env = "HADAL_CPUS")]
+    #[arg(long, value_name = "HADAL_CPUS", hide = true, value_parser = values::parse_cpus, env = "HADAL_CPUS")]
     usual_cpus: Option<u32>,
 
     /// Memory of the machine [default: $HADAL_MEMORY, or a quarter of the host's, between 1G and 8G]
     #[arg(long, value_name = "SIZE", value_parser = values::parse_memory)]
     pub(crate) memory: Option<Bytes>,
 
-    /// The default of --memory, which no program without a machine is told of.
-    #[arg(long, hide = true, value_parser = values::parse_memory, env = "HADAL_MEMORY")]
+    /// The default of --memory, which a program without a machine does without.
+    #[arg(long, value_name = "HADAL_MEMORY", hide = true, value_parser = values::parse_memory, env = "HADAL_MEMORY")]
     usual_memory: Option<Bytes>,
 
     /// Split CPUs and memory evenly over this many NUMA nodes
