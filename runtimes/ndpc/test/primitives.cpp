@@ -230,9 +230,34 @@ void test_failure(std::int64_t count) {
     });
 }
 
+// A block has room for what it was asked for, and little more: less than a step if it is small, else less
+// than a quarter of it.
+void test_classes() {
+    auto fits = [](std::size_t bytes) {
+        std::size_t room = ndpc::class_bytes(ndpc::class_of(bytes));
+        std::size_t most = bytes <= ndpc::small_bytes ? ndpc::class_step - 1 : (bytes - 1) / 4;
+        check(room >= bytes && room - bytes <= most, "the room of a block", static_cast<long long>(bytes));
+    };
+    for (std::size_t bytes = 1; bytes < 20000; bytes++) {
+        fits(bytes);
+    }
+    for (std::size_t power = 1 << 14; power < std::size_t{1} << 40; power *= 2) {
+        for (std::size_t part = 4; part < 8; part++) {
+            std::size_t bytes = power / 4 * part;
+            fits(bytes - 1);
+            fits(bytes);
+            fits(bytes + 1);
+        }
+    }
+    for (std::uint32_t number = 0; number < ndpc::size_classes; number++) {
+        check(ndpc::class_of(ndpc::class_bytes(number)) == number, "a class of blocks", number);
+    }
+}
+
 } // namespace
 
 int main() {
+    test_classes();
     const std::int64_t counts[] = {0,    1,    2,    7,    8,    9,    63,   64,    65,    1023, 1024,
                                    1025, 2047, 2048, 2049, 4096, 4097, 8191, 10240, 10241, 40000};
     std::vector<double> sums;

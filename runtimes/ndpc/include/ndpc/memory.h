@@ -10,22 +10,30 @@
 
 namespace ndpc {
 
-// Four classes for each doubling of the size, from 64 bytes on.
-constexpr std::uint32_t size_classes = 4 * 40;
-constexpr std::size_t smallest_block = 64;
+// Small blocks have a class for each 16 bytes, so that many short sequences take no more memory than they
+// need; larger ones have four classes for each doubling.
+constexpr std::size_t class_step = 16;
+constexpr std::size_t small_bytes = 1024;
+constexpr std::uint32_t small_classes = small_bytes / class_step;
+constexpr std::uint32_t size_classes = small_classes + 4 * 36;
 
 constexpr std::size_t class_bytes(std::uint32_t size_class) {
-    return (std::size_t{4} + size_class % 4) << (size_class / 4 + 4);
+    if (size_class < small_classes) {
+        return (size_class + 1) * class_step;
+    }
+    std::uint32_t larger = size_class - small_classes;
+    return (std::size_t{5} + larger % 4) * (small_bytes / 4) << larger / 4;
 }
 
 constexpr std::uint32_t class_of(std::size_t bytes) {
-    if (bytes <= smallest_block) {
-        return 0;
+    std::size_t last = bytes == 0 ? 0 : bytes - 1;
+    if (bytes <= small_bytes) {
+        return static_cast<std::uint32_t>(last / class_step);
     }
-    std::size_t last = bytes - 1;
     auto top = static_cast<std::uint32_t>(63 - __builtin_clzll(last));
-    return (top - 6) * 4 + static_cast<std::uint32_t>(last >> (top - 2) & 3) + 1;
+    return small_classes + (top - 10) * 4 + static_cast<std::uint32_t>(last >> (top - 2) & 3);
 }
+static_assert(class_of(small_bytes) + 1 == small_classes && class_of(small_bytes + 1) == small_classes);
 
 struct FreeBlock {
     FreeBlock *next;
