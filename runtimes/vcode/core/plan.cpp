@@ -3,57 +3,10 @@
 #include "plan.h"
 
 #include "../ops/fused.h"
-#include "blocks.h"
-#include "ranges.h"
+#include "memory.h"
+#include "nontemporal.h"
 
 namespace hadal::vcode {
-
-namespace {
-
-constexpr uint64_t STRIP_BYTES = Plan::STRIP * sizeof(Float);
-// Behind the strips of the steps is room for a block of results.
-constexpr uint64_t MEMBER_BYTES = STRIP_BYTES * (LAZY_NODES + 1) + BLOCK * sizeof(Float);
-
-char *strips;
-uint32_t strips_members;
-
-template <typename T> void fill(void *to, uint64_t word, uint64_t count) {
-    T value;
-    memcpy(&value, &word, sizeof value);
-    for (uint64_t index = 0; index < count; index++) {
-        static_cast<T *>(to)[index] = value;
-    }
-}
-
-void fill_constant(Type type, void *to, uint64_t word, uint64_t count) {
-    if (type == Type::Float) {
-        fill<Float>(to, word, count);
-    } else if (type == Type::Bool) {
-        fill<Bool>(to, word, count);
-    } else {
-        fill<Int>(to, word, count);
-    }
-}
-
-void fill_index(void *to, const Pending &pending, uint64_t from, uint64_t count) {
-    uint32_t step = static_cast<uint32_t>(pending.step);
-    uint32_t value = static_cast<uint32_t>(pending.start) + step * static_cast<uint32_t>(from);
-    for (uint64_t index = 0; index < count; index++) {
-        static_cast<Int *>(to)[index] = static_cast<Int>(value + step * static_cast<uint32_t>(index));
-    }
-}
-
-} // namespace
-
-bool strips_ready(uint64_t length) {
-    uint32_t members = gang_for(length);
-    if (HRT_UNLIKELY(members > strips_members)) {
-        give_array(strips);
-        strips = static_cast<char *>(take_array(members * MEMBER_BYTES));
-        strips_members = strips == nullptr ? 0 : members;
-    }
-    return strips != nullptr;
-}
 
 uint32_t Plan::find(const Block *block) const {
     uint32_t index = 0;
@@ -115,9 +68,12 @@ void Plan::reuse_operand() {
 }
 
 bool Plan::make_outputs(bool stored) {
+    const Step &last = steps[count - 1];
     root_stored = stored;
     if (stored) {
         reuse_operand();
+        past_caches = last.output == nullptr &&
+                      nontemporal_pays(static_cast<uint64_t>(last.cell.length) * element_bytes(last.type));
     }
     for (uint32_t index = 0; index < count; index++) {
         Step &step = steps[index];
@@ -225,55 +181,6 @@ bool Plan::make(Cell &root, bool stored) {
     fuse();
     place_strips();
     return true;
-}
-
-const void *Plan::run(uint32_t member, uint64_t from, uint64_t to) const {
-    char *own = strips + member * MEMBER_BYTES, *result = own + STRIP_BYTES * (LAZY_NODES + 1);
-    auto strip = [=](uint8_t slot) { return own + slot * STRIP_BYTES; };
-    for (uint32_t index = 0; index < count; index++) {
-        const Step &step = steps[index];
-        if (step.source == Source::Constant && step.output == nullptr) {
-            fill_constant(step.type, strip(step.slot), step.pending->word, STRIP);
-        }
-    }
-    for (uint64_t at = from; at < to; at += STRIP) {
-        uint64_t size = at + STRIP < to ? STRIP : to - at;
-        for (uint32_t index = 0; index < count; index++) {
-            const Step &step = steps[index];
-            if (step.is_fused) {
-                continue;
-            }
-            void *into = strip(step.slot);
-            uint64_t bytes = element_bytes(step.type);
-            if (step.output != nullptr) {
-                into = static_cast<char *>(step.output) + at * bytes;
-            } else if (index + 1 == count && !root_stored) {
-                into = result + (at - from) * bytes;
-                if (step.source == Source::Constant) {
-                    fill_constant(step.type, into, step.pending->word, size);
-                }
-            }
-            if (step.source == Source::Index) {
-                fill_index(into, *step.pending, at, size);
-            } else if (step.source == Source::Ranges) {
-                Ranges(step.cell).write(static_cast<Int *>(into), at, at + size);
-            } else if (step.source == Source::Constant) {
-                if (step.output != nullptr) {
-                    fill_constant(step.type, into, step.pending->word, size);
-                }
-            } else {
-                const void *data[3] = {nullptr, nullptr, nullptr};
-                for (uint32_t number = 0; number < step.arity; number++) {
-                    const Operand &operand = step.operands[number];
-                    data[number] = operand.data == nullptr
-                                       ? strip(operand.slot)
-                                       : static_cast<const char *>(operand.data) + at * operand.bytes;
-                }
-                step.kernel(into, data[0], data[1], data[2], size);
-            }
-        }
-    }
-    return result;
 }
 
 void Plan::finish() {

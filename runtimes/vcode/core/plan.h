@@ -74,7 +74,8 @@ class Plan {
     Step steps[LAZY_NODES + 1];
     uint32_t count = 0;
     bool root_stored = true;
-    Cell reused{}; // the operand whose memory the root takes over
+    bool past_caches = false; // the root's data is written so
+    Cell reused{};            // the operand whose memory the root takes over
 };
 
 // Memory for the strips of all who share so many items (pieces of work times their size); false: there is
