@@ -11,27 +11,24 @@ namespace {
 
 [[gnu::noinline]] bool next_not_ready(uint64_t *begin, uint64_t *end) { return next(self(), begin, end); }
 
+// Whoever asks for a chunk has begun the loop, so it has a member.
 bool next_of_any(uint64_t *begin, uint64_t *end) {
-    Member *me = current;
-    return HRT_LIKELY(me != nullptr && loop_next_ready(*me, begin, end)) || next_not_ready(begin, end);
+    return HRT_LIKELY(loop_next_ready(*current, begin, end)) || next_not_ready(begin, end);
 }
 
 bool next_ordered_of_any(uint64_t *begin, uint64_t *end) { return next_ordered(self(), begin, end); }
 
 // The same, in fewer steps, if the loop is what it was begun as (`for_team` makes others of them).
 bool next_guided(uint64_t *begin, uint64_t *end) {
-    const Member *me = current;
-    if (HRT_UNLIKELY(me == nullptr)) {
-        return next_not_ready(begin, end);
-    }
-    Workshare &workshare = *me->workshare;
+    const Member &me = *current;
+    Workshare &workshare = *me.workshare;
     if (HRT_UNLIKELY(workshare.loop.kind != ScheduleKind::Guided) ||
         HRT_UNLIKELY(HRT_LOAD(&workshare.is_cancelled, HRT_RELAXED) != 0)) {
         return next_not_ready(begin, end);
     }
     Chunk chunk;
     // gcc's calls know no units.
-    if (!guided_next(workshare, me->size, 1, &chunk)) {
+    if (!guided_next(workshare, me.size, 1, &chunk)) {
         return false;
     }
     tell(workshare.loop, chunk, begin, end);

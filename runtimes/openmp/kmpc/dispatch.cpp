@@ -105,12 +105,12 @@ template <typename Value>
 
 template <typename Value>
 inline int32_t next(int32_t *is_last, Value *lower, Value *upper, std::make_signed_t<Value> *step) {
-    Member *me = current;
+    Member &me = *current; // whoever asks for a chunk has begun the loop, so it has a member
     uint64_t begin, end;
-    if (HRT_UNLIKELY(me == nullptr || !loop_next_ready(*me, &begin, &end))) {
+    if (HRT_UNLIKELY(!loop_next_ready(me, &begin, &end))) {
         return next_slow(is_last, lower, upper, step);
     }
-    uint64_t loop_step = me->workshare->loop.step;
+    uint64_t loop_step = me.workshare->loop.step;
     *lower = static_cast<Value>(begin);
     *upper = static_cast<Value>(end - loop_step);
     if (step != nullptr) {
