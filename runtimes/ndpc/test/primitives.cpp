@@ -230,12 +230,14 @@ void test_failure(std::int64_t count) {
     });
 }
 
-// A block has room for what it was asked for, and little more: less than a step if it is small, else less
-// than a quarter of it.
+// A block has room for what it was asked for, and little more: a cache line, less than a step if it is small,
+// else less than a quarter of it.
 void test_classes() {
     auto fits = [](std::size_t bytes) {
         std::size_t room = ndpc::class_bytes(ndpc::class_of(bytes));
-        std::size_t most = bytes <= ndpc::small_bytes ? ndpc::class_step - 1 : (bytes - 1) / 4;
+        std::size_t most = bytes <= ndpc::least_bytes   ? ndpc::least_bytes - bytes
+                           : bytes <= ndpc::small_bytes ? ndpc::class_step - 1
+                                                        : (bytes - 1) / 4;
         check(room >= bytes && room - bytes <= most, "the room of a block", static_cast<long long>(bytes));
     };
     for (std::size_t bytes = 1; bytes < 20000; bytes++) {

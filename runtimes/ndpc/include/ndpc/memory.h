@@ -10,25 +10,30 @@
 
 namespace ndpc {
 
-// Small blocks have a class for each 16 bytes, so that many short sequences take no more memory than they
-// need; larger ones have four classes for each doubling.
+// Small blocks have a class for each 16 bytes, so that many short sequences take little more memory than they
+// need; larger ones have four classes for each doubling. Several blocks in one cache line would be those of
+// several workers before long: a sort of short sequences took twice as long on two cores.
+constexpr std::size_t least_bytes = 64;
 constexpr std::size_t class_step = 16;
 constexpr std::size_t small_bytes = 1024;
-constexpr std::uint32_t small_classes = small_bytes / class_step;
+constexpr std::uint32_t small_classes = (small_bytes - least_bytes) / class_step + 1;
 constexpr std::uint32_t size_classes = small_classes + 4 * 36;
 
 constexpr std::size_t class_bytes(std::uint32_t size_class) {
     if (size_class < small_classes) {
-        return (size_class + 1) * class_step;
+        return least_bytes + size_class * class_step;
     }
     std::uint32_t larger = size_class - small_classes;
     return (std::size_t{5} + larger % 4) * (small_bytes / 4) << larger / 4;
 }
 
 constexpr std::uint32_t class_of(std::size_t bytes) {
-    std::size_t last = bytes == 0 ? 0 : bytes - 1;
+    if (bytes <= least_bytes) {
+        return 0;
+    }
+    std::size_t last = bytes - 1;
     if (bytes <= small_bytes) {
-        return static_cast<std::uint32_t>(last / class_step);
+        return static_cast<std::uint32_t>((last - least_bytes) / class_step) + 1;
     }
     auto top = static_cast<std::uint32_t>(63 - __builtin_clzll(last));
     return small_classes + (top - 10) * 4 + static_cast<std::uint32_t>(last >> (top - 2) & 3);
