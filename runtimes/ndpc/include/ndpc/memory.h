@@ -12,12 +12,15 @@ namespace ndpc {
 
 // Small blocks have a class for each 16 bytes, so that many short sequences take little more memory than they
 // need; larger ones have four classes for each doubling. Several blocks in one cache line would be those of
-// several workers before long: a sort of short sequences took twice as long on two cores.
+// several workers before long: a sort of short sequences took twice as long on two cores. No more classes
+// than that: a thread that ends looks at each.
 constexpr std::size_t least_bytes = 64;
 constexpr std::size_t class_step = 16;
-constexpr std::size_t small_bytes = 1024;
+constexpr std::uint32_t small_log = 9;
+constexpr std::size_t small_bytes = std::size_t{1} << small_log;
 constexpr std::uint32_t small_classes = (small_bytes - least_bytes) / class_step + 1;
-constexpr std::uint32_t size_classes = small_classes + 4 * 36;
+constexpr std::uint32_t largest_log = 41;
+constexpr std::uint32_t size_classes = small_classes + 4 * (largest_log - small_log);
 
 constexpr std::size_t class_bytes(std::uint32_t size_class) {
     if (size_class < small_classes) {
@@ -36,7 +39,7 @@ constexpr std::uint32_t class_of(std::size_t bytes) {
         return static_cast<std::uint32_t>((last - least_bytes) / class_step) + 1;
     }
     auto top = static_cast<std::uint32_t>(63 - __builtin_clzll(last));
-    return small_classes + (top - 10) * 4 + static_cast<std::uint32_t>(last >> (top - 2) & 3);
+    return small_classes + (top - small_log) * 4 + static_cast<std::uint32_t>(last >> (top - 2) & 3);
 }
 static_assert(class_of(small_bytes) + 1 == small_classes && class_of(small_bytes + 1) == small_classes);
 
