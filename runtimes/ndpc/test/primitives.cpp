@@ -260,8 +260,8 @@ void test_classes() {
 
 int main() {
     test_classes();
-    const std::int64_t counts[] = {0,    1,    2,    7,    8,    9,    63,   64,    65,    1023, 1024,
-                                   1025, 2047, 2048, 2049, 4096, 4097, 8191, 10240, 10241, 40000};
+    const std::int64_t counts[] = {0,    1,    2,    7,    8,    9,    31,   32,   33,   63,    64,    65,
+                                   1023, 1024, 1025, 2047, 2048, 2049, 4096, 4097, 8191, 10240, 10241, 40000};
     std::vector<double> sums;
     for (std::uint32_t workers : {1u, 2u, 4u, 8u}) {
         check(ndpc::start(workers, false) == 0, "a start", workers);
