@@ -7,7 +7,7 @@ use std::time::Duration;
 use hadal_tests::case::{expect_status, expect_stdout, expect_texts};
 use hadal_tests::machine::arguments;
 use hadal_tests::programs::{
-    HRT_CALLS, HRT_MEMORY, HRT_PROCESSES, HRT_REALTIME, HRT_THREADS, HRT_WORDS, Program,
+    HRT_CALLS, HRT_EXHAUST, HRT_MEMORY, HRT_PROCESSES, HRT_REALTIME, HRT_THREADS, HRT_WORDS, Program,
 };
 use hadal_tests::{Hadal, TestError, Way, scratch};
 
@@ -19,6 +19,9 @@ pub(crate) fn register(suite: &mut Suite) {
     }
     suite.hadal("hrt/realtime/counting", |name| realtime(name, Hadal::plain().option("--icount")));
     suite.hadal("hrt/realtime/64cpus", groups_of_many);
+    for (cpus, memory) in [(1, "64M"), (1, "256M"), (4, "64M"), (64, "128M")] {
+        suite.hadal(format!("hrt/exhaust/{cpus}cpus-{memory}"), move |name| exhaust(name, cpus, memory));
+    }
     for (part, text) in [
         ("fork-first", "a program that has its machine for itself"),
         ("make-first", "fork is not there"),
@@ -50,6 +53,15 @@ fn realtime(name: &str, hadal: Hadal) -> Result<(), TestError> {
     let outcome = hadal.run(&HRT_REALTIME.build(Way::GccDynamic)?, &[])?;
     expect_status(&outcome, 0)?;
     expect_stdout(&outcome, "promises are kept\n")
+}
+
+/// All memory goes into blocks.
+fn exhaust(name: &str, cpus: u32, memory: &str) -> Result<(), TestError> {
+    let directory = scratch::empty_directory(name)?;
+    let hadal = Hadal::new(cpus).with("--memory", memory).cwd(&directory).limit(Duration::from_secs(90));
+    let outcome = hadal.run(&HRT_EXHAUST.build(Way::GccDynamic)?, &[])?;
+    expect_status(&outcome, 0)?;
+    expect_stdout(&outcome, "memory ran out and came back\n")
 }
 
 /// A program has other processes, or what belongs to the machine.

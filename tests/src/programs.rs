@@ -250,6 +250,8 @@ programs! {
     HRT_THREADS = "hrt-threads", ["hrt/threads.c"], ["-lhrt-linux"];
     /// Topology and memory.
     HRT_MEMORY = "hrt-memory", ["hrt/memory.c"], ["-lhrt-linux"];
+    /// Memory that runs out.
+    HRT_EXHAUST = "hrt-exhaust", ["hrt/exhaust.c"], ["-lhrt-linux"];
     /// Waiting on words.
     HRT_WORDS = "hrt-words", ["hrt/words.c"], ["-lhrt-linux"];
     /// Priorities, real-time schedules, admission, groups.

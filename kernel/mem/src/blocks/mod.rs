@@ -200,11 +200,13 @@ impl Blocks {
         }
         let pa = self.frames.alloc_raw(0, ZonePolicy::Only(ZoneId(zone as u8)), For::Program)?;
         let (arena, frame) = self.frames.find(pa)?;
-        let Some(index) = stock.add_page(pa, zone, class) else {
+        let noted = self.pages.place(pa);
+        let Some((noted, index)) = noted.and_then(|noted| Some((noted, stock.add_page(pa, zone, class)?)))
+        else {
             self.frames.free_raw(pa, 0);
             return None;
         };
-        self.pages.set(pa, Some(slab::slab(index)));
+        noted.store(Some(slab::slab(index)), Ordering::Release);
         arena.set_use(frame, Use::Slab);
         self.live.set(frame, 0, true);
         stock.take()
@@ -298,7 +300,9 @@ impl Blocks {
         let Some(empty) = stock.give(object) else { return };
         let Some((arena, frame)) = self.frames.find(empty.pa) else { return };
         self.live.set(frame, 0, false);
-        self.pages.set(empty.pa, None);
+        if let Some(noted) = self.pages.place(empty.pa) {
+            noted.store(None, Ordering::Release);
+        }
         arena.set_use(frame, Use::Allocated(0));
         empty.forget();
         self.frames.free_raw(empty.pa, 0);

@@ -4,6 +4,7 @@
 use alloc::boxed::Box;
 use core::sync::atomic::Ordering;
 
+use hadal_hal::memory::fallible;
 use hadal_hal::threads::link::AtomicRef;
 use spin::Once;
 
@@ -40,29 +41,40 @@ impl Pages {
         self.parts.get(part_of(pa))?.get()?.get(place_of(pa))?.load(Ordering::Acquire)
     }
 
-    /// Sets the record of a page.
-    pub(super) fn set(&self, pa: u64, page: Option<&'static Slab>) {
-        let Some(part) = self.parts.get(part_of(pa)) else { return };
-        let part = part.call_once(|| (0..PAGES).map(|_| AtomicRef::none()).collect());
-        part[place_of(pa)].store(page, Ordering::Release);
+    /// Where the record of a page is noted; `None` if there is no memory for the table of its part.
+    pub(super) fn place(&self, pa: u64) -> Option<&AtomicRef<Slab>> {
+        self.parts.get(part_of(pa))?.try_call_once(make_part).ok()?.get(place_of(pa))
     }
+}
+
+fn make_part() -> fallible::Result<Part> {
+    let mut part = fallible::room_for(PAGES as usize)?;
+    part.resize_with(PAGES as usize, AtomicRef::none);
+    Ok(part.into_boxed_slice())
 }
 
 #[cfg(test)]
 mod tests {
+    use core::sync::atomic::Ordering;
+
     use super::Pages;
-    use crate::blocks::slab::slab;
+    use crate::blocks::slab::{Stock, slab};
 
     #[test]
     fn pages_are_told_apart() {
         let pages = Pages::new(1 << 32);
-        let far = 0xc000_5000;
-        pages.set(0x3000, Some(slab(0)));
-        pages.set(far, Some(slab(1)));
-        let is = |pa, index| pages.at(pa).is_some_and(|page| core::ptr::eq(page, slab(index)));
-        assert!(is(0x3000, 0) && is(0x3fff, 0) && is(far + 77, 1));
+        let (near, far) = (0x3000, 0xc000_5000);
+        let mut stock = Stock::new();
+        let mut record = |pa| slab(stock.add_page(pa, 0, 0).unwrap());
+        let (first, second) = (record(near), record(far));
+        let note = |pa, record| pages.place(pa).unwrap().store(record, Ordering::Release);
+        note(near, Some(first));
+        note(far, Some(second));
+        let is = |pa, record| pages.at(pa).is_some_and(|page| core::ptr::eq(page, record));
+        assert!(is(near, first) && is(0x3fff, first) && is(far + 77, second));
         assert!([0x2fff, 0x4000, far - 1, 1 << 40].iter().all(|&pa| pages.at(pa).is_none()));
-        pages.set(0x3000, None);
-        assert!(pages.at(0x3000).is_none() && is(far, 1));
+        assert!(pages.place(1 << 40).is_none());
+        note(near, None);
+        assert!(pages.at(near).is_none() && is(far, second));
     }
 }

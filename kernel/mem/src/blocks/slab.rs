@@ -7,9 +7,9 @@
 //! a stale page finds bits that say no.
 
 use alloc::boxed::Box;
-use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
+use hadal_hal::memory::fallible;
 use hadal_hal::sync::{Rank, SpinLock};
 use spin::Once;
 
@@ -88,28 +88,41 @@ impl Object {
 const CHUNK: usize = 1024;
 const CHUNKS: usize = 8192;
 static TABLE: [Once<Box<[Slab]>>; CHUNKS] = [const { Once::new() }; CHUNKS];
-/// Records without a page, and the number of those that were ever made.
-static UNUSED: SpinLock<(Vec<u32>, u32)> = SpinLock::ranked(Rank::Leaf, (Vec::new(), 0));
 
-/// The record with an index.
+/// Records without a page.
+struct Unused {
+    /// The first of those that had one, linked by `next`.
+    head: u32,
+    /// The number of those that were ever made.
+    made: u32,
+}
+
+static UNUSED: SpinLock<Unused> = SpinLock::ranked(Rank::Leaf, Unused { head: NIL, made: 0 });
+
+/// The record with an index that [`unused_record`] has given out.
 pub(super) fn slab(index: u32) -> &'static Slab {
-    let chunk = match TABLE[index as usize / CHUNK].get() {
-        Some(chunk) => chunk,
-        None => TABLE[index as usize / CHUNK].call_once(|| (0..CHUNK).map(|_| Slab::default()).collect()),
-    };
+    let chunk = TABLE[index as usize / CHUNK].get().expect("an index is given out behind its record");
     &chunk[index as usize % CHUNK]
 }
 
+/// `None` when there are too many pages, or no memory for records.
 fn unused_record() -> Option<u32> {
     let mut unused = UNUSED.lock();
-    if let Some(index) = unused.0.pop() {
+    if unused.head != NIL {
+        let index = unused.head;
+        unused.head = slab(index).next.load(Ordering::Relaxed);
         return Some(index);
     }
-    let index = unused.1;
-    ((index as usize) < CHUNK * CHUNKS).then(|| {
-        unused.1 += 1;
-        index
-    })
+    let index = unused.made;
+    TABLE.get(index as usize / CHUNK)?.try_call_once(make_chunk).ok()?;
+    unused.made += 1;
+    Some(index)
+}
+
+fn make_chunk() -> fallible::Result<Box<[Slab]>> {
+    let mut chunk = fallible::room_for(CHUNK)?;
+    chunk.resize_with(CHUNK, Slab::default);
+    Ok(chunk.into_boxed_slice())
 }
 
 impl Slab {
@@ -191,7 +204,7 @@ impl Stock {
         Some(EmptyPage { pa: page.pa.load(Ordering::Relaxed), index })
     }
 
-    /// Cuts a new page; returns its record's index, or `None` when there are too many pages.
+    /// Cuts a new page; returns its record's index, or `None` when there are too many pages or no memory for its record.
     pub(super) fn add_page(&mut self, pa: u64, zone: usize, class: u8) -> Option<u32> {
         let index = unused_record()?;
         let page = slab(index);
@@ -240,7 +253,9 @@ impl Stock {
 impl EmptyPage {
     /// The page's memory is somebody else's; its record may be used again.
     pub(super) fn forget(self) {
-        UNUSED.lock().0.push(self.index);
+        let mut unused = UNUSED.lock();
+        slab(self.index).next.store(unused.head, Ordering::Relaxed);
+        unused.head = self.index;
     }
 }
 
