@@ -23,6 +23,9 @@ constexpr std::size_t first_chunk_bytes = 4u << 10;
 // Of this size chunks lie in large pages. In small ones, many short sequences cost misses of the TLB: the
 // bench's ndpc.sparse_1 took 12.2 ms instead of 10.1.
 constexpr std::size_t most_chunk_bytes = 4u << 20;
+// What a worker that has many chunks takes where memory is short: the last pages are left to what tells of
+// it.
+constexpr std::size_t least_chunk_bytes = 256u << 10;
 // How much of a class moves to or from the shared pool at a time.
 constexpr std::size_t batch_bytes = 16u << 10;
 constexpr std::uint32_t batch_blocks = 64;
@@ -134,11 +137,11 @@ void *part_of_chunk(Pool &pool, std::size_t bytes) {
             fresh *= 2;
         }
         void *chunk = hrt_alloc(fresh, HRT_ZONE_ANY, 0);
-        while (!chunk && fresh / 2 >= bytes) {
-            fresh /= 2; // memory is short: a smaller one may be there
-            chunk = hrt_alloc(fresh, HRT_ZONE_ANY, 0);
+        if (!chunk) {
+            fresh = fresh > least_chunk_bytes ? least_chunk_bytes : fresh;
+            chunk = from_kernel(pool, fresh);
         }
-        if (!chunk && !(chunk = from_kernel(pool, fresh))) {
+        if (!chunk) {
             return nullptr;
         }
         pool.chunk = static_cast<char *>(chunk);

@@ -369,5 +369,15 @@ fn memory(name: &str) -> Result<(), TestError> {
     let outcome = tool(&dir, &line, b"sum(index(10));")?;
     expect_status(&outcome, 1)?;
     expect_stdout(&outcome, "it = 499500 : int\nit = 45 : int\n")?;
-    expect_texts(&outcome, &["out of memory", "grow"])
+    expect_texts(&outcome, &["out of memory", "grow"])?;
+    // Many short sequences, of which each CPU keeps some for the next.
+    let text = "function row(i, n) = {(rem(i * 31 + k, n), float(k)) : k in [0:rem(i, 31)]};\n\
+                let r = {row(i, 400000) : i in [0:400000]} in #r;\n";
+    write(&dir, "rows.ndpc", text)?;
+    [1, 64].into_iter().try_for_each(|cpus| {
+        let hadal = Hadal::new(cpus).with("--memory", "64M").limit(COMPILER_LIMIT).cwd(&dir);
+        let outcome = hadal.run(Path::new("rows.ndpc"), &[])?;
+        expect_status(&outcome, 1)?;
+        expect_texts(&outcome, &["ut of memory", "row"])
+    })
 }
