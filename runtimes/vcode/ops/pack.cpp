@@ -4,6 +4,7 @@
 #pragma GCC optimize("O3")
 #endif
 
+#include "compress.h"
 #include "operands.h"
 #include "routines.h"
 #include "segdes.h"
@@ -12,21 +13,32 @@ namespace hadal::vcode {
 
 namespace {
 
-// Flags are bytes of 0 and 1: eight of them are added at once, and the sums before a byte is full.
-uint32_t count_flags(const Bool *flags, uint64_t count) {
+uint64_t eight_flags(const Bool *flags) {
+    uint64_t bytes;
+    memcpy(&bytes, flags, sizeof bytes);
+    return bytes;
+}
+
+// Flags are bytes of 0 and 1: eight of them are added at once, and the sums before a byte is full. The last
+// ones of a piece are, too, if there are `readable` flags to the end of the vector: most pieces are short,
+// and loops over them are not predicted.
+uint32_t count_flags(const Bool *flags, uint64_t count, uint64_t readable) {
     constexpr uint64_t WORDS = 255, EVEN = 0x00ff00ff00ff00ff, ONES = 0x0001000100010001;
+    constexpr uint64_t EACH = 0x0101010101010101;
     uint32_t sum = 0;
     uint64_t index = 0;
     while (count - index >= sizeof(uint64_t)) {
         uint64_t words = (count - index) / sizeof(uint64_t), bytes = 0;
         words = words < WORDS ? words : WORDS;
         for (uint64_t word = 0; word < words; word++) {
-            uint64_t eight;
-            memcpy(&eight, flags + index + word * sizeof eight, sizeof eight);
-            bytes += eight;
+            bytes += eight_flags(flags + index + word * sizeof(uint64_t));
         }
         sum += static_cast<uint32_t>(((bytes & EVEN) + (bytes >> 8 & EVEN)) * ONES >> 48);
         index += words * sizeof(uint64_t);
+    }
+    if (uint64_t rest = count - index; rest != 0 && readable - index >= sizeof(uint64_t)) {
+        uint64_t bytes = eight_flags(flags + index) << 8 * (sizeof(uint64_t) - rest);
+        return sum + static_cast<uint32_t>(bytes * EACH >> 56);
     }
     for (; index < count; index++) {
         sum += flags[index];
@@ -45,7 +57,7 @@ Counts count_block(const Bool *flags, Int *lengths, const Bounds &bounds, uint64
     Counts counts{0, 0, 0, false, 0};
     bool first_piece = true;
     for_pieces(bounds, from, to, [&](uint64_t segment, uint64_t first, uint64_t last, bool ends) {
-        uint32_t sum = count_flags(flags + first, last - first);
+        uint32_t sum = count_flags(flags + first, last - first, bounds.total - first);
         counts.all += sum;
         if (first_piece) {
             counts.head = sum;
@@ -59,18 +71,6 @@ Counts count_block(const Bool *flags, Int *lengths, const Bounds &bounds, uint64
         first_piece = false;
     });
     return counts;
-}
-
-// Moves the flagged ones of up to BLOCK elements. They are gathered without a branch, one place too far at
-// most.
-template <typename T> void move_flagged(const T *values, const Bool *flags, T *results, uint64_t count) {
-    T near[BLOCK + 1];
-    uint64_t moved = 0;
-    for (uint64_t index = 0; index < count; index++) {
-        near[moved] = values[index];
-        moved += flags[index];
-    }
-    memcpy(results, near, moved * sizeof(T));
 }
 
 template <typename T> bool routine_pack(Machine &machine, const Instruction &) {
@@ -132,7 +132,9 @@ template <typename T> bool routine_pack(Machine &machine, const Instruction &) {
             last = to == items ? bounds.total : to - segment_of_item(bounds, to);
         }
         if (first < last) {
-            move_flagged(values + first, flags + first, results + counts[block].all, last - first);
+            uint32_t place = counts[block].all;
+            uint32_t behind = block + 1 < blocks ? counts[block + 1].all : total;
+            compress(values + first, flags + first, last - first, results + place, behind - place);
         }
     });
     machine.drop(3);

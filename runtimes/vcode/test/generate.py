@@ -46,7 +46,8 @@ class Program:
     def values(self, kind, count):
         rng = self.rng
         if kind == "BOOL":
-            return [rng.random() < 0.4 for _ in range(count)]
+            share = rng.choice([0.4, 0.4, 0.02, 0.98, 0, 1])
+            return [rng.random() < share for _ in range(count)]
         if kind == "FLOAT":
             special = [0.0, -0.0, 1.5, -2.5, 1e300, 1e-300]
             return [rng.choice(special) if rng.random() < 0.05 else rng.uniform(-100, 100) for _ in range(count)]
