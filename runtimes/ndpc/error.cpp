@@ -8,12 +8,9 @@
 
 namespace ndpc {
 
-__attribute__((cold, noinline, format(printf, 2, 0))) void note(const Site &site, const char *format,
-                                                                std::int64_t first, std::int64_t second) {
-    Failure &failure = worker().failure;
-    failure.site = &site;
-    std::snprintf(failure.text, sizeof failure.text, format, static_cast<long long>(first),
-                  static_cast<long long>(second));
+__attribute__((cold, noinline)) void note(const Site &site, const char *format, std::int64_t first,
+                                          std::int64_t second) {
+    worker().failure = {&site, format, first, second};
 }
 
 __attribute__((cold, noinline)) void note_memory(const Site &site, std::int64_t items,
@@ -33,14 +30,18 @@ __attribute__((cold, noinline)) void note_depth(const Site &site) {
 
 __attribute__((cold, noinline)) void leave(int status) { throw Failing{status}; }
 
+// Made only here, where the program is at its end: a failure itself needs no memory.
 const char *failure_text() {
-    constexpr int place_bytes = 400;
-    static thread_local char text[Failure::text_bytes + place_bytes];
+    constexpr int text_bytes = 160, place_bytes = 400;
+    static thread_local char text[text_bytes + place_bytes];
     const Failure &failure = worker().failure;
     if (!failure.site) {
         return "";
     }
-    std::snprintf(text, sizeof text, "RUNTIME ERROR: %s\n  in %s, %s", failure.text, failure.site->function,
+    char what[text_bytes];
+    std::snprintf(what, sizeof what, failure.format, static_cast<long long>(failure.first),
+                  static_cast<long long>(failure.second));
+    std::snprintf(text, sizeof text, "RUNTIME ERROR: %s\n  in %s, %s", what, failure.site->function,
                   failure.site->position);
     return text;
 }

@@ -124,12 +124,7 @@ int note_failure(Worker &mine, Loop &loop, std::int64_t index, int status) {
     if (index >= before) {
         return failed;
     }
-    if (!join.failure) {
-        join.failure = static_cast<Failure *>(allocate_block(mine.pool, sizeof(Failure)));
-    }
-    if (join.failure) {
-        *join.failure = mine.failure;
-    }
+    join.failure = mine.failure;
     join.failed_at.store(index, std::memory_order_relaxed);
     if (before == Join::no_failure) {
         scheduler.attention.fetch_add(Scheduler::one_failing, std::memory_order_seq_cst);
@@ -142,13 +137,7 @@ int finish_loop(Worker &mine, Join &join, int status) {
     work_until(mine, &join);
     if (join.failed_at.load(std::memory_order_relaxed) != Join::no_failure) {
         scheduler.attention.fetch_sub(Scheduler::one_failing, std::memory_order_relaxed);
-        static const Site nowhere{"a loop", "?"};
-        if (join.failure) {
-            mine.failure = *join.failure;
-            free_block(mine.pool, join.failure, class_of(sizeof(Failure)));
-        } else {
-            fail(nowhere, "Out of memory: no room for the text of a failure.");
-        }
+        mine.failure = join.failure;
         return failed;
     }
     return status == cancelled || join.is_cancelled.load(std::memory_order_relaxed) ? cancelled : done;

@@ -27,10 +27,11 @@ enum Status : int {
     cancelled = 2 // an earlier element of a loop around has failed: nobody needs the result
 };
 
+// What there is to tell of a failure; a text is made of it at the end.
 struct Failure {
-    static constexpr int text_bytes = 160;
     const Site *site;
-    char text[text_bytes];
+    const char *format;
+    std::int64_t first, second;
 };
 
 // Keep the failure at the worker. `format` takes up to two numbers, as %lld.

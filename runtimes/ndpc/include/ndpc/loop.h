@@ -29,7 +29,7 @@ struct Join {
     std::atomic<bool> is_cancelled{false};           // a piece has found a failure further out
     std::atomic<std::uint32_t> lock{0};              // of the two below, for writing
     std::atomic<std::int64_t> failed_at{no_failure}; // lowest element that has failed
-    Failure *failure = nullptr;
+    Failure failure{};                               // if one has
 
     static constexpr std::int64_t no_failure = std::numeric_limits<std::int64_t>::max();
 };
