@@ -58,7 +58,7 @@ fn realtime(name: &str, hadal: Hadal) -> Result<(), TestError> {
 /// All memory goes into blocks.
 fn exhaust(name: &str, cpus: u32, memory: &str) -> Result<(), TestError> {
     let directory = scratch::empty_directory(name)?;
-    let hadal = Hadal::new(cpus).with("--memory", memory).cwd(&directory).limit(Duration::from_secs(90));
+    let hadal = Hadal::new(cpus).with("--memory", memory).cwd(&directory).limit(Duration::from_secs(240));
     let outcome = hadal.run(&HRT_EXHAUST.build(Way::GccDynamic)?, &[])?;
     expect_status(&outcome, 0)?;
     expect_stdout(&outcome, "memory ran out and came back\n")

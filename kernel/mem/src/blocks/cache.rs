@@ -11,6 +11,7 @@ use hadal_hal::threads::link::AtomicRef;
 
 use super::class::{KEPT_ORDERS, OBJECTS, per_page};
 use super::slab::{Object, Slab};
+use crate::buddy::FRAME_BYTES;
 
 /// Most blocks in a stack, unless a page has more objects.
 const LIMIT: usize = 64;
@@ -132,15 +133,36 @@ pub(super) struct Cache {
 }
 
 impl Cache {
-    pub(super) fn new(zone: usize, zones: usize) -> Self {
+    /// For a CPU of `zone`, one of `zones`. It keeps up to `most_bytes` of blocks of frames: nobody else can have them.
+    pub(super) fn new(zone: usize, zones: usize, most_bytes: u64) -> Self {
+        let fit = |order: usize| (most_bytes / KEPT_ORDERS as u64 / (FRAME_BYTES << order)) as usize;
         Self {
             zone,
             // All of a page fits, so that a page's objects, and the bits about them, stay on one CPU where they can.
             objects: array::from_fn(|class| Objects::new(LIMIT.max(per_page(class as u8) as usize))),
-            frames: array::from_fn(|order| Frames::new((LIMIT >> order).max(2))),
+            frames: array::from_fn(|order| Frames::new((LIMIT >> order).max(2).min(fit(order)))),
             away: Objects::new(LIMIT),
             turn: AtomicUsize::new(0),
             figures: (0..zones).map(|_| Figures::default()).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cpu_keeps_no_more_than_its_part() {
+        for most_bytes in [0, 4096, 512 << 10, 3 << 20, 1 << 30] {
+            let cache = Cache::new(0, 1, most_bytes);
+            let kept = cache.frames.iter().enumerate().map(|(order, kept)| {
+                let filled = (0..).take_while(|&pa| kept.push(pa)).count() as u64;
+                filled * (FRAME_BYTES << order)
+            });
+            let kept: u64 = kept.sum();
+            assert!(kept <= most_bytes, "{kept} of {most_bytes}");
+            assert!(kept > 0 || most_bytes < FRAME_BYTES * KEPT_ORDERS as u64);
         }
     }
 }

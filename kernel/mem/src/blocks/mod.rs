@@ -28,6 +28,9 @@ use live::Live;
 use pages::Pages;
 use slab::{Object, Stock};
 
+/// The part of memory that all CPUs together may keep in blocks of frames: a fourth. Who asks on another CPU does not get it.
+const KEPT_PART: u64 = 4;
+
 /// Where a block may come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
@@ -81,11 +84,14 @@ impl Blocks {
     /// An allocator on `frames`, once those know the `cpus`.
     pub fn new(frames: &'static FrameAllocator, cpus: usize) -> Self {
         let zones = frames.zone_count();
+        let kept_bytes = frames.stats().total_bytes / KEPT_PART / cpus as u64;
         Self {
             frames,
             live: Live::new(frames.frame_limit()),
             pages: Pages::new(frames.end()),
-            cpus: CpuLocal::new(cpus, |cpu| Cache::new(usize::from(frames.cpu_zone(cpu).0), zones)),
+            cpus: CpuLocal::new(cpus, |cpu| {
+                Cache::new(usize::from(frames.cpu_zone(cpu).0), zones, kept_bytes)
+            }),
             stocks: (0..zones)
                 .map(|_| [const { SpinLock::ranked(Rank::BlockStock, Stock::new()) }; OBJECTS.len()])
                 .collect(),
