@@ -93,7 +93,7 @@ WIDE void move_groups(const T *values, const Bool *flags, uint64_t count, T *res
 
 template <typename T>
 void compress(const T *values, const Bool *flags, uint64_t count, T *results, uint64_t flagged) {
-    static const bool wide = __builtin_cpu_supports("avx2");
+    static const bool wide = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("popcnt");
     uint64_t index = 0, moved = 0;
     if (wide) {
         move_groups(values, flags, count, results, flagged, index, moved);
