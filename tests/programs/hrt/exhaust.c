@@ -37,8 +37,7 @@ static struct kept *give_back(struct kept *list, bool every) {
     return stay;
 }
 
-/* Memory is full of pages, and every second one is free: nothing larger than a page can be had in one piece.
- */
+/* Memory is full of pages, and every second one is free: nothing larger can be had in one piece. */
 static void in_pieces(uint64_t bytes) {
     struct kept *pages = give_back(all_of(4096, NULL), false);
     struct kept *small = all_of(bytes, NULL);
