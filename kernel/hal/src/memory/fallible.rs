@@ -126,6 +126,13 @@ pub fn filled<T: Clone>(value: T, len: usize) -> Result<Vec<T>> {
     Ok(values)
 }
 
+/// So many values that `make` makes, in a box.
+pub fn made<T>(make: impl FnMut() -> T, len: usize) -> Result<Box<[T]>> {
+    let mut values = room_for(len)?;
+    values.resize_with(len, make);
+    Ok(values.into_boxed_slice())
+}
+
 /// An empty list with room for so many elements, and no more.
 pub fn room_for<T>(len: usize) -> Result<Vec<T>> {
     let mut values = Vec::new();
@@ -233,6 +240,13 @@ mod tests {
         assert_eq!(room_for::<u64>(usize::MAX).err(), Some(OutOfMemory));
         assert_eq!(collected(0..5), Ok(vec![0, 1, 2, 3, 4]));
         assert_eq!(filled(7, 3), Ok(vec![7; 3]));
+        let mut last = 0;
+        let mut next = || {
+            last += 1;
+            last
+        };
+        assert_eq!(made(&mut next, 3).as_deref(), Ok(&[1, 2, 3][..]));
+        assert_eq!(made(next, usize::MAX), Err(OutOfMemory));
     }
 
     #[test]

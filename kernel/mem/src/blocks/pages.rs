@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! From an address to the record of its page of objects, in constant time: a table for each 64 MiB that has such pages.
+//! From an address to the record of its page of objects, in constant time: a table for each 16 MiB that has such pages.
 
 use alloc::boxed::Box;
 use core::sync::atomic::Ordering;
 
-use hadal_hal::memory::fallible;
+use hadal_hal::memory::fallible::made;
 use hadal_hal::threads::link::AtomicRef;
 use spin::Once;
 
 use super::slab::Slab;
 use crate::buddy::FRAME_BYTES;
 
-/// Pages under one table: 64 MiB.
-const PAGES: u64 = 1 << 14;
+/// Pages under one table: 16 MiB. A table is made with interrupts off, so it is not large.
+const PAGES: u64 = 1 << 12;
 
 type Part = Box<[AtomicRef<Slab>]>;
 
@@ -43,14 +43,12 @@ impl Pages {
 
     /// Where the record of a page is noted; `None` if there is no memory for the table of its part.
     pub(super) fn place(&self, pa: u64) -> Option<&AtomicRef<Slab>> {
-        self.parts.get(part_of(pa))?.try_call_once(make_part).ok()?.get(place_of(pa))
+        self.parts
+            .get(part_of(pa))?
+            .try_call_once(|| made(AtomicRef::none, PAGES as usize))
+            .ok()?
+            .get(place_of(pa))
     }
-}
-
-fn make_part() -> fallible::Result<Part> {
-    let mut part = fallible::room_for(PAGES as usize)?;
-    part.resize_with(PAGES as usize, AtomicRef::none);
-    Ok(part.into_boxed_slice())
 }
 
 #[cfg(test)]

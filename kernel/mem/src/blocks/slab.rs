@@ -9,7 +9,7 @@
 use alloc::boxed::Box;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use hadal_hal::memory::fallible;
+use hadal_hal::memory::fallible::made;
 use hadal_hal::sync::{Rank, SpinLock};
 use spin::Once;
 
@@ -114,15 +114,9 @@ fn unused_record() -> Option<u32> {
         return Some(index);
     }
     let index = unused.made;
-    TABLE.get(index as usize / CHUNK)?.try_call_once(make_chunk).ok()?;
+    TABLE.get(index as usize / CHUNK)?.try_call_once(|| made(Slab::default, CHUNK)).ok()?;
     unused.made += 1;
     Some(index)
-}
-
-fn make_chunk() -> fallible::Result<Box<[Slab]>> {
-    let mut chunk = fallible::room_for(CHUNK)?;
-    chunk.resize_with(CHUNK, Slab::default);
-    Ok(chunk.into_boxed_slice())
 }
 
 impl Slab {
