@@ -6,10 +6,9 @@
 //! `key_set` and kept for the next use of its record.
 
 use alloc::boxed::Box;
-use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
-use hadal_hal::memory::user;
+use hadal_hal::memory::{fallible, user};
 use hadal_hrt_abi::thread::KEYS_MAX;
 use spin::Once;
 
@@ -47,10 +46,8 @@ impl Values {
         if let Some(all) = self.all.get() {
             return Ok(all);
         }
-        let mut values = Vec::new();
-        values.try_reserve_exact(KEYS_MAX).map_err(|_| Status::NoMemory)?;
-        values.resize_with(KEYS_MAX, Value::default);
-        Ok(self.all.call_once(|| values.into_boxed_slice()))
+        let values = fallible::made(Value::default, KEYS_MAX).map_err(|_| Status::NoMemory)?;
+        Ok(self.all.call_once(|| values))
     }
 
     /// Whether a value is not null.
