@@ -163,7 +163,7 @@ impl Blocks {
         let kept = own.frames.get(usize::from(order)).filter(|_| zone == own.zone);
         let pa = kept.and_then(|kept| kept.pop()).or_else(|| {
             self.first_of_zones(zone, others, |zone| {
-                self.frames.alloc_raw(order, ZonePolicy::Only(ZoneId(zone as u8)), For::Program)
+                self.frames.alloc_raw(order, ZonePolicy::Only(ZoneId(zone as u8)), For::Request)
             })
         })?;
         let (arena, frame) = self.frames.find(pa)?;
@@ -204,7 +204,7 @@ impl Blocks {
         if let Some(object) = stock.take() {
             return Some(object);
         }
-        let pa = self.frames.alloc_raw(0, ZonePolicy::Only(ZoneId(zone as u8)), For::Program)?;
+        let pa = self.frames.alloc_raw(0, ZonePolicy::Only(ZoneId(zone as u8)), For::Request)?;
         let (arena, frame) = self.frames.find(pa)?;
         let noted = self.pages.place(pa);
         let Some((noted, index)) = noted.and_then(|noted| Some((noted, stock.add_page(pa, zone, class)?)))

@@ -76,8 +76,22 @@ pub enum ZonePolicy {
 pub enum Class {
     /// The kernel itself: may use the reserve.
     Kernel,
-    /// A program: fails first when memory gets short.
+    /// A page of a program's: fails while there is no more than the reserve.
     Program,
+    /// What a program asks for and may be refused: fails while there is no more than twice the reserve. The rest is for pages, of
+    /// stacks and of code that has to be read again, which the program cannot do without when it tells of the failure.
+    Request,
+}
+
+impl Class {
+    /// How many times the reserve has to stay.
+    fn reserves(self) -> usize {
+        match self {
+            Self::Kernel => 0,
+            Self::Program => 1,
+            Self::Request => 2,
+        }
+    }
 }
 
 /// Memory that is only kept for speed: the page cache, which this crate does not know.
@@ -261,7 +275,7 @@ impl FrameAllocator {
             take()
         });
         // Large pages can be done without, and the kernel's requests may come under any lock.
-        if frame.is_none() && order == 0 && class == Class::Program && self.reclaim() {
+        if frame.is_none() && order == 0 && class != Class::Kernel && self.reclaim() {
             return take();
         }
         frame
@@ -353,9 +367,9 @@ impl FrameAllocator {
             .find_map(|other| self.zones[other.index()].take(&layout.arenas, order, Use::Allocated))
     }
 
-    /// Whether a block of that order may be taken without touching the kernel's reserve.
+    /// Whether a block of that order may be taken without touching what has to stay.
     fn permits(&self, order: u8, class: Class) -> bool {
-        let reserve = self.reserve_frames.load(Ordering::Relaxed);
+        let reserve = self.reserve_frames.load(Ordering::Relaxed) * class.reserves();
         class == Class::Kernel
             || 1usize
                 .checked_shl(u32::from(order))
@@ -502,7 +516,7 @@ impl FrameAllocator {
 
     /// Whether programs can have no more memory, even what is only kept for speed.
     pub fn is_short(&self) -> bool {
-        !self.has_beyond(1, 1)
+        !self.has_beyond(Class::Program.reserves(), 1)
     }
 
     /// Memory that programs cannot have.
@@ -521,9 +535,7 @@ impl FrameSource for FrameAllocator {
     }
 
     fn has_spare(&self, bytes: usize) -> bool {
-        // As much again is left to the program's pages, so that one that is refused something can go on: it may have to
-        // read its own code again.
-        self.has_beyond(2, bytes.div_ceil(FRAME_BYTES as usize))
+        self.has_beyond(Class::Request.reserves(), bytes.div_ceil(FRAME_BYTES as usize))
     }
 
     fn free(&self, block: Block) {
@@ -538,7 +550,7 @@ impl FrameSource for FrameAllocator {
 /// Whether a request is one of those that a test lets fail.
 #[inline]
 fn is_refused(class: Class) -> bool {
-    class == Class::Program && fallible::is_failure_injected()
+    class != Class::Kernel && fallible::is_failure_injected()
 }
 
 #[cold]
