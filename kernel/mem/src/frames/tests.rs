@@ -102,6 +102,8 @@ fn programs_leave_a_reserve() {
     let frames = allocator(&[32]);
     frames.init_cpus(1, |_| ZoneId(0));
     assert_eq!(frames.reserve_bytes(), MIB as u64);
+    exhaust(frames, ZonePolicy::Local, Class::Request);
+    assert_eq!(frames.stats().free_bytes, 2 * frames.reserve_bytes());
     exhaust(frames, ZonePolicy::Local, Class::Program);
     assert_eq!(frames.stats().free_bytes, frames.reserve_bytes());
     assert!(frames.alloc_program(0, ZonePolicy::Local).is_none());
