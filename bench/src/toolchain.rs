@@ -27,8 +27,8 @@ const LINK_TIME: &str = "-flto=auto";
 /// loop would cost several times as much.
 const WITHIN_PAGES: &str = "-falign-functions=256";
 
-/// For long functions, for the same reason: where they cross pages is the same in all places, and not a chance that has
-/// made the same code of BT one and a half times as slow in one program as in the other, whichever that was.
+/// For long functions: where they cross pages is then the same in all places. By chance of the layout the same code of BT took
+/// nearly twice as long in one program as in another (`docs/src/measuring.md`).
 const FROM_PAGES: &str = "-falign-functions=4096";
 
 const FLAGS: [&str; 4] = ["-O2", "-g", "-Wall", "-Wextra"];

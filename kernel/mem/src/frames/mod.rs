@@ -8,9 +8,9 @@
 //! What is decided here is checked elsewhere: that a block has one owner, by [`Block::claim`]. An address from
 //! [`FrameAllocator::alloc_raw`] is nobody's memory yet.
 //!
-//! Memory that runs out is `None`, never a panic. Allocations for programs ([`Class::Program`]) fail while a small reserve is
-//! left, so that the kernel can still report what happened. A free that does not match an allocation is a bug in the kernel
-//! and panics.
+//! Memory that runs out is `None`, never a panic. Allocations for programs fail while a small reserve is left, so that the
+//! kernel can still report what happened, and those that a program can do without ([`Class::Request`]) before the others. A free
+//! that does not match an allocation is a bug in the kernel and panics.
 //!
 //! Start-up has three steps: [`FrameAllocator::init`] before there is a heap, [`FrameAllocator::init_high`] once the direct
 //! map covers all memory, [`FrameAllocator::init_cpus`] once the heap works and CPUs are known.
