@@ -184,7 +184,7 @@ fn first_thread(_: usize) -> ! {
         end::machine(ExitStatus::Exited(0))
     }
     if cpu::is_translated() && !config.counts_instructions {
-        hadal_sched::let_tlbs_grow(|| hadal_mem::frames::global().used_bytes());
+        hadal_sched::serve_translator(|| hadal_mem::frames::global().used_bytes());
     }
     if cpu::count() > 1 && !config.counts_instructions {
         hadal_mem::frames::global().wake_to_prezero(hadal_sched::nudge_idle);

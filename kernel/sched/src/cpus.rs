@@ -28,8 +28,8 @@ use crate::store_watch::StoreWatch;
 use crate::table::{self, FREE_BATCH, adopt_idle};
 use crate::thread::Thread;
 use crate::timers::Timers;
-use crate::tlb_growth::TlbGrowth;
 use crate::transition::Event;
+use crate::translator::Translator;
 use crate::turns::Turns;
 use crate::{audit, balance};
 
@@ -60,7 +60,7 @@ pub(crate) struct Cpu {
     pub(crate) asked_by: AtomicU32,
     pub(crate) timers: Timers,
     pub(crate) spin: Spin,
-    pub(crate) tlb_growth: TlbGrowth,
+    pub(crate) translator: Translator,
     idle_thread: AtomicRef<Thread>,
     /// When the CPU began to schedule, as a time stamp; 0 before.
     joined: AtomicU64,
@@ -87,7 +87,7 @@ impl Cpu {
             asked_by: AtomicU32::new(0),
             timers: Timers::new(),
             spin: Spin::new(),
-            tlb_growth: TlbGrowth::new(),
+            translator: Translator::new(),
             idle_thread: AtomicRef::none(),
             joined: AtomicU64::new(0),
             // More than are ever in it.

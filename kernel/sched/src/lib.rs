@@ -68,6 +68,7 @@ mod token;
     allow(dead_code, reason = "the kernel only names events")
 )]
 mod transition;
+mod translator;
 mod turns;
 mod wait_note;
 mod wake;
@@ -91,7 +92,7 @@ pub use switch::{Wake, attend, exit, exit_kept, park, release, sleep_until, yiel
 pub use table::{SpawnError, create, discard, find_thread, live_threads, on_new_threads, thread, threads};
 pub use thread::{Info, PRIORITIES, PRIORITY_DEFAULT, Params, Policy, State, Thread};
 pub use timers::{TimerHandle, call_at, cancel_handler, handler_at, interrupt_within, on_timer_interrupt};
-pub use tlb_growth::let_tlbs_grow;
+pub use translator::serve_translator;
 pub use turns::SLICE_NS;
 pub use wait_note::Noun;
 pub use wake::{apply_affinity, note_affinity, on_reschedule_interrupt, set_affinity};

@@ -19,7 +19,7 @@ use crate::table::TABLE;
 use crate::thread::{Policy, Thread};
 use crate::transition::Event;
 use crate::wake::enqueue;
-use crate::{audit, balance, edf, gang, promise, quick, spin, timers, tlb_growth, turns};
+use crate::{audit, balance, edf, gang, promise, quick, spin, timers, translator, turns};
 
 /// Why [`park`] returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -162,7 +162,7 @@ pub(crate) fn run_ready(turn: Turn<'_>) -> bool {
     let own = here.cpu();
     let Some(next) = own.edf.take().or_else(|| own.levels.best()) else { return false };
     spin::begin(own);
-    tlb_growth::begin(own);
+    translator::begin(own);
     // What came while the CPU was polling has not started one.
     timers::start_slice_if_shared(own);
     switch(turn, next, Claim::Keep, Saves::Everything);

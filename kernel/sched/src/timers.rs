@@ -20,7 +20,7 @@ use crate::switch::receive;
 use crate::table::TABLE;
 use crate::thread::{Policy, Thread};
 use crate::turns::SLICE_NS;
-use crate::{balance, edf, kick, promise, spin, tlb_growth, wake};
+use crate::{balance, edf, kick, promise, spin, translator, wake};
 
 /// A slice with less than this left is over: the timer is not exact.
 const SLACK_NS: u64 = 10_000;
@@ -276,11 +276,11 @@ pub fn on_timer_interrupt(off: Off<'_>) {
             end_of_slice(here, now);
         }
     }
-    tlb_growth::grow_if_due(own, here.thread().is(own.idle_thread()), now);
+    translator::serve_if_due(own, here.thread().is(own.idle_thread()), now);
     let next = timers.queue.lock().next_deadline_ns().unwrap_or(NEVER);
     let others = [&timers.slice_end, &timers.settle_at, &timers.budget_end];
     let next = others.into_iter().fold(next, |next, other| next.min(other.load(Ordering::Relaxed)));
-    let next = next.min(own.spin.look_at_ns()).min(own.tlb_growth.at_ns());
+    let next = next.min(own.spin.look_at_ns()).min(own.translator.at_ns());
     if next != NEVER {
         arm_for(timers, next);
     }

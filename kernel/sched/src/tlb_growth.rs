@@ -11,20 +11,15 @@
 
 use hadal_hal::memory::layout::PAGE_SIZE;
 use hadal_hal::memory::tlb;
-use hadal_hal::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use hadal_time::now_ns;
+use hadal_hal::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use spin::Once;
 
-use crate::cpus::{self, Cpu};
-use crate::timers;
-
-/// Time to the first look; each further one comes after twice the time of the one before.
+/// Time from the first look to the second; each further one comes after twice the time of the one before.
 const FIRST_NS: u64 = 1_000_000;
 /// The longest time between two looks.
 const LONGEST_NS: u64 = 512_000_000;
 /// The shortest time from one growth of the table to the next, for each place: 0.5 s for 4,096.
 const REST_NS: u64 = 128_000;
-const NEVER: u64 = u64::MAX;
 
 /// Places of the smallest table, and of the largest that is asked for: QEMU clears the table with each flush.
 const SMALLEST: usize = 256;
@@ -33,12 +28,11 @@ const LARGEST: usize = 32_768;
 const STEP_PAGES: usize = 2048;
 const STEP_NS: u64 = 1_000_000;
 
-static IS_ON: AtomicBool = AtomicBool::new(false);
 static MEMORY_IN_USE: Once<fn() -> u64> = Once::new();
 
 /// What a CPU knows of its table. Only that CPU uses it, with interrupts off.
 pub(crate) struct TlbGrowth {
-    /// When it looks next, or [`NEVER`].
+    /// When it looks next.
     at_ns: AtomicU64,
     /// Time from one look to the next.
     period_ns: AtomicU64,
@@ -54,7 +48,7 @@ pub(crate) struct TlbGrowth {
 impl TlbGrowth {
     pub(crate) fn new() -> Self {
         Self {
-            at_ns: AtomicU64::new(NEVER),
+            at_ns: AtomicU64::new(0),
             period_ns: AtomicU64::new(FIRST_NS),
             grown_at_ns: AtomicU64::new(0),
             flushes: AtomicU64::new(0),
@@ -63,15 +57,16 @@ impl TlbGrowth {
         }
     }
 
-    /// When the timer has to interrupt this CPU for the next look.
-    pub(crate) fn at_ns(&self) -> u64 {
-        self.at_ns.load(Ordering::Relaxed)
-    }
-
-    fn begin(&self) {
-        let period_ns = self.period_ns.load(Ordering::Relaxed);
-        self.at_ns.store(now_ns() + period_ns, Ordering::Relaxed);
-        timers::interrupt_within(period_ns);
+    /// In an interrupt: goes on if that is due. Whether it has flushed.
+    pub(crate) fn look(&self, now_ns: u64) -> bool {
+        if now_ns < self.at_ns.load(Ordering::Relaxed) {
+            return false;
+        }
+        let grows = self.places.load(Ordering::Relaxed) < places_wanted();
+        let has_flushed = grows && self.step(now_ns);
+        let wait_ns = if grows { STEP_NS } else { self.rest_ns(now_ns) };
+        self.at_ns.store(now_ns + wait_ns, Ordering::Relaxed);
+        has_flushed
     }
 
     /// Reads some more pages, and flushes when the table is full; whether it did.
@@ -115,42 +110,9 @@ fn places_wanted() -> usize {
     usize::try_from(pages).unwrap_or(most).min(most).next_power_of_two()
 }
 
-/// Says that this machine's processors are emulated by QEMU's translator, and how to ask for the bytes of memory in use, in
-/// interrupt context; the calling thread's CPU begins at once.
-pub fn let_tlbs_grow(memory_in_use: fn() -> u64) {
+/// How to ask for the bytes of memory in use, in interrupt context.
+pub(crate) fn set_memory_in_use(memory_in_use: fn() -> u64) {
     MEMORY_IN_USE.call_once(|| memory_in_use);
-    IS_ON.store(true, Ordering::Relaxed);
-    let _irq = hadal_hal::interrupts::irq::disable();
-    begin(cpus::this());
-}
-
-/// A CPU that was idle has a thread to run. Interrupts are off.
-#[inline]
-pub(crate) fn begin(own: &Cpu) {
-    if IS_ON.load(Ordering::Relaxed) && own.tlb_growth.at_ns() == NEVER {
-        own.tlb_growth.begin();
-    }
-}
-
-/// In each timer interrupt: goes on if that is due. An idle CPU goes on when it has something to run.
-pub(crate) fn grow_if_due(own: &Cpu, is_idle: bool, now_ns: u64) {
-    let growth = &own.tlb_growth;
-    if now_ns < growth.at_ns() {
-        return;
-    }
-    if is_idle {
-        growth.at_ns.store(NEVER, Ordering::Relaxed);
-        return;
-    }
-    let wait_ns = if growth.places.load(Ordering::Relaxed) < places_wanted() {
-        if growth.step(now_ns) {
-            own.counters.growth_flushes.up();
-        }
-        STEP_NS
-    } else {
-        growth.rest_ns(now_ns)
-    };
-    growth.at_ns.store(now_ns + wait_ns, Ordering::Relaxed);
 }
 
 #[cfg(test)]
