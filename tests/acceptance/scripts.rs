@@ -96,7 +96,7 @@ for i in 1 2 3 4 5; do echo "line $i" | sed 's/line/row/'; done | sort -r | head
 (exit 4); echo "a subshell ended with $?"
 sleep 0.05 & wait $!; echo "a job ended with $?"
 (exit 9) & old=$!; for n in $(seq 40); do /bin/true; done; wait $old; echo "an old job ended with $?"
-for n in 1 2 3; do (sleep 0.0$n; exit $n) & done; for job in $(jobs -p); do wait $job; echo "waited: $?"; done
+for n in 1 2 3; do (sleep 0.$((n + 2)); exit $n) & done; for job in $(jobs -p); do wait $job; echo "waited: $?"; done
 cat <<EOF | tr a-z A-Z | wc -c
 here is a document
 EOF
