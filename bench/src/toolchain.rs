@@ -27,8 +27,7 @@ const LINK_TIME: &str = "-flto=auto";
 /// loop would cost several times as much.
 const WITHIN_PAGES: &str = "-falign-functions=256";
 
-/// For long functions: where they cross pages is then the same in all places. By chance of the layout the same code of BT took
-/// nearly twice as long in one program as in another (`docs/src/measuring.md`).
+/// For long functions: where they cross pages, which TCG's blocks are not chained across, is then the same in all places.
 const FROM_PAGES: &str = "-falign-functions=4096";
 
 const FLAGS: [&str; 4] = ["-O2", "-g", "-Wall", "-Wextra"];
