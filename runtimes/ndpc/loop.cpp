@@ -60,7 +60,7 @@ void divide(Worker &mine) {
 
 } // namespace
 
-int attend(Worker &mine, Loop &loop) {
+int attend(Worker &mine, Loop &loop, bool offers) {
     std::uint32_t attention = scheduler.attention.load(std::memory_order_relaxed);
     if (attention >= Scheduler::one_failing) {
         if (is_cancelled(loop.outer)) {
@@ -75,7 +75,8 @@ int attend(Worker &mine, Loop &loop) {
             return failed;
         }
     }
-    if ((attention & Scheduler::hungry_mask) != 0 && !mine.offer.load(std::memory_order_relaxed)) {
+    bool wanted = offers || (attention & Scheduler::hungry_mask) != 0;
+    if (wanted && !mine.offer.load(std::memory_order_relaxed)) {
         divide(mine);
     }
     return done;

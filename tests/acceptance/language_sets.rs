@@ -153,25 +153,31 @@ fn nesl_on_64_cpus(name: &str) -> Result<(), TestError> {
     expect_stdout(&wide, &one.stdout_text())
 }
 
-/// The test set of NDPC, on Linux and on a machine: in one test, since it takes a while to build.
-fn ndpc_set(name: &str) -> Result<(), TestError> {
-    let (dir, sdk) = (scratch::empty_directory(name)?, sdk()?);
+/// A command that translates a program, as NDPC's test set wants it: it gets the files of source, C++ and header.
+pub(crate) fn ndpc_translator(dir: &Path) -> Result<String, TestError> {
     let own = hadal_command()?;
     let own = own.display();
-    let translator = dir.join("translate");
     write(
-        &dir,
+        dir,
         "translate",
         &format!(
             "#!/bin/sh\nset -e\ncd \"$(dirname \"$1\")\"\nfile=$(basename \"$1\")\n\
              {own} ndpc --emit cpp \"$file\" > \"$2\"\n{own} ndpc --emit header \"$file\" > \"$3\"\n"
         ),
     )?;
+    Ok(format!("sh {}", dir.join("translate").display()))
+}
+
+/// The test set of NDPC, on Linux and on a machine: in one test, since it takes a while to build.
+fn ndpc_set(name: &str) -> Result<(), TestError> {
+    let (dir, sdk) = (scratch::empty_directory(name)?, sdk()?);
     let mut command = Command::new(tree("runtimes/ndpc/test/run"));
-    command.arg("-t").arg(format!("sh {}", translator.display())).arg("-w").arg(dir.join("work"));
-    command.arg("-c").arg(format!("c++ -std=c++20 -O1 -isystem {}", sdk.join("include").display()));
+    command.arg("-t").arg(ndpc_translator(&dir)?).arg("-w").arg(dir.join("work"));
+    let flags = format!("-O1 -isystem {}", sdk.join("include").display());
+    command.arg("-c").arg(format!("c++ -std=c++20 {flags}")).arg("-C").arg(format!("cc {flags}"));
     command.arg("-l").arg(format!("{} -pthread", sdk.join("lib/libhrt-linux.a").display()));
-    command.args(["-n", "1 2 4", "-N", "4", "-e", "-x"]).arg(format!("{own} run --cpus 4 --timeout 60"));
+    let machine = format!("{} run --cpus 4 --timeout 120", hadal_command()?.display());
+    command.args(["-n", "1 2 4", "-N", "4", "-e", "-x"]).arg(machine);
     let _permit = Permit::one();
     expect_status(&run::run(command, b"", SET_LIMIT)?, 0)
 }

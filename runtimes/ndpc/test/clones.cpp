@@ -43,7 +43,6 @@ void rest() {
 
 // So many elements, each of which ends only when all have begun.
 void test_side_by_side(std::int64_t count) {
-    rest();
     std::atomic<std::int64_t> begun{0};
     int sum = 0;
     int status = ndpc::reduce_each<ndpc::Plus<int>>(
@@ -116,7 +115,12 @@ int main() {
     for (int round = 0; round < 20; round++) {
         for (std::uint32_t workers : {2u, 4u}) {
             check(ndpc::start(workers, false) == 0, "a start");
-            test_side_by_side(2);
+            rest();
+            // At once one after the other: the others may not have said yet that they have nothing to do.
+            for (int i = 0; i < 5; i++) {
+                test_side_by_side(2);
+            }
+            rest();
             test_side_by_side(workers);
             test_shared("a loop of the serial clone", [](const auto &visit, const auto &goes_on) -> int {
                 return ndpc::each_element(ndpc::Serial(), 1000, here,

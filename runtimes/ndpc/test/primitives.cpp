@@ -14,6 +14,8 @@ namespace {
 using ndpc::Seq;
 
 constexpr ndpc::Site here{"primitives", "primitives.cpp"};
+constexpr double infinite = std::numeric_limits<double>::infinity();
+constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
 void check(bool condition, const char *what, std::int64_t count) {
     if (!condition) {
@@ -61,20 +63,21 @@ void test_conversions() {
     };
     for (double limit : limits) {
         for (double step : steps) {
-            for (double towards : {-INFINITY, limit + step, INFINITY}) {
+            for (double towards : {-infinite, limit + step, infinite}) {
                 double near = std::nextafter(limit + step, towards);
                 all_equal(near);
                 all_equal(-near);
             }
         }
     }
-    for (double a : {INFINITY, -INFINITY, static_cast<double>(NAN), 5e-324, -5e-324, -0.0}) {
+    for (double a : {infinite, -infinite, not_a_number, 5e-324, -5e-324, -0.0}) {
         all_equal(a);
     }
     for (int i = 0; i < 100000; i++) {
         all_equal(next_random() * (1.0 / 64) - 8000);
     }
-    check(ndpc::round_int(2.5) == 2 && ndpc::round_int(-3.5) == -4 && ndpc::round_int(NAN) == 0, "round", 1);
+    check(ndpc::round_int(2.5) == 2 && ndpc::round_int(-3.5) == -4 && ndpc::round_int(not_a_number) == 0,
+          "round", 1);
 }
 
 void test_filter(const Seq<int> &items, std::int64_t count) {

@@ -79,8 +79,9 @@ inline void pop_loop(Worker &mine, Loop &loop) {
     mine.current = loop.outer;
 }
 
-// Somebody is hungry or something has failed, and a block is about to begin. Other than `done` ends the loop.
-int attend(Worker &mine, Loop &loop);
+// Somebody is hungry or something has failed, or `offers`, and a block is about to begin. Other than `done`
+// ends the loop. With `offers` a piece is offered also if nobody is hungry yet.
+int attend(Worker &mine, Loop &loop, bool offers);
 // Somebody is hungry, and the worker is not between the elements of a loop: whether an older loop has a piece
 // for them.
 bool can_give(Worker &mine);
@@ -95,7 +96,8 @@ int run_element_threads(std::int64_t count, const void *body,
 // The time that a block of elements should take, in cycles of the time stamp counter: long against looking at
 // one shared word, short against what stealing costs.
 constexpr std::uint64_t block_cycles = 20000;
-// Loops too short to be worth a look at the clock; each of their elements is a block.
+// Loops too short to be worth a look at the clock; each of their elements is a block. It may take long, and
+// who gets hungry meanwhile could not ask: outside the serial clone a piece is offered before.
 constexpr std::int64_t untimed_elements = 8;
 
 // One element by the clone that forks. Out of line, as all that is not run often: compilers inline so much in
@@ -128,8 +130,9 @@ template <class Body> int run_loop(Loop &loop) {
         std::int64_t end = loop.end - begin > block ? begin + block : loop.end;
         loop.next = end;
         loop.running = begin;
-        if (__builtin_expect(scheduler.attention.load(std::memory_order_relaxed) != 0, 0)) {
-            NDPC_TRY(attend(mine, loop));
+        bool offers = forks && !timed;
+        if (__builtin_expect(offers || scheduler.attention.load(std::memory_order_relaxed) != 0, 0)) {
+            NDPC_TRY(attend(mine, loop, offers));
         }
         for (std::int64_t i = begin; i < end; i++) {
             if (int status = run_element(body, forks, i); __builtin_expect(status != 0, 0)) {
