@@ -10,11 +10,10 @@ use std::time::Duration;
 use hadal_tests::case::expect_status;
 use hadal_tests::{TestError, run, scratch};
 
-use crate::model::files;
 use crate::omp::PROGRAMS;
+use crate::sanitizers::{ADDRESS, COMPILER_LIMIT, LIBHRT, THREAD, objects};
 use crate::suite::Suite;
 
-const COMPILER_LIMIT: Duration = Duration::from_secs(600);
 const LIMIT: Duration = Duration::from_secs(300);
 const TEAMS: [u32; 2] = [2, 4];
 
@@ -35,7 +34,7 @@ struct Sanitizer {
 const SANITIZERS: [Sanitizer; 2] = [
     Sanitizer {
         name: "thread",
-        options: &["-fsanitize=thread"],
+        options: THREAD,
         // It forgets a thread before libhrt's last destructor of that thread, which takes a lock. The last one
         // measures memory.
         without: &[
@@ -48,24 +47,20 @@ const SANITIZERS: [Sanitizer; 2] = [
     },
     Sanitizer {
         name: "address",
-        options: &["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"],
+        options: ADDRESS,
         // It measures memory.
         without: &["misuse_memory"],
     },
 ];
 
-/// Folders of the run-time, and of libhrt for Linux; and their sources' extensions.
-const SOURCES: [(&str, &str); 10] = [
+/// Folders of the run-time, and their sources' extensions.
+const SOURCES: [(&str, &str); 6] = [
     ("runtimes/openmp/core", "cpp"),
     ("runtimes/openmp/gomp", "cpp"),
     ("runtimes/openmp/kmpc", "cpp"),
     ("runtimes/openmp/kmpc", "S"),
     ("runtimes/openmp/api", "cpp"),
     ("runtimes/openmp/ompt", "cpp"),
-    ("runtimes/hrt", "c"),
-    ("runtimes/hrt", "S"),
-    ("runtimes/hrt/sync", "c"),
-    ("runtimes/hrt/linux", "c"),
 ];
 
 pub(crate) fn register(suite: &mut Suite) {
@@ -110,33 +105,15 @@ fn check(test: &str, sanitizer: &Sanitizer) -> Result<(), TestError> {
 
 /// The shared library for Linux.
 fn library(work: &Path, sanitizer: &Sanitizer) -> Result<PathBuf, TestError> {
-    let root = scratch::workspace();
-    let mut objects = Vec::new();
-    for (folder, extension) in SOURCES {
-        // Files of different folders have the same names.
-        let objects_of_folder = work.join(folder.replace('/', "-")).join(extension);
-        scratch::make_empty(&objects_of_folder)?;
-        let is_cpp = extension == "cpp";
-        let mut command = Command::new(if is_cpp { "g++" } else { "gcc" });
-        command.current_dir(&objects_of_folder).args(["-c", "-O1", "-g", "-fPIC", "-fvisibility=hidden"]);
-        command.args(sanitizer.options).arg("-Wno-tsan");
-        if is_cpp {
-            command.args(["-std=c++20", "-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics"]);
-        } else if extension == "c" {
-            command.arg("-std=gnu11");
-        }
-        for directory in ["kernel/hrt/include", "runtimes/hrt", "runtimes/openmp"] {
-            command.arg("-I").arg(root.join(directory));
-        }
-        command.args(files(&root.join(folder), extension)?);
-        expect_status(&run::run(command, b"", COMPILER_LIMIT)?, 0)?;
-        objects.extend(files(&objects_of_folder, "o")?);
-    }
     let name = "libgomp.so.1";
     let library = work.join(name);
     let mut command = Command::new("g++");
     command.args(sanitizer.options).args(["-shared", "-pthread", "-o"]).arg(&library);
-    command.arg(format!("-Wl,-soname,{name}")).args(objects);
+    command.arg(format!("-Wl,-soname,{name}")).args(objects(
+        work,
+        &[&SOURCES[..], &LIBHRT].concat(),
+        sanitizer.options,
+    )?);
     expect_status(&run::run(command, b"", COMPILER_LIMIT)?, 0)?;
     Ok(library)
 }
