@@ -49,7 +49,7 @@ void divide(Worker &mine) {
     // Where there is not more than one element for each worker all go: they may take long, and nobody could
     // ask for those that stay.
     std::int64_t middle = loop->next + (left < worker_count() ? 0 : left / 2);
-    *piece = {loop->join, middle, loop->end};
+    *piece = {loop->join, middle, loop->end, mine.number};
     constexpr std::uint64_t credit = (offers_at_once - 1) * block_cycles;
     mine.offers_paid = (now - paid > credit ? now - credit : paid) + block_cycles;
     loop->end = middle;

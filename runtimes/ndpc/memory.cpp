@@ -3,10 +3,12 @@
 #include "ndpc/memory.h"
 
 #include <cstdlib>
+#include <new>
 
 #include "hadal/hrt.h"
 #include "lock.h"
 #include "ndpc/worker.h"
+#include "steal.h"
 
 #if defined(__has_feature)
 #define NDPC_HAS(feature) __has_feature(feature)
@@ -67,6 +69,41 @@ void *pop(Pool::List &list) {
     list.first = block->next;
     list.count--;
     return block;
+}
+
+void give_one(Pool::List &list, std::uint32_t size_class);
+
+void push_or_give(Pool::List &list, void *block, std::uint32_t size_class) {
+    push(list, block);
+    if (std::uint32_t batch = batch_of(size_class); list.count > 2 * batch) {
+        for (std::uint32_t i = 0; i < batch; i++) {
+            give_one(list, size_class);
+        }
+    }
+}
+
+// Takes what was returned to a pool; whether `list`, of the pool that takes, has any then.
+bool take_returned(Pool &pool, Pool &from, const Pool::List &list) {
+    if (!from.returned.load(std::memory_order_relaxed)) {
+        return false;
+    }
+    FreeBlock *block = from.returned.exchange(nullptr, std::memory_order_acquire);
+    while (block) {
+        FreeBlock *next = block->next;
+        std::uint32_t size_class = block->size_class;
+        push_or_give(pool.lists[size_class], block, size_class);
+        block = next;
+    }
+    return list.first;
+}
+
+// The same of all pools: for one that needs more memory, and whose blocks may wait with workers that do not
+// allocate any.
+bool take_all_returned(Pool &pool, const Pool::List &list) {
+    for (std::uint32_t i = 0, count = worker_count(); i < count; i++) {
+        take_returned(pool, worker_at(i)->pool, list);
+    }
+    return list.first;
 }
 
 // Moves up to a batch from the shared pool; false: it has none.
@@ -165,28 +202,66 @@ void *allocate_block(Pool &pool, std::size_t bytes) {
         return nullptr;
     }
     Pool::List &list = pool.lists[size_class];
-    if (list.first || refill(list, size_class)) {
+    if (list.first || take_returned(pool, pool, list) || refill(list, size_class)) {
         return pop(list);
     }
     std::size_t whole = class_bytes(size_class);
-    return is_large(size_class) ? from_kernel(pool, whole) : part_of_chunk(pool, whole);
+    if (is_large(size_class)) {
+        return from_kernel(pool, whole);
+    }
+    // Before there is another chunk.
+    if (pool.chunk_bytes < whole && (take_all_returned(pool, list) || refill(list, size_class))) {
+        return pop(list);
+    }
+    return part_of_chunk(pool, whole);
 }
 
 void free_block(Pool &pool, void *block, std::uint32_t size_class) {
-    if (!pools) {
+    if (pools) {
+        push_or_give(pool.lists[size_class], block, size_class);
+    } else {
         std::free(block);
-        return;
-    }
-    Pool::List &list = pool.lists[size_class];
-    push(list, block);
-    if (std::uint32_t batch = batch_of(size_class); list.count > 2 * batch) {
-        for (std::uint32_t i = 0; i < batch; i++) {
-            give_one(list, size_class);
-        }
     }
 }
 
+void free_block_of(Worker &mine, std::uint32_t maker, void *block, std::uint32_t size_class) {
+    // A large one shares no cache line.
+    if (!pools || maker == mine.number || maker >= worker_count() || is_large(size_class)) {
+        free_block(mine.pool, block, size_class);
+        return;
+    }
+    auto *returned = static_cast<FreeBlock *>(block);
+    returned->size_class = size_class;
+    std::atomic<FreeBlock *> &stack = worker_at(maker)->pool.returned;
+    returned->next = stack.load(std::memory_order_relaxed);
+    while (!stack.compare_exchange_weak(returned->next, returned, std::memory_order_release,
+                                        std::memory_order_relaxed)) {
+    }
+}
+
+BlockHeader *make_share(Pool &pool, std::uint32_t worker, BlockHeader *block) {
+    void *memory = allocate_block(pool, sizeof(Share));
+    if (!memory) {
+        return nullptr;
+    }
+    BlockHeader *of = block->is_share ? static_cast<Share *>(block)->of : block;
+    of->uses.fetch_add(1, std::memory_order_relaxed);
+    return new (memory) Share{{.uses = 1,
+                               .size_class = static_cast<std::uint16_t>(class_of(sizeof(Share))),
+                               .worker = static_cast<std::uint16_t>(worker),
+                               .items = 0,
+                               .is_share = true},
+                              of};
+}
+
+BlockHeader *end_block(Worker &mine, BlockHeader *block) {
+    BlockHeader *of = block->is_share ? static_cast<Share *>(block)->of : nullptr;
+    free_block_of(mine, block->worker, block, block->size_class);
+    return of;
+}
+
 void empty_pool(Pool &pool) {
+    take_returned(pool, pool, pool.lists[0]);
     for (std::uint32_t size_class = 0; size_class < size_classes; size_class++) {
         while (pool.lists[size_class].count != 0) {
             give_one(pool.lists[size_class], size_class);

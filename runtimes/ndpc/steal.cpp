@@ -83,7 +83,7 @@ void run_piece(Worker &mine, Piece *piece) {
               .depth = halvings(piece->end - piece->begin),
               .older = nullptr,
               .newer = nullptr};
-    free_block(mine.pool, piece, class_of(sizeof(Piece)));
+    free_block_of(mine, piece->maker, piece, class_of(sizeof(Piece)));
     Loop *before = mine.current;
     push_loop(mine, loop);
     if (join.run(loop) == cancelled) {

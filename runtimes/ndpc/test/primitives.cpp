@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <vector>
 
+#include <sys/resource.h>
+
 #include "ndpc/ndpc.h"
 
 namespace {
@@ -172,6 +174,31 @@ void test_moves(const Seq<int> &items, std::int64_t count) {
           "gather", count);
 }
 
+// Slices of a sequence and of slices, by several workers, outlive it; items are destroyed once.
+void test_slices(const Seq<int> &items, std::int64_t count) {
+    for_all_modes([&](ndpc::Mode auto mode) {
+        Seq<int> whole, flat;
+        Seq<Seq<int>> ones, rows, few;
+        check(copy(whole, items, here) == 0, "copy", count);
+        auto one = [&](ndpc::Mode auto, std::int64_t i, Seq<int> &item) -> int {
+            Seq<int> rest;
+            NDPC_TRY(drop(rest, whole, static_cast<int>(i), here));
+            return take(item, rest, 1, here);
+        };
+        check(each(mode, ones, count, here, one) == 0, "slices", count);
+        whole = Seq<int>();
+        auto some = [&](ndpc::Mode auto, std::int64_t i, Seq<Seq<int>> &item) -> int {
+            return subseq(item, ones, static_cast<int>(i), static_cast<int>(i + 1), here);
+        };
+        Seq<Seq<Seq<int>>> nested;
+        check(each(mode, nested, count, here, some) == 0, "slices of slices", count);
+        ones = Seq<Seq<int>>();
+        check(flatten(rows, nested, here) == 0 && flatten(flat, rows, here) == 0 && equal(flat, items),
+              "what slices have", count);
+        check(take(few, rows, static_cast<int>(count / 2), here) == 0, "take", count);
+    });
+}
+
 // A sum whose value depends on the order of its terms.
 double rounded_sum(std::int64_t count) {
     double sum = 0;
@@ -233,6 +260,29 @@ void test_failure(std::int64_t count) {
     });
 }
 
+std::int64_t most_memory_kib() {
+    rusage usage{};
+    check(getrusage(RUSAGE_SELF, &usage) == 0, "a look at the memory used", 1);
+    return usage.ru_maxrss;
+}
+
+// Blocks that one worker makes and another one gives up are used again.
+void test_turnover() {
+    std::int64_t before_kib = 0;
+    for (int round = 0; round < 100; round++) {
+        Seq<Seq<int>> made;
+        auto body = [](ndpc::Mode auto, std::int64_t i, Seq<int> &item) -> int {
+            return index(item, static_cast<int>(i % 10), here);
+        };
+        check(each(ndpc::Forking(), made, 20000, here, body) == 0, "short sequences", 20000);
+        if (round == 20) {
+            before_kib = most_memory_kib();
+        }
+    }
+    // More than a chunk for each of eight workers; what is lost each round would be 80 MiB.
+    check(most_memory_kib() - before_kib <= 40 << 10, "memory used again", 20000);
+}
+
 // A block has room for what it was asked for, and little more: a cache line, less than a step if it is small,
 // else less than a quarter of it.
 void test_classes() {
@@ -271,6 +321,7 @@ int main() {
         std::size_t number = 0;
         test_parts();
         test_conversions();
+        test_turnover();
         for (std::int64_t count : counts) {
             for (int round = 0; round < 3; round++) {
                 std::vector<int> numbers;
@@ -281,6 +332,7 @@ int main() {
                 test_filter(items, count);
                 test_scan_and_reduce(items, count);
                 test_moves(items, count);
+                test_slices(items, count);
                 test_decide<ndpc::And<bool>>(count);
                 test_decide<ndpc::Or<bool>>(count);
                 test_failure(count);

@@ -53,6 +53,7 @@ inline std::uint32_t halvings(std::int64_t count) {
 struct Piece {
     Join *join;
     std::int64_t begin, end;
+    std::uint32_t maker; // the worker that has allocated it
 };
 
 inline void push_loop(Worker &mine, Loop &loop) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-// Storage of sequences: blocks from the pool of the worker that asks. A block goes back to the pool of the
-// worker that gives it up; what is too much there moves on to a pool that all share, in batches.
+// Storage of sequences: blocks from the pool of the worker that asks. A small block goes back to that pool,
+// whoever gives it up: what lies beside it in a cache line stays with one worker. What is too much there
+// moves on to a pool that all share, in batches.
 #ifndef NDPC_MEMORY_H
 #define NDPC_MEMORY_H
 
@@ -9,6 +10,8 @@
 #include <cstdint>
 
 namespace ndpc {
+
+struct Worker;
 
 // Small blocks have a class for each 16 bytes, so that many short sequences take little more memory than they
 // need; larger ones have four classes for each doubling. Several blocks in one cache line would be those of
@@ -45,6 +48,7 @@ static_assert(class_of(small_bytes) + 1 == small_classes && class_of(small_bytes
 
 struct FreeBlock {
     FreeBlock *next;
+    std::uint32_t size_class; // of one that is returned
 };
 
 // What a worker keeps for itself.
@@ -57,20 +61,40 @@ struct Pool {
     char *chunk; // not yet parted into blocks
     std::size_t chunk_bytes;
     std::size_t next_chunk_bytes; // each is larger than the one before, up to a limit
+    // Blocks of this pool that other workers have given up.
+    alignas(64) std::atomic<FreeBlock *> returned;
 };
 
 // A block of the class that `bytes` need, or null.
 void *allocate_block(Pool &pool, std::size_t bytes);
+// Of a block that the pool's own worker has allocated.
 void free_block(Pool &pool, void *block, std::uint32_t size_class);
+// Of one that worker number `maker` has allocated.
+void free_block_of(Worker &mine, std::uint32_t maker, void *block, std::uint32_t size_class);
 // Gives what the pool has to the shared one.
 void empty_pool(Pool &pool);
 
 // What precedes the items of a block.
 struct alignas(16) BlockHeader {
     std::atomic<std::uint32_t> uses;
-    std::uint32_t size_class;
-    std::int64_t items; // constructed ones
+    std::uint16_t size_class;
+    std::uint16_t worker; // number of the one that made it, or of one of those that are too many for one each
+    std::uint32_t items;  // constructed ones
+    bool is_share;
 };
+static_assert(sizeof(BlockHeader) == 16 && size_classes <= 0xffff);
+
+// One use of a block, in memory of a worker that is not the block's: what it takes from the block's items,
+// and takes from that, counts here. Workers that take a sequence apart together would else all count in one
+// place.
+struct Share : BlockHeader {
+    BlockHeader *of; // no share
+};
+
+// A share with one use, of the block that `block` is or is a share of. Null: there is no memory for it.
+BlockHeader *make_share(Pool &pool, std::uint32_t worker, BlockHeader *block);
+// Frees a block without uses; of a share gives the block whose use it was, else null.
+BlockHeader *end_block(Worker &mine, BlockHeader *block);
 
 } // namespace ndpc
 

@@ -60,11 +60,16 @@ template <class T> class Seq {
             return fail_memory(site, count, sizeof(T));
         }
         std::size_t bytes = sizeof(BlockHeader) + static_cast<std::size_t>(count) * sizeof(T);
-        void *memory = allocate_block(worker().pool, bytes);
+        Worker &mine = worker();
+        void *memory = allocate_block(mine.pool, bytes);
         if (!memory) {
             return fail_memory(site, count, sizeof(T));
         }
-        made.block_ = new (memory) BlockHeader{.uses = 1, .size_class = class_of(bytes), .items = count};
+        made.block_ = new (memory) BlockHeader{.uses = 1,
+                                               .size_class = static_cast<std::uint16_t>(class_of(bytes)),
+                                               .worker = static_cast<std::uint16_t>(mine.number),
+                                               .items = static_cast<std::uint32_t>(count),
+                                               .is_share = false};
         made.items_ = reinterpret_cast<T *>(made.block_ + 1);
         made.count_ = count;
         if constexpr (!std::is_trivially_default_constructible_v<T>) {
@@ -81,8 +86,7 @@ template <class T> class Seq {
         if (begin < end) {
             part.items_ = items_ + begin;
             part.count_ = end - begin;
-            part.block_ = block_;
-            part.use();
+            part.block_ = use_here();
         }
         return part;
     }
@@ -105,18 +109,44 @@ template <class T> class Seq {
         }
     }
 
-    void drop() {
-        // The only user needs no atomic operation: nobody else can become one.
-        if (block_->uses.load(std::memory_order_acquire) == 1 ||
-            block_->uses.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-            if constexpr (!std::is_trivially_destructible_v<T>) {
-                T *first = reinterpret_cast<T *>(block_ + 1);
-                for (std::int64_t i = 0; i < block_->items; i++) {
-                    first[i].~T();
+    // One use more, by the worker that runs: gives what it counts in.
+    BlockHeader *use_here() const {
+        if (block_) {
+            Worker &mine = worker();
+            if (__builtin_expect(block_->worker != mine.number, 0)) {
+                if (BlockHeader *share = make_share(mine.pool, mine.number, block_)) {
+                    return share;
                 }
             }
-            free_block(worker().pool, block_, block_->size_class);
+            use();
         }
+        return block_;
+    }
+
+    // The only user needs no atomic operation: nobody else can become one.
+    static bool is_last_use(BlockHeader *block) {
+        return block->uses.load(std::memory_order_acquire) == 1 ||
+               block->uses.fetch_sub(1, std::memory_order_acq_rel) == 1;
+    }
+
+    void drop() {
+        BlockHeader *block = block_;
+        if (!is_last_use(block)) {
+            return;
+        }
+        if (block->is_share) {
+            block = end_block(worker(), block);
+            if (!is_last_use(block)) {
+                return;
+            }
+        }
+        if constexpr (!std::is_trivially_destructible_v<T>) {
+            T *first = reinterpret_cast<T *>(block + 1);
+            for (std::uint32_t i = 0; i < block->items; i++) {
+                first[i].~T();
+            }
+        }
+        end_block(worker(), block);
     }
 
     void forget() {
