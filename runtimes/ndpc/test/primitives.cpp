@@ -174,6 +174,36 @@ void test_moves(const Seq<int> &items, std::int64_t count) {
           "gather", count);
 }
 
+// Changes of whole blocks to near places and to far ones, several to most; then one that is out of bounds.
+void test_scatter(const Seq<int> &items, std::int64_t count) {
+    for (int distance : {1, 100, 1 << 24}) {
+        std::vector<int> expected(items.begin(), items.end());
+        std::vector<ndpc::Pair<int, int>> list;
+        for (std::int64_t i = 0; count != 0 && i < 2 * count; i++) {
+            auto place = static_cast<int>((i + next_random() % distance) % count);
+            list.push_back({place, next_random()});
+            expected[static_cast<std::size_t>(place)] = list.back().second;
+        }
+        auto changes = ndpc::constant(list.data(), static_cast<std::int64_t>(list.size()));
+        Seq<int> changed;
+        check(scatter(changed, items, changes, here) == 0 && same(changed, expected), "scatter", count);
+        for (std::size_t first : {list.size() - 1, list.size() / 2}) {
+            if (list.empty()) {
+                continue;
+            }
+            int bad = first % 2 ? -1 : static_cast<int>(count);
+            list[first].first = bad;
+            list.back().first = first % 2 ? -1 : static_cast<int>(count);
+            char expected_text[120];
+            std::snprintf(expected_text, sizeof expected_text, "The index is %d, the length %d.", bad,
+                          static_cast<int>(count));
+            check(scatter(changed, items, changes, here) != 0 &&
+                      std::strstr(ndpc::failure_text(), expected_text) != nullptr,
+                  "the first change that is out of bounds", count);
+        }
+    }
+}
+
 // Slices of a sequence and of slices, by several workers, outlive it; items are destroyed once.
 void test_slices(const Seq<int> &items, std::int64_t count) {
     for_all_modes([&](ndpc::Mode auto mode) {
@@ -332,6 +362,7 @@ int main() {
                 test_filter(items, count);
                 test_scan_and_reduce(items, count);
                 test_moves(items, count);
+                test_scatter(items, count);
                 test_slices(items, count);
                 test_decide<ndpc::And<bool>>(count);
                 test_decide<ndpc::Or<bool>>(count);

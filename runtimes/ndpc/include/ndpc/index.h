@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-// Elements by number: indexing, gather, scatter, slices.
+// Elements by number: indexing, gather, slices.
 #ifndef NDPC_INDEX_H
 #define NDPC_INDEX_H
 
@@ -63,23 +63,6 @@ template <class T> int copy(Seq<T> &result, const Seq<T> &items, const Site &sit
         item = items[i];
         return done;
     });
-}
-
-// items <- changes: of several values for one place the last one wins, so the changes are made in their
-// order.
-template <class T>
-int scatter(Seq<T> &result, const Seq<T> &items, const Seq<Pair<int, T>> &changes, const Site &site) {
-    Seq<T> made;
-    NDPC_TRY(copy(made, items, site));
-    for (const Pair<int, T> &change : changes) {
-        if (static_cast<std::uint32_t>(change.first) >= static_cast<std::uint64_t>(items.count())) {
-            return fail(site, "Index out of bounds for function <-. The index is %lld, the length %lld.",
-                        change.first, items.count());
-        }
-        made.data()[change.first] = change.second;
-    }
-    result = std::move(made);
-    return done;
 }
 
 // `items` with `item` in the place `index`.

@@ -94,6 +94,12 @@ int finish_loop(Worker &mine, Join &join, int status);
 int run_element_threads(std::int64_t count, const void *body,
                         int (*element)(const void *body, std::int64_t index));
 
+// Whether somebody waits for work, and no loop of the caller's worker has any.
+inline bool should_divide() {
+    return (scheduler.attention.load(std::memory_order_relaxed) & Scheduler::hungry_mask) != 0 &&
+           !can_give(worker());
+}
+
 // The time that a block of elements should take, in cycles of the time stamp counter: long against looking at
 // one shared word, short against what stealing costs.
 constexpr std::uint64_t block_cycles = 20000;

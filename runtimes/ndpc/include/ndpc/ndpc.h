@@ -5,6 +5,7 @@
 
 #include "collection.h"
 #include "each.h"
+#include "filter.h"
 #include "index.h"
 #include "nested.h"
 #include "parts.h"
@@ -12,6 +13,7 @@
 #include "program.h"
 #include "reduce.h"
 #include "scalar.h"
+#include "scatter.h"
 #include "text.h"
 
 #endif
