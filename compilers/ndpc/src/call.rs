@@ -110,6 +110,7 @@ impl<'a> Writer<'_, 'a> {
                 let site = self.site(expr.span);
                 self.try_line(&format!("ndpc::{name}({place}, {}, {site})", join(&arguments)));
             }
+            How::Sequence("scatter") => self.scatter_into(expr, argument, place),
             How::Sequence(name) => {
                 let arguments = self.arguments(argument, count);
                 let site = self.site(expr.span);

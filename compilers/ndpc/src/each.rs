@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Apply-to-each, and reductions of what it would give without the sequence in between.
+//! Apply-to-each.
 
 use hadal_front::typed::{ApplyToEach, Expr, ExprKind, Pattern};
 use hadal_front::types::Type;
@@ -75,7 +75,15 @@ impl Writer<'_, '_> {
     }
 
     /// The loop that gives a sequence.
-    fn each_line(&mut self, index: &str, body: Body, count: &str, site: &str, place: &str, is_serial: bool) {
+    pub(crate) fn each_line(
+        &mut self,
+        index: &str,
+        body: Body,
+        count: &str,
+        site: &str,
+        place: &str,
+        is_serial: bool,
+    ) {
         let parameter = format!("{} &{}", body.element, body.item);
         if !body.block.heavy {
             let body = self.lambda("body", index, &[&parameter], body.block, "int", DONE);

@@ -21,6 +21,7 @@ mod output;
 mod primitive;
 mod program;
 mod reduce;
+mod scatter;
 mod tail;
 mod unit;
 mod value;

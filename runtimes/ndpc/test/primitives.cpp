@@ -187,6 +187,9 @@ void test_scatter(const Seq<int> &items, std::int64_t count) {
         auto changes = ndpc::constant(list.data(), static_cast<std::int64_t>(list.size()));
         Seq<int> changed;
         check(scatter(changed, items, changes, here) == 0 && same(changed, expected), "scatter", count);
+        auto change = [&](std::int64_t i, ndpc::Pair<int, int> &item) { item = changes[i]; };
+        check(scatter_small(changed, items, changes.count(), here, change) == 0 && same(changed, expected),
+              "scatter of what a body gives", count);
         for (std::size_t first : {list.size() - 1, list.size() / 2}) {
             if (list.empty()) {
                 continue;

@@ -148,12 +148,15 @@ int partition(Seq<Seq<T>> &result, const Seq<T> &items, const Seq<int> &lengths,
     return done;
 }
 
+inline int zip_length(std::int64_t a, std::int64_t b, const Site &site) {
+    if (a != b) {
+        return fail(site, "Length mismatch in function ZIP. The lengths are %lld and %lld.", a, b);
+    }
+    return done;
+}
 template <class A, class B>
 int zip(Seq<Pair<A, B>> &result, const Seq<A> &a, const Seq<B> &b, const Site &site) {
-    if (a.count() != b.count()) {
-        return fail(site, "Length mismatch in function ZIP. The lengths are %lld and %lld.", a.count(),
-                    b.count());
-    }
+    NDPC_TRY(zip_length(a.count(), b.count(), site));
     return fill(result, a.count(), site, [&](std::int64_t i, Pair<A, B> &item) -> int {
         item = {a[i], b[i]};
         return done;

@@ -10,8 +10,6 @@
 
 namespace ndpc {
 
-template <class T> using Changes = Seq<Pair<int, T>>;
-
 constexpr std::int64_t change_block = 2048;
 // Where so many blocks are left they are divided if somebody waits for work and there is no other.
 constexpr std::int64_t changes_divisible = 4;
@@ -25,48 +23,58 @@ struct Places {
     std::int32_t lowest, highest;
 };
 
-// Finds the places of changes `begin` to `end`. As unsigned numbers negative ones are too large as well.
-template <class T>
-int find_places(Places &places, std::int64_t length, const Changes<T> &changes, std::int64_t begin,
+// As unsigned numbers negative ones are too large as well.
+inline int check_place(int place, std::int64_t length, const Site &site) {
+    if (__builtin_expect(static_cast<std::uint32_t>(place) >= static_cast<std::uint64_t>(length), 0)) {
+        return fail(site, "Index out of bounds for function <-. The index is %lld, the length %lld.", place,
+                    length);
+    }
+    return done;
+}
+
+// In what follows change(i) is change number i: a pair of a place and what it gets there. It is a few
+// instructions and cannot fail.
+
+// Finds the places of changes `begin` to `end`.
+template <class Change>
+int find_places(Places &places, std::int64_t length, const Change &change, std::int64_t begin,
                 std::int64_t end, const Site &site) {
-    std::uint32_t lowest = ~0u, highest = 0;
+    int lowest = std::numeric_limits<int>::max(), highest = std::numeric_limits<int>::min();
     for (std::int64_t i = begin; i < end; i++) {
-        auto place = static_cast<std::uint32_t>(changes[i].first);
+        int place = change(i).first;
         lowest = std::min(lowest, place);
         highest = std::max(highest, place);
     }
-    for (std::int64_t i = begin; __builtin_expect(highest >= length, 0) && i < end; i++) {
-        if (static_cast<std::uint32_t>(changes[i].first) >= length) {
-            return fail(site, "Index out of bounds for function <-. The index is %lld, the length %lld.",
-                        changes[i].first, length);
-        }
+    bool is_bad = lowest < 0 || highest >= length;
+    for (std::int64_t i = begin; __builtin_expect(is_bad, 0) && i < end; i++) {
+        NDPC_TRY(check_place(change(i).first, length, site));
     }
-    places = {static_cast<std::int32_t>(lowest), static_cast<std::int32_t>(highest)};
+    places = {lowest, highest};
     return done;
 }
 
 // Makes those of the changes `begin` to `end`, which are for `places`, that are for places `low` to `high`.
-template <class T>
-void make_changes(T *to, const Changes<T> &changes, std::int64_t begin, std::int64_t end,
-                  const Places &places, std::int64_t low, std::int64_t high) {
+template <class T, class Change>
+void make_changes(T *to, const Change &change, std::int64_t begin, std::int64_t end, const Places &places,
+                  std::int64_t low, std::int64_t high) {
     if (places.highest < low || places.lowest >= high) {
         return;
     }
     bool all = places.lowest >= low && places.highest < high;
     for (std::int64_t i = begin; i < end; i++) {
-        std::int64_t place = changes[i].first;
+        const auto &[place, item] = change(i);
         if (all || (place >= low && place < high)) {
-            to[place] = changes[i].second;
+            to[place] = item;
         }
     }
 }
 
 // The changes from number `next` on, divided: so many blocks after the other that they are still in the
 // caches when it is known where they go.
-template <class T>
-__attribute__((noinline)) int scatter_rest(T *to, std::int64_t length, const Changes<T> &changes,
-                                           std::int64_t next, const Site &site) {
-    std::int64_t count = changes.count(), most = blocks_at_once * worker_count();
+template <class T, class Change>
+__attribute__((noinline)) int scatter_rest(T *to, std::int64_t length, const Change &change,
+                                           std::int64_t next, std::int64_t count, const Site &site) {
+    std::int64_t most = blocks_at_once * worker_count();
     Seq<Places> of_blocks;
     NDPC_TRY(Seq<Places>::make(of_blocks, most, site));
     Places *places = of_blocks.data();
@@ -75,7 +83,7 @@ __attribute__((noinline)) int scatter_rest(T *to, std::int64_t length, const Cha
         auto begin_of = [=](std::int64_t block) { return next + block * change_block; };
         auto end_of = [=](std::int64_t block) { return std::min(count, begin_of(block + 1)); };
         NDPC_TRY(each_index(blocks, [&](std::int64_t block) -> int {
-            return find_places(places[block], length, changes, begin_of(block), end_of(block), site);
+            return find_places(places[block], length, change, begin_of(block), end_of(block), site);
         }));
         std::int64_t lowest = length, highest = 0;
         for (std::int64_t block = 0; block < blocks; block++) {
@@ -86,7 +94,7 @@ __attribute__((noinline)) int scatter_rest(T *to, std::int64_t length, const Cha
         std::int64_t part = blocks_of(blocks_of(wide, worker_count()), part_alignment) * part_alignment;
         NDPC_TRY(each_index(blocks_of(wide, part), [&](std::int64_t i) -> int {
             for (std::int64_t block = 0; block < blocks; block++) {
-                make_changes(to, changes, begin_of(block), end_of(block), places[block], lowest + i * part,
+                make_changes(to, change, begin_of(block), end_of(block), places[block], lowest + i * part,
                              lowest + (i + 1) * part);
             }
             return done;
@@ -95,29 +103,47 @@ __attribute__((noinline)) int scatter_rest(T *to, std::int64_t length, const Cha
     return done;
 }
 
-template <class T>
-int scatter(Seq<T> &result, const Seq<T> &items, const Changes<T> &changes, const Site &site) {
+// The copy of `items` with `count` changes.
+template <class T, class Change>
+int make_all_changes(Seq<T> &result, const Seq<T> &items, std::int64_t count, const Site &site,
+                     const Change &change) {
     Seq<T> made;
     NDPC_TRY(copy(made, items, site));
     T *to = made.data();
-    std::int64_t length = items.count(), count = changes.count();
+    std::int64_t length = items.count();
     for (std::int64_t next = 0; next < count;) {
         std::int64_t end = std::min(count, next + change_block);
         for (; next < end; next++) {
-            const Pair<int, T> &change = changes[next];
-            if (static_cast<std::uint32_t>(change.first) >= static_cast<std::uint64_t>(length)) {
-                return fail(site, "Index out of bounds for function <-. The index is %lld, the length %lld.",
-                            change.first, length);
-            }
-            to[change.first] = change.second;
+            const auto &[place, item] = change(next);
+            NDPC_TRY(check_place(place, length, site));
+            to[place] = item;
         }
         if (count - next >= changes_divisible * change_block && should_divide()) {
-            NDPC_TRY(scatter_rest(to, length, changes, next, site));
+            NDPC_TRY(scatter_rest(to, length, change, next, count, site));
             break;
         }
     }
     result = std::move(made);
     return done;
+}
+
+template <class T>
+int scatter(Seq<T> &result, const Seq<T> &items, const Seq<Pair<int, T>> &changes, const Site &site) {
+    const Pair<int, T> *from = changes.begin();
+    return make_all_changes(result, items, changes.count(), site,
+                            [from](std::int64_t i) -> const Pair<int, T> & { return from[i]; });
+}
+
+// The same with what body(i, item) gives for each i < count: a few instructions that cannot fail, and may run
+// several times.
+template <class T, class Body>
+int scatter_small(Seq<T> &result, const Seq<T> &items, std::int64_t count, const Site &site,
+                  const Body &body) {
+    return make_all_changes(result, items, count, site, [body](std::int64_t i) {
+        Pair<int, T> item;
+        body(i, item);
+        return item;
+    });
 }
 
 } // namespace ndpc
