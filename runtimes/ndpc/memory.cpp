@@ -17,6 +17,14 @@
 #endif
 
 namespace ndpc {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || NDPC_HAS(address_sanitizer) ||          \
+    NDPC_HAS(thread_sanitizer)
+constexpr bool pools = false;
+#else
+constexpr bool pools = true;
+#endif
+
 namespace {
 
 // Blocks up to this size are parts of chunks, which live to the end. Larger ones are allocated one by one.
@@ -41,14 +49,6 @@ struct SharedList {
 
 SharedList shared_lists[size_classes];
 std::atomic<std::int64_t> shared_large_bytes;
-
-// Sanitizers must see each block come and go.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || NDPC_HAS(address_sanitizer) ||          \
-    NDPC_HAS(thread_sanitizer)
-constexpr bool pools = false;
-#else
-constexpr bool pools = true;
-#endif
 
 bool is_large(std::uint32_t size_class) { return class_bytes(size_class) > largest_part; }
 

@@ -313,7 +313,7 @@ void test_turnover() {
         }
     }
     // More than a chunk for each of eight workers; what is lost each round would be 80 MiB.
-    check(most_memory_kib() - before_kib <= 40 << 10, "memory used again", 20000);
+    check(!ndpc::pools || most_memory_kib() - before_kib <= 40 << 10, "memory used again", 20000);
 }
 
 // A block has room for what it was asked for, and little more: a cache line, less than a step if it is small,

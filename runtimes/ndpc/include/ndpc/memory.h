@@ -65,6 +65,9 @@ struct Pool {
     alignas(64) std::atomic<FreeBlock *> returned;
 };
 
+// Whether there are pools: sanitizers must see each block come and go.
+extern const bool pools;
+
 // A block of the class that `bytes` need, or null.
 void *allocate_block(Pool &pool, std::size_t bytes);
 // Of a block that the pool's own worker has allocated.
