@@ -18,8 +18,9 @@
 
 namespace ndpc {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || NDPC_HAS(address_sanitizer) ||          \
-    NDPC_HAS(thread_sanitizer)
+// NDPC_POOLS: for a test of the pools themselves under the thread sanitizer.
+#if !defined(NDPC_POOLS) && (defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) ||                \
+                             NDPC_HAS(address_sanitizer) || NDPC_HAS(thread_sanitizer))
 constexpr bool pools = false;
 #else
 constexpr bool pools = true;
@@ -233,10 +234,11 @@ void free_block_of(Worker &mine, std::uint32_t maker, void *block, std::uint32_t
     auto *returned = static_cast<FreeBlock *>(block);
     returned->size_class = size_class;
     std::atomic<FreeBlock *> &stack = worker_at(maker)->pool.returned;
-    returned->next = stack.load(std::memory_order_relaxed);
-    while (!stack.compare_exchange_weak(returned->next, returned, std::memory_order_release,
-                                        std::memory_order_relaxed)) {
-    }
+    FreeBlock *first = stack.load(std::memory_order_relaxed);
+    do {
+        returned->next = first;
+    } while (
+        !stack.compare_exchange_weak(first, returned, std::memory_order_release, std::memory_order_relaxed));
 }
 
 BlockHeader *make_share(Pool &pool, std::uint32_t worker, BlockHeader *block) {

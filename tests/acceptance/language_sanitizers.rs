@@ -12,6 +12,7 @@ use hadal_tests::{TestError, run, scratch};
 
 use crate::language_sets::ndpc_translator;
 use crate::languages::tree;
+use crate::model::files;
 use crate::sanitizers::{ADDRESS, COMPILER_LIMIT, LIBHRT, THREAD, objects};
 use crate::suite::Suite;
 
@@ -30,6 +31,7 @@ pub(crate) fn register(suite: &mut Suite) {
         suite.hadal_in_all(format!("languages/sanitizer/vcode/{name}"), move |test| vcode(test, options));
         suite.hadal_in_all(format!("languages/sanitizer/ndpc/{name}"), move |test| ndpc(test, options));
     }
+    suite.hadal_in_all("languages/sanitizer/ndpc-pools", ndpc_pools);
 }
 
 fn vcode(test: &str, options: &[&str]) -> Result<(), TestError> {
@@ -54,6 +56,21 @@ fn ndpc(test: &str, options: &[&str]) -> Result<(), TestError> {
     command.arg("-c").arg(format!("g++ -std=c++20 {flags}")).arg("-C").arg(format!("gcc {flags}"));
     command.arg("-l").arg(libhrt(&work, options)?).args(["-n", "2 4"]);
     expect_clean(command)
+}
+
+/// Blocks that workers return to each other, which the sets above do without.
+fn ndpc_pools(test: &str) -> Result<(), TestError> {
+    let work = scratch::empty_directory(test)?;
+    let program = work.join("primitives");
+    let mut command = Command::new("g++");
+    command.args(["-std=c++20", "-O1", "-g", "-fno-rtti", "-DNDPC_POOLS"]).args(THREAD);
+    for include in ["runtimes/ndpc/include", "kernel/hrt/include"] {
+        command.arg("-I").arg(tree(include));
+    }
+    command.arg(tree("runtimes/ndpc/test/primitives.cpp")).args(files(&tree("runtimes/ndpc"), "cpp")?);
+    command.arg(libhrt(&work, THREAD)?).args(["-pthread", "-o"]).arg(&program);
+    expect_status(&run::run(command, b"", COMPILER_LIMIT)?, 0)?;
+    expect_clean(Command::new(program))
 }
 
 /// Libhrt for Linux, as an archive.
