@@ -12,7 +12,6 @@ use crate::writer::{Block, Writer};
 
 impl Writer<'_, '_> {
     pub(crate) fn scatter_into(&mut self, expr: &Expr, argument: &Expr, place: &str) {
-        self.block.heavy = true;
         let of_scalars = matches!(&expr.ty, Type::Seq(item) if is_scalar(item));
         if let ExprKind::Pair(items, changes) = &argument.kind
             && of_scalars
@@ -35,7 +34,7 @@ impl Writer<'_, '_> {
         }
         let arguments = self.arguments(argument, 2);
         let site = self.site(expr.span);
-        self.try_line(&format!("ndpc::scatter({place}, {}, {site})", join(&arguments)));
+        self.loop_line(&format!("ndpc::scatter({place}, {}, {site})", join(&arguments)));
     }
 
     fn scatter_each(&mut self, expr: &Expr, items: &str, each: &ApplyToEach, changes: &Expr, place: &str) {
@@ -55,7 +54,7 @@ impl Writer<'_, '_> {
             let body = Body { block, item, element };
             self.each_line(&looped.index, body, &looped.count, &site, &made, false);
             let site = self.site(expr.span);
-            self.try_line(&format!("ndpc::scatter({place}, {items}, {made}, {site})"));
+            self.loop_line(&format!("ndpc::scatter({place}, {items}, {made}, {site})"));
             return;
         }
         self.scatter_line(expr, items, &looped.index, Body { block, item, element }, &looped.count, place);
@@ -78,7 +77,7 @@ impl Writer<'_, '_> {
         let parameter = format!("{} &{}", body.element, body.item);
         let body = self.lambda("change", index, &[&parameter], body.block, "void", "");
         let site = self.site(expr.span);
-        self.try_line(&format!("ndpc::scatter_small({place}, {items}, {count}, {site}, {body})"));
+        self.loop_line(&format!("ndpc::scatter_small({place}, {items}, {count}, {site}, {body})"));
     }
 }
 
