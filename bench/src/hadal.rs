@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 
+use crate::Environment;
 use crate::args::MachineArgs;
 use crate::catalogue::Shape;
 use crate::results::Mode;
@@ -42,6 +43,8 @@ pub(crate) struct Hadal {
     command: PathBuf,
     cwd: PathBuf,
     machine: MachineArgs,
+    /// `NAME=value` for programs whose instructions QEMU translates.
+    translated: &'static str,
 }
 
 /// The QEMU line of a run.
@@ -51,12 +54,15 @@ pub(crate) struct QemuLine {
     pub(crate) machine: Vec<String>,
     /// The kernel's file.
     pub(crate) kernel: PathBuf,
+    /// `NAME=value` for every program on this machine.
+    pub(crate) setting: Option<&'static str>,
 }
 
 impl Hadal {
     /// The command, run in a directory with the machine of these options.
-    pub(crate) fn new(command: &Path, cwd: &Path, machine: &MachineArgs) -> Self {
-        Self { command: command.to_path_buf(), cwd: cwd.to_path_buf(), machine: machine.clone() }
+    pub(crate) fn new(environment: &Environment, cwd: &Path, machine: &MachineArgs) -> Self {
+        let (command, translated) = (environment.hadal.clone(), environment.translated);
+        Self { command, cwd: cwd.to_path_buf(), machine: machine.clone(), translated }
     }
 
     /// QEMU's command.
@@ -64,8 +70,13 @@ impl Hadal {
         &self.machine.qemu
     }
 
-    /// `hadal run` of a program on the machine of a mode. The environment is empty: it would be part of the stack,
-    /// and paths would depend on the user.
+    /// What programs of both guests find in their environment in a mode.
+    fn setting(&self, mode: Mode) -> Option<&'static str> {
+        (mode == Mode::Parallel && self.machine.accel == "tcg").then_some(self.translated)
+    }
+
+    /// `hadal run` of a program on the machine of a mode. Nothing of the user's environment is in the program's: it would be
+    /// part of the stack, and paths would depend on the user.
     pub(crate) fn command(
         &self,
         mode: Mode,
@@ -79,6 +90,7 @@ impl Hadal {
             Mode::Path => command.arg("--icount"),
             Mode::Parallel => command.args(["--accel", &self.machine.accel]),
         };
+        command.args(self.setting(mode).iter().flat_map(|setting| ["--env", setting]));
         command.args(["--cpus", &shape.cpus.to_string()]);
         if shape.zones > 1 {
             command.args(["--numa", &shape.zones.to_string()]);
@@ -118,7 +130,8 @@ impl Hadal {
     /// The QEMU line of a mode.
     pub(crate) fn qemu_line(&self, mode: Mode, shape: Shape) -> Result<QemuLine> {
         let mut command = self.command(mode, shape, &["--dry-run"], &["/bin/true".into()]);
-        parse_line(&checked(timed::run(&mut command, LIMIT)?)?.stdout)
+        let (machine, kernel) = parse_line(&checked(timed::run(&mut command, LIMIT)?)?.stdout)?;
+        Ok(QemuLine { machine, kernel, setting: self.setting(mode) })
     }
 }
 
@@ -128,7 +141,8 @@ pub(crate) fn checked(ended: Ended) -> Result<Ended> {
     Ok(ended)
 }
 
-fn parse_line(line: &str) -> Result<QemuLine> {
+/// QEMU with the options of the machine, and the kernel's file.
+fn parse_line(line: &str) -> Result<(Vec<String>, PathBuf)> {
     let words = shlex::split(line.trim()).context("hadal --dry-run printed no command line")?;
     let mut words = words.into_iter().peekable();
     let mut machine = vec![words.next().context("hadal --dry-run printed nothing")?];
@@ -142,7 +156,7 @@ fn parse_line(line: &str) -> Result<QemuLine> {
             kernel = value.map(PathBuf::from);
         }
     }
-    Ok(QemuLine { machine, kernel: kernel.context("hadal --dry-run named no kernel")? })
+    Ok((machine, kernel.context("hadal --dry-run named no kernel")?))
 }
 
 #[cfg(test)]
@@ -153,19 +167,20 @@ mod tests {
     fn the_machine_is_told_from_the_rest() {
         let line =
             parse_line("qemu -nodefaults -M q35,usb=off -kernel '/a b/k' -initrd c -smp 2 -device x -m 1M\n");
-        let line = line.unwrap();
-        assert_eq!(line.machine.join(" "), "qemu -nodefaults -M q35,usb=off -smp 2 -m 1M");
-        assert_eq!(line.kernel, Path::new("/a b/k"));
+        let (machine, kernel) = line.unwrap();
+        assert_eq!(machine.join(" "), "qemu -nodefaults -M q35,usb=off -smp 2 -m 1M");
+        assert_eq!(kernel, Path::new("/a b/k"));
     }
 
     #[test]
     fn each_mode_has_its_machine() {
         let machine = MachineArgs { qemu: "q".into(), accel: "tcg".into(), memory: "1G".into() };
-        let hadal = Hadal::new(Path::new("hadal"), Path::new("/"), &machine);
+        let environment = Environment { hadal: "hadal".into(), cache: "/".into(), translated: "A=b" };
+        let hadal = Hadal::new(&environment, Path::new("/"), &machine);
         let line = |mode, shape| format!("{:?}", hadal.command(mode, shape, &[], &["p".into()]));
         let path = line(Mode::Path, Shape { cpus: 1, zones: 1 });
-        assert!(path.contains("\"--icount\" \"--cpus\" \"1\""), "{path}");
+        assert!(path.contains("\"--icount\" \"--cpus\" \"1\"") && !path.contains("A=b"), "{path}");
         let parallel = line(Mode::Parallel, Shape { cpus: 4, zones: 2 });
-        assert!(parallel.contains("\"--cpus\" \"4\" \"--numa\" \"2\""), "{parallel}");
+        assert!(parallel.contains("\"A=b\" \"--cpus\" \"4\" \"--numa\" \"2\""), "{parallel}");
     }
 }

@@ -204,6 +204,9 @@ fn describe(setting: &Setting) -> Markup {
                 dd { b { (mode.name()) " mode" } ", begun " (setting.started) @if setting.quick { ", quick" } }
             }
             dt { "machine" } dd { code { (setting.machine) } }
+            @if let Some(variable) = &setting.variable {
+                dt { "given to programs of both guests" } dd { code { (variable) } }
+            }
             dt { "QEMU" } dd { (setting.qemu) }
             dt { "Linux guest" } dd { (setting.linux.as_deref().unwrap_or("none")) }
             @if !setting.build.is_empty() { dt { "build" } dd { (setting.build) } }
@@ -281,7 +284,8 @@ mod tests {
             place: "Linux guest".into(),
             why: "a <b> & \"c\"".to_owned(),
         };
-        let settings = vec![Setting { machine: "-M q35".into(), ..Setting::default() }];
+        let settings =
+            vec![Setting { machine: "-M q35".into(), variable: Some("A=b".into()), ..Setting::default() }];
         Results { results, failed: vec![missing("x.y"), missing("x.z")], settings, ..Results::default() }
     }
 
@@ -317,6 +321,7 @@ mod tests {
             "<b>x.y, x.z</b> on Linux guest: a &lt;b&gt; &amp; &quot;c&quot;",
             "goals are met",
             "TCG models no cost",
+            "A=b",
             "-M q35",
         ] {
             assert!(page.contains(part), "{part}");

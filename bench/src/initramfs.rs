@@ -35,8 +35,13 @@ $b mount -t tmpfs none /dev/shm
 $b mount -t tmpfs none /tmp
 ";
 
-/// Builds the archive.
-pub(crate) fn build(busybox: &Path, init: Init, programs: &[Program]) -> Result<Vec<u8>> {
+/// Builds the archive. All programs find the setting, a `NAME=value`, in their environment.
+pub(crate) fn build(
+    busybox: &Path,
+    init: Init,
+    setting: Option<&str>,
+    programs: &[Program],
+) -> Result<Vec<u8>> {
     let mut archive = Archive::default();
     archive.file(Path::new("bin/busybox"), EXECUTABLE, &read(busybox)?)?;
     for program in programs {
@@ -45,7 +50,7 @@ pub(crate) fn build(busybox: &Path, init: Init, programs: &[Program]) -> Result<
             archive.file(&library, EXECUTABLE, &read(&library)?)?;
         }
     }
-    archive.file(Path::new("init"), EXECUTABLE, init_script(init, programs)?.as_bytes())?;
+    archive.file(Path::new("init"), EXECUTABLE, init_script(init, setting, programs)?.as_bytes())?;
     archive.finish()
 }
 
@@ -58,11 +63,15 @@ fn read(path: &Path) -> Result<Vec<u8>> {
     fs::read(path).with_context(|| format!("cannot read {}", path.display()))
 }
 
-fn init_script(init: Init, programs: &[Program]) -> Result<String> {
+fn init_script(init: Init, setting: Option<&str>, programs: &[Program]) -> Result<String> {
     // The kernel has given init its console as all three standard streams.
     let mut script = "#!/bin/busybox sh\n".to_owned();
     if init == Init::Mounts {
         script.push_str(MOUNTS);
+    }
+    if let Some(setting) = setting {
+        let setting = shlex::try_quote(setting).context("a NUL in a variable")?;
+        script.push_str(&format!("export {setting}\n"));
     }
     for program in programs {
         let path = format!("/{}", guest_path(program)?.display());
@@ -84,16 +93,17 @@ mod tests {
     fn init_runs_the_programs_in_turn() {
         let program =
             Program { file: "/x/thread".into(), args: vec!["path".into(), "a b".into()], env: Vec::new() };
-        let script = init_script(Init::Mounts, &[program.clone(), program.clone()]).unwrap();
+        let script = init_script(Init::Mounts, Some("A=b c"), &[program.clone(), program.clone()]).unwrap();
         assert_eq!(
             script.matches("/programs/thread path 'a b'\necho hadal-bench-status $?\n").count(),
             2,
             "{script}"
         );
         assert!(script.contains("mount -t proc") && script.ends_with("poweroff -f\n"));
+        assert!(script.contains("\nexport 'A=b c'\n"), "{script}");
         let env = vec![("OMP_PLACES".into(), "{0}".into()), ("B".into(), "1".into())];
-        let script = init_script(Init::Mounts, &[Program { env, ..program }]).unwrap();
+        let script = init_script(Init::Mounts, None, &[Program { env, ..program }]).unwrap();
         assert!(script.contains("\nOMP_PLACES='{0}' B=1 /programs/thread path"), "{script}");
-        assert!(!init_script(Init::Bare, &[]).unwrap().contains("mount"));
+        assert!(!init_script(Init::Bare, None, &[]).unwrap().contains("mount"));
     }
 }

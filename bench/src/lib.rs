@@ -51,6 +51,9 @@ pub struct Environment {
     pub hadal: PathBuf,
     /// Directory for compiled programs and the Linux guest's packages.
     pub cache: PathBuf,
+    /// What `hadal run` adds to the environment of programs whose instructions QEMU translates, as `NAME=value`. In parallel mode
+    /// programs of both guests get it.
+    pub translated: &'static str,
 }
 
 /// Carries out a `hadal bench` command; returns the status with which to end.

@@ -39,7 +39,7 @@ impl Guest {
         programs: &[Program],
     ) -> Result<Self> {
         let initramfs = tempfile::NamedTempFile::new().context("cannot make a file for the initramfs")?;
-        let archive = initramfs::build(&linux.busybox, init, programs)?;
+        let archive = initramfs::build(&linux.busybox, init, line.setting, programs)?;
         std::fs::write(&initramfs, archive).context("cannot write the initramfs")?;
         let kernel = linux.kernel.to_str().context("the cache directory's name is not UTF-8")?;
         let parameters = format!("{PARAMETERS} {parameters}");

@@ -123,6 +123,9 @@ pub(crate) struct Setting {
     pub(crate) started: String,
     /// QEMU's line, as far as it describes the machine.
     pub(crate) machine: String,
+    /// What programs of both guests found in their environment besides their own variables, as `NAME=value`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) variable: Option<String>,
     /// QEMU's version.
     pub(crate) qemu: String,
     /// The Linux guest's packages.

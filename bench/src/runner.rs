@@ -120,7 +120,7 @@ impl Session {
     fn at(order: Order, done: usize, collected: Collected, environment: &Environment) -> Result<Self> {
         let (chosen, turns) = (order.chosen()?, order.turns()?);
         let toolchain = Toolchain::new(&environment.cache, &environment.hadal)?;
-        let hadal = Hadal::new(&environment.hadal, toolchain.programs(), &order.machine);
+        let hadal = Hadal::new(environment, toolchain.programs(), &order.machine);
         let linux = order.linux().then(|| packages::linux(&environment.cache)).transpose()?;
         let setting = setting(&hadal, linux.as_ref(), &order, turns[0].work.shape)?;
         Ok(Self {
@@ -282,6 +282,7 @@ fn setting(hadal: &Hadal, linux: Option<&Linux>, order: &Order, shape: Shape) ->
         mode: Some(order.mode),
         started: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
         machine: line.machine.join(" "),
+        variable: line.setting.map(str::to_owned),
         qemu: host::first_line_of(hadal.qemu(), "--version")?,
         linux: linux.map(Linux::describe),
         host_cores: host::cores(),

@@ -97,8 +97,10 @@ pub(crate) fn unfinished(file: &Path) -> Result<(Unfinished, Setting)> {
 /// Fails unless a run can go on here: turns of different machines or kernels are not one run.
 pub(crate) fn check_same(begun: &Setting, now: &Setting) -> Result<()> {
     let guest = |setting: &Setting| setting.linux.clone().unwrap_or_default();
+    let variable = |setting: &Setting| setting.variable.clone().unwrap_or_default();
     let parts = [
         ("machine", begun.machine.clone(), now.machine.clone()),
+        ("variable of programs", variable(begun), variable(now)),
         ("QEMU", begun.qemu.clone(), now.qemu.clone()),
         ("build", begun.build.clone(), now.build.clone()),
         ("Linux guest", guest(begun), guest(now)),

@@ -134,6 +134,9 @@ fn describe(setting: &Setting) -> String {
     if let Some(linux) = &setting.linux {
         text += &format!("Linux:   {linux}\n");
     }
+    if let Some(variable) = &setting.variable {
+        text += &format!("Given:   {variable} to the programs of both guests\n");
+    }
     text + &format!(
         "Host:    {}, {} cores, load {:.1} before and {:.1} after\n",
         setting.qemu, setting.host_cores, setting.load[0], setting.load[1]
@@ -153,7 +156,7 @@ mod tests {
                 entry("boot.entry_to_main", Mode::Path, 1, &[7.0], &[13.0]),
                 entry("syscall.getppid", Mode::Path, 1, &[151.0], &[1700.0]),
             ],
-            settings: vec![Setting { host_cores: 2, ..Setting::default() }],
+            settings: vec![Setting { host_cores: 2, variable: Some("A=b".into()), ..Setting::default() }],
             ..Results::default()
         };
         let text = text(&results);
@@ -165,6 +168,7 @@ mod tests {
             "{text}"
         );
         assert!(!text.contains("native") && text.contains("2 cores") && text.contains("TCG models no"));
+        assert!(text.contains("Given:   A=b to the programs of both guests\n"), "{text}");
     }
 
     #[test]

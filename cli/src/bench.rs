@@ -7,11 +7,12 @@ use anyhow::Context;
 use hadal_bench::{BenchArgs, Environment};
 
 use crate::failure::Failure;
-use crate::paths;
+use crate::{paths, translated};
 
 /// Measures, compares or reports.
 pub(crate) fn run(args: &BenchArgs) -> Result<u8, Failure> {
     let hadal = env::current_exe().context("cannot find this command's own file")?;
-    let environment = Environment { hadal, cache: paths::cache_dir("bench")? };
+    let environment =
+        Environment { hadal, cache: paths::cache_dir("bench")?, translated: translated::TUNABLES };
     Ok(hadal_bench::run(args, &environment)?)
 }

@@ -322,6 +322,14 @@ pub(crate) fn setting(name: &OsStr, value: &OsStr) -> OsString {
     setting
 }
 
+/// Whether an environment of `NAME=value`s has a variable.
+pub(crate) fn is_set(environment: &[Vec<u8>], name: &str) -> bool {
+    let names = |setting: &Vec<u8>| {
+        setting.strip_prefix(name.as_bytes()).is_some_and(|rest| rest.first() == Some(&b'='))
+    };
+    environment.iter().any(names)
+}
+
 /// The program's environment: this process's, with the settings of the command line.
 pub(crate) fn environment(args: &RunArgs) -> Vec<OsString> {
     let inherited = env::vars_os().filter(|_| !args.clear_env).map(|(name, value)| setting(&name, &value));

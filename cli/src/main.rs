@@ -59,6 +59,7 @@ mod symbols;
 mod terminal;
 mod test;
 mod trace;
+mod translated;
 mod values;
 mod view;
 mod waiting;

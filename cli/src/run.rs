@@ -9,9 +9,12 @@ use crate::channel::ReportTarget;
 use crate::failure::Failure;
 use crate::live::Description;
 use crate::observed::Observed;
+use crate::qemu::Accel;
 use crate::session::Session;
 use crate::values::Bytes;
-use crate::{dry_run, gdb, hidden_input, launch, machine, native, observed, stdio, trace, waiting};
+use crate::{
+    dry_run, gdb, hidden_input, launch, machine, native, observed, stdio, trace, translated, waiting,
+};
 
 /// Runs the program; returns the status with which the command ends.
 pub(crate) fn run(args: &RunArgs) -> Result<u8, Failure> {
@@ -73,6 +76,9 @@ fn run_until_end(args: &RunArgs, on_boot: BootAction) -> Result<u8, Failure> {
     if !args.clear_env {
         let config = &mut launch.boot.config;
         waiting::add_policy(&mut config.env, spec.cpus, config.host_cores);
+        if spec.accel == Accel::Tcg {
+            translated::add_tunables(&mut config.env);
+        }
     }
     launch.boot.config.trace_buffer_bytes = trace::buffer_bytes(args, spec.cpus, Bytes(spec.memory_bytes))?;
     if let Some(port) = args.gdb {

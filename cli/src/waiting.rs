@@ -5,6 +5,8 @@
 //! the host does not run the CPU whose thread would end the wait. The kernel makes spinning CPUs rest, but only the run-time
 //! knows what it waits for. So such a machine's program gets the standard's variable for it, unless the user has decided.
 
+use crate::launch::is_set;
+
 /// What the OpenMP specification calls threads that should not use processor time while they wait.
 const PASSIVE: &[u8] = b"OMP_WAIT_POLICY=passive";
 /// Variables by which a user decides how threads wait: the standard's, libgomp's, libomp's.
@@ -12,10 +14,7 @@ const DECIDED_BY: [&str; 4] = ["OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTI
 
 /// Adds the setting to an environment of `NAME=value`s for a machine of so many CPUs, if it is needed and nobody has decided.
 pub(crate) fn add_policy(environment: &mut Vec<Vec<u8>>, cpus: u32, host_cores: u32) {
-    let names = |setting: &[u8], name: &str| {
-        setting.strip_prefix(name.as_bytes()).is_some_and(|rest| rest.first() == Some(&b'='))
-    };
-    let decided = environment.iter().any(|setting| DECIDED_BY.iter().any(|name| names(setting, name)));
+    let decided = DECIDED_BY.iter().any(|name| is_set(environment, name));
     if cpus > host_cores && host_cores > 0 && !decided {
         environment.push(PASSIVE.to_vec());
     }

@@ -22,6 +22,7 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.hadal("cli/mount", mount);
     suite.hadal("cli/root", root);
     suite.hadal("cli/environment-passes", environment_passes);
+    suite.hadal("cli/translated", translated);
     suite.hadal("cli/strace", strace);
     suite.hadal("cli/stats", stats);
     suite.hadal("cli/log-file", log_file);
@@ -123,6 +124,28 @@ fn environment_passes(name: &str) -> Result<(), TestError> {
     command.env("TEST_A", "1").env("TEST_B", "1").current_dir(directory);
     let outcome = hadal_tests::run::run(command, b"", Duration::from_secs(60))?;
     expect_stdout(&outcome, "variable 8 54 45 53 54 5f 41 3d 31\nvariable 10 54 45 53 54 5f 42 3d 74 77 6f\n")
+}
+
+/// Where QEMU translates, glibc copies with 128 bits unless the user says otherwise, and string instructions do not claim to be fast.
+fn translated(name: &str) -> Result<(), TestError> {
+    const OURS: &str = "glibc.cpu.hwcaps=-AVX_Fast_Unaligned_Load\n0\n";
+    const SCRIPT: &str = "echo ${GLIBC_TUNABLES-unset}; grep -c -w -e erms -e fsrm /proc/cpuinfo";
+    let directory = scratch::empty_directory(name)?;
+    let cases: [(&[&str], Option<&str>, &str); 5] = [
+        (&["--accel=tcg"], None, OURS),
+        (&["--accel=tcg"], Some(""), "\n0\n"),
+        (&["--accel=tcg", "--env=GLIBC_TUNABLES=a"], Some("b"), "a\n0\n"),
+        (&["--accel=tcg", "--clear-env"], None, "unset\n0\n"),
+        (&["--icount"], None, "unset\n0\n"),
+    ];
+    for (options, own, expected) in cases {
+        let mut command = std::process::Command::new(hadal_tests::machine::hadal_command()?);
+        command.arg("run").args(options).args(["--timeout", "60", "/bin/sh", "-c", SCRIPT]);
+        command.current_dir(&directory).env_remove("GLIBC_TUNABLES");
+        command.envs(own.map(|own| ("GLIBC_TUNABLES", own)));
+        expect_stdout(&hadal_tests::run::run(command, b"", Duration::from_secs(90))?, expected)?;
+    }
+    Ok(())
 }
 
 fn strace(name: &str) -> Result<(), TestError> {

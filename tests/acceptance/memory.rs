@@ -70,12 +70,12 @@ fn counter(outcome: &Outcome, name: &str) -> Option<u64> {
 /// where instructions count.
 fn translator(name: &str) -> Result<(), TestError> {
     const FLUSHES: &str = "TLB flushes that let an emulated TLB grow";
-    // The program takes a second or more; devices and the end of slices interrupt it some 60 times.
+    // The program takes two seconds; devices and the end of slices interrupt it some 60 times.
     const MANY_INTERRUPTS: u64 = 200;
     let directory = scratch::empty_directory(name)?;
     for (option, serves) in [("--cpus=1", true), ("--icount", false)] {
         let hadal = Hadal::plain().option("--stats").option(option).cwd(&directory);
-        let words = arguments(&["-c", "i=0; while [ $i -lt 50000 ]; do i=$((i + 1)); done"]);
+        let words = arguments(&["-c", "i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done"]);
         let outcome = hadal.limit(Duration::from_secs(120)).run(Path::new("/bin/sh"), &words)?;
         expect_status(&outcome, 0)?;
         let (flushes, interrupts) = (counter(&outcome, FLUSHES), counter(&outcome, "interrupts"));

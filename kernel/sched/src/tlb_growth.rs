@@ -24,7 +24,7 @@ const REST_NS: u64 = 128_000;
 /// Places of the smallest table, and of the largest that is asked for: QEMU clears the table with each flush.
 const SMALLEST: usize = 256;
 const LARGEST: usize = 32_768;
-/// Pages read in one interrupt, and the time to the next.
+/// Pages read in one interrupt, and the shortest time to the next.
 const STEP_PAGES: usize = 2048;
 const STEP_NS: u64 = 1_000_000;
 
