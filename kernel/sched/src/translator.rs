@@ -8,8 +8,8 @@
 //! the translator clears the upper halves (`tcg_target_qemu_prologue` in QEMU's `tcg/i386/tcg-target.c.inc`). A program that
 //! computes does not leave it by itself, but for interrupts. NAS MG, class W, took 18 s with two threads instead of 3.
 //!
-//! An interrupt costs the CPU and QEMU's other threads some 20 us each. A period of 1 ms was slower than 4 ms, which is also that
-//! of a Linux guest's ticks, once glibc did not use 256 bits for copies any more (decision 0049).
+//! An interrupt took some 20 us of the CPU on a slow host. A period of 1 ms was slower than 4 ms, which is also that of a Linux
+//! guest's ticks, once glibc did not use 256 bits for copies any more (decision 0049).
 //!
 //! The same interrupts serve `tlb_growth.rs`. On other processors none of this happens.
 
