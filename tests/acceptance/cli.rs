@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use hadal_tests::case::{expect_status, expect_stdout, expect_texts, wrong};
 use hadal_tests::machine::{arguments, hadal};
-use hadal_tests::programs::{CWD, EXIT_SPIN, HELLO, STREAMS, WAIT};
+use hadal_tests::programs::{CWD, EXIT_SPIN, HELLO, LIBM, STREAMS, WAIT};
 use hadal_tests::{Hadal, Outcome, TestError, Way, scratch};
 use rustix::process::Signal;
 
@@ -23,6 +23,7 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.hadal("cli/root", root);
     suite.hadal("cli/environment-passes", environment_passes);
     suite.hadal("cli/translated", translated);
+    suite.hadal("cli/translated-results", translated_results);
     suite.hadal("cli/strace", strace);
     suite.hadal("cli/stats", stats);
     suite.hadal("cli/log-file", log_file);
@@ -146,6 +147,25 @@ fn translated(name: &str) -> Result<(), TestError> {
         expect_stdout(&hadal_tests::run::run(command, b"", Duration::from_secs(90))?, expected)?;
     }
     Ok(())
+}
+
+/// How glibc copies there changes nothing in what its mathematical library returns.
+fn translated_results(name: &str) -> Result<(), TestError> {
+    let directory = scratch::empty_directory(name)?;
+    let program = LIBM.build(Way::GccDynamic)?;
+    let output = |options: &[&str]| {
+        let mut command = std::process::Command::new(hadal_tests::machine::hadal_command()?);
+        command.args(["run", "--accel=tcg", "--timeout=60"]).args(options).arg(&program);
+        command.current_dir(&directory).env_remove("GLIBC_TUNABLES");
+        let outcome = hadal_tests::run::run(command, b"", Duration::from_secs(90))?;
+        expect_status(&outcome, 0)?;
+        Ok(outcome)
+    };
+    let without = output(&["--clear-env"])?;
+    if without.stdout_text().lines().count() < 9 {
+        return Err(wrong("checksums are missing", &without));
+    }
+    expect_stdout(&output(&[])?, &without.stdout_text())
 }
 
 fn strace(name: &str) -> Result<(), TestError> {

@@ -419,6 +419,8 @@ programs! {
     HELLO = "hello", ["linux/hello.c"], [];
     /// Working directory.
     CWD = "cwd", ["linux/cwd.c"], [];
+    /// What functions of the mathematical library return.
+    LIBM = "libm", ["linux/libm.c"], [];
     /// Waits for a signal.
     WAIT = "wait", ["linux/wait.c"], [];
     /// Something of everything that a trace shows.
