@@ -25,6 +25,8 @@ Examples:
   hadal bench run --quick                                a first look: few samples of everything
   hadal bench run --mode parallel --html report.html     times and their distributions
   hadal bench run --mode parallel nas --class W          the NAS parallel benchmarks of one size
+  hadal bench run --mode parallel nas --class A --slices --peer linux
+                                                         the same on a host that others use, too
   hadal bench run --mode parallel nesl --nesl31 vinterp  NESL beside C and beside its last release
   hadal bench run --resume results.json                  go on where a run was interrupted
   hadal bench compare bench/baseline.json                has a path grown?
@@ -103,7 +105,7 @@ pub struct RunArgs {
     pub json: Option<PathBuf>,
     /// Go on with an unfinished run, as its file says: same options, machine, QEMU and kernel
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath,
-        conflicts_with_all = ["json", "mode", "peer", "rounds", "quick", "class", "accel", "memory", "names"])]
+        conflicts_with_all = ["json", "mode", "peer", "rounds", "quick", "slices", "class", "accel", "memory", "names"])]
     pub resume: Option<PathBuf>,
     /// Write a page with plots here
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -117,6 +119,10 @@ pub struct RunArgs {
     /// Turns that each place gets, one after the other [default: 1 in path mode, 3 in parallel mode]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub rounds: Option<u32>,
+    /// Run each of the NAS parallel benchmarks in all places at once, one of which goes on at a time, for slices of 0.2 s:
+    /// a host that is now fast and now slow then shows differences of a few hundredths. Memory for all must be there
+    #[arg(long)]
+    pub slices: bool,
     /// The interpreter of VCODE of CMU's NESL 3.1 (vinterp), to set programs in NESL against in parallel mode
     #[arg(long, value_name = "PATH", value_hint = ValueHint::FilePath, env = "HADAL_NESL31")]
     pub nesl31: Option<PathBuf>,

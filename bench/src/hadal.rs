@@ -34,8 +34,8 @@ const MACHINE_OPTIONS: [&str; 14] = [
 
 /// For anything but a benchmark.
 const LIMIT: Duration = Duration::from_secs(900);
-/// After a limit the kernel itself says where its threads are; this time it has for that.
-const GRACE: Duration = Duration::from_secs(60);
+/// What a command is given beyond the limit: the kernel itself says where its threads are.
+pub(crate) const GRACE: Duration = Duration::from_secs(60);
 
 /// The command and the machine that it is asked for.
 #[derive(Debug)]
@@ -110,21 +110,21 @@ impl Hadal {
         options: &[&str],
         program: &[OsString],
     ) -> Result<Ended> {
-        self.run_within(LIMIT, mode, shape, options, program)
+        timed::run(&mut self.command_within(LIMIT, mode, shape, options, program), LIMIT + GRACE)
     }
 
-    /// The same with a limit.
-    pub(crate) fn run_within(
+    /// The command for a run with a limit. That is the kernel's, which then says where its threads are.
+    pub(crate) fn command_within(
         &self,
         limit: Duration,
         mode: Mode,
         shape: Shape,
         options: &[&str],
         program: &[OsString],
-    ) -> Result<Ended> {
+    ) -> Command {
         let seconds = limit.as_secs().to_string();
         let options = [&["--timeout", &seconds], options].concat();
-        timed::run(&mut self.command(mode, shape, &options, program), limit + GRACE)
+        self.command(mode, shape, &options, program)
     }
 
     /// The QEMU line of a mode.
@@ -175,7 +175,8 @@ mod tests {
     #[test]
     fn each_mode_has_its_machine() {
         let machine = MachineArgs { qemu: "q".into(), accel: "tcg".into(), memory: "1G".into() };
-        let environment = Environment { hadal: "hadal".into(), cache: "/".into(), translated: "A=b" };
+        let environment =
+            Environment { hadal: "hadal".into(), cache: "/".into(), translated: "A=b", exec_in_child: "" };
         let hadal = Hadal::new(&environment, Path::new("/"), &machine);
         let line = |mode, shape| format!("{:?}", hadal.command(mode, shape, &[], &["p".into()]));
         let path = line(Mode::Path, Shape { cpus: 1, zones: 1 });

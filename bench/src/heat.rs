@@ -14,6 +14,7 @@ use crate::packages::Linux;
 use crate::place::{Place, System};
 use crate::protocol::Line;
 use crate::results::Mode;
+use crate::timed;
 use crate::toolchain::Toolchain;
 
 /// Points along an edge, and steps.
@@ -36,7 +37,7 @@ pub(crate) fn time(
         System::Image | System::Pik | System::Isolated => {
             hadal::checked(hadal.run(Mode::Parallel, shape, &[], &program.words())?)?
         }
-        System::Host => native::run(&program, toolchain.programs(), NATIVE_LIMIT)?,
+        System::Host => timed::run(&mut native::command(&program, toolchain.programs()), NATIVE_LIMIT)?,
         System::Guest => {
             let linux = linux.context("the Linux guest was not asked for")?;
             let line = hadal.qemu_line(Mode::Parallel, shape)?;

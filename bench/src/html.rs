@@ -201,7 +201,7 @@ fn describe(setting: &Setting) -> Markup {
         dl {
             @if let Some(mode) = setting.mode {
                 dt { "run" }
-                dd { b { (mode.name()) " mode" } ", begun " (setting.started) @if setting.quick { ", quick" } }
+                dd { b { (mode.name()) " mode" } ", begun " (setting.started) @if setting.quick { ", quick" } @if setting.slices { ", NAS in slices" } }
             }
             dt { "machine" } dd { code { (setting.machine) } }
             @if let Some(variable) = &setting.variable {

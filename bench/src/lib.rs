@@ -2,10 +2,11 @@
 //! `hadal bench`: what the kernel's primitives cost, beside a Linux guest on the same QEMU line and beside the host.
 //!
 //! [`catalogue`] lists the benchmarks; [`order`] makes turns of those that were asked for. [`runner`] takes the turns one
-//! after the other: it has [`toolchain`] compile a program and runs it in its place ([`hadal`], [`linux`], [`native`]). What
-//! the programs print ([`protocol`]; [`answers`] for those in NESL and NDPC) is [`collected`], saved after each turn
-//! ([`saved`]), and becomes [`results`] by way of [`stats`]; [`table`], [`html`] and [`compare`] show and judge those,
-//! [`goals`] has the figures to reach. [`boot`] and [`heat`] are the benchmarks that are no programs of this harness.
+//! after the other: it has [`toolchain`] compile a program and runs it in its place ([`hadal`], [`linux`], [`native`]), or a
+//! long one in all places at once ([`slices`]). What the programs print ([`protocol`]; [`answers`] for those in NESL and
+//! NDPC) is [`collected`], saved after each turn ([`saved`]), and becomes [`results`] by way of [`stats`]; [`table`],
+//! [`html`] and [`compare`] show and judge those, [`goals`] has the figures to reach. [`boot`] and [`heat`] are the
+//! benchmarks that are no programs of this harness.
 #![forbid(unsafe_code)]
 
 mod answers;
@@ -32,6 +33,7 @@ mod protocol;
 mod results;
 mod runner;
 mod saved;
+mod slices;
 mod stats;
 mod table;
 mod timed;
@@ -54,6 +56,9 @@ pub struct Environment {
     /// What `hadal run` adds to the environment of programs whose instructions QEMU translates, as `NAME=value`. In parallel mode
     /// programs of both guests get it.
     pub translated: &'static str,
+    /// First argument with which the running command becomes another one that cannot outlive its parent: the parent's process id
+    /// and the words of that command come after it.
+    pub exec_in_child: &'static str,
 }
 
 /// Carries out a `hadal bench` command; returns the status with which to end.

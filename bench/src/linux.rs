@@ -26,7 +26,6 @@ pub(crate) struct Guest {
     command: Vec<String>,
     initramfs: tempfile::NamedTempFile,
     programs: u32,
-    limit: Duration,
 }
 
 impl Guest {
@@ -53,12 +52,7 @@ impl Guest {
         ];
         let mut command = line.machine.clone();
         command.extend(["-kernel", kernel].iter().chain(&serial).map(|word| (*word).to_owned()));
-        Ok(Self { command, initramfs, programs: programs.len() as u32, limit: PROGRAM_LIMIT })
-    }
-
-    /// The same guest, each of whose programs may take so long.
-    pub(crate) fn with_limit(self, limit: Duration) -> Self {
-        Self { limit, ..self }
+        Ok(Self { command, initramfs, programs: programs.len() as u32 })
     }
 
     /// QEMU's command.
@@ -68,16 +62,11 @@ impl Guest {
         command
     }
 
-    /// Boots, runs the programs, turns off. Their output is on standard output, with the kernel's.
-    pub(crate) fn boot(&self) -> Result<Ended> {
-        let mut ended = timed::run(&mut self.command(), self.limit * self.programs.max(1))?;
-        ended.stdout = ended.stdout.replace('\r', "");
-        Ok(ended)
-    }
-
-    /// The same; an error when a program failed.
+    /// Boots, runs the programs, turns off; an error when a program failed. Their output is on standard output, with the
+    /// kernel's.
     pub(crate) fn run(&self) -> Result<Ended> {
-        let ended = self.boot()?;
+        let mut ended = timed::run(&mut self.command(), PROGRAM_LIMIT * self.programs.max(1))?;
+        ended.stdout = ended.stdout.replace('\r', "");
         let succeeded = ended.stdout.matches(&format!("{STATUS_MARK} 0\n")).count();
         ensure!(
             succeeded == self.programs as usize,
@@ -91,8 +80,9 @@ impl Guest {
 
 /// What each of the programs printed, and its status, in a guest's output.
 pub(crate) fn outputs(stdout: &str) -> Vec<(String, Option<i32>)> {
+    let stdout = stdout.replace('\r', "");
     let mut outputs = Vec::new();
-    let mut rest = stdout;
+    let mut rest = stdout.as_str();
     while let Some((output, after)) = rest.split_once(STATUS_MARK) {
         let (status, after) = after.split_once('\n').unwrap_or((after, ""));
         outputs.push((output.to_owned(), status.trim().parse().ok()));

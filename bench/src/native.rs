@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The host itself, without QEMU.
 
+use std::env;
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
 
-use anyhow::Result;
-
-use crate::timed::{self, Ended};
 use crate::toolchain::Program;
 
-/// Runs a program.
-pub(crate) fn run(program: &Program, cwd: &Path, limit: Duration) -> Result<Ended> {
+/// A program's command.
+pub(crate) fn command(program: &Program, cwd: &Path) -> Command {
     let mut command = Command::new(&program.file);
-    command.args(&program.args).current_dir(cwd).env_clear().envs(program.env.iter().cloned());
-    timed::run(&mut command, limit)
+    // Not `env_clear`: what a command has of it cannot be told (`Command::get_envs`).
+    for (name, _) in env::vars_os() {
+        command.env_remove(name);
+    }
+    command.args(&program.args).current_dir(cwd).envs(program.env.iter().cloned());
+    command
 }

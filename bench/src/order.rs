@@ -14,7 +14,7 @@ use crate::catalogue::openmp::Class;
 use crate::catalogue::{self, Benchmark, How, Shape};
 use crate::host;
 use crate::place::{Place, System, Waiting};
-use crate::results::Mode;
+use crate::results::{Mode, is_false};
 
 /// Rounds in parallel mode unless the user says otherwise.
 const PARALLEL_ROUNDS: u32 = 3;
@@ -30,6 +30,9 @@ pub(crate) struct Order {
     rounds: u32,
     /// Few samples of each figure, and no machine with more CPUs than the host.
     pub(crate) quick: bool,
+    /// Whether long programs run in all places at once, in slices of time.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(crate) slices: bool,
     /// Exactly what baselines hold.
     baseline: bool,
     pub(crate) machine: MachineArgs,
@@ -74,6 +77,7 @@ impl Order {
             places: Place::all().filter(|place| is_wanted(*place, args)).collect(),
             rounds: args.rounds.unwrap_or(all_rounds),
             quick: args.quick,
+            slices: args.slices,
             baseline: false,
             machine: args.machine.clone(),
             nesl31: args.nesl31.clone(),
@@ -89,6 +93,7 @@ impl Order {
             places: Vec::new(),
             rounds: 1,
             quick: false,
+            slices: false,
             baseline: true,
             machine: machine.clone(),
             nesl31: None,
@@ -116,7 +121,23 @@ impl Order {
         };
         let turns: Vec<Turn> = (0..self.rounds).flat_map(|_| works.iter().flat_map(places)).collect();
         ensure!(!turns.is_empty(), "none of these is measured in {} mode", self.mode.name());
+        ensure!(
+            !self.slices || turns.iter().any(|turn| turn.work.is_long()),
+            "--slices is for the NAS parallel benchmarks: hadal bench run --mode parallel nas --class W --slices"
+        );
         Ok(turns)
+    }
+
+    /// Of turns that are left, how many come next at once: one, or a long program in all places.
+    pub(crate) fn together(&self, left: &[Turn]) -> usize {
+        let Some(first) = left.first() else { return 0 };
+        if !(self.slices && first.work.is_long()) {
+            return 1;
+        }
+        let of_the_round = |(index, turn): &(usize, &Turn)| {
+            turn.work.runs_with(&first.work) && !left[..*index].iter().any(|other| other.place == turn.place)
+        };
+        left.iter().enumerate().take_while(of_the_round).count()
     }
 
     /// Whether a work is measured in a place.
@@ -182,6 +203,11 @@ impl Work {
         key(self) == key(other)
     }
 
+    /// Whether it runs for long, and says when its timed part starts and stops.
+    fn is_long(&self) -> bool {
+        matches!(self.how, How::OpenMp(program) if program.class.is_some())
+    }
+
     /// How long it may take.
     pub(crate) fn limit(&self) -> Duration {
         match self.how {
@@ -225,6 +251,15 @@ impl Turn {
     }
 }
 
+/// Turns that are taken at once, for people.
+pub(crate) fn title(turns: &[Turn]) -> String {
+    match turns {
+        [turn, _] => format!("{} and another place in slices", turn.title()),
+        [turn, _, ..] => format!("{} and {} others in slices", turn.title(), turns.len() - 1),
+        turns => turns.iter().map(Turn::title).collect(),
+    }
+}
+
 /// The chosen benchmarks by program and machine, in the order of the catalogue.
 fn works(chosen: &[&'static Benchmark], mode: Mode) -> Vec<Work> {
     let mut works: Vec<Work> = Vec::new();
@@ -244,7 +279,7 @@ fn works(chosen: &[&'static Benchmark], mode: Mode) -> Vec<Work> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::place::Runtime;
+    use crate::place::{OPENMP, Runtime};
 
     pub(crate) fn order(mode: Mode, quick: bool) -> Order {
         let machine = MachineArgs { qemu: "q".into(), accel: "tcg".into(), memory: "1G".into() };
@@ -331,6 +366,33 @@ pub(crate) mod tests {
         let scalar =
             turns(&order).into_iter().filter(|turn| turn.work.figures == ["nesl.scalar_instruction"]);
         assert!(scalar.map(|turn| turn.place).all(|place| matches!(place, Place::Hadal | Place::Native)));
+    }
+
+    #[test]
+    fn long_programs_run_in_all_places_of_a_round_at_once() {
+        let mut order = order(Mode::Parallel, false);
+        order.names = ["nas.ep", "noise.fixed_work", "nas.is"].map(str::to_owned).to_vec();
+        order.classes = vec![Class::S];
+        let apart = order.turns().unwrap();
+        assert_eq!((order.together(&apart), order.together(&[])), (1, 0));
+        order.slices = true;
+        let (mut left, mut together) = (&apart[..], Vec::new());
+        while !left.is_empty() {
+            let (now, rest) = left.split_at(order.together(left));
+            let places: Vec<Place> = now.iter().map(|turn| turn.place).collect();
+            assert!(places.is_sorted_by(|one, other| one < other), "{places:?}");
+            assert!(now.iter().all(|turn| turn.work.runs_with(&now[0].work)));
+            together.push(now.len());
+            left = rest;
+        }
+        let ways = OPENMP.places.iter().filter(|place| place.way().waiting == Waiting::Default).count();
+        assert_eq!(together.iter().filter(|turns| **turns == ways).count(), 4, "{together:?}");
+        assert!(together.contains(&1), "{together:?}");
+        // Of one program alone, rounds follow each other.
+        order.names.truncate(1);
+        assert_eq!(order.together(&order.turns().unwrap()), ways);
+        order.names = vec!["noise.fixed_work".to_owned()];
+        assert!(order.turns().unwrap_err().to_string().contains("--slices is for the NAS"));
     }
 
     #[test]

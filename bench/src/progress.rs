@@ -30,9 +30,9 @@ impl Progress {
         Self { turns, done, started: Instant::now(), bar }
     }
 
-    /// Begins the next turn; `left` is what it and those after it will take, if that is known.
-    pub(crate) fn step(&mut self, what: &str, left: Option<Duration>) {
-        self.done += 1;
+    /// Begins the next turns, which run at once; `left` is what they and those after them will take, if that is known.
+    pub(crate) fn step(&mut self, turns: usize, what: &str, left: Option<Duration>) {
+        self.done += turns;
         let left = left.map_or(String::new(), |left| format!(" (about {} left)", HumanDuration(left)));
         let what = format!("{what}{left}");
         if self.bar.is_hidden() {

@@ -141,9 +141,12 @@ pub(crate) struct Setting {
     /// Whether it was a look with few samples.
     #[serde(default, skip_serializing_if = "is_false")]
     pub(crate) quick: bool,
+    /// Whether long programs ran side by side, in slices of time.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(crate) slices: bool,
 }
 
-fn is_false(value: &bool) -> bool {
+pub(crate) fn is_false(value: &bool) -> bool {
     !value
 }
 

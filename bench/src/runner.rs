@@ -2,32 +2,31 @@
 //! A run: one turn after the other, saved after each, until all are done or somebody interrupts it.
 
 mod languages;
+mod ready;
+mod side_by_side;
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, Result, ensure};
 
+use self::ready::Printed;
 use crate::args::{DEFAULT_QEMU, RunArgs};
-use crate::catalogue::{Benchmark, How, Shape};
+use crate::catalogue::{Benchmark, How, Shape, openmp};
 use crate::collected::Collected;
 use crate::forecast::Forecast;
 use crate::hadal::Hadal;
-use crate::host::Watch;
-use crate::initramfs::Init;
-use crate::linux::{self, Guest};
-use crate::order::{Order, Turn};
+use crate::host::{HostUse, Watch};
+use crate::order::{self, Order, Turn};
 use crate::packages::{self, Linux};
-use crate::place::{Place, Runtime, System};
 use crate::progress::Progress;
 use crate::protocol::{self, Line};
 use crate::results::{Missing, Results, Setting};
 use crate::saved::{self, Unfinished};
-use crate::timed::Ended;
 use crate::toolchain::{Program, Toolchain};
-use crate::{Environment, boot, heat, host, html, interrupt, native, table};
+use crate::{Environment, boot, heat, host, html, interrupt, table};
 
 /// What a shell adds to a signal's number for the status of a command that it ended.
 const SIGNAL_STATUS: u8 = 128;
@@ -82,6 +81,7 @@ pub(crate) fn measure(order: Order, environment: &Environment) -> Result<Results
 }
 
 struct Session {
+    exec_in_child: &'static str,
     hadal: Hadal,
     linux: Option<Linux>,
     toolchain: Toolchain,
@@ -124,6 +124,7 @@ impl Session {
         let linux = order.linux().then(|| packages::linux(&environment.cache)).transpose()?;
         let setting = setting(&hadal, linux.as_ref(), &order, turns[0].work.shape)?;
         Ok(Self {
+            exec_in_child: environment.exec_in_child,
             forecast: Forecast::load(&environment.cache),
             progress: Progress::new(turns.len(), done),
             save_to: None,
@@ -141,12 +142,14 @@ impl Session {
 
     /// Takes the turns that are left, saving after each; a signal that ended it early.
     fn measure(&mut self) -> Result<Option<u8>> {
-        while let Some(turn) = self.turns.get(self.done).cloned() {
-            self.take(&turn);
+        while self.done < self.turns.len() {
+            let together = self.order.together(&self.turns[self.done..]);
+            let turns = self.turns[self.done..self.done + together].to_vec();
+            self.take(&turns);
             if let Some(signal) = interrupt::signal() {
                 return Ok(Some(signal));
             }
-            self.done += 1;
+            self.done += together;
             self.setting.load[1] = host::load();
             if let Some(file) = &self.save_to {
                 self.results().write(file)?;
@@ -155,16 +158,26 @@ impl Session {
         Ok(None)
     }
 
-    /// One turn. What fails is noted, and the next goes on; of an interrupted one nothing is kept.
-    fn take(&mut self, turn: &Turn) {
+    /// One turn, or several at once. What fails is noted, and the next goes on; of an interrupted one nothing is kept.
+    fn take(&mut self, turns: &[Turn]) {
         let left = self.turns[self.done..].iter().map(|turn| turn.key(&self.order));
-        self.progress.step(&turn.title(), self.forecast.left(left));
+        self.progress.step(turns.len(), &order::title(turns), self.forecast.left(left));
         let (watch, started) = (Watch::start(), Instant::now());
-        let measured = self.measure_turn(turn);
-        let (host, duration) = (watch.end(), started.elapsed());
+        let measured = match turns {
+            [turn] => vec![self.measure_turn(turn)],
+            turns => self.measure_side_by_side(turns),
+        };
+        let (host, duration) = (watch.end(), started.elapsed() / turns.len() as u32);
         if interrupt::signal().is_some() {
             return;
         }
+        for (turn, measured) in turns.iter().zip(measured) {
+            self.keep(turn, measured, host, duration);
+        }
+    }
+
+    /// Keeps what a turn gave.
+    fn keep(&mut self, turn: &Turn, measured: Result<Measured>, host: HostUse, duration: Duration) {
         match measured {
             Ok(Measured { mut lines, failure }) => {
                 // A program may measure two figures at once, of which one was asked for.
@@ -190,12 +203,11 @@ impl Session {
         let (shape, place) = (turn.work.shape, turn.place);
         let (hadal, toolchain, linux) = (&self.hadal, &self.toolchain, self.linux.as_ref());
         let lines = match turn.work.how {
-            How::Program(name) => return self.run_program(toolchain.program(name, place)?, turn),
-            How::OpenMp(program) => {
-                let program = toolchain.openmp(program, place)?;
-                let team = self.order.mode.team(shape.cpus).to_string();
-                return self.run_program(program.with_variable("OMP_NUM_THREADS", &team), turn);
+            How::Program(name) => {
+                let program = self.for_figures(&toolchain.program(name, place)?, turn);
+                return Measured::of(&self.run(&program, turn)?);
             }
+            How::OpenMp(program) => return Measured::of(&self.run(&self.openmp(program, turn)?, turn)?),
             How::Language(program) => return self.run_language(program, turn),
             How::BootPath => boot::path(hadal, toolchain, shape)?,
             How::BootTime => boot::time(hadal, toolchain, linux, place, shape)?,
@@ -204,11 +216,17 @@ impl Session {
         Ok(Measured { lines, failure: None })
     }
 
-    /// A program of the harness, which measures the figures that it is told.
-    fn run_program(&self, program: Program, turn: &Turn) -> Result<Measured> {
+    /// A program of OpenMP of the harness, which measures the figures that it is told.
+    fn openmp(&self, program: &openmp::Program, turn: &Turn) -> Result<Program> {
+        let team = self.order.mode.team(turn.work.shape.cpus).to_string();
+        let built = self.toolchain.openmp(program, turn.place)?;
+        Ok(self.for_figures(&built.with_variable("OMP_NUM_THREADS", &team), turn))
+    }
+
+    /// A program of the harness, told its figures.
+    fn for_figures(&self, program: &Program, turn: &Turn) -> Program {
         let figures = turn.work.figures.iter().map(|name| (*name).to_owned());
-        let program = program.with_args(self.arguments(turn).into_iter().chain(figures));
-        Measured::of(&self.run(&program, turn)?)
+        program.with_args(self.arguments(turn).into_iter().chain(figures))
     }
 
     /// What programs of the harness are told besides their figures.
@@ -219,24 +237,7 @@ impl Session {
 
     /// Runs a program in its place.
     fn run(&self, program: &Program, turn: &Turn) -> Result<Printed> {
-        let Turn { work, place } = turn;
-        let (mode, limit) = (self.order.mode, work.limit());
-        match place.system() {
-            System::Image | System::Pik | System::Isolated => {
-                let options = hadal_options(turn, program);
-                let options: Vec<&str> = options.iter().map(String::as_str).collect();
-                let ended = self.hadal.run_within(limit, mode, work.shape, &options, &program.words())?;
-                Ok(Printed::of(ended))
-            }
-            System::Host => Ok(Printed::of(native::run(program, self.toolchain.programs(), limit)?)),
-            System::Guest => {
-                let linux = self.linux.as_ref().context("the Linux guest was not asked for")?;
-                let line = self.hadal.qemu_line(mode, work.shape)?;
-                let programs = std::slice::from_ref(program);
-                let guest = Guest::new(linux, &line, work.linux_parameters, Init::Mounts, programs)?;
-                Ok(Printed::of_guest(&guest.with_limit(limit).boot()?, program))
-            }
-        }
+        self.ready(program, turn, turn.work.limit())?.run()
     }
 
     /// What there is so far.
@@ -263,15 +264,6 @@ impl Session {
     }
 }
 
-/// What `hadal run` is told besides the machine.
-fn hadal_options(turn: &Turn, program: &Program) -> Vec<String> {
-    let is_native = |place: Place| place.system() == System::Pik && place.way().runtime == Runtime::Hadal;
-    let native = is_native(turn.place).then(|| "--omp=native".to_owned());
-    let isolated = (turn.place.system() == System::Isolated).then(|| "--ring=3".to_owned());
-    let variables = program.env.iter().map(|(name, value)| format!("--env={name}={value}"));
-    native.into_iter().chain(isolated).chain(variables).collect()
-}
-
 fn setting(hadal: &Hadal, linux: Option<&Linux>, order: &Order, shape: Shape) -> Result<Setting> {
     let line = hadal.qemu_line(order.mode, shape)?;
     let kernel = fs::read(&line.kernel).with_context(|| format!("cannot read {}", line.kernel.display()))?;
@@ -289,31 +281,8 @@ fn setting(hadal: &Hadal, linux: Option<&Linux>, order: &Order, shape: Shape) ->
         build: format!("kernel {:016x}, benchmarks {}", hasher.finish(), env!("HADAL_BENCH_SOURCES")),
         load: [load, load],
         quick: order.quick,
+        slices: order.slices,
     })
-}
-
-/// What a program printed, and why it failed, if it did.
-#[derive(Debug)]
-struct Printed {
-    text: String,
-    failure: Option<String>,
-}
-
-impl Printed {
-    fn of(ended: Ended) -> Self {
-        let failure = (!ended.status.success()).then(|| format!("{}\n{}", ended.status, ended.stderr));
-        Self { text: ended.stdout, failure }
-    }
-
-    fn of_guest(ended: &Ended, program: &Program) -> Self {
-        let (text, status) = linux::outputs(&ended.stdout).into_iter().next().unwrap_or_default();
-        let failure = match status {
-            Some(0) => None,
-            Some(status) => Some(format!("{} ended with {status}\n{text}", program.file.display())),
-            None => Some(format!("the guest ended early\n{text}{}", ended.stderr)),
-        };
-        Self { text, failure }
-    }
 }
 
 /// What a run of a program gave: figures, even if it failed later.

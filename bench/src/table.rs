@@ -137,6 +137,9 @@ fn describe(setting: &Setting) -> String {
     if let Some(variable) = &setting.variable {
         text += &format!("Given:   {variable} to the programs of both guests\n");
     }
+    if setting.slices {
+        text += "Slices:  of NAS, all places at once, one of which ran at a time; times are what each was given\n";
+    }
     text + &format!(
         "Host:    {}, {} cores, load {:.1} before and {:.1} after\n",
         setting.qemu, setting.host_cores, setting.load[0], setting.load[1]
@@ -156,7 +159,12 @@ mod tests {
                 entry("boot.entry_to_main", Mode::Path, 1, &[7.0], &[13.0]),
                 entry("syscall.getppid", Mode::Path, 1, &[151.0], &[1700.0]),
             ],
-            settings: vec![Setting { host_cores: 2, variable: Some("A=b".into()), ..Setting::default() }],
+            settings: vec![Setting {
+                host_cores: 2,
+                variable: Some("A=b".into()),
+                slices: true,
+                ..Setting::default()
+            }],
             ..Results::default()
         };
         let text = text(&results);
@@ -168,7 +176,7 @@ mod tests {
             "{text}"
         );
         assert!(!text.contains("native") && text.contains("2 cores") && text.contains("TCG models no"));
-        assert!(text.contains("Given:   A=b to the programs of both guests\n"), "{text}");
+        assert!(text.contains("Given:   A=b to the programs of both guests\nSlices:  of NAS, all"), "{text}");
     }
 
     #[test]

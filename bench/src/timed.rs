@@ -24,7 +24,7 @@ pub(crate) struct Ended {
 }
 
 /// A command whose end is awaited; killed when dropped before.
-struct Guard(Child);
+pub(crate) struct Guard(pub(crate) Child);
 
 impl Drop for Guard {
     fn drop(&mut self) {
@@ -81,7 +81,8 @@ fn ends_within(child: &Child, limit: Duration) -> Result<bool> {
     }
 }
 
-fn reader(pipe: Option<impl Read + Send + 'static>) -> thread::JoinHandle<String> {
+/// Reads all of an output.
+pub(crate) fn reader(pipe: Option<impl Read + Send + 'static>) -> thread::JoinHandle<String> {
     thread::spawn(move || {
         let mut bytes = Vec::new();
         if let Some(mut pipe) = pipe {

@@ -7,12 +7,16 @@ use anyhow::Context;
 use hadal_bench::{BenchArgs, Environment};
 
 use crate::failure::Failure;
-use crate::{paths, translated};
+use crate::{child, paths, translated};
 
 /// Measures, compares or reports.
 pub(crate) fn run(args: &BenchArgs) -> Result<u8, Failure> {
     let hadal = env::current_exe().context("cannot find this command's own file")?;
-    let environment =
-        Environment { hadal, cache: paths::cache_dir("bench")?, translated: translated::TUNABLES };
+    let environment = Environment {
+        hadal,
+        cache: paths::cache_dir("bench")?,
+        translated: translated::TUNABLES,
+        exec_in_child: child::HOOK,
+    };
     Ok(hadal_bench::run(args, &environment)?)
 }

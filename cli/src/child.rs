@@ -14,8 +14,9 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Resource, Rlimit, Signal};
 
-/// First argument that asks for [`exec_hook`]; not part of the command line for people.
-const HOOK: &str = "__exec-in-child";
+/// First argument that asks for [`exec_hook`]; not part of the command line for people. The parent's process id and the words
+/// of a command come after it.
+pub(crate) const HOOK: &str = "__exec-in-child";
 
 /// Variables of the loader that the user means for the program, which has them in its own environment. In QEMU a library
 /// that counts or replaces calls would do harm, and text of the loader would pass for QEMU's.

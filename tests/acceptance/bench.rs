@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use hadal_tests::case::{expect_status, wrong};
 use hadal_tests::machine::{Permit, hadal, hadal_command, with_default_signals};
-use hadal_tests::run::Running;
+use hadal_tests::run::{self, Running, descendants};
 use hadal_tests::{Outcome, TestError, scratch};
 use rustix::process::Signal;
 use serde_json::Value;
@@ -30,6 +30,8 @@ pub(crate) fn register(suite: &mut Suite) {
     suite.hadal("bench/groups", groups);
     suite.hadal("bench/openmp", openmp);
     suite.hadal("bench/nas", nas);
+    suite.hadal("bench/slices", slices);
+    suite.hadal("bench/slices-killed", slices_killed);
     suite.hadal("bench/languages", languages);
     suite.hadal_slow("bench/boot-in-turns", boot_in_turns);
 }
@@ -267,7 +269,6 @@ fn wakes_in_turns(name: &str) -> Result<(), TestError> {
     }
 }
 
-/// One figure of each group that is about unmodified programs, as an image and unmodified.
 /// Constructs of OpenMP, one of each program, with a result for each way and each size of team.
 fn openmp(name: &str) -> Result<(), TestError> {
     let directory = scratch::empty_directory(name)?;
@@ -301,6 +302,72 @@ fn nas(name: &str) -> Result<(), TestError> {
     expect_parts(&listed.stdout_text(), &["nas.ep.S", "nas.lu.C"], &listed)
 }
 
+/// Two programs of NAS in turns of all their places, whose times are what each was given and not how long it was there.
+fn slices(name: &str) -> Result<(), TestError> {
+    let directory = scratch::empty_directory(name)?;
+    let run = ["bench", "run", "--mode", "parallel", "--slices", "--rounds", "1", "--json", "r.json"];
+    let what = ["--peer", "native", "nas.is.S", "nas.cg.S"];
+    let started = Instant::now();
+    let outcome = hadal(&[&run[..], &what].concat(), &directory, LIMIT)?;
+    let all = started.elapsed().as_nanos() as f64;
+    expect_status(&outcome, 0)?;
+    expect_parts(&outcome.stdout_text(), &["Slices:"], &outcome)?;
+    expect_parts(&outcome.stderr_text(), &["nas.cg.S on 2 CPUs: RTK and 4 others in slices"], &outcome)?;
+    let json = parse(&directory.join("r.json"))?;
+    let results = json["results"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let mut sum = 0.0;
+    for name in what.iter().filter(|word| word.starts_with("nas")) {
+        for place in ["rtk", "rtk_clang", "native_hadal", "native_libgomp", "native_libomp"] {
+            let entry = results.iter().find(|entry| entry["name"] == *name);
+            match entry.map(|entry| (&entry[place]["samples"], entry[place]["median"].as_f64())) {
+                Some((samples, Some(median))) if *samples == 1 && median > 0.0 => sum += median,
+                other => return Err(wrong(&format!("{name} has {other:?} in {place}"), &outcome)),
+            }
+        }
+    }
+    // One ran at a time.
+    if sum > all {
+        return Err(wrong(&format!("{sum} ns of computing in {all} ns"), &outcome));
+    }
+    let refused = hadal(&[&run[..], &["noise.fixed_work"]].concat(), &directory, LIMIT)?;
+    expect_parts(&refused.stderr_text(), &["--slices is for the NAS parallel benchmarks"], &refused)?;
+    expect_status(&refused, 125)
+}
+
+/// When the harness is killed, so are the machines that it has stopped.
+fn slices_killed(name: &str) -> Result<(), TestError> {
+    let directory = scratch::empty_directory(name)?;
+    let mut command = with_default_signals(&hadal_command()?);
+    let run =
+        ["bench", "run", "--mode", "parallel", "--slices", "--rounds", "1", "--peer", "none", "nas.ep.W"];
+    command.args(run).current_dir(&directory);
+    let _permit = Permit::one();
+    let running = Running::start(command, b"")?;
+    let deadline = Instant::now() + LIMIT;
+    let wait_for = |condition: &dyn Fn() -> bool, what: &str| {
+        while !condition() {
+            if Instant::now() > deadline {
+                return Err(TestError::Wrong(what.to_owned()));
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+        Ok(())
+    };
+    let are_stopped = || descendants(running.pid()).into_iter().any(|process| state(process) == Some('T'));
+    wait_for(&are_stopped, "no machine was ever stopped")?;
+    let family = descendants(running.pid());
+    run::kill(running.pid());
+    let have_ended = || family.iter().all(|process| matches!(state(*process), None | Some('Z')));
+    wait_for(&have_ended, "a machine or its command outlives the harness")?;
+    expect_status(&running.finish(LIMIT)?, 137)
+}
+
+/// The letter of a process's state; `None` when there is none.
+fn state(process: i32) -> Option<char> {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    stat.rsplit_once(") ")?.1.chars().next()
+}
+
 /// Programs in all three languages, beside the same by hand; the answers of all are checked.
 fn languages(name: &str) -> Result<(), TestError> {
     let directory = scratch::empty_directory(name)?;
@@ -331,6 +398,7 @@ fn languages(name: &str) -> Result<(), TestError> {
     Ok(())
 }
 
+/// One figure of each group that is about unmodified programs, as an image and unmodified.
 fn groups(name: &str) -> Result<(), TestError> {
     let directory = scratch::empty_directory(name)?;
     let figures = [

@@ -114,9 +114,9 @@ const NAS: [(&str, &[&str]); 8] = [
     ("is", &["is.c", "nas.c"]),
     ("mg", &["mg.c", "nas.c"]),
     ("ft", &["ft.c", "nas.c"]),
-    ("bt", &["bt.c", "bt_solve.c", "cfd.c", "cfd_rhs.c", "cfd_lines.c", "cfd_main.c"]),
-    ("sp", &["sp.c", "sp_solve.c", "cfd.c", "cfd_rhs.c", "cfd_lines.c", "cfd_main.c"]),
-    ("lu", &["lu.c", "lu_rows.c", "lu_sweep.c", "cfd.c", "cfd_rhs.c", "cfd_main.c"]),
+    ("bt", &["bt.c", "bt_solve.c", "cfd.c", "cfd_rhs.c", "cfd_lines.c", "cfd_main.c", "nas.c"]),
+    ("sp", &["sp.c", "sp_solve.c", "cfd.c", "cfd_rhs.c", "cfd_lines.c", "cfd_main.c", "nas.c"]),
+    ("lu", &["lu.c", "lu_rows.c", "lu_sweep.c", "cfd.c", "cfd_rhs.c", "cfd_main.c", "nas.c"]),
 ];
 
 pub(crate) fn register(suite: &mut Suite) {

@@ -8,7 +8,7 @@
 //
 // The class is chosen by one of -DNAS_CLASS_S, _W, _A, _B and _C, for all files of a program alike:
 //
-//   cc -std=c11 -O2 -fopenmp -DNAS_CLASS_A bt*.c cfd*.c -lm
+//   cc -std=c11 -O2 -fopenmp -DNAS_CLASS_A bt*.c cfd*.c nas.c -lm
 //   OMP_NUM_THREADS=4 ./a.out
 //
 // A field is an array of rows: the innermost index runs along x, and the five components of a point lie in

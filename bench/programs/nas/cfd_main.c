@@ -3,21 +3,17 @@
 // How BT, SP and LU are run: set up, time the steps, verify, report.
 
 #include "cfd.h"
+#include "nas.h"
 
 #include <math.h>
-#include <omp.h>
-#include <stdio.h>
 
-static const char class_letters[CFD_CLASSES] = {'S', 'W', 'A', 'B', 'C'};
 static const double tolerance = 1e-8; // relative; the report asks for it
 
-static double run_steps(const struct cfd_program *program, int steps) {
-    double start = omp_get_wtime();
+static void run_steps(const struct cfd_program *program, int steps) {
 #pragma omp parallel
     for (int step = 0; step < steps; step++) {
         program->advance();
     }
-    return omp_get_wtime() - start;
 }
 
 static bool is_verified(const char *what, double value, double published) {
@@ -47,25 +43,23 @@ static bool verify(const struct cfd_program *program, const struct cfd_case *pro
 
 int cfd_main(const struct cfd_program *program) {
     const struct cfd_case *problem = &program->cases[CFD_CLASS];
-    char letter = class_letters[CFD_CLASS];
+    char size[80];
     omp_set_dynamic(0); // one team throughout: LU's pipeline counts on it
-    int threads = omp_get_max_threads();
-    printf("NAS %s class %c: %d x %d x %d points, %d steps of %g, %d threads\n", program->name, letter,
-           problem->points, problem->points, problem->points, problem->steps, problem->time_step, threads);
+    snprintf(size, sizeof size, "%d x %d x %d points, %d steps of %g", problem->points, problem->points,
+             problem->points, problem->steps, problem->time_step);
+    nas_print_title(program->name, size);
 
     // The clock runs for the time steps alone. An extra step before them brings code and data in.
     cfd_set_up(problem);
     run_steps(program, 1);
     cfd_initialize();
-    double seconds = run_steps(program, problem->steps);
+    nas_start_clock();
+    run_steps(program, problem->steps);
+    double seconds = nas_stop_clock();
 
-    printf("  %.3f s\n", seconds);
     if (!verify(program, problem)) {
-        fflush(stdout);
-        fprintf(stderr, "nas.%s.%c: the result does not verify\n", program->name, letter);
-        return 1;
+        nas_fail("%s: the result does not verify", program->name);
     }
-    printf("{\"name\":\"nas.%s.%c\",\"unit\":\"ns\",\"cpus\":%d,\"overhead\":0,\"samples\":[%.0f]}\n",
-           program->name, letter, threads, seconds * 1e9);
+    nas_report(program->name, seconds);
     return 0;
 }

@@ -265,7 +265,7 @@ int main(void) {
     nas_print_title("CG", size);
     generate_matrix();
 
-    double start = 0, seconds = 0, zetas[STEPS], residuals[STEPS];
+    double seconds = 0, zetas[STEPS], residuals[STEPS];
 #pragma omp parallel
     {
         double zeta, residual;
@@ -273,7 +273,7 @@ int main(void) {
         iterate(&residual);
         start_iteration();
 #pragma omp master
-        start = omp_get_wtime();
+        nas_start_clock();
         for (int step = 0; step < STEPS; step++) {
             zeta = iterate(&residual);
 #pragma omp master
@@ -283,7 +283,7 @@ int main(void) {
             }
         }
 #pragma omp master
-        seconds = omp_get_wtime() - start;
+        seconds = nas_stop_clock();
     }
 
     for (int step = 0; step < STEPS; step++) {

@@ -110,9 +110,9 @@ int main(void) {
     snprintf(size, sizeof size, "2^%d pairs", PAIRS_LOG2);
     nas_print_title("EP", size);
 
-    double start = omp_get_wtime();
+    nas_start_clock();
     struct tally total = run();
-    double seconds = omp_get_wtime() - start;
+    double seconds = nas_stop_clock();
 
     printf("sums %.15e %.15e\n", total.sum_x, total.sum_y);
     for (int l = 0; l < RINGS; l++) {

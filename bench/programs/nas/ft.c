@@ -354,15 +354,15 @@ int main(void) {
     snprintf(size, sizeof size, "%d x %d x %d points, %d times", SIDE_X, SIDE_Y, SIDE_Z, TIMES);
     nas_print_title("FT", size);
 
-    double start = 0, seconds = 0;
+    double seconds = 0;
 #pragma omp parallel
     {
         touch_memory();
 #pragma omp master
-        start = omp_get_wtime();
+        nas_start_clock();
         run();
 #pragma omp master
-        seconds = omp_get_wtime() - start;
+        seconds = nas_stop_clock();
     }
 
     for (int i = 0; i < TIMES; i++) {

@@ -192,14 +192,14 @@ int main(void) {
         nas_fail("IS: more than %d threads", THREADS_MAX);
     }
 
-    double start = 0, seconds = 0;
+    double seconds = 0;
     int wrong_probes = 0;
 #pragma omp parallel
     {
         generate_keys();
         rank_keys();
 #pragma omp master
-        start = omp_get_wtime();
+        nas_start_clock();
         for (int round = 1; round <= ROUNDS; round++) {
             change_keys(round);
             rank_keys();
@@ -207,7 +207,7 @@ int main(void) {
             wrong_probes += count_wrong_probes(round);
         }
 #pragma omp master
-        seconds = omp_get_wtime() - start;
+        seconds = nas_stop_clock();
 #pragma omp barrier // the master reads keys and ranks until here
         verify_order();
     }

@@ -52,6 +52,24 @@ void nas_print_title(const char *kernel, const char *size) {
     fflush(stdout);
 }
 
+static void print_at_once(const char *line) {
+    puts(line);
+    fflush(stdout);
+}
+
+static double clock_start;
+
+void nas_start_clock(void) {
+    print_at_once("clock starts");
+    clock_start = omp_get_wtime();
+}
+
+double nas_stop_clock(void) {
+    double seconds = omp_get_wtime() - clock_start;
+    print_at_once("clock stops");
+    return seconds;
+}
+
 void nas_report(const char *kernel, double seconds) {
     printf("verified; %.3f s\n", seconds);
     printf("{\"name\":\"nas.%s." NAS_CLASS_NAME "\",\"unit\":\"ns\",\"cpus\":%d,\"overhead\":0,"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //
-// What the five NAS kernels share: the choice of a class, the random numbers, the clock and the result.
+// What the programs of NAS share: the choice of a class, the random numbers, the clock and the result.
 //
 // The benchmarks are those of The NAS Parallel Benchmarks (NAS reports RNR-94-007 and NAS-99-011). The code
 // is new; what it shares with NASA's programs is algorithms, sizes and the published values for verification.
@@ -82,6 +82,11 @@ bool nas_is_close(double value, double published, double tolerance);
 
 // The first line of output: "NAS EP, class S (2^24 pairs), 2 threads".
 void nas_print_title(const char *kernel, const char *size);
+
+// The timed part is between these two, which one thread calls. Each prints a line, outside of the timed part:
+// to `hadal bench run --slices` it says when that is, whose time it takes by the host's clock.
+void nas_start_clock(void);
+double nas_stop_clock(void); // in seconds
 
 // Ends a verified run: prints the time of the timed part. The kernel's name is in small letters.
 void nas_report(const char *kernel, double seconds);

@@ -57,7 +57,7 @@ pub(super) const fn by_hand(name: &'static str, sources: &'static [&'static str]
     Program { more_flags: &["-O3"], ..simple(name, sources) }
 }
 
-const SOLVER: [&str; 4] = ["nas/cfd.c", "nas/cfd_rhs.c", "nas/cfd_main.c", "nas/cfd_lines.c"];
+const SOLVER: [&str; 5] = ["nas/nas.c", "nas/cfd.c", "nas/cfd_rhs.c", "nas/cfd_main.c", "nas/cfd_lines.c"];
 
 /// The NAS parallel benchmarks with their sources.
 const NAS: [(&str, &[&str], &str); 8] = [
@@ -68,17 +68,17 @@ const NAS: [(&str, &[&str], &str); 8] = [
     ("ft", &["nas/ft.c", "nas/nas.c"], "a partial differential equation by Fourier transforms"),
     (
         "bt",
-        &["nas/bt.c", "nas/bt_solve.c", SOLVER[0], SOLVER[1], SOLVER[2], SOLVER[3]],
+        &["nas/bt.c", "nas/bt_solve.c", SOLVER[0], SOLVER[1], SOLVER[2], SOLVER[3], SOLVER[4]],
         "flow equations, block tridiagonal solver",
     ),
     (
         "sp",
-        &["nas/sp.c", "nas/sp_solve.c", SOLVER[0], SOLVER[1], SOLVER[2], SOLVER[3]],
+        &["nas/sp.c", "nas/sp_solve.c", SOLVER[0], SOLVER[1], SOLVER[2], SOLVER[3], SOLVER[4]],
         "flow equations, scalar pentadiagonal solver",
     ),
     (
         "lu",
-        &["nas/lu.c", "nas/lu_rows.c", "nas/lu_sweep.c", SOLVER[0], SOLVER[1], SOLVER[2]],
+        &["nas/lu.c", "nas/lu_rows.c", "nas/lu_sweep.c", SOLVER[0], SOLVER[1], SOLVER[2], SOLVER[3]],
         "flow equations, successive over-relaxation in a pipeline of threads",
     ),
 ];
