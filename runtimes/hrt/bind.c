@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 // Binds hrt_calls before the program's first constructor: to the kernel's table if the auxiliary vector has
 // one, else to the one this library brings along.
+#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,6 +58,8 @@ static void check(const struct hrt_calls *table) {
 }
 
 static void bind(void) {
+    // It is 0 when main() begins (C17 7.5), also where the auxiliary vector has no such entry.
+    int before = errno;
     const struct hrt_calls *table = (const struct hrt_calls *)getauxval(HRT_AT_HADAL_HRT);
     if (!table) {
         table = hrt_place_table();
@@ -64,6 +67,7 @@ static void bind(void) {
     check(table);
     hrt_calls = table;
     hrt_tls_start();
+    errno = before;
 }
 
 // Not __attribute__((constructor(100))): compilers keep priorities up to 100 to the implementation, which

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "record.h"
+#include "sysfs.h"
 
 // Calls `change` on the thread with the lock held, so that it cannot vanish meanwhile.
 static int with_thread(hrt_thread_t thread, int (*change)(struct record *record, const void *arg),
@@ -135,7 +136,7 @@ int hrt_linux_thread_set_name(hrt_thread_t thread, const char *text) {
 static void look(const struct record *record, struct hrt_thread_info *info) {
     char path[64], line[512];
     snprintf(path, sizeof path, "/proc/self/task/%d/stat", (int)record->tid);
-    FILE *file = fopen(path, "re");
+    FILE *file = hrt_sysfs_open(path);
     if (file && fgets(line, sizeof line, file)) {
         // The name may hold anything; fields count from behind its closing parenthesis: 3 state, 39 CPU.
         const char *field = strrchr(line, ')');
@@ -156,7 +157,7 @@ static void look(const struct record *record, struct hrt_thread_info *info) {
         fclose(file);
     }
     snprintf(path, sizeof path, "/proc/self/task/%d/status", (int)record->tid);
-    file = fopen(path, "re");
+    file = hrt_sysfs_open(path);
     unsigned long long switches;
     while (file && fgets(line, sizeof line, file)) {
         if (sscanf(line, "voluntary_ctxt_switches: %llu", &switches) == 1 ||

@@ -56,8 +56,10 @@ static bool place(void *start, uint64_t bytes, int32_t zone, bool strict) {
     uint32_t node = hrt_linux_node_of_zone((uint32_t)zone);
     mask[node / 64] = 1ull << node % 64;
     int mode = strict ? MPOL_BIND : MPOL_PREFERRED;
-    return syscall(SYS_mbind, start, bytes, mode, mask, 8 * sizeof mask, 0) == 0 ||
-           hrt_linux_zone_count() == 1;
+    int saved = errno;
+    bool is_placed = syscall(SYS_mbind, start, bytes, mode, mask, 8 * sizeof mask, 0) == 0;
+    errno = saved;
+    return is_placed || hrt_linux_zone_count() == 1;
 }
 
 static void *map_aligned(uint64_t bytes, uint64_t align) {

@@ -2,15 +2,22 @@
 #define _GNU_SOURCE
 #include "sysfs.h"
 
+#include <errno.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+FILE *hrt_sysfs_open(const char *path) {
+    int saved = errno;
+    FILE *file = fopen(path, "re");
+    errno = saved;
+    return file;
+}
 
 static bool read_file(char *text, size_t bytes, const char *format, va_list arguments) {
     char path[160];
     vsnprintf(path, sizeof path, format, arguments);
-    FILE *file = fopen(path, "re");
+    FILE *file = hrt_sysfs_open(path);
     bool found = file && fgets(text, (int)bytes, file);
     if (file) {
         fclose(file);

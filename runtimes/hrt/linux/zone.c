@@ -2,7 +2,6 @@
 // NUMA zones: Linux's nodes that have memory, numbered from 0. A kernel without NUMA is one zone.
 #define _GNU_SOURCE
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -66,7 +65,7 @@ static uint64_t meminfo_bytes(uint32_t zone, const char *key, int system_pages) 
     char path[96], line[160];
     uint64_t kib = 0;
     snprintf(path, sizeof path, NODE_FILE "node%u/meminfo", nodes[zone]);
-    FILE *file = fopen(path, "re");
+    FILE *file = hrt_sysfs_open(path);
     if (!file) {
         return (uint64_t)sysconf(system_pages) * (uint64_t)sysconf(_SC_PAGESIZE);
     }
@@ -85,7 +84,7 @@ static uint64_t meminfo_bytes(uint32_t zone, const char *key, int system_pages) 
 static uint64_t huge_blocks(uint32_t zone) {
     char line[512];
     uint64_t blocks = 0;
-    FILE *file = fopen("/proc/buddyinfo", "re");
+    FILE *file = hrt_sysfs_open("/proc/buddyinfo");
     while (file && fgets(line, sizeof line, file)) {
         unsigned node;
         int skipped = 0;

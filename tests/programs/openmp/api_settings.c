@@ -5,10 +5,15 @@
 
 #include "../common/check.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <omp.h>
 
+// Before the first call of the program.
+static int errno_at_start;
+
 static void outside(void) {
+    CHECK_EQUAL(errno_at_start, 0);
     CHECK_EQUAL(omp_get_thread_num(), 0);
     CHECK_EQUAL(omp_get_num_threads(), 1);
     CHECK_EQUAL(omp_in_parallel(), 0);
@@ -199,6 +204,7 @@ static void teams(void) {
 }
 
 int main(int argc, char **argv) {
+    errno_at_start = errno;
     static const struct part parts[] = {{"outside", outside},   {"threads", threads}, {"levels", levels},
                                         {"schedule", schedule}, {"tasks", tasks},     {"clocks", clocks},
                                         {"teams", teams}};
