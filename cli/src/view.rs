@@ -196,11 +196,14 @@ impl View {
         Ok(())
     }
 
-    /// Mounts the host directory that holds `file` at the same path, read-only, if only a guest tree hides it.
+    /// Mounts the host directory that holds `file` at the same path, read-only, if only a guest tree hides it. Under its path
+    /// without links and `..` it may be visible already, in the working directory for one.
     pub(crate) fn uncover(&mut self, file: &Path) -> bool {
-        let Some(dir) = file.canonicalize().ok().and_then(|f| f.parent().map(Path::to_path_buf)) else {
-            return false;
-        };
+        let Ok(file) = file.canonicalize() else { return false };
+        if self.resolve(&file).is_ok_and(|found| found.host == file) {
+            return true;
+        }
+        let Some(dir) = file.parent().map(Path::to_path_buf) else { return false };
         let mount = HostMount { host: dir.clone(), guest: dir, writable: false };
         !self.has_other_root() && self.mounts.len() < MAX_MOUNTS && self.add(mount).is_ok()
     }

@@ -72,6 +72,25 @@ fn files_hidden_by_a_guest_tree_can_be_uncovered() {
 }
 
 #[test]
+fn the_working_directory_stays_writable_however_the_program_is_named() {
+    let dir = tempfile::tempdir_in("/tmp").unwrap();
+    let above = dir.path().canonicalize().unwrap();
+    let bin = above.join("bin");
+    for name in ["bin", "src"] {
+        fs::create_dir(above.join(name)).unwrap();
+    }
+    fs::write(bin.join("prog"), "").unwrap();
+    symlink("bin", above.join("link")).unwrap();
+    for name in ["src/../bin/prog", "link/prog"] {
+        let mut view = plan(None, None, &[], &bin).unwrap();
+        let before = view.mounts().to_vec();
+        assert!(before.last().unwrap().writable);
+        assert!(view.uncover(&above.join(name)));
+        assert_eq!(view.mounts(), before, "{name}");
+    }
+}
+
+#[test]
 fn links_are_followed_inside_another_root() {
     let dir = tree();
     let root = dir.path().canonicalize().unwrap();
