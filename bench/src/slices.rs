@@ -224,13 +224,15 @@ fn watch(pipe: Option<impl Read + Send + 'static>, events: Sender<Next>) -> Join
 /// A child and all that it has started, itself or by those: QEMU is a child of the `hadal` command.
 fn family(child: &Child) -> Result<Vec<Pid>> {
     let mut family = vec![Pid::from_child(child)];
+    // Without such a file (a kernel without CONFIG_PROC_CHILDREN) children would go on.
+    let file = format!("/proc/{0}/task/{0}/children", child.id());
+    fs::read_to_string(&file).with_context(|| format!("cannot find what to stop: {file}"))?;
     let mut next = 0;
     while let Some(process) = family.get(next) {
-        let tasks = format!("/proc/{}/task", process.as_raw_nonzero());
-        for task in fs::read_dir(&tasks).with_context(|| format!("cannot read {tasks}"))?.flatten() {
-            let file = task.path().join("children");
-            // A thread may end meanwhile.
-            let children = fs::read_to_string(file).unwrap_or_default();
+        let tasks = fs::read_dir(format!("/proc/{}/task", process.as_raw_nonzero()));
+        // Of those that end meanwhile there is nothing to stop.
+        for task in tasks.into_iter().flatten().flatten() {
+            let children = fs::read_to_string(task.path().join("children")).unwrap_or_default();
             let children = children.split_whitespace().filter_map(|id| id.parse().ok());
             family.extend(children.filter_map(Pid::from_raw));
         }
