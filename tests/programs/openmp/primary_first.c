@@ -7,7 +7,7 @@
 
 #include <omp.h>
 
-enum { ROUNDS = 1000, WAITS_MOST = 100, TRIES = 8, WAITS_MOST_ON_TWO = 500 };
+enum { ROUNDS = 1000, WAITS_MOST = 100, TRIES = 8, WAITS_MOST_ON_TWO = 1500 };
 
 static int done_in;
 
@@ -37,23 +37,22 @@ static int waits_of(int size) {
     return waits;
 }
 
+// With more members than CPUs.
+static int waits_of_crowds(void) { return waits_of(3) + waits_of(4) + waits_of(5); }
+
 int main(void) {
     int waits = waits_of(2);
     CHECK(waits <= ROUNDS);
     if (omp_get_num_procs() == 1) {
         CHECK(waits < WAITS_MOST);
     }
-    waits = waits_of(3) + waits_of(4);
-    CHECK(waits <= 5 * ROUNDS);
-    // Who is on another CPU than the primary member may have to wait for it, where nobody is before him on
-    // his: with three and four members that is often so. With five on two CPUs somebody is, so almost nobody
-    // waits; one that shared the primary's CPU and went first would wait in each round. The host may be busy
+    // Who is on another CPU than the primary member may have to wait for it, above all where the host is busy
     // with something else: the best of some tries counts.
+    waits = waits_of_crowds();
+    for (int i = 1; i < TRIES && omp_get_num_procs() <= 2 && waits >= WAITS_MOST_ON_TWO; i++) {
+        waits = waits_of_crowds();
+    }
     if (omp_get_num_procs() <= 2) {
-        waits = waits_of(5);
-        for (int i = 1; i < TRIES && waits >= WAITS_MOST_ON_TWO; i++) {
-            waits = waits_of(5);
-        }
         CHECK(waits < WAITS_MOST_ON_TWO);
     }
     return 0;
