@@ -414,11 +414,17 @@ pub fn rest(task: &Task, process: &Process) {
     }
 }
 
-/// Whether even a wait that signals do not end has to end: the program ends, or a signal will end it.
+/// Whether even a wait that signals do not end has to end: the program ends, or a signal will end it. The calling thread then
+/// does not return to program code, whatever the wait's outcome looks like there.
 pub fn must_leave(task: &Task, process: &Process) -> bool {
-    task.thread().interrupted()
+    let must = task.thread().interrupted()
         && (process.ending().is_some()
-            || !deliverable(task, process).minus(process.signals.caught()).minus(default::STOP).is_empty())
+            || !deliverable(task, process).minus(process.signals.caught()).minus(default::STOP).is_empty());
+    if must {
+        // Who has set the flag may not have interrupted this CPU yet.
+        interrupt_caller(task);
+    }
+    must
 }
 
 /// The calling thread has work again, and takes signals.

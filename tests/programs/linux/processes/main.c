@@ -10,7 +10,7 @@ int main(int argc, char **argv) {
         {"chains", chains},     {"memory", memory},     {"threads", threads},
         {"pipes", pipes},       {"locks", locks},       {"records", records},
         {"others", others},     {"usage", usage},       {"leaks", leaks},
-        {"advice", advice},     {"reapers", reapers},
+        {"advice", advice},     {"reapers", reapers},   {"hosts", hosts},
     };
     setvbuf(stdout, NULL, _IOLBF, 0);
     return run_parts(parts, sizeof parts / sizeof *parts, argc, argv);

@@ -31,6 +31,7 @@ void programs(void);
 void texts(void);
 void replacing(void);
 void guests(void);
+void hosts(void);
 void signals(void);
 void files_of_signals(void);
 void groups(void);

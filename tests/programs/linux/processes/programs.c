@@ -231,3 +231,50 @@ void guests(void) {
         await_end(all);
     }
 }
+
+enum { HOSTS = 8 };
+
+static atomic_int guests_there;
+
+static int outlive_host(void *argument) {
+    atomic_fetch_add(&guests_there, 1);
+    await_end(guest_mark);
+    _exit(argument == NULL ? 1 : 0);
+}
+
+static void *host(void *stack) {
+    clone(outlive_host, (char *)stack + (1 << 14), CLONE_VM | CLONE_VFORK | SIGCHLD, stack);
+    // One that goes on takes its guest's stack away, as posix_spawn does.
+    atomic_store(&found->outcome, 3);
+    return NULL;
+}
+
+// A process gets another program while threads of the old one wait for guests to leave: none of these threads
+// goes on.
+void hosts(void) {
+    found = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    CHECK(found != MAP_FAILED);
+    for (int round = 0; round < 40; ++round) {
+        int all[2];
+        CHECK(pipe(all) == 0);
+        pid_t child = fork();
+        if (child == 0) {
+            static char stacks[HOSTS][1 << 14] __attribute__((aligned(16)));
+            close(all[0]);
+            make_mark(guest_mark);
+            for (int index = 0; index < HOSTS; ++index) {
+                pthread_t thread;
+                CHECK(pthread_create(&thread, NULL, host, stacks[index]) == 0);
+            }
+            while (atomic_load(&guests_there) != HOSTS) {
+                sched_yield();
+            }
+            execlp("true", "true", NULL);
+            _exit(1);
+        }
+        CHECK_EQUAL(exit_of(child), 0);
+        await_end(all);
+    }
+    CHECK_EQUAL(atomic_load(&found->outcome), 0);
+    munmap(found, PAGE);
+}
