@@ -110,13 +110,9 @@ pub struct Layout {
 }
 
 impl Default for Layout {
-    /// Leaves 256 MiB at the top for the first stack, and 32 pages more for the translator's TLB. QEMU's has one entry for all
-    /// pages whose numbers end in the same eight bits, or in more or fewer (at least six), as many are in use: two pages that a
-    /// loop needs alternate there, at 20 ns each time. The data of a small program is at pages 0x57 to 0x5b of 256 and its heap
-    /// above them, and what Hadal's run-time for OpenMP needs all the time, as the first library that is mapped, would be at
-    /// 0x59, 0x5a and 0x87; so it is at 0x39, 0x3a and 0x67.
+    /// Leaves 256 MiB at the top for the first stack.
     fn default() -> Self {
-        Self { mmap_top: ((WINDOW_END - (256 << 20)) & !(LARGE_BYTES - 1)) - 32 * PAGE_SIZE }
+        Self { mmap_top: (WINDOW_END - (256 << 20)) & !(LARGE_BYTES - 1) }
     }
 }
 
