@@ -4,7 +4,6 @@
 #define _GNU_SOURCE
 #include "common/check.h"
 
-#include <dlfcn.h>
 #include <link.h>
 #include <stdbool.h>
 #include <string.h>
@@ -12,7 +11,7 @@
 // As few entries as the translator ever has.
 enum { PAGE = 4096, ENTRIES = 64 };
 
-// More code and data than this program has.
+// So that the program has data on as many pages as small programs do.
 static volatile char more[4 * PAGE] = {1};
 static bool is_taken[ENTRIES];
 static int libraries;

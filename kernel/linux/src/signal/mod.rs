@@ -414,8 +414,8 @@ pub fn rest(task: &Task, process: &Process) {
     }
 }
 
-/// Whether even a wait that signals do not end has to end: the program ends, or a signal will end it. The calling thread then
-/// does not return to program code, whatever the wait's outcome looks like there.
+/// Whether even a wait that signals do not end has to end: the program ends, or a signal will end it. A system call
+/// of which this ends a wait then does not return to program code, whatever its result.
 pub fn must_leave(task: &Task, process: &Process) -> bool {
     let must = task.thread().interrupted()
         && (process.ending().is_some()

@@ -266,7 +266,8 @@ void hosts(void) {
                 pthread_t thread;
                 CHECK(pthread_create(&thread, NULL, host, stacks[index]) == 0);
             }
-            while (atomic_load(&guests_there) != HOSTS) {
+            // A host that is back already has none, or left it: that is told below.
+            while (atomic_load(&guests_there) != HOSTS && atomic_load(&found->outcome) == 0) {
                 sched_yield();
             }
             execlp("true", "true", NULL);
