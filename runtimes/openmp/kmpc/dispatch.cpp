@@ -88,19 +88,23 @@ inline int32_t tell(const Loop &loop, const Chunk &chunk, int32_t *is_last, Valu
     return 1;
 }
 
+// The entry points jump here, so that they need no stack: the return address is the program's.
 template <typename Value>
 [[gnu::noinline]] int32_t next_slow(int32_t *is_last, Value *lower, Value *upper,
                                     std::make_signed_t<Value> *step) {
     Member &me = self();
     Workshare *workshare = me.workshare;
-    if (workshare == nullptr) {
-        return 0;
+    if (workshare != nullptr && loop_next(me, &me.chunk)) {
+        return tell(workshare->loop, me.chunk, is_last, lower, upper, step);
     }
-    if (!loop_next(me, &me.chunk)) {
+    if (workshare != nullptr) {
         leave(me);
-        return 0;
     }
-    return tell(workshare->loop, me.chunk, is_last, lower, upper, step);
+    if (ompt::is_on()) {
+        OMPT_NOTE_CALLER();
+        ompt::work_close(me);
+    }
+    return 0;
 }
 
 template <typename Value>
@@ -162,14 +166,7 @@ void init_both(int32_t schedule, int32_t *is_last, Value lower, Value upper, std
     }                                                                                                        \
     OMP_EXPORT int32_t __kmpc_dispatch_next_##SUFFIX(const Ident *, Gtid, int32_t *is_last, VALUE *lower,    \
                                                      VALUE *upper, SIGNED *step) {                           \
-        if (next<VALUE>(is_last, lower, upper, step) != 0) {                                                 \
-            return 1;                                                                                        \
-        }                                                                                                    \
-        if (ompt::is_on()) {                                                                                 \
-            OMPT_NOTE_CALLER();                                                                              \
-            ompt::work_close(self());                                                                        \
-        }                                                                                                    \
-        return 0;                                                                                            \
+        return next<VALUE>(is_last, lower, upper, step);                                                     \
     }                                                                                                        \
     OMP_EXPORT void __kmpc_dispatch_fini_##SUFFIX(const Ident *, Gtid) { end_iteration(); }
 
