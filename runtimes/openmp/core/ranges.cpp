@@ -106,15 +106,14 @@ bool ranges_next(Member &me, const Loop &loop, Chunk *chunk) {
             continue;
         }
         uint64_t begin = begin_of(bounds), end = end_of(bounds), left = end - begin;
-        uint64_t chunks = me.batch, taken = chunks * loop.chunk; // fits: chunks of ranges are less than 2^32
+        uint64_t taken = me.batch * loop.chunk; // fits: chunks of ranges are less than 2^32
         if (HRT_UNLIKELY(taken > left)) {
-            // Ranges have whole chunks only.
-            chunks = left / loop.chunk;
-            taken = left;
+            taken = left; // ranges have whole chunks only
         }
         if (HRT_CAS(range, &bounds, pack(begin + taken, end), HRT_RELAXED)) {
             *chunk = {begin, begin + loop.chunk};
-            me.ready = {chunks - 1, loop.first + chunk->end * loop.step, loop.chunk * loop.step};
+            me.ready = {loop.first + chunk->end * loop.step, loop.first + (begin + taken) * loop.step,
+                        loop.chunk * loop.step};
             return true;
         }
     }

@@ -39,10 +39,13 @@ struct FreeBlocks {
 };
 inline constexpr uint32_t BLOCK_CLASSES = 4;
 
-// Chunks of a loop that a member has reserved, none of them the loop's last: how many, the value of the
-// iteration variable in the first, and how much it grows from each to the next.
+// Chunks of a loop that a member has reserved, none of them the loop's last: the values of the iteration
+// variable where the first begins and the last ends, modulo 2^64, and how much it grows from each to the
+// next. They are fewer iterations than the loop has, so only where there is none the two values are the same.
 struct Ready {
-    uint64_t chunks = 0, first = 0, step = 0;
+    uint64_t begin = 0, end = 0, step = 0;
+
+    void clear() { begin = end = 0; }
 };
 
 // Positions of a loop that a member is to take first, the first in the lower half, the end in the upper.
@@ -202,13 +205,12 @@ inline Settings &settings_read() {
 bool loop_next(Member &me, Chunk *chunk);
 // The same, of what the member has ready, as values of the iteration variable.
 inline bool loop_next_ready(Member &me, uint64_t *begin, uint64_t *end) {
-    uint64_t chunks = me.ready.chunks;
-    if (HRT_UNLIKELY(chunks == 0)) {
+    uint64_t first = me.ready.begin;
+    if (HRT_UNLIKELY(first == me.ready.end)) {
         return false;
     }
-    uint64_t first = me.ready.first, next = first + me.ready.step;
-    me.ready.chunks = chunks - 1;
-    me.ready.first = next;
+    uint64_t next = first + me.ready.step;
+    me.ready.begin = next;
     *begin = first;
     *end = next;
     return true;

@@ -52,7 +52,7 @@ bool workshare_enter(Member &me) {
     me.workshare = &workshare;
     me.chunk = {0, 0};
     me.dealt = 0;
-    me.ready.chunks = 0;
+    me.ready.clear();
     me.batch = 1;
     if (me.size == 1) {
         return true;
@@ -83,7 +83,7 @@ void workshare_publish(Member &me) {
 void workshare_leave(Member &me) {
     Workshare &workshare = *me.workshare;
     me.workshare = nullptr;
-    me.ready.chunks = 0;
+    me.ready.clear();
     if (me.size == 1) {
         clear(workshare);
         return;
