@@ -32,8 +32,8 @@ const FLAGS: [&str; 11] = [
 ];
 
 /// What makes the compiler keep its own form of the code, from which it can inline into the program (GCC manual, "Optimize
-/// Options"). The machine's code is there, too: `ar` lists the symbols of nothing else.
-const LINK_TIME_FLAGS: [&str; 2] = ["-flto", "-ffat-lto-objects"];
+/// Options"). The machine's code is there, too: `ar` lists the symbols of nothing else. The macro tells the sources (core/abi.h).
+const LINK_TIME_FLAGS: [&str; 3] = ["-flto", "-ffat-lto-objects", "-DHADAL_OMP_LINK_TIME"];
 
 /// Where the sources have the entry points that gcc's code calls.
 const ENTRY_FOLDERS: [&str; 2] = ["openmp/gomp", "openmp/api"];

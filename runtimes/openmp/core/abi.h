@@ -11,6 +11,14 @@
 // makes each call several times as long.
 #define OMP_INLINED extern "C" __attribute__((visibility("default"), aligned(256)))
 
+// The longer part of such a function. It stays apart where functions become part of programs, as a whole
+// would be too long for that; elsewhere this would only be a jump more.
+#ifdef HADAL_OMP_LINK_TIME
+#define OMP_LONG_PART __attribute__((noinline))
+#else
+#define OMP_LONG_PART
+#endif
+
 // What a task goes through from the call that makes it to its end: such functions lie beside each other,
 // whatever file they are in, and in one page as long as they fit (they take 3 KiB), for the same reason: the
 // emulator does not chain blocks of different pages either. GNU ld sorts these sections by name; place 0

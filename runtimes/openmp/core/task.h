@@ -33,9 +33,9 @@ struct Task {
     Task *parent;
     uint32_t depth; // 0: implicit
     Team *team = nullptr;
-    Taskgroup *group = nullptr; // the innermost that it belongs to, or has begun
     TaskFunction run = nullptr;
-    void *code = nullptr; // for `run`: function and data of the program
+    Taskgroup *group = nullptr; // the innermost that it belongs to, or has begun
+    void *code = nullptr;       // for `run`: function and data of the program
     void *data = nullptr;
     Dependences *dependences = nullptr;     // of the tasks that it generates
     Successors *successors = nullptr;       // who waits for it (depend.cpp)

@@ -33,8 +33,7 @@ void name_event(Task &task, void *data, void *event) {
 
 // Runs a task before its generator goes on. Its data needs no copy then: nobody changes the block meanwhile.
 // There is no tool.
-[[gnu::noinline]] OMP_TASK_PATH(1) void run_in_place(Member &me, Function function, void *data,
-                                                     unsigned flags) {
+OMP_LONG_PART void run_in_place(Member &me, Function function, void *data, unsigned flags) {
     Task *task = task_take_in_place(me, (flags & TASK_FINAL) != 0, (flags & TASK_UNTIED) != 0);
     if (HRT_UNLIKELY(task == nullptr)) {
         return run_in_new(me, function, data, flags);
@@ -177,7 +176,7 @@ OMP_INLINED OMP_TASK_PATH(2) void GOMP_task(Function function, void *data, CopyF
                      (flags & SPECIAL) != 0)) {
         return task_special(function, data, copy, bytes, align, deferred, flags, depend, priority, event);
     }
-    if (!deferred || me->size == 1 || me->task->is_final || are_tasks_many(*me)) {
+    if (!deferred || me->size == 1 || are_tasks_many(*me) || me->task->is_final) {
         return run_in_place(*me, function, data, flags);
     }
     queue_plain(*me, function, data, static_cast<size_t>(bytes), static_cast<size_t>(align), flags);
