@@ -33,7 +33,7 @@ void name_event(Task &task, void *data, void *event) {
 
 // Runs a task before its generator goes on. Its data needs no copy then: nobody changes the block meanwhile.
 // There is no tool.
-OMP_LONG_PART void run_in_place(Member &me, Function function, void *data, unsigned flags) {
+OMP_LONG_PART OMP_TASK_PATH(1) void run_in_place(Member &me, Function function, void *data, unsigned flags) {
     Task *task = task_take_in_place(me, (flags & TASK_FINAL) != 0, (flags & TASK_UNTIED) != 0);
     if (HRT_UNLIKELY(task == nullptr)) {
         return run_in_new(me, function, data, flags);
