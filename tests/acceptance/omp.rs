@@ -79,6 +79,8 @@ pub(crate) const PROGRAMS: &[Checked] = &[
     clang("join_tasks"),
     gcc("ompt_events"),
     clang("ompt_events"),
+    gcc("ompt_work"),
+    clang("ompt_work"),
     clang("kmpc_calls"),
     clang("kmpc_cancel"),
     clang("kmpc_dispatch"),
@@ -104,6 +106,7 @@ const INLINED: &[Checked] = &[
     gcc("gomp_sync"),
     gcc("gomp_tasks"),
     gcc("ompt_events"),
+    gcc("ompt_work"),
     Checked { name: "kmpc_objects", ending: "cpp", compiler: "g++" },
 ];
 
