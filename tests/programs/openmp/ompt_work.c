@@ -56,7 +56,7 @@ ompt_start_tool_result_t *ompt_start_tool(unsigned version, const char *runtime)
 // What a construct leaves behind in the caller.
 static void check_done(int kind, uint64_t count) {
     CHECK_EQUAL(open_kind, 0);
-    CHECK(begun[kind] > 0);
+    CHECK(__atomic_load_n(&begun[kind], __ATOMIC_SEQ_CST) > 0);
     CHECK_EQUAL(open_count, count);
 }
 
