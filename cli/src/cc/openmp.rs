@@ -32,7 +32,8 @@ const FLAGS: [&str; 11] = [
 ];
 
 /// What makes the compiler keep its own form of the code, from which it can inline into the program (GCC manual, "Optimize
-/// Options"). The machine's code is there, too: `ar` lists the symbols of nothing else. The macro tells the sources (core/abi.h).
+/// Options"). The machine's code is there, too: `ar` lists the symbols of nothing else. The macro tells the sources that
+/// they are compiled for this (core/abi.h).
 const LINK_TIME_FLAGS: [&str; 3] = ["-flto", "-ffat-lto-objects", "-DHADAL_OMP_LINK_TIME"];
 
 /// Where the sources have the entry points that gcc's code calls.

@@ -88,7 +88,7 @@ inline void task_leave_included(Member &me, Task &task) {
     task->team = me.team;
     task->group = parent.group;
     task->icvs = parent.icvs;
-    task->is_final = is_final | parent.is_final;
+    task->is_final = is_final | parent.is_final; // one jump less than by ||
     task->is_untied = is_untied;
     me.task = task;
     return task;
