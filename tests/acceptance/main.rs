@@ -40,6 +40,7 @@ mod observe;
 mod omp;
 mod omp_environment;
 mod omp_misuse;
+mod omp_pages;
 mod omp_sanitizers;
 mod omp_tools;
 mod openmp;
@@ -77,6 +78,7 @@ fn main() -> ExitCode {
     omp::register(&mut suite);
     omp_environment::register(&mut suite);
     omp_misuse::register(&mut suite);
+    omp_pages::register(&mut suite);
     omp_sanitizers::register(&mut suite);
     language_sanitizers::register(&mut suite);
     omp_tools::register(&mut suite);

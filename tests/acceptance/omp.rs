@@ -165,14 +165,10 @@ pub(crate) fn register(suite: &mut Suite) {
             suite.hadal(format!("omp/nas/{name}/{compiler}"), move |test| nas(test, sources, compiler));
         }
     }
-    suite.hadal("omp/native/hot-pages/gcc", |test| {
-        let machine = || Hadal::plain().option("--omp=native");
-        on_machines(test, &gcc("hot_pages").build(test)?, machine, &MACHINES[..1])
-    });
     suite.hadal("omp/options", options);
 }
 
-fn on_machines(
+pub(crate) fn on_machines(
     test: &str,
     program: &Path,
     machine: impl Fn() -> Hadal,
