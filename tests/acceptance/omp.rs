@@ -63,6 +63,8 @@ pub(crate) const PROGRAMS: &[Checked] = &[
     gcc("gomp_target"),
     gcc("gomp_tasks"),
     gcc("join_tasks"),
+    gcc("loop_steps"),
+    clang("loop_steps"),
     gcc("primary_first"),
     gcc("thread_turnover"),
     clang("thread_turnover"),
