@@ -21,8 +21,9 @@
 
 // What a task goes through from the call that makes it to its end: such functions lie beside each other,
 // whatever file they are in, and in one page as long as they fit (they take 3 KiB), for the same reason: the
-// emulator does not chain blocks of different pages either. GNU ld sorts these sections by name; place 0, in
-// core/task.cpp, begins the page and is empty.
+// emulator does not chain blocks of different pages either. GNU ld sorts these sections by name. The function
+// at place 0 begins the page: one that every program with tasks has, whichever compiler's calls it makes.
 #define OMP_TASK_PATH(place) __attribute__((section(".text.sorted.omp_task." #place)))
+#define OMP_TASK_PAGE __attribute__((aligned(4096))) OMP_TASK_PATH(0)
 
 #endif

@@ -19,7 +19,7 @@ void notify_all(const Team &team) {
     }
 }
 
-OMP_TASK_PATH(7) void notify_one(const Team &team, const Member &but) {
+OMP_TASK_PATH(3) void notify_one(const Team &team, const Member &but) {
     if (!has_sleepers(team)) {
         return;
     }

@@ -15,10 +15,6 @@
 #include "sync.h"
 #include "taskgroup.h"
 
-// Here, since each program that makes tasks has this file, whichever compiler's calls it has. C++ has no
-// empty function.
-__asm__(".pushsection .text.sorted.omp_task.0, \"axR\", @progbits\n\t.p2align 12\n\t.popsection");
-
 namespace hadal::omp {
 
 namespace {
@@ -202,7 +198,7 @@ template <bool has_tool> [[gnu::always_inline]] inline void run_counted_as(Membe
     close_end(me, task, true);
 }
 
-OMP_TASK_PATH(6) void run_counted(Member &me, Task &task) {
+OMP_TASK_PATH(2) void run_counted(Member &me, Task &task) {
     if (ompt::is_on()) {
         run_counted_as<true>(me, task);
     } else {
@@ -242,7 +238,7 @@ void task_make_ready(Member &me, Task &task) {
     notify_one(*task.team, me);
 }
 
-OMP_TASK_PATH(4) void task_submit(Member &me, Task &task) {
+OMP_TASK_PAGE void task_submit(Member &me, Task &task) {
     if (HRT_UNLIKELY(!me.deque.has_places())) {
         give_places(me);
     }
@@ -290,7 +286,7 @@ void task_fulfill(Task &task) {
     close_end(me, task, true);
 }
 
-OMP_TASK_PATH(5) bool task_run_one(Member &me) {
+OMP_TASK_PATH(1) bool task_run_one(Member &me) {
     Team &team = *me.team;
     if (HRT_LIKELY(HRT_LOAD(&team.has_tasks, HRT_RELAXED) == 0)) {
         return false;

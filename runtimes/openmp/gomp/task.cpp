@@ -33,7 +33,7 @@ void name_event(Task &task, void *data, void *event) {
 
 // Runs a task before its generator goes on. Its data needs no copy then: nobody changes the block meanwhile.
 // There is no tool.
-OMP_LONG_PART OMP_TASK_PATH(2) void run_in_place(Member &me, Function function, void *data, unsigned flags) {
+OMP_LONG_PART OMP_TASK_PATH(5) void run_in_place(Member &me, Function function, void *data, unsigned flags) {
     Task *task = task_take_in_place(me, (flags & TASK_FINAL) != 0, (flags & TASK_UNTIED) != 0);
     if (HRT_UNLIKELY(task == nullptr)) {
         return run_in_new(me, function, data, flags);
@@ -125,7 +125,7 @@ void generate(Member &me, Function function, const TaskData &data, const TaskOpt
 }
 
 // A task without dependences, event and priority, which is to be queued.
-[[gnu::noinline]] OMP_TASK_PATH(1) void queue_plain(Member &me, Function function, void *data, size_t bytes,
+[[gnu::noinline]] OMP_TASK_PATH(4) void queue_plain(Member &me, Function function, void *data, size_t bytes,
                                                     size_t align, unsigned flags) {
     TaskOptions options = options_of(flags, true, 0);
     task_submit(me, make_task(me, function, {data, nullptr, bytes, align}, options));
@@ -166,7 +166,7 @@ void task_of_any_kind(Function function, const TaskData &data, bool deferred, un
 // C++20 deprecates the word here, but a compiler that ignores it only loses those.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wvolatile"
-OMP_INLINED OMP_TASK_PATH(3) void GOMP_task(Function function, void *data, CopyFunction copy, long bytes,
+OMP_INLINED OMP_TASK_PATH(6) void GOMP_task(Function function, void *data, CopyFunction copy, long bytes,
                                             long align, bool deferred, unsigned flags, void **volatile depend,
                                             volatile int priority, void *volatile event) {
     constexpr unsigned SPECIAL = TASK_DEPEND | TASK_DETACH | TASK_PRIORITY;

@@ -96,7 +96,7 @@ OMP_EXPORT KmpTask *__kmpc_omp_target_task_alloc(const Ident *, Gtid, uint32_t f
     return &make_task(self(), flags, task_bytes, shareds_bytes, entry);
 }
 
-OMP_EXPORT OMP_TASK_PATH(3) int32_t __kmpc_omp_task(const Ident *, Gtid, KmpTask *kmp) {
+OMP_EXPORT OMP_TASK_PATH(7) int32_t __kmpc_omp_task(const Ident *, Gtid, KmpTask *kmp) {
     OMPT_ENTRY();
     Member &me = self();
     TaskLink &link = link_of(*kmp);
