@@ -323,11 +323,13 @@ mod host {
     /// Reserves memory that stands in for `bytes` of RAM and returns its "physical" address, 2 MiB-aligned. Host tests
     /// only; never freed.
     pub fn host_arena(bytes: usize) -> u64 {
-        let layout = core::alloc::Layout::from_size_align(bytes, 2 << 20).expect("arena layout");
-        // SAFETY: the size is not zero in any test and the alignment is a power of two.
+        const ALIGN: usize = 2 << 20;
+        // Aligned here and not by the allocator, which would write to every page of an aligned block to zero it.
+        let layout = core::alloc::Layout::from_size_align(bytes + ALIGN, 1).expect("arena layout");
+        // SAFETY: the size is not zero.
         let base = unsafe { alloc::alloc::alloc_zeroed(layout) };
         assert!(!base.is_null(), "host arena");
-        let pa = base.expose_provenance() as u64;
+        let pa = base.expose_provenance().next_multiple_of(ALIGN) as u64;
         let (first, frames) = (pa / PAGE_SIZE as u64, bytes / PAGE_SIZE);
         let owned = (0..frames.div_ceil(64)).map(|_| AtomicU64::new(0)).collect::<Box<_>>();
         let users = (0..frames).map(|_| AtomicU64::new(0)).collect::<Box<_>>();
