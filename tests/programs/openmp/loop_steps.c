@@ -35,7 +35,7 @@ static unsigned long trips_of(unsigned long step, unsigned long end) {
 
 // Loops up and down with one schedule, unsigned and signed. Compilers know nothing of their bounds.
 #define LOOPS(NAME, ...)                                                                                     \
-    static void loops_##NAME(unsigned long size) {                                                           \
+    static void steps_##NAME(unsigned long size) {                                                           \
         volatile unsigned long step = size, trips = trips_of(size, ULONG_MAX),                               \
                                first = ULONG_MAX - trips * step;                                             \
         volatile unsigned long end = ULONG_MAX - step;                                                       \
@@ -93,14 +93,14 @@ int main(void) {
         for (unsigned long step = power; step <= 3 * power && step <= ULONG_MAX / 2; step += 2 * power) {
             // gcc's own code for static loops multiplies the step by numbers of threads, in the loop's type.
             if (step <= LONG_MAX / 256) {
-                loops_static(step);
-                loops_static1(step);
+                steps_static(step);
+                steps_static1(step);
             }
-            loops_dynamic(step);
-            loops_dynamic7(step);
-            loops_guided(step);
-            loops_monotonic(step);
-            loops_runtime(step);
+            steps_dynamic(step);
+            steps_dynamic7(step);
+            steps_guided(step);
+            steps_monotonic(step);
+            steps_runtime(step);
         }
     }
     return 0;
