@@ -8,7 +8,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use hadal_abi::status;
-use hadal_tests::case::{expect_same, expect_status, expect_stdout, expect_texts};
+use hadal_tests::case::{expect_same, expect_status, expect_stdout, expect_texts, wrong};
 use hadal_tests::machine::arguments;
 use hadal_tests::{Hadal, TestError, run, scratch};
 
@@ -23,6 +23,7 @@ pub(crate) fn register(suite: &mut Suite) {
     for cpus in [1, 2, 4] {
         suite.hadal(format!("scripts/processes/{cpus}cpus"), move |name| processes(name, cpus));
     }
+    suite.hadal("scripts/awaited-by-pipe", awaited_by_pipe);
     suite.hadal("scripts/out-of-memory", out_of_memory);
     suite.hadal("scripts/bash-reads-no-startup-file", startup_file);
 }
@@ -133,6 +134,28 @@ fn processes(name: &str, cpus: u32) -> Result<(), TestError> {
     let on_hadal = Hadal::new(cpus).cwd(&directory).run(Path::new("./script"), &[])?;
     expect_same(&on_linux, &on_hadal, false)?;
     expect_texts(&on_hadal, &["1 process that the program had left behind was ended with it"])
+}
+
+/// Nothing is said of a process of whose end the program knows, though it still gives its memory back.
+fn awaited_by_pipe(name: &str) -> Result<(), TestError> {
+    const SCRIPT: &str = r#"#!/usr/bin/perl
+use POSIX;
+pipe R, W;
+if (!fork) {
+    if (!fork) { $much = "x" x (3e8 + $$); POSIX::_exit(0) }
+    POSIX::_exit(0);
+}
+wait;
+close W;
+sysread R, $end, 1;
+POSIX::_exit(3);
+"#;
+    let directory = scratch::empty_directory(name)?;
+    write(&directory, "script", SCRIPT)?;
+    let hadal = Hadal::new(2).with("--memory", "1G").cwd(&directory);
+    let outcome = hadal.run(Path::new("./script"), &[])?;
+    expect_status(&outcome, 3)?;
+    if outcome.stderr.is_empty() { Ok(()) } else { Err(wrong("something is said", &outcome)) }
 }
 
 /// Of several processes only those end that touch memory when none is left, and the report names them.

@@ -197,10 +197,8 @@ const LEAVING_NS: u64 = 1_000_000_000;
 /// The machine's program has ended: ends the other processes, so that what they have written to files is there.
 pub(crate) fn end_others(first: &'static Process) {
     let others = || all().filter(|process| process.family.is_alive() && !core::ptr::eq(*process, first));
-    let count = others().count();
-    if count == 0 {
-        return orphan_children(first);
-    }
+    // One whose files are closed, which the program may have waited for, goes of itself, and may still have to free memory.
+    let count = others().filter(|process| !process.is_on_its_way_out()).count();
     let until = hadal_time::now_ns() + LEAVING_NS;
     while others().next().is_some() && hadal_time::now_ns() < until {
         // Again and again: one of them may just have made another.
@@ -208,6 +206,9 @@ pub(crate) fn end_others(first: &'static Process) {
         hadal_sched::sleep_until(hadal_time::now_ns() + LOOK_NS);
     }
     orphan_children(first);
+    if count == 0 {
+        return;
+    }
     let (what, were) = if count == 1 { ("process", "was") } else { ("processes", "were") };
     crate::machine::get().report(&alloc::format!(
         "hadal: {count} {what} that the program had left behind {were} ended with it\n"

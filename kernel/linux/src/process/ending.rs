@@ -51,6 +51,11 @@ impl Process {
         self.ending.load(Ordering::Acquire) & (ENDING | REPLACING) == ENDING
     }
 
+    /// Whether it ends of itself: all its threads have to leave, or have left.
+    pub(crate) fn is_on_its_way_out(&self) -> bool {
+        self.ends_for_good() || self.thread_count() == 0
+    }
+
     /// Whether threads have to leave or to stop.
     #[inline(always)]
     pub(crate) fn calls_off(&self) -> bool {
