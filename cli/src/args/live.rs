@@ -21,6 +21,10 @@ pub(crate) struct PsArgs {
     /// List the processes in this run: its PID, or the program's file name
     #[arg(value_name = "PID|NAME")]
     pub(crate) run: Option<String>,
+
+    /// Time for its kernel to answer (10, 1.5s, 2m)
+    #[arg(long, value_name = "TIME", value_parser = values::parse_time, default_value = "20s", requires = "run")]
+    pub(crate) wait: Duration,
 }
 
 /// `hadal stop`.
@@ -58,10 +62,15 @@ Examples:
   hadal stacks                    of the only live run
   hadal stacks 18223
   hadal stacks heat
+  hadal stacks --wait 2m          of many threads on a busy host
 
 The list is the one that `hadal run --timeout` prints. The status is 0 when it came, 1 otherwise.")]
 pub(crate) struct StacksArgs {
     /// The run: the PID that `hadal ps` shows, or the program's file name [default: the only one]
     #[arg(value_name = "PID|NAME")]
     pub(crate) run: Option<String>,
+
+    /// Time for its kernel to answer (10, 1.5s, 2m)
+    #[arg(long, value_name = "TIME", value_parser = values::parse_time, default_value = "20s")]
+    pub(crate) wait: Duration,
 }

@@ -22,9 +22,6 @@ const NOT_DONE: u8 = 1;
 /// How long a run may take to end its machine and to write its files, beyond what its program gets.
 const END_PATIENCE: Duration = Duration::from_secs(30);
 
-/// How long a kernel may take to list its threads or processes.
-const LIST_PATIENCE: Duration = Duration::from_secs(20);
-
 /// The directory and the runs that are listed there.
 struct Runs {
     place: Option<Place>,
@@ -62,7 +59,7 @@ fn none_text() -> String {
 /// `hadal ps`: lists the live runs, or the processes in one.
 pub(crate) fn ps(args: &PsArgs) -> Result<u8, Failure> {
     if let Some(run) = &args.run {
-        return list(Some(run), "hadal ps", Listing::Processes);
+        return list(Some(run), "hadal ps", Listing::Processes, args.wait);
     }
     let runs = Runs::find()?;
     if runs.peers.is_empty() {
@@ -162,11 +159,11 @@ fn is_silence(error: &io::Error) -> bool {
 
 /// `hadal stacks`: prints where the threads of a run are.
 pub(crate) fn stacks(args: &StacksArgs) -> Result<u8, Failure> {
-    list(args.run.as_deref(), "hadal stacks", Listing::Threads)
+    list(args.run.as_deref(), "hadal stacks", Listing::Threads, args.wait)
 }
 
-/// Prints a list of what is in a run.
-fn list(run: Option<&str>, command: &str, listing: Listing) -> Result<u8, Failure> {
+/// Prints a list of what is in a run, whose kernel may take so long to answer.
+fn list(run: Option<&str>, command: &str, listing: Listing, patience: Duration) -> Result<u8, Failure> {
     let runs = Runs::find()?;
     let chosen = match run {
         None => only_one(&runs, command)?,
@@ -183,7 +180,7 @@ fn list(run: Option<&str>, command: &str, listing: Listing) -> Result<u8, Failur
     };
     let (Some(peer), Some(place)) = (chosen, &runs.place) else { return Ok(NOT_DONE) };
     let answer = peer
-        .ask(place, Request::List(listing), LIST_PATIENCE)
+        .ask(place, Request::List(listing), patience)
         .and_then(|mut answers| protocol::receive::<Reply>(&mut answers));
     let why = match answer {
         Ok(Some(Reply::List(list))) => {
@@ -193,8 +190,8 @@ fn list(run: Option<&str>, command: &str, listing: Listing) -> Result<u8, Failur
         Ok(Some(Reply::Refused(why))) => words::lines(&why),
         Ok(_) => "it has ended".to_owned(),
         Err(error) if is_silence(&error) => format!(
-            "no answer within {} s: its kernel hangs, or the command is suspended; hadal stop --kill ends it",
-            LIST_PATIENCE.as_secs()
+            "no answer within {patience:?} (--wait TIME waits longer): its kernel hangs, or the command is suspended; \
+             hadal stop --kill ends it"
         ),
         Err(error) => error.to_string(),
     };
