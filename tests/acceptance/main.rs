@@ -61,19 +61,14 @@ mod terminal;
 mod threads;
 mod userland;
 
-use std::num::NonZero;
 use std::process::ExitCode;
-use std::thread;
 
 use libtest_mimic::Arguments;
 
 use crate::suite::Suite;
 
 fn main() -> ExitCode {
-    let mut arguments = Arguments::from_args();
-    // One more than cores: some wait, for a time to pass or a machine to answer.
-    let cores = thread::available_parallelism().map_or(1, NonZero::get);
-    arguments.test_threads.get_or_insert(cores + 1);
+    let arguments = Arguments::from_args();
     let mut suite = Suite::from_environment();
     debug_kernel::register_build(&mut suite);
     style::register(&mut suite);
