@@ -143,9 +143,20 @@ impl Racer {
 
     /// Notes its end; what else it has done is an error.
     fn take_end(&mut self, next: Next) -> Result<()> {
+        let late = || bail!("no end within its time limit: {}", self.line);
         match next {
-            Next::Ends => self.has_ended = true,
-            Next::Late => bail!("no end within its time limit: {}", self.line),
+            Next::Ends => {
+                // It may have closed its output and go on.
+                let ends = timed::ends_within(&self.guard.0, self.left)?;
+                if interrupt::signal().is_some() {
+                    bail!("interrupted");
+                }
+                if !ends {
+                    return late();
+                }
+                self.has_ended = true;
+            }
+            Next::Late => return late(),
             Next::StartsClock(_) | Next::StopsClock(_) => {
                 bail!("its clock has not started once and then stopped once: {}", self.line)
             }
@@ -283,8 +294,12 @@ mod tests {
     fn one_that_stands_still_is_not_waited_for() {
         // The stopped one's clock goes on; what counts is what it was given.
         let sleeps = |seconds: &str| shell(&format!("echo clock starts; sleep {seconds}; echo clock stops"));
-        let results = run([sleeps("100"), sleeps("0.1")].into_iter().map(Ok), Duration::from_millis(500));
-        assert!(results[0].as_ref().unwrap_err().to_string().contains("time limit"));
+        let closes = || shell("echo clock starts; echo clock stops; exec >&-; exec sleep 100");
+        let commands = [sleeps("100"), sleeps("0.1"), closes()];
+        let results = run(commands.into_iter().map(Ok), Duration::from_millis(500));
+        for late in [0, 2] {
+            assert!(results[late].as_ref().unwrap_err().to_string().contains("time limit"));
+        }
         assert!(results[1].as_ref().unwrap().clock.is_some());
     }
 

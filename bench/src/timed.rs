@@ -62,7 +62,7 @@ pub(crate) fn run(command: &mut Command, limit: Duration) -> Result<Ended> {
 }
 
 /// Waits for the end of a child without collecting it; whether it came in time and before an interrupt.
-fn ends_within(child: &Child, limit: Duration) -> Result<bool> {
+pub(crate) fn ends_within(child: &Child, limit: Duration) -> Result<bool> {
     let pid = Pid::from_child(child);
     let end = pidfd_open(pid, PidfdFlags::empty()).context("cannot watch a child")?;
     let limit = Timespec::try_from(limit).context("the time limit is too long")?;
