@@ -17,12 +17,12 @@ use crate::suite::Suite;
 const LIMIT: Duration = Duration::from_secs(300);
 const TEAMS: [u32; 2] = [2, 4];
 
-/// What the thread sanitizer says of the programs, and not of the run-time. gcc has all members store the value of a
-/// `lastprivate` variable that has none, since its loop has no iterations, or under a condition that it does not order. The
-/// sanitizer does not know of fences, which `flush` is. An initialiser that reads `omp_orig` may do so when another member
-/// has come to the end and combines: no compiler has a barrier in between.
+/// What the thread sanitizer says of accesses of the programs, and not of the run-time that they have called. gcc has all members
+/// store the value of a `lastprivate` variable that has none, since its loop has no iterations, or under a condition that it
+/// does not order. The sanitizer does not know of fences, which `flush` is. An initialiser that reads `omp_orig` may do so when
+/// another member has come to the end and combines: no compiler has a barrier in between.
 const SUPPRESSIONS: &str =
-    "race:loops_\nrace:orphaned_conditional\nrace:part_atomic\nrace:.omp_initializer.\n";
+    "race_top:loops_\nrace_top:orphaned_conditional\nrace_top:part_atomic\nrace:.omp_initializer.\n";
 
 struct Sanitizer {
     name: &'static str,
