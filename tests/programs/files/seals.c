@@ -78,11 +78,13 @@ static void adding(void) {
     fd = open("/dev/null", O_RDWR);
     CHECK_ERRNO(seal(fd, F_SEAL_GROW), EINVAL);
     close(fd);
-    fd = open("/dev/shm/hadal-test-seals", O_RDWR | O_CREAT, 0600);
+    char name[40];
+    snprintf(name, sizeof name, "/dev/shm/seals.%d", getpid());
+    fd = open(name, O_RDWR | O_CREAT | O_EXCL, 0600);
     CHECK(fd >= 0);
     CHECK_EQUAL(seals_of(fd), F_SEAL_SEAL);
     CHECK_ERRNO(seal(fd, F_SEAL_GROW), EPERM);
-    unlink("/dev/shm/hadal-test-seals");
+    CHECK_EQUAL(unlink(name), 0);
     close(fd);
     puts("adding");
 }

@@ -244,9 +244,11 @@ static void part_file(void) {
 }
 
 static void part_shared(void) {
-    int file = shm_open("/hadal-test", O_RDWR | O_CREAT | O_EXCL, 0600);
+    char name[40];
+    snprintf(name, sizeof name, "/hadal-test.%d", getpid());
+    int file = shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0600);
     CHECK(file >= 0);
-    CHECK_ERRNO(shm_open("/hadal-test", O_RDWR | O_CREAT | O_EXCL, 0600), EEXIST);
+    CHECK_ERRNO(shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0600), EEXIST);
     CHECK_EQUAL(ftruncate(file, 5 * PAGE), 0);
     char *one = mmap(NULL, 5 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     char *two = mmap(NULL, 5 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
@@ -264,8 +266,8 @@ static void part_shared(void) {
     CHECK_EQUAL(fstat(file, &status), 0);
     CHECK_EQUAL(status.st_size, 5 * PAGE);
     CHECK_EQUAL(close(file), 0);
-    CHECK_EQUAL(shm_unlink("/hadal-test"), 0);
-    CHECK_ERRNO(shm_open("/hadal-test", O_RDWR, 0600), ENOENT);
+    CHECK_EQUAL(shm_unlink(name), 0);
+    CHECK_ERRNO(shm_open(name, O_RDWR, 0600), ENOENT);
     CHECK_EQUAL(two[7], 'w');
     CHECK_EQUAL(munmap(one, 5 * PAGE), 0);
     CHECK_EQUAL(munmap(two, 5 * PAGE), 0);

@@ -43,9 +43,11 @@ void paths(void) {
     }
     await(1);
     CHECK(is_in("/tmp") && mask() == 0077 && is_shown_in(child, "/tmp"));
-    int file = open("sharing-mode", O_CREAT | O_RDWR | O_EXCL, 0666);
+    char name[40];
+    snprintf(name, sizeof name, "/tmp/sharing-mode.%d", getpid());
+    int file = open(name + strlen("/tmp/"), O_CREAT | O_RDWR | O_EXCL, 0666);
     struct stat status;
-    CHECK(file >= 0 && fstat(file, &status) == 0 && unlink("/tmp/sharing-mode") == 0 && close(file) == 0);
+    CHECK(file >= 0 && fstat(file, &status) == 0 && unlink(name) == 0 && close(file) == 0);
     CHECK_EQUAL(status.st_mode & 0777, 0600);
     int usr = open("/usr", O_RDONLY | O_DIRECTORY);
     CHECK(usr >= 0 && fchdir(usr) == 0 && umask(0123) == 0077 && close(usr) == 0);
