@@ -188,6 +188,8 @@ impl Context {
         true
     }
 
+    /// Looks whether the running thread's stack was large enough.
+    ///
     /// # Panics
     /// If the running thread, whose context this is, has overrun its kernel stack.
     #[inline(always)]

@@ -197,7 +197,8 @@ const LEAVING_NS: u64 = 1_000_000_000;
 /// The machine's program has ended: ends the other processes, so that what they have written to files is there.
 pub(crate) fn end_others(first: &'static Process) {
     let others = || all().filter(|process| process.family.is_alive() && !core::ptr::eq(*process, first));
-    // One whose files are closed, which the program may have waited for, goes of itself, and may still have to free memory.
+    // One that ends already is waited for, but was not left behind: the program may have seen its files close, and it still frees
+    // its memory.
     let count = others().filter(|process| !process.is_on_its_way_out()).count();
     let until = hadal_time::now_ns() + LEAVING_NS;
     while others().next().is_some() && hadal_time::now_ns() < until {

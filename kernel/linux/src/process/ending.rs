@@ -51,7 +51,7 @@ impl Process {
         self.ending.load(Ordering::Acquire) & (ENDING | REPLACING) == ENDING
     }
 
-    /// Whether it ends of itself: all its threads have to leave, or have left.
+    /// Whether it ends already: all its threads have to leave, or have left.
     pub(crate) fn is_on_its_way_out(&self) -> bool {
         self.ends_for_good() || self.thread_count() == 0
     }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! The FS base of program threads, and the instructions that read and write it where the processor has them.
 
+use core::sync::atomic::AtomicBool;
+
 #[cfg(target_os = "none")]
 use super::switch_code::PIECES;
 #[cfg(target_os = "none")]
 use crate::cpu;
 use crate::sync::atomic::Ordering;
-use core::sync::atomic::AtomicBool;
 
 const MSR_FS_BASE: u32 = 0xc000_0100;
 

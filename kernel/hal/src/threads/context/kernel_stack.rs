@@ -2,16 +2,23 @@
 //! The kernel stack of a thread.
 
 use alloc::boxed::Box;
+use core::mem::MaybeUninit;
 
 use crate::memory::fallible;
 
 /// Bytes of a kernel stack.
 pub const KERNEL_STACK_SIZE: usize = 32 << 10;
-/// What the lowest words of a stack hold; checked whenever a thread gives the CPU up inside a system call or a fault.
+/// What the lowest word of a stack holds; checked whenever a thread gives the CPU up inside a system call or a fault.
 const CANARY: u64 = 0x6861_6461_6c2e_7374;
 
+const _: () = assert!(size_of::<KernelStack>() == KERNEL_STACK_SIZE);
+
+/// Its words, from the lowest: the canary, and what the thread has pushed down to there, which this does not know of.
 #[repr(C, align(4096))]
-pub(super) struct KernelStack([u64; KERNEL_STACK_SIZE / 8]);
+pub(super) struct KernelStack {
+    canary: u64,
+    words: [MaybeUninit<u64>; KERNEL_STACK_SIZE / 8 - 1],
+}
 
 impl KernelStack {
     /// Memory for a stack; `None` if there is none.
@@ -23,10 +30,9 @@ impl KernelStack {
         if memory.is_null() {
             return None;
         }
-        // SAFETY: memory from the global allocator with this layout; any bits are valid words, and only `begin_with` and the
-        // stack's own code read them.
+        // SAFETY: memory from the global allocator with this layout, in which only the canary has to be written.
         unsafe {
-            (*memory).0.as_mut_ptr().write(CANARY);
+            (&raw mut (*memory).canary).write(CANARY);
             Some(Box::from_raw(memory))
         }
     }
@@ -34,17 +40,22 @@ impl KernelStack {
     /// Makes it a stack with these words and no others. Returns the address of the first one, which is the stack pointer, and that
     /// of the stack's end.
     pub(super) fn begin_with(&mut self, words: &[u64]) -> (u64, u64) {
-        self.0[0] = CANARY;
-        let first = self.0.len() - words.len();
-        self.0[first..].copy_from_slice(words);
-        let base = self.0.as_ptr() as u64;
-        (base + 8 * first as u64, base + KERNEL_STACK_SIZE as u64)
+        self.canary = CANARY;
+        let first = self.words.len() - words.len();
+        let top = &mut self.words[first..];
+        for (place, word) in top.iter_mut().zip(words) {
+            place.write(*word);
+        }
+        let range = top.as_ptr_range();
+        (range.start as u64, range.end as u64)
     }
 
+    /// Looks whether the stack was large enough.
+    ///
     /// # Panics
     /// If its thread has written below its end.
     #[inline(always)]
     pub(super) fn check(&self) {
-        assert!(self.0[0] == CANARY, "a thread has overrun its kernel stack");
+        assert!(self.canary == CANARY, "a thread has overrun its kernel stack");
     }
 }

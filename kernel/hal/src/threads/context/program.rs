@@ -8,6 +8,7 @@ use crate::interrupts::irq;
 use crate::memory::paging::Switchable;
 use crate::sync::atomic::Ordering;
 
+/// What the running program's code needs back.
 pub(super) struct Program {
     vectors: fpu::State,
     fs_base: u64,
@@ -39,6 +40,7 @@ impl Context {
         true
     }
 
+    /// Whether the thread runs program code.
     #[inline(always)]
     pub(super) fn has_program(&self) -> bool {
         self.table.bits(Ordering::Relaxed) != 0
