@@ -143,25 +143,23 @@ impl Racer {
 
     /// Notes its end; what else it has done is an error.
     fn take_end(&mut self, next: Next) -> Result<()> {
-        let late = || bail!("no end within its time limit: {}", self.line);
         match next {
-            Next::Ends => {
-                // It may have closed its output and go on.
-                let ends = timed::ends_within(&self.guard.0, self.left)?;
-                if interrupt::signal().is_some() {
-                    bail!("interrupted");
-                }
-                if !ends {
-                    return late();
-                }
-                self.has_ended = true;
-            }
-            Next::Late => return late(),
+            Next::Ends if self.does_end()? => self.has_ended = true,
+            Next::Ends | Next::Late => bail!("no end within its time limit: {}", self.line),
             Next::StartsClock(_) | Next::StopsClock(_) => {
                 bail!("its clock has not started once and then stopped once: {}", self.line)
             }
         }
         Ok(())
+    }
+
+    /// Waits for the end of one that has closed its output, and may go on.
+    fn does_end(&self) -> Result<bool> {
+        let ends = timed::ends_within(&self.guard.0, self.left)?;
+        if interrupt::signal().is_some() {
+            bail!("interrupted");
+        }
+        Ok(ends)
     }
 
     fn next(&self, within: Duration) -> Result<Next> {
