@@ -277,6 +277,9 @@ fn stacks_of_a_kernel_that_says_nothing() {
         1,
         &["no answer within 1.5s", "hadal stop --kill ends it"],
     );
+    let pid = hung.pid().to_string();
+    assert_fails(&user.ask(&["ps", &pid, "--wait", "500ms"]), 1, &["no answer within 500ms"]);
+    assert_fails(&user.ask(&["ps", "--wait", "1s"]), 2, &["PID|NAME"]);
     assert!(hung.is_live());
     drop(hung);
     let idle = user.run("list no threads", &[]);
